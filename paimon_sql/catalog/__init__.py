@@ -1,4 +1,4 @@
-"""Where tables live: catalogs and the names of the things in them."""
+"""Catalogs: databases, tables, views and functions by name."""
 
 from __future__ import annotations
 

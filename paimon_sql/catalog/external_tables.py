@@ -1,4 +1,4 @@
-"""External tables: those that stand where somebody says, and perhaps stood there before the catalog knew them."""
+"""External tables: tables at a location that the user sets, which may exist before the catalog knows them."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from paimon_sql.format.schema.schema import TableSchema
 
 
 def check_same(existing: TableSchema, wanted: TableSchema, location: str) -> None:
-    """Refuse a definition that is not that of the table which stands there.
+    """Refuse a schema that does not match the existing table.
 
     Args:
-        existing: the table's newest definition.
-        wanted: what a statement describes.
-        location: where the table stands.
+        existing: the table's latest schema.
+        wanted: the schema of the statement.
+        location: the table's directory.
 
     Raises:
-        InvalidInputError: columns, keys, or an option that is described are others.
+        InvalidInputError: columns, keys or given options differ.
     """
 
     def shape(schema: TableSchema) -> tuple[Any, ...]:
         return [(f.name, f.type) for f in schema.fields], schema.partition_keys, schema.primary_keys
 
-    said = {k: v for k, v in wanted.options.items() if k not in (PATH.key, "external")}
-    options = {k: v for k, v in said.items() if existing.options.get(k) != v}
+    given = {k: v for k, v in wanted.options.items() if k not in (PATH.key, "external")}
+    options = {k: v for k, v in given.items() if existing.options.get(k) != v}
     if shape(existing) != shape(wanted) or options:
         what = (
             f"its options do not say {', '.join(f'{k}={v}' for k, v in sorted(options.items()))}"

@@ -1,4 +1,4 @@
-"""Views and functions of a catalog by name: what a catalog that keeps none answers."""
+"""Catalog objects: views and functions by name, with the implementation for a catalog that has none."""
 
 from __future__ import annotations
 
@@ -19,81 +19,81 @@ from paimon_sql.format.catalog_objects.view import ViewSchema
 
 
 class DefinedObjects:
-    """The views and functions of a catalog; views share their names with tables, functions have names of their own."""
+    """The views and functions of a catalog; views share a namespace with tables, functions do not."""
 
     name: str
 
     def list_views(self, database: str) -> list[str]:
-        """The names of a database's views, sorted; NoSuchDatabaseError if there is no such database."""
+        """The names of a database's views, sorted; NoSuchDatabaseError if the database does not exist."""
         return []
 
     def view_exists(self, identifier: Identifier) -> bool:
-        """Whether there is such a view."""
+        """Whether a view exists."""
         return False
 
     def view(self, identifier: Identifier) -> ViewSchema:
-        """A view's definition; NoSuchViewError if there is none."""
+        """The definition of a view; NoSuchViewError if it does not exist."""
         raise self._no_view(identifier)
 
     def create_view(self, identifier: Identifier, view: ViewSchema, *, replace: bool = False) -> None:
-        """Make a view, or with ``replace`` put it in the place of another.
+        """Create a view, or with ``replace`` replace an existing one.
 
         Raises:
-            ViewExistsError: there is one of that name, and it is not to be replaced.
-            TableExistsError: there is a table of that name.
-            NoSuchDatabaseError: there is no such database.
-            UnsupportedError: the catalog keeps no views.
+            ViewExistsError: it exists, and ``replace`` is False.
+            TableExistsError: a table of that name exists.
+            NoSuchDatabaseError: the database does not exist.
+            UnsupportedError: the catalog has no views.
         """
         raise self._keeps_none("views")
 
     def alter_view(self, identifier: Identifier, change: Callable[[ViewSchema], ViewSchema]) -> ViewSchema:
-        """Put what ``change`` makes of a view in its place; NoSuchViewError if there is none."""
+        """Replace a view by the result of ``change``; NoSuchViewError if it does not exist."""
         raise self._no_view(identifier)
 
     def drop_view(self, identifier: Identifier) -> None:
-        """Remove a view; NoSuchViewError if there is none."""
+        """Drop a view; NoSuchViewError if it does not exist."""
         raise self._no_view(identifier)
 
     def rename_view(self, source: Identifier, target: Identifier) -> None:
-        """Give a view another name or database.
+        """Rename a view, also to another database.
 
         Raises:
-            NoSuchViewError: there is no such view.
-            ViewExistsError: there is a view of the other name.
-            TableExistsError: there is a table of the other name.
+            NoSuchViewError: it does not exist.
+            ViewExistsError: a view of the new name exists.
+            TableExistsError: a table of the new name exists.
         """
         raise self._no_view(source)
 
     def list_functions(self, database: str) -> list[str]:
-        """The names of a database's functions, sorted; NoSuchDatabaseError if there is no such database."""
+        """The names of a database's functions, sorted; NoSuchDatabaseError if the database does not exist."""
         return []
 
     def function_name(self, identifier: Identifier) -> str | None:
-        """The name of a function as it is kept, which calls may write in any case; None if there is none."""
+        """The name of a function as stored, by its name in any case; None if it does not exist."""
         return None
 
     def function(self, identifier: Identifier) -> FunctionSchema:
-        """A function's definition; NoSuchFunctionError if there is none."""
+        """The definition of a function; NoSuchFunctionError if it does not exist."""
         raise self._no_function(identifier)
 
     def create_function(self, identifier: Identifier, function: FunctionSchema, *, replace: bool = False) -> None:
-        """Make a function, or with ``replace`` put it in the place of another.
+        """Create a function, or with ``replace`` replace an existing one.
 
         Raises:
-            FunctionExistsError: there is one of that name, and it is not to be replaced.
-            NoSuchDatabaseError: there is no such database.
-            UnsupportedError: the catalog keeps no functions.
+            FunctionExistsError: it exists, and ``replace`` is False.
+            NoSuchDatabaseError: the database does not exist.
+            UnsupportedError: the catalog has no functions.
         """
         raise self._keeps_none("functions")
 
     def alter_function(
         self, identifier: Identifier, change: Callable[[FunctionSchema], FunctionSchema]
     ) -> FunctionSchema:
-        """Put what ``change`` makes of a function in its place; NoSuchFunctionError if there is none."""
+        """Replace a function by the result of ``change``; NoSuchFunctionError if it does not exist."""
         raise self._no_function(identifier)
 
     def drop_function(self, identifier: Identifier) -> None:
-        """Remove a function; NoSuchFunctionError if there is none."""
+        """Drop a function; NoSuchFunctionError if it does not exist."""
         raise self._no_function(identifier)
 
     def _no_view(self, identifier: Identifier) -> NoSuchViewError:

@@ -1,4 +1,4 @@
-"""Options without which a catalog cannot be opened."""
+"""Required options of catalogs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from paimon_sql.format.options import Option
 
 
 def required(catalog: str, options: Mapping[str, str], option: Option[Any], remedy: str) -> str:
-    """What an option of a catalog says, without spaces around it.
+    """Return the value of an option, stripped.
 
     Raises:
         InvalidOptionError: it is not set, or empty.

@@ -1,6 +1,6 @@
-"""The kinds of tables by the option ``type``: what a catalog does with each of them.
+"""Table types by the option ``type``, as catalogs handle them (Paimon: Table Types).
 
-A kind is a small class; a new one is added to `KINDS`.
+A type is a small class; new ones are added to `KINDS`.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from paimon_sql.storage.schema.changes.format_tables import check_alteration
 from paimon_sql.storage.table.table import Table
 
 AnyTable: TypeAlias = Table | FormatTable
-"""A table of any kind."""
+"""A table of any type."""
 
 
 class TableKind(ABC):
-    """What a catalog does with the tables of one kind.
+    """A table type.
 
     Attributes:
-        types: the values of the option ``type`` that mean it.
-        is_replacing: whether CREATE OR REPLACE TABLE puts its tables in the place of others.
-        may_stand_elsewhere: whether the option ``path`` may say another place than the table's own folder.
+        types: its values of the option ``type``.
+        is_replacing: whether CREATE OR REPLACE TABLE can replace another table by one of this type.
+        may_stand_elsewhere: whether the option ``path`` may set another location than the table's directory.
     """
 
     types: ClassVar[tuple[str, ...]]
@@ -43,39 +43,39 @@ class TableKind(ABC):
     may_stand_elsewhere: ClassVar[bool] = False
 
     def columns(self, given: Sequence[DataField]) -> Sequence[DataField]:
-        """The columns of a new table whose statement says these."""
+        """The columns of a new table, by those of the statement."""
         return given
 
     def is_offered(self, catalog_options: Mapping[str, str]) -> bool:
-        """Whether a catalog with such options has tables of this kind."""
+        """Whether a catalog with such options has tables of this type."""
         return True
 
     @abstractmethod
     def opened(self, table: Table, catalog_options: Mapping[str, str]) -> AnyTable:
-        """A table of this kind.
+        """Open a table of this type.
 
         Args:
-            table: its folder and definition.
+            table: its directory and schema.
             catalog_options: the options of its catalog.
         """
 
     def refusal(self, table: Table) -> UnsupportedError | None:
-        """Why statements may not write rows into a table of this kind, or change them; None if they may."""
+        """The error of statements that write or change rows of a table of this type; None if they are allowed."""
         return None
 
     def changed(
         self, table: AnyTable, schema: TableSchema, changes: Sequence[SchemaChange], *, case_sensitive: bool
     ) -> TableSchema:
-        """The next version of the definition of a table of this kind.
+        """Apply changes to the schema of a table of this type.
 
         Raises:
             InvalidInputError: a change is not possible.
         """
         has_data = isinstance(table, Table) and table.snapshots.latest_id() is not None
-        made = apply_changes(schema, changes, has_data=has_data, case_sensitive=case_sensitive)
+        new_schema = apply_changes(schema, changes, has_data=has_data, case_sensitive=case_sensitive)
         if has_data:
-            check_merging(table.name, TableOptions(schema.options), TableOptions(made.options))
-        return made
+            check_merging(table.name, TableOptions(schema.options), TableOptions(new_schema.options))
+        return new_schema
 
 
 class SnapshotKind(TableKind):
@@ -88,7 +88,7 @@ class SnapshotKind(TableKind):
 
 
 class MaterializedKind(SnapshotKind):
-    """Tables with snapshots whose rows are the answer of a query."""
+    """Tables with snapshots whose rows are the result of a query."""
 
     types = ("materialized-table",)
     is_replacing = False
@@ -103,7 +103,7 @@ class MaterializedKind(SnapshotKind):
 
 
 class FormatKind(TableKind):
-    """Folders of plain files."""
+    """Directories of plain files."""
 
     types = ("format-table",)
     may_stand_elsewhere = True
@@ -123,7 +123,7 @@ class FormatKind(TableKind):
 
 
 class ObjectKind(SnapshotKind):
-    """Tables with snapshots whose rows are the files of a folder."""
+    """Tables with snapshots whose rows are the files of a directory."""
 
     types = ("object-table",)
 
@@ -140,23 +140,23 @@ class ObjectKind(SnapshotKind):
 KINDS: dict[str, TableKind] = {
     name: kind for kind in (SnapshotKind(), MaterializedKind(), FormatKind(), ObjectKind()) for name in kind.types
 }
-"""The kinds that are offered, by the values of ``type``."""
+"""The supported types, by the values of ``type``."""
 
 
 def kind_of(schema: TableSchema) -> TableKind:
-    """The kind of a table.
+    """The type of a table.
 
     Raises:
-        UnsupportedError: tables of this kind are not offered.
+        UnsupportedError: the type is not supported.
     """
     return kind_named(TableOptions(schema.options).get(TYPE))
 
 
 def kind_named(name: str) -> TableKind:
-    """The kind of the tables whose option ``type`` has this value.
+    """The type by its value of the option ``type``.
 
     Raises:
-        UnsupportedError: tables of this kind are not offered.
+        UnsupportedError: the type is not supported.
     """
     if name not in KINDS:
         raise UnsupportedError(f"Tables of type '{name}' are not offered.", remedy="Leave USING and 'type' out.")
@@ -164,10 +164,10 @@ def kind_named(name: str) -> TableKind:
 
 
 def taking_rows(table: Table) -> Table:
-    """The table itself, if statements may write rows into it or change them.
+    """The table itself, if statements may write or change its rows.
 
     Raises:
-        UnsupportedError: its rows come otherwise.
+        UnsupportedError: its rows come from a query or a directory.
     """
     refusal = kind_of(table.schema).refusal(table)
     if refusal is not None:
@@ -176,11 +176,11 @@ def taking_rows(table: Table) -> Table:
 
 
 def offered_kind(schema: TableSchema, catalog: str, catalog_options: Mapping[str, str]) -> TableKind:
-    """The kind of a table that a catalog of that name and options is to have.
+    """The type of a new table in a catalog with this name and these options.
 
     Raises:
-        UnsupportedError: tables of this kind are not offered.
-        InvalidOptionError: the catalog's options say that it has none.
+        UnsupportedError: the type is not supported.
+        InvalidOptionError: the catalog's options disable the type.
     """
     kind = kind_of(schema)
     if not kind.is_offered(catalog_options):

@@ -1,4 +1,4 @@
-"""Catalogs whose tables stand in a warehouse: ``<warehouse>/<database>.db/<table>/schema/schema-N``."""
+"""Base class of catalogs with a warehouse directory: ``<warehouse>/<database>.db/<table>/schema/schema-N``."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ from paimon_sql.storage.metadata.schemas import SchemaManager
 from paimon_sql.storage.table.table import Table
 
 _DATABASE_SUFFIX = ".db"
-_RUNS_FOLDER = "_maintenance_runs"
+_RUNS_DIRECTORY = "_maintenance_runs"
 _THREADS = 8
 
 
 def absolute_warehouse(warehouse: str | os.PathLike[str]) -> str:
-    """A warehouse's folder or URI as it is kept: a folder gets its full path, so that it stays the same everywhere."""
-    text = os.fspath(warehouse)
-    return text if ":" in text.split("/", 1)[0] else str(Path(text).expanduser().absolute())
+    """A warehouse's directory as an absolute path, which is valid in any working directory; a URI unchanged."""
+    location = os.fspath(warehouse)
+    return location if ":" in location.split("/", 1)[0] else str(Path(location).expanduser().absolute())
 
 
 @dataclass(frozen=True)
 class Place:
-    """A table or branch as its catalog finds it.
+    """A table or branch as found by its catalog.
 
     Attributes:
-        path: the table's folder.
-        file_io: the file system that holds it.
-        schema: its newest definition.
-        listing: the list of its partitions that the catalog keeps.
+        path: the table's directory.
+        file_io: its file system.
+        schema: its latest schema.
+        listing: the catalog's registry of its partitions.
     """
 
     path: str
@@ -55,12 +55,12 @@ class Place:
 
 
 class WarehouseCatalog(Catalog):
-    """A table stands in the folder that its name says; which tables there are, the kinds of catalogs know.
+    """A catalog whose tables are in directories by name; subclasses know which tables exist.
 
     Attributes:
-        warehouse: the folder or URI.
-        file_io: the file system behind it.
-        takes_locks: whether commits, and changes of names and definitions, take the catalog's lock.
+        warehouse: the directory or URI.
+        file_io: its file system.
+        takes_locks: whether commits, and changes of names and schemas, take the catalog's lock.
     """
 
     takes_locks = False
@@ -78,7 +78,7 @@ class WarehouseCatalog(Catalog):
         self.file_io: FileIO = file_io_of(warehouse, self.options)
         self.access = ExternalAccess.of(self.options, warehouse)
         retained = TableOptions(self.options).get(MAINTENANCE_RUNS_RETAINED)
-        self.run_log = MaintenanceLog(self.file_io, f"{warehouse}/{_RUNS_FOLDER}", name, retained)
+        self.run_log = MaintenanceLog(self.file_io, f"{warehouse}/{_RUNS_DIRECTORY}", name, retained)
 
     def table_location(self, identifier: Identifier) -> str:
         return f"{self._database_path(identifier.database)}/{check_name(identifier.table, 'table')}"
@@ -121,49 +121,49 @@ class WarehouseCatalog(Catalog):
         return kind.opened(found, self.options)
 
     def _place(self, identifier: Identifier) -> Place | None:
-        """Where a table or branch stands and what it is; None if there is no such table."""
+        """Find a table or branch; None if it does not exist."""
         schema = self._schema(identifier)
         return None if schema is None else Place(self.table_location(identifier), self.file_io, schema)
 
     @abstractmethod
     def _schema(self, identifier: Identifier) -> TableSchema | None:
-        """The newest definition of a table or branch; None if there is no such table."""
+        """The latest schema of a table or branch; None if it does not exist."""
 
     def _lock(self, identifier: Identifier) -> TableLock:
         """The lock of a table."""
         return UNLOCKED
 
     def _wants_locks(self) -> bool:
-        """Whether the catalog's options, or else its storage, ask for locks."""
-        said = self.options.get(LOCK_ENABLED.key)
-        # Object stores that create nothing exclusively need the lock.
-        return self.file_io.is_object_store(self.warehouse) if said is None else bool(LOCK_ENABLED.read(said))
+        """Whether the catalog's options, or else its storage, require locks."""
+        value = self.options.get(LOCK_ENABLED.key)
+        # Object stores may lack exclusive creation of files, and then need the lock.
+        return self.file_io.is_object_store(self.warehouse) if value is None else bool(LOCK_ENABLED.read(value))
 
     @contextmanager
     def _alone(self, *identifiers: Identifier) -> Iterator[HeldLock]:
-        """Hold the locks of these names, where the catalog takes locks, and hand out the last one."""
-        plain = {str(i): i for i in (Identifier(i.database, i.table) for i in identifiers)}
-        with ExitStack() as held:
-            # In one order, so that no two wait for each other.
-            *_, last = [held.enter_context(self._lock(plain[key]).held(MAIN_BRANCH)) for key in sorted(plain)]
+        """Hold the locks of these names, if the catalog takes locks, and yield the last one."""
+        tables = {str(i): i for i in (Identifier(i.database, i.table) for i in identifiers)}
+        with ExitStack() as locks:
+            # In a fixed order, so that no two callers wait for each other.
+            *_, last = [locks.enter_context(self._lock(tables[key]).held(MAIN_BRANCH)) for key in sorted(tables)]
             yield last
 
     def _database_folders(self) -> list[str]:
-        """The names of the databases that have a folder."""
+        """The names of the databases with a directory."""
         found = self.file_io.list(self.warehouse)
         return sorted(s.name.removesuffix(_DATABASE_SUFFIX) for s in found if s.is_dir and _is_database(s.name))
 
     def _table_folders(self, database: str) -> list[str]:
-        """The names of the tables that have a folder, of the kinds that this catalog has."""
+        """The names of the tables with a directory, of the types that this catalog has."""
         path = self._database_path(database)
-        folders = [s for s in self.file_io.list(path) if s.is_dir]
+        directories = [s for s in self.file_io.list(path) if s.is_dir]
         threads = _THREADS if self.file_io.is_object_store(path) else 1
-        are_tables = spread(lambda s: self._is_shown(SchemaManager(self.file_io, s.path)), folders, threads)
-        return sorted(s.name for s, is_table in zip(folders, are_tables, strict=True) if is_table)
+        are_tables = spread(lambda s: self._is_shown(SchemaManager(self.file_io, s.path)), directories, threads)
+        return sorted(s.name for s, is_table in zip(directories, are_tables, strict=True) if is_table)
 
     def _is_shown(self, schemas: SchemaManager) -> bool:
-        """Whether a folder with such schemas is a table that this catalog has."""
-        # A table whose schema cannot be read is still there, to be repaired or dropped.
+        """Whether a directory with such schemas is a table of this catalog."""
+        # A table with an unreadable schema is listed, so that it can be repaired or dropped.
         ids = schemas.ids()
         if not ids or all(kind.is_offered(self.options) for kind in KINDS.values()):
             return bool(ids)
@@ -174,20 +174,20 @@ class WarehouseCatalog(Catalog):
         return name not in KINDS or KINDS[name].is_offered(self.options)
 
     def _require(self, database: str) -> None:
-        """Raise NoSuchDatabaseError unless there is that database."""
+        """Raise NoSuchDatabaseError unless the database exists."""
         if not self.database_exists(database):
             raise NoSuchDatabaseError(f"Database {database} does not exist in catalog {self.name}.", name=database)
 
     def _schemas(self, identifier: Identifier) -> SchemaManager:
-        """The definitions in the folder of a table or branch."""
+        """The schemas in the directory of a table or branch."""
         path = self.table_location(identifier)
         root = path if identifier.branch == MAIN_BRANCH else f"{path}/branch/branch-{identifier.branch}"
         return SchemaManager(self.file_io, root)
 
     def _database_path(self, database: str) -> str:
-        """The folder of a database."""
+        """The directory of a database."""
         return f"{self.warehouse}/{check_name(database, 'database')}{_DATABASE_SUFFIX}"
 
 
-def _is_database(folder: str) -> bool:
-    return folder.endswith(_DATABASE_SUFFIX) and len(folder) > len(_DATABASE_SUFFIX)
+def _is_database(directory: str) -> bool:
+    return directory.endswith(_DATABASE_SUFFIX) and len(directory) > len(_DATABASE_SUFFIX)

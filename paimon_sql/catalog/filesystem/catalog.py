@@ -1,4 +1,4 @@
-"""The catalog that is a folder: what stands in the warehouse is what there is."""
+"""Filesystem catalog: its databases and tables are the directories of the warehouse (Paimon: `FileSystemCatalog`)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from paimon_sql.storage.metadata.refs.branches import BranchManager
 
 
 class FileSystemCatalog(DefinitionsInFiles):
-    """Databases are folders of the warehouse, tables folders of those; nothing else is kept about them.
+    """Databases are directories of the warehouse, and tables directories of these; nothing else is stored.
 
-    Views and functions are files in two more folders of their database.
+    Views and functions are files in two more directories of their database.
     """
 
     def list_databases(self) -> list[str]:
@@ -82,14 +82,14 @@ class FileSystemCatalog(DefinitionsInFiles):
 
     def drop_table(self, identifier: Identifier) -> None:
         if not self._schemas(identifier).ids():
-            self.any_table(identifier)  # which says what is missing
+            self.any_table(identifier)  # raises what is missing
         drop_directory(self.file_io, self.table_location(identifier))
 
     def rename_table(self, source: Identifier, target: Identifier) -> None:
         location = self.table_location(target)
         is_begun = is_being_moved(self.file_io, location)
         if not is_begun:
-            self.any_table(source)  # which says what is missing
+            self.any_table(source)  # raises what is missing
         self._require(target.database)
         self._refuse_view(target)
         if self.table_exists(target) and not is_begun:

@@ -1,4 +1,4 @@
-"""The views and functions of a filesystem catalog."""
+"""Views and functions of a filesystem catalog, as JSON files."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ _SUFFIX = ".json"
 
 
 class Document(Protocol):
-    """What is kept."""
+    """A definition that is stored as a file."""
 
     def to_json(self) -> str:
-        """The text of its file."""
+        """The content of its file."""
 
 
 T = TypeVar("T", bound=Document)
 
 
 class Definitions(Generic[T]):
-    """The definitions of one kind in one database.
+    """The definitions of one kind in a database.
 
     Args:
-        file_io: the catalog's files.
-        folder: where they are kept.
-        parse: reads one from its file's content and path.
+        file_io: the catalog's file system.
+        folder: their directory.
+        parse: parses one from its file's content and path.
     """
 
     def __init__(self, file_io: FileIO, folder: str, parse: Callable[[bytes, str], T]) -> None:
         self._file_io = file_io
-        self._folder = folder
+        self._directory = folder
         self._parse = parse
 
     def names(self) -> list[str]:
-        """The names of all of them, sorted."""
-        found = self._file_io.list(self._folder)
+        """All names, sorted."""
+        found = self._file_io.list(self._directory)
         return sorted(s.name.removesuffix(_SUFFIX) for s in found if not s.is_dir and s.name.endswith(_SUFFIX))
 
     def get(self, name: str) -> T | None:
@@ -49,23 +49,23 @@ class Definitions(Generic[T]):
         return self._parse(self._file_io.read_bytes(path), path) if self._file_io.exists(path) else None
 
     def exists(self, name: str) -> bool:
-        """Whether there is one of that name."""
+        """Whether a definition of that name exists."""
         return self._file_io.exists(self._path(name))
 
     def add(self, name: str, definition: T) -> bool:
-        """Keep a new one; False where there is one of that name."""
+        """Add a definition; False if one of that name exists."""
         return self._file_io.try_create_exclusive(self._path(name), definition.to_json().encode())
 
     def put(self, name: str, definition: T) -> None:
-        """Keep one, in the place of another of that name if there is one."""
+        """Add or replace a definition."""
         self._file_io.write_durably(self._path(name), definition.to_json().encode())
 
     def drop(self, name: str) -> bool:
-        """Forget one; False where there is none of that name."""
+        """Delete a definition; False if none of that name exists."""
         return self._file_io.delete_durably(self._path(name))
 
     def _path(self, name: str) -> str:
-        return f"{self._folder}/{name}{_SUFFIX}"
+        return f"{self._directory}/{name}{_SUFFIX}"
 
 
 VIEWS_FOLDER = "_views"
@@ -73,7 +73,7 @@ FUNCTIONS_FOLDER = "_functions"
 
 
 class DefinitionsInFiles(WarehouseCatalog):
-    """Views and functions as files of their database's folder; two who change one at a time, the later one wins."""
+    """Views and functions as files of their database's directory; of concurrent changes the last one wins."""
 
     def list_views(self, database: str) -> list[str]:
         self._require(database)
@@ -164,5 +164,5 @@ class DefinitionsInFiles(WarehouseCatalog):
 
 
 def _is_plain(identifier: Identifier) -> bool:
-    """Whether a name is neither a branch's nor a system table's."""
+    """Whether a name has neither branch nor system table."""
     return "$" not in identifier.object_name

@@ -1,4 +1,4 @@
-"""Iceberg's catalogs that are servers: where tables with ``metadata.iceberg.storage`` are registered."""
+"""Registration of tables with ``metadata.iceberg.storage`` in Iceberg's Hive and REST catalogs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from paimon_sql.storage.table.table import Table
 
 
 def _of_extra(extra: str, kind: str, client: str) -> Callable[[Table], Registration]:
-    """A kind whose client is an extra of this package: it is imported when a table is registered."""
+    """A kind whose client is an extra of this package, imported when a table is registered."""
 
     def made(table: Table) -> Registration:
         try:

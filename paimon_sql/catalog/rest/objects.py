@@ -1,4 +1,4 @@
-"""The views and functions of a REST catalog (spec: REST API, ``views`` and ``functions``)."""
+"""Views and functions of a REST catalog (spec: REST API, ``views`` and ``functions``)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DATABASE = "DATABASE"
 
 
 class DefinitionsOnServer(Catalog):
-    """Views and functions as the server keeps them; what no change can say is made anew in the place of the old one."""
+    """Views and functions on a server; differences without a change are made by drop and create."""
 
     client: RestClient
 
@@ -167,7 +167,7 @@ class DefinitionsOnServer(Catalog):
         make_new: Callable[[], None],
         make_old: Callable[[], None],
     ) -> None:
-        """Change what stands at a path, or make it anew; the old one comes back if the server refuses the new one."""
+        """Change an object, or drop and create it; the old one is restored if the server refuses the new one."""
         if changes:
             self.client.post(*path, body={"changes": changes})
         elif changes is None:
@@ -179,19 +179,19 @@ class DefinitionsOnServer(Catalog):
                 raise
 
     def _require(self, database: str) -> None:
-        """Raise NoSuchDatabaseError unless there is that database."""
+        """Raise NoSuchDatabaseError unless the database exists."""
         if not self.database_exists(database):
             raise self._no_database(database)
 
     @contextmanager
     def _within(self, database: str) -> Iterator[None]:
-        """Say of what is not there that it is the database."""
+        """Raise NoSuchDatabaseError for not-found responses."""
         with self._missing(self._no_database(database), database):
             yield
 
     @contextmanager
     def _missing(self, error: NotFoundError, database: str) -> Iterator[None]:
-        """Raise an error of what is not there, unless the server says that it is the database."""
+        """Raise ``error`` for not-found responses, or NoSuchDatabaseError if they are about the database."""
         try:
             yield
         except NotFoundAnswerError as refused:
@@ -202,7 +202,7 @@ class DefinitionsOnServer(Catalog):
 
 
 def named(identifier: Identifier) -> dict[str, str]:
-    """A name as requests hold it."""
+    """The JSON of an identifier in requests."""
     return {"database": identifier.database, "object": identifier.object_name}
 
 

@@ -1,4 +1,4 @@
-"""The partitions of a format table that a server keeps (spec: REST API, ``partitions``)."""
+"""Partition register of a format table on a server (spec: REST API, ``partitions``)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NO_BUCKETS = -1
 
 @dataclass(frozen=True)
 class RestPartitions(PartitionRegister):
-    """The register of one table.
+    """The partition register of a table.
 
     Attributes:
         client: the server.
@@ -75,9 +75,9 @@ def _spec(entry: Any) -> dict[str, str]:
 
 
 def _figures(entry: Any) -> Figures:
-    members = ("recordCount", "fileSizeInBytes", "fileCount", "lastFileCreationTime")
-    known = [entry.get(member) for member in members]
-    return Figures(*(value if isinstance(value, int) else UNKNOWN for value in known))
+    names = ("recordCount", "fileSizeInBytes", "fileCount", "lastFileCreationTime")
+    values = [entry.get(name) for name in names]
+    return Figures(*(value if isinstance(value, int) else UNKNOWN for value in values))
 
 
 def _request(spec: Spec, figures: Figures) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The snapshots and branches of a table that a server keeps (spec: REST API, ``commit``, ``branches``)."""
+"""Version management by a server: snapshots and branches (spec: REST API, ``commit``, ``branches``)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _SNAPSHOT = "SNAPSHOT"
 
 @dataclass(frozen=True)
 class RestVersionManagement(VersionManagement):
-    """The versions of one table and its branches.
+    """The snapshots of a table and its branches.
 
     Attributes:
         client: the server.
-        table: the table's name, of whichever branch.
-        table_id: what the server calls the table, so that one dropped and made anew is not taken for it.
+        table: the table's name, with any branch.
+        table_id: the server's id of the table, which distinguishes it from a later table of the same name.
     """
 
     client: RestClient
@@ -58,12 +58,12 @@ class RestVersionManagement(VersionManagement):
         if base is not None and base.uuid is not None:
             body["baseSnapshotUuid"] = base.uuid
         try:
-            answer = self.client.post(*self._path(branch), "commit", body=body)
+            response = self.client.post(*self._path(branch), "commit", body=body)
         except NotFoundAnswerError as error:
             raise self._no_table(error) from None
-        if not isinstance(answer.get("success"), bool):
+        if not isinstance(response.get("success"), bool):
             raise AnswerLostError(f"{self.table}: the catalog's server did not say whether the commit succeeded.")
-        return bool(answer["success"])
+        return bool(response["success"])
 
     def roll_back(self, branch: str, latest_id: int, *, snapshot_id: int | None = None, tag: str | None = None) -> None:
         instant = {"type": "tag", "tagName": tag} if tag else {"type": "snapshot", "snapshotId": snapshot_id}
@@ -95,7 +95,7 @@ class RestVersionManagement(VersionManagement):
         try:
             self.client.post(*self._path(branch), "partitions", "mark", body={"specs": [dict(partition)]})
         except UnsupportedError:
-            return  # the server keeps no partitions of this table, and so nobody waits for the event
+            return  # the server has no partitions of this table, so no listener waits for the event
 
     def _path(self, branch: str) -> tuple[str, ...]:
         named = Identifier(self.table.database, self.table.table, branch)

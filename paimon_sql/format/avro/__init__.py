@@ -1,1 +1,1 @@
-"""Avro container files, decoded to and encoded from columns (spec: Apache Avro 1.11)."""
+"""Decoding and encoding of Avro container files (spec: Apache Avro 1.11)."""

@@ -1,8 +1,8 @@
-"""Many Avro records as Arrow columns, without a Python object per value.
+"""Columnar decoding of Avro records to Arrow, without a Python object per value.
 
-Where a record ends is known only once it is read, but every block begins with one. So one cursor stands in each block,
-and all of them are moved through their n-th records together, field by field, as NumPy arrays. This pays when a
-file has many blocks, as large manifests do.
+The end of a record is known only after decoding it, but every block begins with a record. So there is one cursor per
+block, and all cursors advance through their n-th records together, field by field, as NumPy arrays. This pays for
+files of many blocks, such as large manifests.
 """
 
 from __future__ import annotations
@@ -17,27 +17,28 @@ import pyarrow as pa
 Ints = npt.NDArray[np.int64]
 
 FEWEST_BLOCKS = 64
-"""From this number of blocks on the columns are faster than one record after the other."""
+"""Min blocks from which decoding by columns is faster than by records."""
 _MAX_VARINT_BITS = 63
 _SLACK = 16
 
 
 class IrregularError(Exception):
-    """The blocks hold what is not read as columns, or are damaged: they must be read record by record."""
+    """The blocks are damaged or have types that cannot be decoded by columns; decode them by records."""
 
 
 def decode_columns(
     blocks: Sequence[tuple[int, bytes]], fields: Sequence[Mapping[str, Any]], schema: pa.Schema
 ) -> pa.Table:
-    """The records of blocks as a table.
+    """Decode the records of blocks to a table.
 
     Args:
         blocks: the number of records and the uncompressed bytes of each block.
-        fields: the fields of the record by the writer's schema: numbers, texts, bytes, arrays and unions with null.
-        schema: the columns wanted by name; a field without a column is passed over, a column without a field is null.
+        fields: the fields of the writer's schema: numbers, strings, bytes, arrays and unions with null.
+        schema: the result's columns, matched by name; a field without a column is skipped, a column without a field
+            is null.
 
     Raises:
-        IrregularError: a field is of another type, or the bytes do not hold such records.
+        IrregularError: a field has another type, or the bytes are not such records.
         pa.ArrowInvalid: a value does not fit its column.
     """
     counts = np.array([count for count, _ in blocks], np.int64)
@@ -68,7 +69,7 @@ def decode_columns(
 
 
 class _Numbers:
-    """Reads ``int`` and ``long``; ``slots`` are the places of the values in the finished column."""
+    """Reads ``int`` and ``long``; ``slots`` are the indexes of the values in the column."""
 
     def __init__(self) -> None:
         self.slots: list[Ints] = []
@@ -107,16 +108,16 @@ class _Bytes:
     def finish(self, data: npt.NDArray[np.uint8], total: int, kind: pa.DataType) -> pa.Array:
         slots, starts = _joined(self.slots), _joined(self.starts)
         order = np.argsort(starts, kind="stable")
-        # In the order of the data one array can be laid over all of it: value, gap, value, gap ...
+        # Sorted by offset, one array covers all data: value, gap, value, gap ...
         bounds = np.stack([starts[order], _joined(self.ends)[order]], axis=1).ravel()
         if len(bounds) and (bounds[-1] > len(data) or bounds[-1] >= 2**31):
             raise IrregularError("the data are too large for one array")
-        laid = pa.Array.from_buffers(
+        covering = pa.Array.from_buffers(
             pa.binary(), max(len(bounds) - 1, 0), [None, pa.py_buffer(bounds.astype(np.int32)), pa.py_buffer(data)]
         )
-        places, missing = np.zeros(total, np.int64), np.ones(total, np.bool_)
-        places[slots[order]], missing[slots] = np.arange(0, len(bounds), 2), False
-        return laid.take(pa.array(places, mask=missing)).cast(kind)
+        indexes, missing = np.zeros(total, np.int64), np.ones(total, np.bool_)
+        indexes[slots[order]], missing[slots] = np.arange(0, len(bounds), 2), False
+        return covering.take(pa.array(indexes, mask=missing)).cast(kind)
 
 
 class _Optional:
@@ -130,11 +131,11 @@ class _Optional:
         branch, at = _varints(data, at)
         if np.any((branch != 0) & (branch != 1)):
             raise IrregularError("a union has two branches")
-        there = branch == self.present
-        if there.all():
+        present = branch == self.present
+        if present.all():
             return self.inner.read(data, at, slots)
-        if there.any():
-            at[there] = self.inner.read(data, at[there], slots[there])
+        if present.any():
+            at[present] = self.inner.read(data, at[present], slots[present])
         return at
 
     def finish(self, data: npt.NDArray[np.uint8], total: int, kind: pa.DataType) -> pa.Array:
@@ -142,7 +143,7 @@ class _Optional:
 
 
 class _Arrays:
-    """Reads arrays that are written in one piece, as all writers do unless the array is huge."""
+    """Reads arrays of one block, as all writers encode them unless they are huge."""
 
     def __init__(self, items: _Numbers | _Bytes | _Optional) -> None:
         self.items = items
@@ -156,7 +157,7 @@ class _Arrays:
             raise IrregularError("an array is written in pieces of known size")
         self.slots.append(slots)
         self.counts.append(counts)
-        # Items are numbered as they come; `finish` brings them into the order of their records.
+        # Items are numbered in the order of reading; `finish` sorts them by record.
         firsts = self.seen + np.cumsum(counts) - counts
         self.seen += int(counts.sum())
         for turn in range(int(counts.max(initial=0))):
@@ -208,20 +209,20 @@ def _reader(kind: Any) -> _Reader:
 
 
 def _varints(data: npt.NDArray[np.uint8], at: Ints) -> tuple[Ints, Ints]:
-    """The zigzag-coded numbers at some places, and the places behind them."""
+    """Decode the zigzag varints at some offsets; with the end offset of each."""
     byte = data[at].astype(np.uint64)
-    value, behind = byte & 0x7F, at + 1
+    value, ends = byte & 0x7F, at + 1
     live = np.flatnonzero(byte >= 0x80)
     shift = 7
     while len(live):
         if shift > _MAX_VARINT_BITS:
             raise IrregularError("a number is longer than 64 bits")
-        byte = data[behind[live]].astype(np.uint64)
+        byte = data[ends[live]].astype(np.uint64)
         value[live] |= (byte & 0x7F) << np.uint64(shift)
-        behind[live] += 1
+        ends[live] += 1
         live = live[byte >= 0x80]
         shift += 7
-    return (value >> 1).astype(np.int64) ^ -(value & 1).astype(np.int64), behind
+    return (value >> 1).astype(np.int64) ^ -(value & 1).astype(np.int64), ends
 
 
 def _joined(parts: list[Ints]) -> Ints:

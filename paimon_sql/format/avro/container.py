@@ -1,7 +1,7 @@
-"""Avro container files: header, compressed blocks and their records, as bytes in and out (Avro specification 1.11).
+"""Avro container files: header, compressed blocks and records (Avro specification 1.11).
 
-fastavro codes the records. The container is read here, so that a whole block is decoded at once and under a schema
-that may differ from the file's in anything that the bytes do not show, such as names and logical types.
+fastavro encodes and decodes records. The container is read here, so that a block is decoded with one call, and under a
+schema that may differ from the file's in names and logical types, which do not change the encoding.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ else:
 MAGIC = b"Obj\x01"
 _SYNC_SIZE = 16
 _CRC_SIZE = 4
-_LONGEST_NUMBER = 10
+_MAX_LONG_BYTES = 10
 _BLOCK_RECORDS = 128
 _MAX_HEADER_BYTES = 2 * MAX_JSON_BYTES
 _BATCH_RECORDS, _LARGE_BLOCK = 8192, 4 << 20
@@ -78,11 +78,10 @@ _ALIASES = {"zstd": "zstandard", "none": "null", "uncompressed": "null", "": "nu
 
 @dataclass(frozen=True)
 class AvroContainer:
-    """An open container: its schema and codec are read, its blocks are not.
+    """An open container, whose header has been read.
 
-    ``schema_text`` is the writer's schema as JSON text; ``path`` names the file in errors. ``read`` gives some bytes
-    from a place on, less at the end of the file, which is ``size`` bytes long. A record takes ``min_record_size`` bytes
-    at least.
+    ``schema_text`` is the writer's schema as JSON; ``path`` is for error messages. ``read`` reads a range of the file,
+    which has ``size`` bytes, and returns less at its end. ``min_record_size`` is the min bytes of a record.
     """
 
     schema_text: str
@@ -95,19 +94,19 @@ class AvroContainer:
     min_record_size: int = 1
 
     def blocks(self, max_block: int = MAX_EXPANDED_BYTES, max_total: int | None = None) -> Iterator[tuple[int, bytes]]:
-        """The blocks in order: the number of records and their bytes, uncompressed.
+        """Yield the blocks: the number of records and their uncompressed bytes.
 
         Args:
-            max_block: the most bytes of a block, uncompressed.
-            max_total: the most bytes of all blocks together; None for any.
+            max_block: max uncompressed bytes of a block.
+            max_total: max uncompressed bytes of all blocks; None for no limit.
 
         Raises:
-            CorruptFileError: a block is cut off, cannot be decompressed, is larger than a limit, holds fewer bytes
-                than its records need, or is followed by a wrong marker.
+            CorruptFileError: a block is cut off, cannot be decompressed, exceeds a limit, has fewer bytes than its
+                records need, or is followed by a wrong marker.
         """
         at = self.start
         while at < self.size:
-            head = self.read(at, 2 * _LONGEST_NUMBER)
+            head = self.read(at, 2 * _MAX_LONG_BYTES)
             count, used = self._long(head, 0)
             size, used = self._long(head, used)
             at += used
@@ -123,7 +122,7 @@ class AvroContainer:
                 check_count(count, len(block) // self.min_record_size, "records of a block")
             except CorruptFileError:
                 raise
-            except Exception as error:  # each codec has errors of its own
+            except Exception as error:  # each codec has other errors
                 raise CorruptFileError(f"a block cannot be decompressed: {error}", path=self.path) from error
             if max_total is not None:
                 max_total -= len(block)
@@ -131,30 +130,30 @@ class AvroContainer:
             at = end + _SYNC_SIZE
 
     def records(self, schema_text: str | None = None) -> list[Any]:
-        """All records, decoded; arguments and errors are those of `batches`."""
+        """Decode all records; arguments and errors are those of `batches`."""
         return [record for batch in self.batches(self.blocks(), schema_text) for record in batch]
 
     def batches(self, blocks: Iterable[tuple[int, bytes]], schema_text: str | None = None) -> Iterator[list[Any]]:
-        """The records of blocks, decoded, some thousands at a time: as objects they take many times their bytes.
+        """Decode blocks, some thousand records at a time: as objects they need many times their bytes.
 
         Args:
-            blocks: the blocks, as `blocks` gives them.
-            schema_text: a schema whose bytes are those of the file's own schema, to be used in its place.
+            blocks: blocks as returned by `blocks`.
+            schema_text: a schema of the same encoding to use instead of the file's.
 
         Raises:
-            CorruptFileError: a block does not hold the records that the schema describes.
+            CorruptFileError: the records of a block do not match the schema.
         """
         batch: list[Any] = []
         try:
             for count, block in blocks:
-                for records in _decoded(count, block, schema_text or self.schema_text):
+                for records in _decode(count, block, schema_text or self.schema_text):
                     batch += records
                     if len(batch) >= _BATCH_RECORDS:
                         yield batch
                         batch = []
         except (PaimonError, MemoryError):
             raise
-        except Exception as error:  # given garbage, the decoder raises whatever it stumbles over
+        except Exception as error:  # on invalid bytes the decoder raises errors of any type
             raise CorruptFileError(f"the records cannot be decoded: {error!r}", path=self.path) from error
         if batch:
             yield batch
@@ -172,9 +171,9 @@ class AvroContainer:
 
 
 def open_container(data: bytes, path: str) -> AvroContainer:
-    """Read the header of a container that is in memory.
+    """Read the header of a container in memory.
 
-    Raises: as `container_at`.
+    Raises: as in `container_at`.
     """
     return container_at(lambda at, size: data[at : at + size], len(data), path)
 
@@ -183,33 +182,33 @@ def container_at(read: Read, size: int, path: str) -> AvroContainer:
     """Read the header of a container.
 
     Args:
-        read: gives some bytes from a place on, less at the end of the file.
+        read: reads a range of the file, and returns less at its end.
         size: the bytes of the file.
-        path: names the file in errors.
+        path: the file's path, for error messages.
 
     Raises:
-        CorruptFileError: the bytes are no Avro container, or one without a schema.
-        UnsupportedError: the codec is none of those of the Avro specification.
+        CorruptFileError: the bytes are not an Avro container, or have no schema.
+        UnsupportedError: the codec is not one of the Avro specification.
     """
-    stream = _FromPlace(within(read, min(size, _MAX_HEADER_BYTES)))
+    stream = _Stream(within(read, min(size, _MAX_HEADER_BYTES)))
     try:
         if read(0, len(MAGIC)) != MAGIC:
             raise ValueError("it does not begin with Avro's magic bytes")
         header: Any = schemaless_reader(cast(BinaryIO, stream), _HEADER, None)
         schema_text = header["meta"]["avro.schema"].decode()
-        least = max(1, min_record_size(schema_text))
+        minimum = max(1, min_record_size(schema_text))
     except MemoryError:
         raise
-    except Exception as error:  # given garbage, the decoder raises whatever it stumbles over
+    except Exception as error:  # on invalid bytes the decoder raises errors of any type
         raise CorruptFileError(f"no Avro file: {error}", path=path) from error
     codec = header["meta"].get("avro.codec", b"null").decode(errors="replace")
     if codec not in _CODECS:
         raise UnsupportedError(f"{path}: Avro codec '{codec}' is none of {', '.join(_CODECS)}.")
-    return AvroContainer(schema_text, codec, within(read, size), size, stream.at, header["sync"], path, least)
+    return AvroContainer(schema_text, codec, within(read, size), size, stream.at, header["sync"], path, minimum)
 
 
-class _FromPlace:
-    """What a decoder needs of a stream: bytes, one stretch after the other."""
+class _Stream:
+    """The part of a stream's interface that a decoder needs."""
 
     def __init__(self, read: Read) -> None:
         self._read = read
@@ -230,14 +229,14 @@ def write_container(
     coded_by: str | None = None,
     metadata: Mapping[str, str] | None = None,
 ) -> bytes:
-    """A whole container file.
+    """Encode a container file.
 
     Args:
-        schema_text: the schema as JSON text, written into the header as it is.
-        records: the records, as fastavro takes them.
-        compression: a codec of Avro, or ``zstd`` or ``none``, in any case.
-        coded_by: a schema of the same bytes under which to encode the records, as for `AvroContainer.records`.
-        metadata: what else the header says.
+        schema_text: the schema as JSON, written to the header unchanged.
+        records: the records, in fastavro's form.
+        compression: a codec of Avro, or ``zstd`` or ``none``; case-insensitive.
+        coded_by: a schema of the same encoding with which to encode the records, as in `AvroContainer.records`.
+        metadata: additional entries of the header.
 
     Raises:
         UnsupportedError: there is no such codec.
@@ -258,7 +257,7 @@ def write_container(
 
 
 def codec_name(compression: str) -> str:
-    """Avro's name of a compression that an option names.
+    """Avro's name of the compression of an option.
 
     Raises:
         UnsupportedError: Avro has no such codec.
@@ -271,7 +270,7 @@ def codec_name(compression: str) -> str:
 
 
 def without_logical_types(schema: Any) -> Any:
-    """The same schema of the same bytes, under which values come and go as the plain types that are stored."""
+    """The schema of the same encoding whose values are those of the physical types."""
     if isinstance(schema, list):
         return [without_logical_types(branch) for branch in schema]
     if not isinstance(schema, dict):
@@ -291,18 +290,18 @@ def _encode(schema: Any, rows: Sequence[Any]) -> bytes:
     return array.getvalue()[len(_zigzag(len(rows))) : -1]
 
 
-def _decoded(count: int, block: bytes, schema_text: str) -> Iterator[list[Any]]:
-    """The records of a block: at once, or those of a large block some at a time."""
+def _decode(count: int, block: bytes, schema_text: str) -> Iterator[list[Any]]:
+    """Decode the records of a block: all at once, or in batches if the block is large."""
     if not count:
         return
     large = len(block) > _LARGE_BLOCK
-    # As an array's items the records of a block are decoded in a single call.
+    # Records that are wrapped as an array's items are decoded with a single call.
     source = io.BytesIO(block if large else _zigzag(count) + block + b"\0")
     if large:
         schema = _record_schema(schema_text)
         for first in range(0, count, _BATCH_RECORDS):
-            some = range(first, min(count, first + _BATCH_RECORDS))
-            yield [schemaless_reader(source, schema, None) for _ in some]
+            batch = range(first, min(count, first + _BATCH_RECORDS))
+            yield [schemaless_reader(source, schema, None) for _ in batch]
     else:
         decoded: Any = schemaless_reader(source, _array_schema(schema_text), None)
         check_count(len(decoded), count, "records of a block")

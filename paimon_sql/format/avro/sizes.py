@@ -1,7 +1,7 @@
-"""What the schema of an Avro file says about the size of its records, so that counts can be checked against bytes.
+"""Min record sizes by Avro schema, to check record counts against the number of bytes.
 
-Schemas that no writer of Paimon makes, and by which a few bytes would decode to any number of values, are refused:
-types that contain themselves, and values that take no bytes (Avro specification 1.11, "Binary encoding").
+Schemas by which few bytes could decode to any number of values are refused; no writer of Paimon makes them: recursive
+types, and values of no bytes (Avro specification 1.11, "Binary encoding").
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import Any
 from paimon_sql.format.bytes.bounded import BoundsError, load_json
 
 _SIZES = {"null": 0, "boolean": 1, "int": 1, "long": 1, "float": 4, "double": 8, "bytes": 1, "string": 1}
-"""The least bytes of a value; those of variable length have a length or a first byte at least."""
+"""Min bytes of a value; those of variable length have at least a length or a first byte."""
 
 
 @lru_cache(maxsize=64)
 def min_record_size(schema_text: str) -> int:
-    """The least bytes of a record of this schema; 0 for one without fields, of which a file holds none.
+    """Min bytes of a record of a schema; 0 for a record without fields, of which a file has none.
 
     Args:
         schema_text: the schema as JSON.
 
     Raises:
-        ValueError: it is no schema, or one by which bytes cannot bound what they decode to.
+        ValueError: it is not a schema, or one by which the number of bytes does not limit the number of values.
     """
     return _Sizes().of(load_json(schema_text))
 
@@ -32,7 +32,7 @@ def min_record_size(schema_text: str) -> int:
 class _Sizes:
     def __init__(self) -> None:
         self._named: dict[str, int | None] = {}
-        """The least bytes of each named type, None while its definition is read."""
+        """Min bytes of each named type; None while its definition is read."""
 
     def of(self, schema: Any) -> int:
         if isinstance(schema, str):
@@ -75,7 +75,7 @@ class _Sizes:
 
     def _defined(self, schema: Mapping[str, Any], size: int) -> int:
         known = self._named.get(_name(schema))
-        # Names are known without their namespace: of two types of one name the smaller one is a bound of both.
+        # Names are stored without namespace: of two types of one name the smaller size is a bound of both.
         self._named[_name(schema)] = size if known is None else min(known, size)
         return size
 
@@ -85,7 +85,7 @@ def _name(schema: Mapping[str, Any]) -> str:
 
 
 def _is_empty(schema: Any) -> bool:
-    """Whether a type is a record without fields, as which a row type without fields is written."""
+    """Whether a type is a record without fields: the Avro type of a row type without fields."""
     return isinstance(schema, Mapping) and schema.get("type") == "record" and not schema["fields"]
 
 

@@ -1,1 +1,1 @@
-"""Bytes: bounded reads, compression, varints, bitmaps of 64 bits."""
+"""Primitives of encodings: bounded reads, decompression, varints, 64-bit bitmaps."""

@@ -1,8 +1,8 @@
-"""Bounded reading: what foreign bytes declare is compared with a limit before memory is taken for it.
+"""Bounded decoding: sizes that untrusted bytes declare are checked against limits before memory is allocated.
 
-A decoder takes the sizes it works with from the file that it reads, and anybody may have written that file. Each size,
-count and depth is therefore checked against the bytes that are really there or, where a compression or a run length
-stands between the two, against one of the limits below. The limits are far above what writers of Paimon produce.
+A decoder takes sizes from the file that it reads, which any program may have written. So each size, count and depth is
+checked against the actual number of bytes or, where compression or run lengths hide it, against one of the limits
+below. The limits are far above the files of Paimon's writers.
 """
 
 from __future__ import annotations
@@ -18,77 +18,77 @@ import numpy.typing as npt
 from paimon_sql.errors import CorruptFileError, InvalidInputError, PaimonError
 
 MAX_FILE_BYTES = 1 << 30
-"""The most bytes of a metadata file that is read as a whole."""
+"""Max bytes of a metadata file that is read into memory."""
 MAX_JSON_BYTES = 64 << 20
-"""The most bytes of a JSON document, such as a snapshot, a schema or the schema inside an Avro file."""
+"""Max bytes of a JSON document, such as a snapshot, a schema or the schema of an Avro file."""
 MAX_JSON_DEPTH = 256
-"""How deep objects and arrays of a JSON document may be nested."""
+"""Max nesting of objects and arrays of a JSON document."""
 MAX_BLOCK_BYTES = 256 << 20
-"""The most bytes of one block of a metadata file, uncompressed."""
+"""Max bytes of one block of a metadata file, uncompressed."""
 MAX_EXPANSION = 4096
-"""How many times its size a metadata file may have uncompressed, where that is more than `MAX_BLOCK_BYTES`.
+"""Max compression ratio of a metadata file that has more than `MAX_BLOCK_BYTES` uncompressed.
 
-Manifests of tables with thousands of columns without statistics reach ratios of that order.
+Manifests of tables with thousands of columns without statistics reach such ratios.
 """
 MAX_EXPANDED_BYTES = (1 << 31) - 1
-"""The most bytes of a metadata file, or of one block of a data file, uncompressed: what Java and Arrow can address."""
+"""Max bytes of a metadata file, or of one block of a data file, uncompressed: what Java and Arrow can address."""
 MAX_DELETED_ROWS = 1 << 27
-"""The most rows that the deletion vector of one data file may delete."""
+"""Max rows that the deletion vector of one data file deletes."""
 MAX_FILE_ROWS = (1 << 31) - 1
-"""The most rows of a data file that are addressed by their positions, as Java's ``int``."""
+"""Max rows of a data file whose rows are addressed by position, which is an ``int`` in Java."""
 MAX_BLOB_ROWS = 1 << 27
-"""The most rows of a group of data files whose blobs stand in files of their own."""
+"""Max rows of a group of data files whose blobs are stored in separate files."""
 MAX_INDEXED_ROWS = 1 << 36
-"""The most row ids that one search in global indexes tells apart."""
+"""Max row ids of one search in global indexes."""
 
 Read: TypeAlias = Callable[[int, int], bytes]
-"""Reads a range of a file: its first byte, and its length."""
+"""Reads a range of a file, given its first byte and its length."""
 
 
 class BoundsError(ValueError):
-    """Bytes declare more than there is, or more than a limit allows."""
+    """Bytes declare more than there are, or more than a limit allows."""
 
 
 def expansion_limit(size: int) -> int:
-    """The most bytes that a metadata file of ``size`` bytes may have uncompressed."""
+    """Max uncompressed bytes of a metadata file of ``size`` bytes."""
     return min(MAX_EXPANDED_BYTES, max(MAX_BLOCK_BYTES, size * MAX_EXPANSION))
 
 
 def check_range(start: int, length: int, size: int, what: str) -> None:
-    """Nothing if a range lies within ``size`` bytes.
+    """Check that a range lies within ``size`` bytes; ``what`` names it in the error.
 
     Raises:
-        BoundsError: it does not; ``what`` names it.
+        BoundsError: it does not.
     """
     if start < 0 or length < 0 or start + length > size:
         raise BoundsError(f"{what} takes {length} bytes from byte {start} on, and there are {size}")
 
 
-def check_count(count: int, most: int, what: str) -> None:
-    """Nothing if a count is neither negative nor above the greatest possible one.
+def check_count(count: int, maximum: int, what: str) -> None:
+    """Check that a count is neither negative nor above ``maximum``; ``what`` names the counted things in the error.
 
     Raises:
-        BoundsError: it is; ``what`` names what is counted.
+        BoundsError: it is.
     """
-    if not 0 <= count <= most:
-        raise BoundsError(f"{count} {what} are declared, and there can be {most} at most")
+    if not 0 <= count <= maximum:
+        raise BoundsError(f"{count} {what} are declared, and there can be {maximum} at most")
 
 
-def check_total(sizes: npt.NDArray[np.int64], most: int, what: str) -> None:
-    """Nothing if sizes are not negative and take ``most`` bytes together at most; their sum may be beyond 64 bits.
+def check_total(sizes: npt.NDArray[np.int64], maximum: int, what: str) -> None:
+    """Check that no size is negative and that their sum, which may exceed 64 bits, is at most ``maximum``.
 
     Raises:
-        BoundsError: they do not; ``what`` names them.
+        BoundsError: a size is negative, or the sum is larger; ``what`` names them.
     """
-    # A sum of doubles is exact enough to tell whether the one of whole numbers overflows.
-    if len(sizes) and (sizes.min() < 0 or sizes.sum(dtype=np.float64) >= 2.0**62 or int(sizes.sum()) > most):
-        raise BoundsError(f"{what} take more than the {most} bytes that there are")
+    # A sum of doubles is exact enough to detect an overflow of the sum of integers.
+    if len(sizes) and (sizes.min() < 0 or sizes.sum(dtype=np.float64) >= 2.0**62 or int(sizes.sum()) > maximum):
+        raise BoundsError(f"{what} take more than the {maximum} bytes that there are")
 
 
 def within(read: Read, size: int) -> Read:
-    """A reader of a file of ``size`` bytes that never asks for more than there is.
+    """Limit a reader to a file of ``size`` bytes, as if by reading past the end of a file.
 
-    Where a range reaches beyond the end, what is left comes back, as from a file; nothing where it begins outside.
+    A range that exceeds the end is truncated; one that begins outside is empty.
     """
 
     def bounded(start: int, length: int) -> bytes:
@@ -99,10 +99,10 @@ def within(read: Read, size: int) -> Read:
 
 
 def exactly(read: Read, size: int, what: str) -> Read:
-    """A reader of a file of ``size`` bytes that refuses ranges which do not lie within it.
+    """Limit a reader to a file of ``size`` bytes; it raises for other ranges.
 
     Raises:
-        BoundsError: (of the reader) a range lies outside, or the file has become shorter.
+        BoundsError: (by the reader) a range exceeds the file, or the file is shorter now.
     """
 
     def bounded(start: int, length: int) -> bytes:
@@ -117,12 +117,12 @@ def exactly(read: Read, size: int, what: str) -> Read:
 
 @contextmanager
 def decoding(what: str, path: str, remedy: str | None = None) -> Iterator[None]:
-    """Turn what a decoder raises inside into a CorruptFileError: given garbage, it fails in many ways.
+    """Convert errors of a decoder, which fails in many ways on invalid bytes, to a CorruptFileError.
 
     Args:
-        what: completes "not", such as "a manifest".
-        path: the file, named in the error.
-        remedy: what to do about it; to restore the file by default.
+        what: completes "not", for example "a manifest".
+        path: the file, for the error message.
+        remedy: what to do; by default, to restore the file.
 
     Raises:
         CorruptFileError: the decoder failed.
@@ -142,10 +142,10 @@ def decoding(what: str, path: str, remedy: str | None = None) -> Iterator[None]:
 
 
 def load_json(text: str | bytes, **options: Any) -> Any:
-    """The value of a JSON document; ``options`` are those of `json.loads`.
+    """Parse a JSON document; ``options`` are those of `json.loads`.
 
     Raises:
-        ValueError: it is none, or larger or more deeply nested than a limit allows.
+        ValueError: it is not JSON, or larger or more deeply nested than a limit allows.
     """
     if len(text) > MAX_JSON_BYTES:
         raise BoundsError(f"it has {len(text)} bytes, and a JSON document may have {MAX_JSON_BYTES}")

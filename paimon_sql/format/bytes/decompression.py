@@ -1,4 +1,4 @@
-"""Decompression with a limit: the codecs of Avro and ORC files, none of which takes memory beyond it."""
+"""Decompression with a memory limit: the codecs of Avro and ORC files."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ else:
 
 _CRC_BYTES = 4
 _LZ4_RATIO = 255
-"""An LZ4 block expands at most so many times."""
+"""Max compression ratio of an LZ4 block."""
 _XZ_MEMORY = 256 << 20
-"""The memory that a decoder of xz may use; the highest preset of the compressor needs a quarter of it."""
+"""Memory limit of xz; the highest preset of the compressor needs a quarter of it."""
 _MAX_FRAMES = 16
-"""How many frames may stand one behind the other; writers make one."""
+"""Max consecutive frames; writers make one."""
 
 
 def decompress(codec: str, data: bytes, limit: int) -> bytes:
-    """What compressed bytes hold.
+    """Decompress bytes.
 
     Args:
-        codec: ``null``, ``deflate`` (without a header), ``snappy`` (without a frame), ``snappy-crc`` (with a checksum
-            behind, as in Avro), ``lz4`` and ``lzo`` (a block), ``zstandard``, ``bzip2`` or ``xz``.
+        codec: ``null``, ``deflate`` (without a header), ``snappy`` (without a frame), ``snappy-crc`` (followed by a
+            checksum, as in Avro), ``lz4`` and ``lzo`` (a block), ``zstandard``, ``bzip2`` or ``xz``.
         data: the compressed bytes.
-        limit: the most bytes that may come out.
+        limit: max bytes of the result.
 
     Raises:
-        BoundsError: there are more.
-        Exception: the bytes are broken; each codec has errors of its own.
+        BoundsError: the result is larger.
+        Exception: the bytes are broken; each codec has other errors.
     """
     return _CODECS[codec](data, limit)
 
@@ -74,23 +74,23 @@ def _snappy_with_checksum(data: bytes, limit: int) -> bytes:
 
 
 def _lz4(data: bytes, limit: int) -> bytes:
-    # The function that takes a bound instead of a buffer fills up to the bound with zeros.
+    # The variant with a bound instead of a buffer pads the result with zeros up to the bound.
     out = bytearray(min(limit, _LZ4_RATIO * (len(data) + 1)))
     return bytes(memoryview(out)[: cramjam.lz4.decompress_block_into(data, out)])
 
 
 def _framed(unpacker: Callable[[], Any]) -> Callable[[bytes, int], bytes]:
-    """A codec whose bytes are one frame or several, each of which needs a new decompressor."""
+    """A codec whose bytes are one or several frames, each of which needs a new decompressor."""
 
     def unpack(data: bytes, limit: int) -> bytes:
         parts: list[bytes] = []
-        left = limit
+        remaining = limit
         while data or not parts:
             check_count(len(parts), _MAX_FRAMES, "compressed frames")
             frame = unpacker()
-            parts.append(frame.decompress(data, left + 1))
-            left -= len(parts[-1])
-            if left < 0:
+            parts.append(frame.decompress(data, remaining + 1))
+            remaining -= len(parts[-1])
+            if remaining < 0:
                 raise _too_many(limit)
             if not frame.eof:
                 raise BoundsError("the compressed bytes are cut off")

@@ -1,6 +1,6 @@
-"""Whole numbers as the differences between neighbours, seven bits a byte, as the indexes of blob files hold them.
+"""Delta varints: integers as zigzag-encoded differences of neighbours, seven bits per byte (spec: Blob File).
 
-The lowest bits come first, signs stand in the last bit (spec: Blob File).
+The indexes of blob files have this encoding. The lowest bits come first.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Numbers = npt.NDArray[np.int64]
 
 
 def encoded(numbers: Numbers) -> bytes:
-    """The numbers as bytes."""
+    """Encode numbers."""
     if not len(numbers):
         return b""
     differences = np.diff(numbers, prepend=np.int64(0))
@@ -22,26 +22,26 @@ def encoded(numbers: Numbers) -> bytes:
 
 
 def decoded(data: bytes) -> Numbers:
-    """The numbers that bytes hold.
+    """Decode numbers.
 
     Raises:
-        ValueError: they break off within one.
+        ValueError: the bytes end inside a number.
     """
     return decoded_lists(data, np.array([len(data)], dtype=np.int64))[0]
 
 
 def decoded_lists(data: bytes, sizes: Numbers) -> tuple[Numbers, Numbers]:
-    """The numbers of several lists that stand one behind the other.
+    """Decode several concatenated lists of numbers.
 
     Args:
-        data: the bytes of all.
-        sizes: how many bytes each takes.
+        data: the bytes of all lists.
+        sizes: the number of bytes of each list.
 
     Returns:
-        The numbers of all lists, and how many each has.
+        The numbers of all lists, and the length of each list.
 
     Raises:
-        ValueError: a list breaks off within a number.
+        ValueError: a list ends inside a number.
     """
     octets = np.frombuffer(data, dtype=np.uint8)
     bounds = np.cumsum(sizes)

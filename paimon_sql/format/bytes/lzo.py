@@ -1,7 +1,7 @@
-"""LZO1X, which ORC files of old may be compressed with (format: the Linux kernel's "LZO stream format").
+"""LZO1X decompression for old ORC files (format: the Linux kernel's "LZO stream format").
 
-No library that comes with us knows it. The data of a file are unpacked by Arrow; here go footers and the fractions of
-timestamps, so that a loop over instructions is quick enough.
+None of our dependencies exposes it. Arrow decompresses the data of a file; only footers and fractions of timestamps are
+decompressed here, so that a loop over instructions is fast enough.
 """
 
 from __future__ import annotations
@@ -9,22 +9,22 @@ from __future__ import annotations
 from paimon_sql.format.bytes.bounded import BoundsError
 
 _FIRST_LITERALS = 17
-"""A first byte above this tells how many literals the stream begins with."""
+"""A first byte above this encodes the number of literals at the start of the stream."""
 _AFTER_LITERALS = 4
-"""What a long run of literals leaves behind, where matches leave the number of literals that follow them."""
+"""The state after a long run of literals; the state after a match is the number of literals that follow it."""
 _FAR, _MIDDLE = 16384, 2049
-"""Where the distances of the two kinds of matches begin that reach farthest."""
+"""First distances of the two kinds of matches with the longest distances."""
 
 
 def decompress_lzo(data: bytes, limit: int) -> bytes:
-    """What an LZO1X block holds.
+    """Decompress an LZO1X block.
 
     Args:
         data: the block.
-        limit: the most bytes that may come out.
+        limit: max bytes of the result.
 
     Raises:
-        BoundsError: there are more.
+        BoundsError: the result is larger.
         ValueError: the block is broken.
     """
     try:
@@ -78,17 +78,17 @@ class _Block:
         self._at += 1
         return self._data[self._at - 1]
 
-    def _length(self, coded: int, most: int) -> int:
-        """A length that stands in a few bits, or behind them if these are zero."""
+    def _length(self, coded: int, maximum: int) -> int:
+        """A length: ``coded``, the bits of the instruction, or encoded in the next bytes if these bits are zero."""
         if coded:
             return coded
-        length = most
+        length = maximum
         while (byte := self._byte()) == 0:
             length += 255
         return length + byte
 
     def _pair(self) -> tuple[int, int]:
-        """A distance of 14 bits, and how many literals follow the match."""
+        """A distance of 14 bits, and the number of literals after the match."""
         pair = self._byte() | self._byte() << 8
         return pair >> 2, pair & 3
 

@@ -1,7 +1,7 @@
-"""Words and stretches inside flat bytes, taken or set for many rows with one NumPy call.
+"""Vectorized access to words and byte ranges in flat memory, for many rows with one NumPy call.
 
-The binary rows of many files lie one behind the other in an Arrow buffer, at any alignment; what a column needs of
-them is a word of 8 bytes or a stretch of text at a different place in every row.
+The binary rows of many files are concatenated in an Arrow buffer, unaligned; a column is a word of 8 bytes, or a range
+of bytes, at a different offset of every row.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
 def words_view(memory: Bytes, dtype: str = "<u8") -> npt.NDArray[Any]:
-    """A view whose item ``i`` is the word that starts at byte ``i`` of ``memory``, aligned or not.
+    """A view whose item ``i`` is the word at byte ``i`` of ``memory``, aligned or not.
 
-    Item ``i`` must be followed by a whole word of bytes; the view is as writable as ``memory`` is.
+    The view ends where less than a word remains, and is writable if ``memory`` is.
     """
     width = np.dtype(dtype).itemsize
     count = max(len(memory) - width + 1, 0)
@@ -31,14 +31,14 @@ def words_view(memory: Bytes, dtype: str = "<u8") -> npt.NDArray[Any]:
 
 
 def stretch_index(starts: Longs, lengths: Longs) -> Longs:
-    """The positions of all bytes of the stretches ``[start, start + length)``, one stretch behind the other."""
+    """The positions of all bytes of the ranges ``[start, start + length)``, concatenated."""
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if len(ends) else 0
     return np.repeat(starts - (ends - lengths), lengths) + np.arange(total, dtype=np.int64)
 
 
 def offsets_of(lengths: Longs) -> Longs:
-    """Arrow's offsets of stretches of these lengths: a 0, then the running total."""
+    """Arrow's offsets of values of these lengths: 0, then the running total."""
     offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return offsets
@@ -56,7 +56,7 @@ def binary_buffers(array: pa.Array) -> tuple[Bytes, Longs]:
 
 
 def null_mask(array: pa.Array) -> Mask | None:
-    """Where the array is null, or None when it is nowhere null."""
+    """The mask of nulls; None if there are none."""
     if array.null_count == 0:
         return None
     mask: Mask = pc.is_null(array).to_numpy(zero_copy_only=False)
@@ -64,7 +64,7 @@ def null_mask(array: pa.Array) -> Mask | None:
 
 
 def one_array(rows: Sequence[bytes | None] | pa.Array | pa.ChunkedArray) -> pa.Array:
-    """Bytes of many rows as one binary array, whatever brought them."""
+    """Convert the bytes of many rows to one binary array."""
     if isinstance(rows, pa.ChunkedArray):
         return rows.cast(pa.large_binary()).combine_chunks()
     if isinstance(rows, pa.Array):
@@ -73,13 +73,13 @@ def one_array(rows: Sequence[bytes | None] | pa.Array | pa.ChunkedArray) -> pa.A
 
 
 def validity_buffer(nulls: Mask | None) -> pa.Buffer | None:
-    """Arrow's validity bitmap of an array that is null where ``nulls`` says; None when it is nowhere null."""
+    """Arrow's validity bitmap for a mask of nulls; None if there are none."""
     if nulls is None or not nulls.any():
         return None
     return pa.py_buffer(np.packbits(~nulls, bitorder="little").tobytes())
 
 
 def fixed_array(values: npt.NDArray[Any], data_type: pa.DataType, nulls: Mask | None) -> pa.Array:
-    """An Arrow array over NumPy memory of that very layout, null where ``nulls`` says."""
+    """An Arrow array over NumPy memory of the same layout, with a mask of nulls."""
     size = len(values)
     return pa.Array.from_buffers(data_type, size, [validity_buffer(nulls), pa.py_buffer(np.ascontiguousarray(values))])

@@ -1,8 +1,8 @@
-"""Bitmaps of 64-bit numbers as Java's ``Roaring64Bitmap`` writes them, which is not the portable Roaring format.
+"""Bitmaps of 64-bit numbers in the format of Java's ``Roaring64Bitmap``, which is not the portable Roaring format.
 
-The upper 48 bits of the numbers are the keys of a radix tree; each leaf names a container that holds the lower 16 bits.
-The bytes are: whether there is anything, the tree from its root downwards, then the containers in the order in which
-they came to be. Numbers are little-endian, keys of leaves big-endian.
+The upper 48 bits of the numbers are the keys of a radix tree; each leaf refers to a container of the lower 16 bits. The
+bytes are: a flag for not empty, the tree from its root, then the containers in the order of their creation. Numbers are
+little-endian, keys of leaves big-endian.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ Lows = npt.NDArray[np.uint16]
 _RUN, _BITMAP, _ARRAY = range(3)
 _NODE_4, _NODE_16, _NODE_48, _NODE_256, _LEAF = range(5)
 _WIDTHS = ((4, _NODE_4, 4), (16, _NODE_16, 16), (48, _NODE_48, 256), (256, _NODE_256, 32))
-"""How many children a kind of node takes, the kind, and the size of its body."""
+"""Max children of a kind of node, the kind, and the size of its body."""
 _BODIES = {kind: size for _, kind, size in _WIDTHS}
 _NOT_TRIMMED = 0xFE
 _KEY_BYTES = 6
-_MOST_NUMBERS = 1 << 27
-"""The most numbers of one bitmap: runs tell of many in a few bytes, and each takes two here."""
+_MAX_NUMBERS = 1 << 27
+"""Max numbers of one bitmap: runs encode many in a few bytes, and each needs two bytes here."""
 _BITMAP_BYTES = 8192
-_MOST_IN_ARRAY = 4096
+_MAX_IN_ARRAY = 4096
 
 
 @dataclass
@@ -38,7 +38,7 @@ class Container:
     as_runs: bool
 
     def settle(self) -> None:
-        """Choose between runs and the rest by size; runs stay runs as long as they are as small as all else is."""
+        """Choose between runs and the other forms by size; runs remain runs while these are not smaller."""
         runs = 2 + 4 * len(_run_starts(self.lows))
         if self.as_runs:
             self.as_runs = runs <= min(_BITMAP_BYTES, 2 * len(self.lows) + 2)
@@ -51,9 +51,9 @@ class Roaring64:
     """A bitmap of 64-bit numbers.
 
     Attributes:
-        slots: the containers in the order in which they came to be; None where one was removed.
-        places: by the upper 48 bits, in which slot the container stands.
-        capacity: for how many containers there is room, which is written too.
+        slots: the containers in the order of their creation; None for a removed one.
+        places: the slot of each container by its upper 48 bits.
+        capacity: the allocated slots, which are written, too.
     """
 
     slots: list[Container | None] = field(default_factory=list)
@@ -62,10 +62,10 @@ class Roaring64:
 
     @classmethod
     def read(cls, data: bytes) -> Roaring64:
-        """Read one.
+        """Decode a bitmap.
 
         Raises:
-            ValueError: the bytes are no such bitmap.
+            ValueError: the bytes are not such a bitmap.
         """
         if not data or data[0] > 1:
             raise ValueError("the bytes do not begin like a Roaring64Bitmap")
@@ -77,7 +77,7 @@ class Roaring64:
             raise ValueError(f"the bytes of a Roaring64Bitmap end too early or are broken: {error}") from error
 
     def add(self, key: int, lows: Lows) -> None:
-        """Add a container of ascending numbers for a key that has none; a key is the upper 48 bits."""
+        """Add a container of ascending numbers for a new key, the upper 48 bits."""
         self._add(key, Container(lows, False))
 
     def unite(self, other: Roaring64) -> None:
@@ -86,8 +86,8 @@ class Roaring64:
             theirs = other.slots[other.places[key]]
             if theirs is None:
                 continue
-            place = self.places.get(key)
-            mine = None if place is None else self.slots[place]
+            slot = self.places.get(key)
+            mine = None if slot is None else self.slots[slot]
             if mine is None:
                 self._add(key, Container(theirs.lows, theirs.as_runs))
             else:
@@ -99,18 +99,18 @@ class Roaring64:
                 container.settle()
 
     def write(self) -> bytes:
-        """The bytes."""
+        """Encode the bitmap."""
         if not self.places:
             return b"\0"
         keys = sorted(self.places)
         tree = b"".join(self._tree([k.to_bytes(6, "big") for k in keys], 0))
         head = b"\1" + struct.pack("<q", len(keys)) + tree + struct.pack("<iBi", 1, _NOT_TRIMMED, self.capacity)
-        room = [*self.slots, *([None] * (self.capacity - len(self.slots)))]
-        containers = b"".join(b"\0" if c is None else _container_bytes(c) for c in room)
+        slots = [*self.slots, *([None] * (self.capacity - len(self.slots)))]
+        containers = b"".join(b"\0" if c is None else _container_bytes(c) for c in slots)
         return head + containers + struct.pack("<qii", len(keys), 0, len(self.slots) - 1)
 
     def numbers(self) -> Iterator[int]:
-        """All numbers, ascending as unsigned ones."""
+        """Yield the numbers in ascending order, as unsigned ones."""
         for key in sorted(self.places):
             container = self.slots[self.places[key]]
             if container is not None:
@@ -123,10 +123,10 @@ class Roaring64:
             self.capacity = max(len(self.slots), self.capacity + (self.capacity >> 1))
 
     def _tree(self, keys: list[bytes], depth: int) -> Iterator[bytes]:
-        """The node over some keys, which are alike up to a depth, and what lies below it."""
+        """Encode the node of keys that are equal up to a depth, and its descendants."""
         if len(keys) == 1:
-            place = self.places[int.from_bytes(keys[0], "big")]
-            yield struct.pack("<BHB", _LEAF, 0, 0) + keys[0] + struct.pack("<q", place)
+            slot = self.places[int.from_bytes(keys[0], "big")]
+            yield struct.pack("<BHB", _LEAF, 0, 0) + keys[0] + struct.pack("<q", slot)
             return
         branch = depth
         while keys[0][branch] == keys[-1][branch]:
@@ -141,7 +141,7 @@ class Roaring64:
             yield from self._tree(below, branch + 1)
 
     def _by_age(self, children: dict[int, list[bytes]]) -> list[int]:
-        """The children's bytes in the order that Java gives them: a node that grows beyond 16 keeps new ones behind."""
+        """The children's bytes in Java's order: a node that grows beyond 16 appends new ones."""
         ages = {byte: min(self.places[int.from_bytes(k, "big")] for k in below) for byte, below in children.items()}
         oldest = sorted(ages, key=ages.__getitem__)
         return [*sorted(oldest[:16]), *oldest[16:]]
@@ -154,14 +154,14 @@ def _run_starts(lows: Lows) -> npt.NDArray[np.int64]:
 
 def _body(kind: int, keys: list[int]) -> bytes:
     if kind in (_NODE_4, _NODE_16):
-        # Whole numbers whose first byte is the highest one.
+        # Integers whose first byte is the highest one.
         packed = bytes(keys).ljust(_BODIES[kind], b"\0")
         return _reversed_words(packed, 4 if kind == _NODE_4 else 8)
     if kind == _NODE_48:
-        places = bytearray(b"\xff" * 256)
-        for place, key in enumerate(keys):
-            places[key] = place
-        return _reversed_words(bytes(places), 8)
+        indexes = bytearray(b"\xff" * 256)
+        for index, key in enumerate(keys):
+            indexes[key] = index
+        return _reversed_words(bytes(indexes), 8)
     mask = np.zeros(256, dtype=np.uint8)
     mask[keys] = 1
     return np.packbits(mask, bitorder="little").tobytes()
@@ -178,7 +178,7 @@ def _container_bytes(container: Container) -> bytes:
         lengths = np.diff(starts, append=len(lows)) - 1
         body = struct.pack("<H", len(starts)) + np.column_stack([lows[starts], lengths]).astype("<u2").tobytes()
         return struct.pack("<BBi", 1, _RUN, len(lows)) + body
-    if len(lows) > _MOST_IN_ARRAY:
+    if len(lows) > _MAX_IN_ARRAY:
         bits = np.zeros(1 << 16, dtype=np.uint8)
         bits[lows] = 1
         return struct.pack("<BBi", 1, _BITMAP, len(lows)) + np.packbits(bits, bitorder="little").tobytes()
@@ -210,19 +210,19 @@ def _read(data: bytes) -> Roaring64:
     (arrays,) = cursor.take("<i")
     numbers = 0
     for _ in range(arrays):
-        _, room = cursor.take("<Bi")
-        check_count(room, len(data) - cursor.at, "containers")
-        bitmap.capacity += room
-        for _ in range(room):
+        _, size = cursor.take("<Bi")
+        check_count(size, len(data) - cursor.at, "containers")
+        bitmap.capacity += size
+        for _ in range(size):
             container = _read_container(cursor)
             bitmap.slots.append(container)
             numbers += 0 if container is None else len(container.lows)
-            check_count(numbers, _MOST_NUMBERS, "numbers")
+            check_count(numbers, _MAX_NUMBERS, "numbers")
     _, _, last = cursor.take("<qii")
     check_count(last + 1, len(bitmap.slots), "containers")
     del bitmap.slots[last + 1 :]
-    for place in bitmap.places.values():
-        check_count(place, last, "containers")
+    for slot in bitmap.places.values():
+        check_count(slot, last, "containers")
     return bitmap
 
 
@@ -241,8 +241,8 @@ def _read_tree(cursor: _Cursor, places: dict[int, int], depth: int) -> None:
 
 
 def _read_container(cursor: _Cursor) -> Container | None:
-    (given,) = cursor.take("<B")
-    if not given:
+    (present,) = cursor.take("<B")
+    if not present:
         return None
     kind, count = cursor.take("<Bi")
     check_count(count, 1 << 16, "numbers of a container")

@@ -1,4 +1,4 @@
-"""Whole numbers from 0 on in as few bytes as they need, seven bits a byte, the lowest first; many at a time."""
+"""Vectorized varints: non-negative integers, seven bits per byte, the lowest first."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ Bytes = npt.NDArray[np.uint8]
 Longs = npt.NDArray[np.int64]
 
 _BITS, _LOW, _MORE = 7, 0x7F, 0x80
-_MOST_BYTES = 9
+_MAX_BYTES = 9
 
 
 def sizes_of(numbers: Longs) -> Longs:
-    """How many bytes each number takes."""
+    """The number of bytes of each encoded number."""
     sizes = np.ones(len(numbers), np.int64)
-    for size in range(1, _MOST_BYTES):
+    for size in range(1, _MAX_BYTES):
         longer = numbers >> (_BITS * size) > 0
         if not longer.any():
             break
@@ -24,25 +24,25 @@ def sizes_of(numbers: Longs) -> Longs:
 
 
 def put(out: Bytes, at: Longs, numbers: Longs, sizes: Longs) -> None:
-    """Write numbers to where they belong.
+    """Encode numbers into a buffer.
 
     Args:
-        out: the bytes written to.
-        at: where each number begins.
+        out: the buffer.
+        at: the offset of each number.
         numbers: the numbers.
-        sizes: how many bytes each takes, as `sizes_of` says.
+        sizes: the number of bytes of each, as by `sizes_of`.
     """
     for i in range(int(sizes.max(initial=0))):
-        there = sizes > i
-        if there.all():
-            places, values, more = at + i, numbers >> (_BITS * i), sizes > i + 1
+        live = sizes > i
+        if live.all():
+            positions, values, more = at + i, numbers >> (_BITS * i), sizes > i + 1
         else:
-            places, values, more = at[there] + i, numbers[there] >> (_BITS * i), sizes[there] > i + 1
-        out[places] = (values & _LOW) | np.where(more, _MORE, 0)
+            positions, values, more = at[live] + i, numbers[live] >> (_BITS * i), sizes[live] > i + 1
+        out[positions] = (values & _LOW) | np.where(more, _MORE, 0)
 
 
 def encoded(numbers: Longs) -> Bytes:
-    """Numbers one behind the other."""
+    """Encode numbers, concatenated."""
     sizes = sizes_of(numbers)
     out = np.zeros(int(sizes.sum()), np.uint8)
     put(out, np.cumsum(sizes) - sizes, numbers, sizes)
@@ -50,30 +50,30 @@ def encoded(numbers: Longs) -> Bytes:
 
 
 def decoded_at(data: Bytes, at: Longs) -> tuple[Longs, Longs]:
-    """The numbers that begin at some places, and where the bytes behind each begin.
+    """Decode the numbers at some offsets; with the end offset of each.
 
     Raises:
-        ValueError: one does not end.
+        ValueError: a number does not end, or an offset is negative.
     """
     if len(at) and at.min() < 0:
         raise ValueError("a number does not begin")
     numbers, ends = np.zeros(len(at), np.int64), at.copy()
     open_ones = np.arange(len(at))
-    for i in range(_MOST_BYTES + 1):
+    for i in range(_MAX_BYTES + 1):
         if not len(open_ones):
             return numbers, ends
-        places = ends[open_ones]
-        if i == _MOST_BYTES or (len(places) and places.max() >= len(data)):
+        positions = ends[open_ones]
+        if i == _MAX_BYTES or (len(positions) and positions.max() >= len(data)):
             break
-        found = data[places].astype(np.int64)
-        numbers[open_ones] |= (found & _LOW) << (_BITS * i)
+        octets = data[positions].astype(np.int64)
+        numbers[open_ones] |= (octets & _LOW) << (_BITS * i)
         ends[open_ones] += 1
-        open_ones = open_ones[found >= _MORE]
+        open_ones = open_ones[octets >= _MORE]
     raise ValueError("a number does not end")
 
 
 def decoded(data: Bytes) -> tuple[Longs, Longs]:
-    """The numbers that stand one behind the other, and where each begins.
+    """Decode concatenated numbers; with the start offset of each.
 
     Raises:
         ValueError: the last one does not end, or one is too long.
@@ -86,8 +86,8 @@ def decoded(data: Bytes) -> tuple[Longs, Longs]:
     starts = np.empty(len(last), np.int64)
     starts[0], starts[1:] = 0, last[:-1] + 1
     sizes = last - starts + 1
-    if sizes.max() > _MOST_BYTES:
+    if sizes.max() > _MAX_BYTES:
         raise ValueError("a number is too long")
-    place = np.arange(len(data)) - np.repeat(starts, sizes)
-    parts = (data & _LOW).astype(np.int64) << (_BITS * place)
+    index = np.arange(len(data)) - np.repeat(starts, sizes)
+    parts = (data & _LOW).astype(np.int64) << (_BITS * index)
     return np.add.reduceat(parts, starts), starts

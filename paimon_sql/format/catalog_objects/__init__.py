@@ -1,1 +1,1 @@
-"""Views and functions as catalogs store them (spec: Views and Functions)."""
+"""Definitions of views and functions as catalogs store them (spec: Views and Functions)."""

@@ -1,4 +1,4 @@
-"""What the files of views and of functions have in common (spec: Views and Functions, REST API)."""
+"""JSON files of catalog objects: common code of views and functions (spec: Views and Functions, REST API)."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from paimon_sql.format.bytes.bounded import decoding, load_json
 
 
 def object_text(members: Mapping[str, Any], comment: str | None, options: Mapping[str, str]) -> str:
-    """The text of an object's file: its own members, what is said about it, and its options."""
-    said = {} if comment is None else {"comment": comment}
-    return json.dumps({**members, **said, "options": dict(options)}, indent=2, ensure_ascii=False)
+    """The JSON of an object's file: its members, then comment and options."""
+    commented = {} if comment is None else {"comment": comment}
+    return json.dumps({**members, **commented, "options": dict(options)}, indent=2, ensure_ascii=False)
 
 
 def texts(body: Mapping[str, Any], member: str) -> dict[str, str]:
-    """A member that maps texts to texts, which may be missing."""
+    """A member that maps strings to strings; empty if it is missing."""
     return {str(k): str(v) for k, v in (body.get(member) or {}).items()}
 
 
 @contextmanager
 def members_of(kind: str, text: str | bytes, path: str) -> Iterator[dict[str, Any]]:
-    """The members of an object's file, for whoever reads them inside.
+    """Provide the members of an object's file to the body of a ``with``, whose errors become CorruptFileErrors.
 
     Args:
-        kind: what the file describes, named in errors.
+        kind: the kind of object, for error messages.
         text: the file's content.
-        path: the file's path, named in errors.
+        path: the file's path, for error messages.
 
     Raises:
-        CorruptFileError: the text is no JSON, or lacks a member that is asked for, or has another type there.
+        CorruptFileError: the text is not JSON, or a member that the body reads is missing or has a wrong type.
     """
     with decoding(f"a {kind}", path):
         yield load_json(text)

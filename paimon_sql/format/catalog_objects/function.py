@@ -1,6 +1,6 @@
-"""Functions as a catalog keeps them: parameters, result, and how each engine is to work them out.
+"""Functions as a catalog stores them: parameters, result, and a definition per engine.
 
-The JSON is that of a function in Paimon's REST catalogs (spec: Functions, REST API). A definition is a text of SQL
+The JSON is that of a function in Paimon's REST catalogs (spec: Functions, REST API). A definition is SQL text
 (``sql``), an expression of a programming language (``lambda``) or a class in files (``file``).
 """
 
@@ -16,7 +16,7 @@ from paimon_sql.format.catalog_objects.base import members_of, object_text, text
 from paimon_sql.format.schema.types import DataField, parse_field
 
 Definition = Mapping[str, Any]
-"""A definition as it stands in the JSON; ``type`` is ``sql``, ``lambda`` or ``file``."""
+"""A definition as in the JSON; ``type`` is ``sql``, ``lambda`` or ``file``."""
 
 SQL = "sql"
 _MEMBERS: dict[str, tuple[str, ...]] = {
@@ -24,7 +24,7 @@ _MEMBERS: dict[str, tuple[str, ...]] = {
     "lambda": ("definition", "language"),
     "file": ("fileResources", "language", "className", "functionName"),
 }
-"""What a definition of each type must hold."""
+"""The required members of a definition, by its type."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,10 @@ class FunctionSchema:
 
     Attributes:
         parameters: its parameters, in order.
-        returns: what it gives back: one field, or the columns of a table.
-        definitions: how an engine works it out, by the engine's name.
+        returns: its result: one field, or the columns of a table.
+        definitions: its definition, by the engine's name.
         deterministic: whether equal arguments give equal results.
-        comment: what is said about it.
+        comment: its comment.
         options: its properties.
     """
 
@@ -48,7 +48,7 @@ class FunctionSchema:
     options: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> str:
-        """The text of the function's file."""
+        """The JSON of the function's file."""
         members = {
             "inputParams": [f.to_json() for f in self.parameters],
             "returnParams": [f.to_json() for f in self.returns],
@@ -59,14 +59,14 @@ class FunctionSchema:
 
 
 def parse_function(text: str | bytes, path: str) -> FunctionSchema:
-    """Read a function's file; members that are not known are passed over.
+    """Parse a function's file; unknown members are ignored.
 
     Args:
         text: the file's content.
-        path: the file's path, named in errors.
+        path: the file's path, for error messages.
 
     Raises:
-        CorruptFileError: the text is no JSON or lacks a member.
+        CorruptFileError: the text is not JSON or lacks a member.
     """
     with members_of("function", text, path) as body:
         definitions = body.get("definitions") or {}
@@ -81,10 +81,10 @@ def parse_function(text: str | bytes, path: str) -> FunctionSchema:
 
 
 def checked_definition(body: Any) -> Definition:
-    """A definition as it is given.
+    """Validate a definition and return a copy.
 
     Raises:
-        InvalidInputError: its type is none that there is, or a member is missing.
+        InvalidInputError: its type is unknown, or a member is missing.
     """
     kind = body.get("type") if isinstance(body, dict) else None
     members = _MEMBERS.get(kind or "")
@@ -99,15 +99,15 @@ def checked_definition(body: Any) -> Definition:
 
 
 def changed_function(function: FunctionSchema, change: Any) -> FunctionSchema:
-    """A function after one change of it, in the JSON of Paimon's changes of functions.
+    """Apply one change, in the JSON of Paimon's changes of functions, to a function.
 
     Args:
         function: the function.
-        change: ``{"action": "addDefinition", "name": "spark", "definition": {..}}`` and its like.
+        change: for example ``{"action": "addDefinition", "name": "spark", "definition": {..}}``.
 
     Raises:
-        InvalidInputError: the change is none that there is, lacks a member, or adds a definition that is there.
-        NotFoundError: it changes or drops a definition or an option that is not there.
+        InvalidInputError: the change is unknown, lacks a member, or adds a definition that exists.
+        NotFoundError: it changes or drops a definition or an option that does not exist.
     """
     action = change.get("action") if isinstance(change, dict) else None
     if action == "setOption":
@@ -142,7 +142,7 @@ def _text(change: Mapping[str, Any], member: str) -> str:
     return str(value)
 
 
-def _without(found: Mapping[str, Any], name: str, what: str) -> dict[str, Any]:
-    if name not in found:
+def _without(entries: Mapping[str, Any], name: str, what: str) -> dict[str, Any]:
+    if name not in entries:
         raise NotFoundError(f"The function has no {what} {name}.", name=name)
-    return {k: v for k, v in found.items() if k != name}
+    return {k: v for k, v in entries.items() if k != name}

@@ -1,4 +1,4 @@
-"""Views as a catalog keeps them: the query, in the dialects of the engines that know it, and its columns.
+"""Views as a catalog stores them: columns, and the query in the dialects of engines.
 
 The JSON is the ``schema`` of a view in Paimon's REST catalogs (spec: Views, REST API).
 """
@@ -21,7 +21,7 @@ class ViewSchema:
         fields: its columns.
         query: the query for engines that ``dialects`` does not name.
         dialects: the query by engine, for example ``spark`` and ``flink``.
-        comment: what is said about it.
+        comment: its comment.
         options: its properties.
     """
 
@@ -32,20 +32,20 @@ class ViewSchema:
     options: Mapping[str, str] = field(default_factory=dict)
 
     def query_for(self, dialect: str) -> str:
-        """The query as that engine writes it."""
+        """The query in an engine's dialect."""
         return self.dialects.get(dialect, self.query)
 
     def with_dialect(self, dialect: str, query: str, *, is_new: bool) -> ViewSchema:
-        """The view with a query of its own for an engine.
+        """The view with the query of one engine's dialect added or replaced.
 
         Args:
             dialect: the engine.
-            query: the query as that engine writes it.
-            is_new: whether it must have none so far; otherwise it must have one.
+            query: the query in its dialect.
+            is_new: whether to add the query; otherwise it replaces one.
 
         Raises:
-            InvalidInputError: it has one, and must not.
-            NotFoundError: it has none, and must.
+            InvalidInputError: the query to add exists.
+            NotFoundError: the query to replace does not exist.
         """
         if is_new and dialect in self.dialects:
             raise InvalidInputError(
@@ -56,7 +56,11 @@ class ViewSchema:
         return replace(self, dialects={**self.dialects, dialect: query})
 
     def without_dialect(self, dialect: str) -> ViewSchema:
-        """The view without the query for an engine; NotFoundError where it has none."""
+        """The view without the query of one engine's dialect.
+
+        Raises:
+            NotFoundError: it has none.
+        """
         self._require(dialect)
         return replace(self, dialects={k: v for k, v in self.dialects.items() if k != dialect})
 
@@ -66,7 +70,7 @@ class ViewSchema:
             raise NotFoundError(f"The view has no query for {dialect}.", name=dialect, remedy=known)
 
     def to_json(self) -> str:
-        """The text of the view's file."""
+        """The JSON of the view's file."""
         members = {
             "fields": [f.to_json() for f in self.fields],
             "query": self.query,
@@ -76,14 +80,14 @@ class ViewSchema:
 
 
 def parse_view(text: str | bytes, path: str) -> ViewSchema:
-    """Read a view's file; members that are not known are passed over.
+    """Parse a view's file; unknown members are ignored.
 
     Args:
         text: the file's content.
-        path: the file's path, named in errors.
+        path: the file's path, for error messages.
 
     Raises:
-        CorruptFileError: the text is no JSON or lacks a member.
+        CorruptFileError: the text is not JSON or lacks a member.
     """
     with members_of("view", text, path) as body:
         return ViewSchema(

@@ -1,4 +1,4 @@
-"""Building the indexes that must have seen all of a column: its keys are kept until the file is whole."""
+"""Builder of indexes that need all values of a column: keys are buffered until the file is complete."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from paimon_sql.format.schema import types as t
 
 
 class ColumnBuilder(IndexBuilder):
-    """Collects a column's keys; texts are kept as numbers of words, as most repeat."""
+    """Collects a column's keys; strings are dictionary-encoded, as most repeat."""
 
     def __init__(self, data_type: t.DataType) -> None:
         self.keys = KeyType(data_type)
@@ -32,7 +32,7 @@ class ColumnBuilder(IndexBuilder):
         return None if self._parts is None else self.build(self.column())
 
     def column(self) -> RankedColumn:
-        """What was collected, ranked."""
+        """The collected keys, ranked."""
         parts = self._parts or []
         if self.keys.is_text and parts:
             parts = pa.chunked_array(parts).unify_dictionaries().chunks
@@ -40,4 +40,4 @@ class ColumnBuilder(IndexBuilder):
 
     @abstractmethod
     def build(self, column: RankedColumn) -> bytes | None:
-        """The index of a column; None if it cannot have one."""
+        """Encode the index of a column; None if it cannot be indexed."""

@@ -1,4 +1,4 @@
-"""The kinds of file indexes by name, found by themselves."""
+"""Registry of the kinds of file indexes; discovered from the modules of `kinds`."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ from paimon_sql.format.file_index.base import FileIndexKind
 KINDS: dict[str, FileIndexKind] = {
     name: kind() for name, kind in by_name("paimon_sql.format.file_index.kinds", FileIndexKind).items()
 }
-"""The kinds by name."""
+"""Kinds of file indexes by name."""

@@ -1,4 +1,4 @@
-"""The kinds of global indexes by name, found by themselves."""
+"""Registry of the kinds of global indexes; discovered from the modules of `kinds`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from paimon_sql.format.global_index.base import GlobalIndexKind
 KINDS: dict[str, GlobalIndexKind] = {
     name: kind() for name, kind in by_name("paimon_sql.format.global_index.kinds", GlobalIndexKind).items()
 }
-"""The kinds by name."""
+"""Kinds of global indexes by name."""
 NATIVE = (
     "lumina",
     "lumina-vector-ann",
@@ -21,4 +21,4 @@ NATIVE = (
     "tantivy-fulltext",
     "es-index",
 )
-"""Kinds of the connector that need a native library."""
+"""Kinds of Paimon's connector that need a native library."""

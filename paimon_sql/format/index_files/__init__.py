@@ -1,1 +1,1 @@
-"""The contents of index files: deletion vectors and hash indexes (spec: Table Index)."""
+"""Contents of index files: deletion vectors and hash indexes (spec: Table Index)."""

@@ -1,8 +1,8 @@
-"""Deletion vectors: which rows of a data file are deleted, and the index files that hold them (spec: Table Index).
+"""Deletion vectors: bitmaps of the deleted rows of data files, and their index files (spec: Table Index).
 
-An index file is a version byte and then vectors, each found by the offset that the index manifest gives it. A vector
-is a length, a magic number, a roaring bitmap of row positions and a CRC-32 of the last two; length and checksum are
-big-endian. There are two layouts, told apart by the magic number:
+An index file is a version byte followed by vectors, whose offsets are in the index manifest. A vector is a length, a
+magic number, a roaring bitmap of row positions and a CRC-32 of the last two; length and checksum are big-endian. The
+magic number distinguishes two layouts:
 
 ========  ==========================  =======================  ===================================================
 layout    magic number                bitmap                   length in the index manifest
@@ -40,36 +40,36 @@ class DeletionVector:
     __slots__ = ("positions",)
 
     positions: npt.NDArray[np.int64]
-    """The positions, ascending, each once."""
+    """The positions, ascending and distinct."""
 
     def __init__(self, positions: npt.ArrayLike = ()) -> None:
-        """Take positions in any order.
+        """Create a vector of positions, which may be unsorted and repeated.
 
         Raises:
             ValueError: a position is negative.
         """
-        given = np.asarray(positions, np.int64)
-        if not np.all(given[1:] > given[:-1]):
-            given = np.sort(given)
-            given = given[np.r_[True, given[1:] > given[:-1]]]
-        self.positions = given
+        distinct = np.asarray(positions, np.int64)
+        if not np.all(distinct[1:] > distinct[:-1]):
+            distinct = np.sort(distinct)
+            distinct = distinct[np.r_[True, distinct[1:] > distinct[:-1]]]
+        self.positions = distinct
         if len(self.positions) and self.positions[0] < 0:
             raise ValueError(f"row {self.positions[0]} cannot be deleted: the first row of a file is 0")
 
     @property
     def cardinality(self) -> int:
-        """How many rows are deleted."""
+        """The number of deleted rows."""
         return len(self.positions)
 
     def mask(self, num_rows: int, first_row: int = 0) -> npt.NDArray[np.bool_]:
-        """Which rows live: an array for ``num_rows`` rows from ``first_row`` on, False where the row is deleted."""
+        """The mask of ``num_rows`` rows from ``first_row`` on: False for a deleted row."""
         low, high = np.searchsorted(self.positions, (first_row, first_row + num_rows))
         alive = np.ones(num_rows, np.bool_)
         alive[self.positions[low:high] - first_row] = False
         return alive
 
     def __or__(self, other: DeletionVector) -> DeletionVector:
-        """The rows that are deleted in one or the other."""
+        """The union of two vectors."""
         return DeletionVector(np.concatenate([self.positions, other.positions]))
 
     def __eq__(self, other: object) -> bool:
@@ -83,20 +83,20 @@ class DeletionVector:
 
 
 def is_iceberg_layout(head: bytes) -> bool:
-    """Whether the vector that begins with these bytes is laid out as Iceberg's are: the layout of 64 bits."""
+    """Whether the vector that begins with ``head`` has the 64-bit layout, which is that of Iceberg."""
     return head[_INT : 2 * _INT] == _MAGIC_64
 
 
 def read_deletion_vectors(data: bytes, path: str, ranges: Iterable[DeletionVectorRange]) -> dict[str, DeletionVector]:
-    """The deletion vectors of an index file by the name of their data file.
+    """Decode deletion vectors of an index file; by the name of their data file.
 
     Args:
-        data: the whole index file.
-        path: the file's path, named in errors.
-        ranges: the vectors wanted, as the index manifest lists them.
+        data: the index file.
+        path: the file's path, for error messages.
+        ranges: the vectors to decode, as in the index manifest.
 
     Raises:
-        CorruptFileError: the file has an unknown version, or a vector is not where and what its range says.
+        CorruptFileError: the file has an unknown version, or a vector does not match its range.
     """
     if data[:1] != _FILE_VERSION:
         version = data[0] if data else "none"
@@ -109,21 +109,21 @@ def read_deletion_vectors(data: bytes, path: str, ranges: Iterable[DeletionVecto
     return found
 
 
-def read_deletion_vector(data: bytes, path: str, stated: DeletionVectorRange) -> DeletionVector:
-    """One deletion vector.
+def read_deletion_vector(data: bytes, path: str, recorded: DeletionVectorRange) -> DeletionVector:
+    """Decode one deletion vector.
 
     Args:
-        data: the bytes of the index file from the vector's offset on; ``stated.length + 8`` of them are enough.
-        path: the index file's path, named in errors.
-        stated: what the index manifest says about the vector.
+        data: the bytes of the index file from the vector's offset on; ``recorded.length + 8`` are enough.
+        path: the index file's path, for error messages.
+        recorded: the vector's range in the index manifest.
 
     Raises:
-        CorruptFileError: length, magic number, checksum, bitmap or number of rows are not as they must be, or it
-            deletes more rows than `MAX_DELETED_ROWS`.
+        CorruptFileError: length, magic number, checksum, bitmap or number of rows are invalid, or it deletes more rows
+            than `MAX_DELETED_ROWS`.
     """
 
     def fail(defect: str) -> CorruptFileError:
-        whose = f"the deletion vector of {stated.data_file_name} at byte {stated.offset}"
+        whose = f"the deletion vector of {recorded.data_file_name} at byte {recorded.offset}"
         return CorruptFileError(f"{whose} {defect}", path=path)
 
     size = int.from_bytes(data[:_INT], "big", signed=True)
@@ -135,20 +135,20 @@ def read_deletion_vector(data: bytes, path: str, stated: DeletionVectorRange) ->
     if magic not in (_MAGIC_32, _MAGIC_64):
         raise fail(f"has the unknown magic number {magic.hex()}")
     length = size if magic == _MAGIC_32 else size + 2 * _INT
-    if length != stated.length:
-        raise fail(f"is {length} bytes long, and {stated.length} by the index manifest")
+    if length != recorded.length:
+        raise fail(f"is {length} bytes long, and {recorded.length} by the index manifest")
     if zlib.crc32(body).to_bytes(_INT, "big") != checksum:
         raise fail("does not match its checksum")
-    kind, greatest = (BitMap, _MAX_POSITION_32) if magic == _MAGIC_32 else (BitMap64, _MAX_POSITION_64)
+    kind, max_position = (BitMap, _MAX_POSITION_32) if magic == _MAGIC_32 else (BitMap64, _MAX_POSITION_64)
     try:
         bitmap = kind.deserialize(body[_INT:])
     except (ValueError, IndexError, OverflowError, MemoryError, RuntimeError) as error:
         raise fail(f"holds no bitmap: {error}") from error
     if len(bitmap) > MAX_DELETED_ROWS:
         raise fail(f"deletes {len(bitmap)} rows, and one can delete {MAX_DELETED_ROWS}")
-    if stated.cardinality is not None and len(bitmap) != stated.cardinality:
-        raise fail(f"deletes {len(bitmap)} rows, and {stated.cardinality} by the index manifest")
-    if bitmap and bitmap.max() > greatest:
+    if recorded.cardinality is not None and len(bitmap) != recorded.cardinality:
+        raise fail(f"deletes {len(bitmap)} rows, and {recorded.cardinality} by the index manifest")
+    if bitmap and bitmap.max() > max_position:
         raise fail(f"deletes row {bitmap.max()}, which no file has")
     return DeletionVector(np.asarray(bitmap.to_array()))
 
@@ -156,14 +156,14 @@ def read_deletion_vector(data: bytes, path: str, stated: DeletionVectorRange) ->
 def write_deletion_vectors(
     vectors: Mapping[str, DeletionVector], *, bitmap64: bool = False
 ) -> tuple[bytes, tuple[DeletionVectorRange, ...]]:
-    """An index file of deletion vectors, and what the index manifest says about them.
+    """Encode an index file of deletion vectors, with their ranges for the index manifest.
 
     Args:
-        vectors: the vectors by the name of their data file; without any the file holds its version only.
-        bitmap64: whether to write the 64-bit layout, as the option ``deletion-vectors.bitmap64`` asks.
+        vectors: the vectors by the name of their data file; without vectors the file is only its version.
+        bitmap64: whether to write the 64-bit layout (``deletion-vectors.bitmap64``).
 
     Raises:
-        ValueError: a position is too great for the 32-bit layout.
+        ValueError: a position is too large for the 32-bit layout.
     """
     (file,) = files_of_deletion_vectors(vectors, bitmap64=bitmap64)
     return file
@@ -172,15 +172,15 @@ def write_deletion_vectors(
 def files_of_deletion_vectors(
     vectors: Mapping[str, DeletionVector], *, bitmap64: bool = False, target: int | None = None
 ) -> Iterator[tuple[bytes, tuple[DeletionVectorRange, ...]]]:
-    """Index files of deletion vectors, at least one, each as `write_deletion_vectors` gives it.
+    """Encode deletion vectors as one or more index files, each as by `write_deletion_vectors`.
 
     Args:
         vectors: the vectors by the name of their data file.
-        bitmap64: as of `write_deletion_vectors`.
-        target: behind how many bytes another file is begun; None for one file.
+        bitmap64: as in `write_deletion_vectors`.
+        target: the size in bytes after which a new file begins; None for one file.
 
     Raises:
-        ValueError: a position is too great for the 32-bit layout.
+        ValueError: a position is too large for the 32-bit layout.
     """
     out = bytearray(_FILE_VERSION)
     ranges: list[DeletionVectorRange] = []

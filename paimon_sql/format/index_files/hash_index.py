@@ -1,4 +1,4 @@
-"""Hash index files of dynamic buckets: the hashes of the keys that a bucket holds (spec: Table Index)."""
+"""Hash index files of dynamic buckets: the hashes of a bucket's keys (spec: Table Index)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _STORED = np.dtype(">i4")
 
 
 def read_hash_index(data: bytes, path: str) -> npt.NDArray[np.int32]:
-    """The key hashes of a bucket in the order of the file.
+    """Decode the key hashes of a bucket.
 
     Args:
-        data: the file: one big-endian 32-bit integer a key.
-        path: the file's path, named in errors.
+        data: the file: one big-endian 32-bit integer per key.
+        path: the file's path, for error messages.
 
     Raises:
         CorruptFileError: the file ends inside a hash.
@@ -26,5 +26,5 @@ def read_hash_index(data: bytes, path: str) -> npt.NDArray[np.int32]:
 
 
 def write_hash_index(hashes: npt.NDArray[np.int32]) -> bytes:
-    """A hash index file of these key hashes."""
+    """Encode key hashes as a hash index file."""
     return hashes.astype(_STORED).tobytes()

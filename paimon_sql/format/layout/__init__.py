@@ -1,1 +1,1 @@
-"""The file layout of a table: paths, file names, partition directories (spec: File Layouts)."""
+"""File layout of a table: paths, file names, partition directories (spec: File Layouts)."""

@@ -1,7 +1,7 @@
-"""Data files outside of the table's directory: which of the external roots the next file goes to.
+"""Strategies of external paths: the external directory for the next data file.
 
-The strategies are those of the option ``data-file.external-paths.strategy``; reading needs none of them, because
-every file's whole path stands in its manifest.
+They are those of the option ``data-file.external-paths.strategy``. Reads do not need them, because manifests store the
+full path of such files.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ def external_placer(
     weights: Sequence[int] | None = None,
     chance: Callable[[], float] = random.random,
 ) -> Callable[[str, str], str] | None:
-    """A function from a bucket's directory (relative) and a file name to the file's whole path.
+    """A function from a bucket's relative directory and a file name to the file's full path.
 
     Args:
         strategy: ``none``, ``specific-fs``, ``round-robin``, ``entropy-inject`` or ``weight-robin``.
         roots: the external directories.
-        weights: how often each of them is chosen under ``weight-robin``; positive.
-        chance: a random number from 0 up to 1.
+        weights: their positive weights, for ``weight-robin``.
+        chance: returns a random number from 0 up to 1.
 
     Returns:
-        None when files stay in the table's directory.
+        None if files are stored in the table's directory.
 
     Raises:
-        ValueError: there are more or fewer weights than roots, or the strategy is unknown.
+        ValueError: the numbers of weights and roots differ, or the strategy is unknown.
     """
     if strategy == "none" or not roots:
         return None
@@ -52,7 +52,7 @@ def external_placer(
 
 
 def entropy_directories(file_name: str) -> str:
-    """Four directories made of a hash of the file name, which spread files over an object store's key space."""
+    """Four directories from a hash of the file name, to distribute files over an object store's key space."""
     bits = f"{_murmur3(file_name.encode()) & 0xFFFFF:020b}"
     ends = list(accumulate(_DIRECTORY_BITS))
     return "/".join(bits[end - size : end] for end, size in zip(ends, _DIRECTORY_BITS, strict=True))
@@ -60,11 +60,11 @@ def entropy_directories(file_name: str) -> str:
 
 def _murmur3(data: bytes) -> int:
     """MurmurHash3 of 32 bits with seed 0."""
-    hashed, whole = 0, len(data) & ~3
-    for at in range(0, whole, 4):
+    hashed, aligned = 0, len(data) & ~3
+    for at in range(0, aligned, 4):
         hashed ^= _scrambled(int.from_bytes(data[at : at + 4], "little"))
         hashed = (_rotated(hashed, 13) * 5 + 0xE6546B64) & _MASK
-    hashed ^= _scrambled(int.from_bytes(data[whole:], "little")) ^ len(data)
+    hashed ^= _scrambled(int.from_bytes(data[aligned:], "little")) ^ len(data)
     for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35), (16, 1)):
         hashed = ((hashed ^ hashed >> shift) * factor) & _MASK
     return hashed

@@ -1,9 +1,10 @@
-"""Where a table's files stand and how they are called (spec: File Layouts).
+"""Paths and names of a table's files (spec: File Layouts; Paimon: `FileStorePathFactory`).
 
-Everything is text: nothing here looks at a file system. A branch has schemas, snapshots, changelogs, tags and
-consumers of its own; data, manifests, indexes and statistics of all branches stand together under the table.
+Paths are strings; there is no I/O here. Schemas, snapshots, changelogs, tags and consumers are in the directory of a
+branch; data, manifests, indexes and statistics of all branches are in the directory of the table.
 
-A path is made of names that metadata give, so every function here refuses a name that would lead out of its folder.
+Since paths consist of names from metadata, every function raises UnsafePathError for a name that would lead out of its
+directory.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from paimon_sql.format.options.table.data_file import DATA_FILE_PATH_DIRECTORY
 
 MAIN_BRANCH = "main"
 LATEST_HINT, EARLIEST_HINT = "LATEST", "EARLIEST"
-"""Hint files beside snapshots and changelogs: the greatest and the least number there; they may be outdated."""
+"""Hint files of snapshots and changelogs, with the max and the min id; they may be outdated."""
 POSTPONE_BUCKET = -2
 INDEX_SUFFIX = ".index"
 
@@ -29,7 +30,7 @@ _TEXT_FORMATS = ("json", "csv")
 
 
 def is_branch_root(path: str) -> bool:
-    """Whether a directory is what a branch has of its own, and not a table."""
+    """Whether a path is the directory of a branch, and not of a table."""
     return path.split("/")[-2:-1] == [BRANCH] and path.rpartition("/")[2].startswith(_BRANCH_PREFIX)
 
 
@@ -38,9 +39,9 @@ class TablePaths:
     """The paths of one branch of a table.
 
     Args:
-        root: the table's directory, without a slash at its end.
+        root: the table's directory, without a trailing slash.
         branch: the branch.
-        data_directory: the directory under the table that holds the data, as ``data-file.path-directory`` says.
+        data_directory: the directory of the data, relative to the table (``data-file.path-directory``).
 
     Raises:
         InvalidInputError: the branch or the data directory would lie outside of the table.
@@ -63,7 +64,7 @@ class TablePaths:
 
     @property
     def branch_root(self) -> str:
-        """The directory of what the branch has of its own."""
+        """The directory of the branch."""
         return self.root if self.branch == MAIN_BRANCH else f"{self.root}/{BRANCH}/{_BRANCH_PREFIX}{self.branch}"
 
     def of_branch(self, branch: str) -> TablePaths:
@@ -75,7 +76,7 @@ class TablePaths:
         return f"{self.branch_root}/{SNAPSHOT}/snapshot-{snapshot_id}"
 
     def changelog(self, snapshot_id: int) -> str:
-        """The file that keeps the changelog of an expired snapshot."""
+        """The changelog file of an expired snapshot."""
         return f"{self.branch_root}/{CHANGELOG}/changelog-{snapshot_id}"
 
     def schema(self, schema_id: int) -> str:
@@ -95,7 +96,7 @@ class TablePaths:
         return f"{self.branch_root}/{kind}"
 
     def branches(self) -> str:
-        """The directory that holds the other branches."""
+        """The directory of branches other than main."""
         return f"{self.root}/{BRANCH}"
 
     def manifest(self, name: str) -> str:
@@ -103,7 +104,7 @@ class TablePaths:
         return inside(f"{self.root}/{MANIFEST}", name)
 
     def statistics(self, name: str) -> str:
-        """A file of table statistics."""
+        """A statistics file."""
         return inside(f"{self.root}/{STATISTICS}", name)
 
     def index(self, name: str, external_path: str | None = None, bucket: str | None = None) -> str:
@@ -111,8 +112,8 @@ class TablePaths:
 
         Args:
             name: the file's name.
-            external_path: the whole path when the file stands elsewhere.
-            bucket: the bucket's directory when index files stand beside the data (``index-file-in-data-file-dir``).
+            external_path: the full path if the file is external.
+            bucket: the bucket's directory if index files are stored with the data (``index-file-in-data-file-dir``).
         """
         return data_file(bucket or f"{self.root}/{INDEX}", name, external_path)
 
@@ -121,10 +122,10 @@ class TablePaths:
         return f"{self.root}/{self.data_directory}" if self.data_directory else self.root
 
     def relative_bucket(self, partition: str, bucket: int) -> str:
-        """A bucket's directory under the table, or under an external root.
+        """A bucket's directory relative to the table or to an external path.
 
         Args:
-            partition: the partition's path as `PartitionPaths.path` makes it, empty without partitions.
+            partition: the partition's path by `PartitionPaths.path`; empty if not partitioned.
             bucket: the bucket's number.
         """
         name = "bucket-postpone" if bucket == POSTPONE_BUCKET else f"bucket-{bucket}"
@@ -136,12 +137,12 @@ class TablePaths:
 
 
 def data_file(bucket: str, name: str, external_path: str | None) -> str:
-    """A data file's path: its external path when it has one, else in its bucket's directory."""
+    """A data file's path: its external path if it has one, else in its bucket's directory."""
     return straight(external_path) if external_path else inside(bucket, name)
 
 
 def beside(bucket: str, name: str, external_path: str | None) -> str:
-    """The path of an extra file of a data file: in the same directory.
+    """The path of an extra file of a data file, which is in the same directory.
 
     Args:
         bucket: the bucket's directory.
@@ -172,12 +173,12 @@ def index_name(uuid: str, count: int) -> str:
 
 
 def global_index_name(kind: str, uuid: str) -> str:
-    """The name of a new file of a global index of some kind."""
+    """The name of a new file of a global index."""
     return f"{kind}-global-index-{uuid}{INDEX_SUFFIX}"
 
 
 def statistics_name(uuid: str, count: int) -> str:
-    """The name of a new file of table statistics."""
+    """The name of a new statistics file."""
     return f"stat-{uuid}-{count}"
 
 
@@ -185,22 +186,22 @@ def data_file_name(prefix: str, uuid: str, count: int, extension: str) -> str:
     """The name of a new data or changelog file.
 
     Args:
-        prefix: as ``data-file.prefix`` or ``changelog-file.prefix`` says.
+        prefix: the value of ``data-file.prefix`` or ``changelog-file.prefix``.
         uuid: the writer's unique id.
-        count: how many files the writer made before.
-        extension: what `data_extension` answers.
+        count: the number of files that the writer made before.
+        extension: the extension by `data_extension`.
     """
     return f"{prefix}{uuid}-{count}{extension}"
 
 
 def data_extension(file_format: str, compression: str, *, with_compression: bool = False) -> str:
-    """The end of a data file's name, such as ``.parquet`` or ``.zst.parquet``.
+    """The extension of a data file, such as ``.parquet`` or ``.zst.parquet``.
 
     Args:
         file_format: the identifier of the file format.
-        compression: as ``file.compression`` says.
-        with_compression: whether the name tells the compression, as ``file.suffix.include.compression`` says; the
-            name of a compressed text file always does.
+        compression: the value of ``file.compression``.
+        with_compression: whether to include the compression (``file.suffix.include.compression``); extensions of
+            compressed text files always do.
     """
     known = compression.lower()
     extension = "" if known == "none" else _COMPRESSIONS.get(known, compression)
@@ -212,7 +213,7 @@ def data_extension(file_format: str, compression: str, *, with_compression: bool
 
 
 def format_of(name: str) -> str:
-    """The identifier of the file format that a data file's name tells.
+    """The identifier of the file format, from a data file's name.
 
     Raises:
         ValueError: the name has no extension.
@@ -231,7 +232,7 @@ def file_index_name(data_file_name: str) -> str:
 
 
 def next_file_index_name(name: str) -> str:
-    """The name of the index file that follows one of `file_index_name` when a data file's index is made anew."""
+    """The name of the file index that replaces the one with ``name``."""
     stem = name.rpartition(".")[0]
     head, dash, number = stem.rpartition("-")
     if dash and number.isascii() and number.isdigit():
@@ -240,6 +241,6 @@ def next_file_index_name(name: str) -> str:
 
 
 def number_of(name: str, kind: str) -> int | None:
-    """The number in the name of a numbered file, as 7 in ``snapshot-7``; None when the name is no such."""
+    """The number in a file name, such as 7 in ``snapshot-7``; None if the name is not of this kind."""
     head, _, number = name.rpartition("-")
     return int(number) if head == kind and number.isascii() and number.isdigit() else None

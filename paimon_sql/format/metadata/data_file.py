@@ -1,4 +1,4 @@
-"""What manifests say about a data file: where its rows stand, their key range and statistics (spec: Data File)."""
+"""Metadata of a data file, as manifests store it: level, key range, statistics (spec: Data File)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from paimon_sql.format.text.wall_clock import epoch_millis
 
 
 class FileSource(IntEnum):
-    """Where a data file came from."""
+    """The operation that created a data file (Paimon: `FileSource`)."""
 
     APPEND = 0
     """New rows were written."""
@@ -21,13 +21,13 @@ class FileSource(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class DataFileMeta:
-    """One data file as a manifest describes it.
+    """Metadata of one data file (Paimon: `DataFileMeta`).
 
-    Keys and statistics are serialised rows (see `simple_stats`): ``min_key`` and ``max_key`` over the trimmed primary
-    key, ``value_stats`` over ``value_stats_cols``, or over all columns when that is None. ``row_count`` includes
+    Keys and statistics are serialized rows (see `simple_stats`): ``min_key`` and ``max_key`` over the trimmed primary
+    key, ``value_stats`` over ``value_stats_cols``, or over all columns if that is None. ``row_count`` includes
     deletes, of which there are ``delete_row_count``. ``creation_time_millis`` is the writer's wall clock, as if
-    it were UTC, in milliseconds. ``write_cols`` are the columns that the file holds when it holds only some, and
-    ``write_cols_sequences`` the greatest sequence number of each of them.
+    it were UTC, in milliseconds. ``write_cols`` are the columns of a file that holds only some columns, and
+    ``write_cols_sequences`` the max sequence number of each of them.
     """
 
     file_name: str
@@ -53,26 +53,30 @@ class DataFileMeta:
     write_cols_sequences: tuple[int, ...] | None = None
 
     def creation_epoch_millis(self, zone: tzinfo | None = None) -> int | None:
-        """When the file was made, in milliseconds since the epoch.
+        """The creation time of the file, in milliseconds since the epoch.
 
         Args:
-            zone: the zone of the writer's clock; None is this machine's.
+            zone: the zone of the writer's clock; None for the local zone.
         """
         millis = self.creation_time_millis
         return None if millis is None else epoch_millis(millis, zone)
 
     def upgrade(self, level: int) -> DataFileMeta:
-        """The same file on a deeper level; a file never goes up again."""
+        """The same file on a deeper level; files never move to a lower one.
+
+        Raises:
+            ValueError: the level is not deeper.
+        """
         if level <= self.level:
             raise ValueError(f"{self.file_name} stands on level {self.level} and cannot move to {level}")
         return replace(self, level=level)
 
     def without_stats(self) -> DataFileMeta:
-        """The same file without the statistics of its values, as manifests may keep deleted files."""
+        """The same file without value statistics, as manifests may store deleted files."""
         return replace(self, value_stats=EMPTY_STATS, value_stats_cols=())
 
     def rename(self, file_name: str) -> DataFileMeta:
-        """The same file under another name in the same directory."""
+        """The same file with another name in the same directory."""
         external = self.external_path
         if external is not None:
             external = external[: external.rindex("/") + 1] + file_name

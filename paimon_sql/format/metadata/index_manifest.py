@@ -1,6 +1,6 @@
-"""Index manifests: the index files that a snapshot holds, all of them in one file (spec: Manifest, Table Index).
+"""Index manifests: all index files of a snapshot, in one file (spec: Manifest, Table Index).
 
-The hash index of a dynamic bucket, the deletion vectors of a bucket and the global indexes over rows stand here.
+Index files are hash indexes of dynamic buckets, deletion vectors of buckets, and global indexes over rows.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from paimon_sql.format.metadata.manifest_records import (
 HASH_INDEX = "HASH"
 DELETION_VECTORS_INDEX = "DELETION_VECTORS"
 _DATA_EVOLUTION = b"DEIX"
-"""How the source metadata of a global index over a data-evolution table begin."""
+"""Prefix of the source metadata of a global index over a data-evolution table."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeletionVectorRange:
-    """Where the deletion vector of a data file stands inside its index file.
+    """Location of a data file's deletion vector in its index file.
 
-    ``offset`` is the byte at which it begins and ``length`` what the writer calls its length (see
-    `deletion_vectors`); ``cardinality``, the number of deleted rows, is None in files of older versions.
+    ``offset`` is its first byte, and ``length`` the length as the writer counts it (see `deletion_vectors`);
+    ``cardinality``, the number of deleted rows, is None in files of older versions.
     """
 
     data_file_name: str
@@ -45,9 +45,9 @@ class DeletionVectorRange:
 
 @dataclass(frozen=True, slots=True)
 class GlobalIndexMeta:
-    """The rows and columns that a global index file covers; both ends of the row range are inclusive.
+    """Rows and columns that a global index file covers; both ends of the row range are inclusive.
 
-    ``index_meta`` and ``source_meta`` belong to the kind of index.
+    ``index_meta`` and ``source_meta`` are specific to the kind of index.
     """
 
     row_range_start: int
@@ -73,7 +73,7 @@ class IndexFileMeta:
 
 @dataclass(frozen=True, slots=True)
 class IndexManifestEntry:
-    """An index file of a bucket; ``partition`` is the serialised partition row."""
+    """An index file that a commit added or deleted; ``partition`` is the serialized partition row."""
 
     kind: FileKind
     partition: bytes
@@ -81,7 +81,7 @@ class IndexManifestEntry:
     file: IndexFileMeta
 
     def as_delete(self) -> IndexManifestEntry:
-        """The entry that takes this one away."""
+        """The entry that deletes this one's file."""
         return replace(self, kind=FileKind.DELETE)
 
 
@@ -163,11 +163,11 @@ _LAYOUT = RecordLayout(
 
 
 def read_index_manifest(data: bytes, path: str) -> list[IndexManifestEntry]:
-    """The entries of an index manifest in its order.
+    """Decode the entries of an index manifest, in their order.
 
     Raises:
-        CorruptFileError: the bytes are no index manifest.
-        UnsafePathError: an entry names a file outside of its folder.
+        CorruptFileError: the bytes are not an index manifest.
+        UnsafePathError: an entry names a file outside of its directory.
     """
     table = _LAYOUT.read(data, path)
     with decoding(_LAYOUT.what, path):
@@ -175,90 +175,90 @@ def read_index_manifest(data: bytes, path: str) -> list[IndexManifestEntry]:
 
 
 def write_index_manifest(entries: Iterable[IndexManifestEntry], compression: str = "zstd") -> bytes:
-    """An index manifest that holds these entries, as an Avro file."""
+    """Encode entries as an index manifest, an Avro file."""
     return _LAYOUT.write(map(_row, entries), compression)
 
 
 def combine(
     previous: Sequence[IndexManifestEntry], changes: Sequence[IndexManifestEntry], *, bucket_unaware: bool
 ) -> list[IndexManifestEntry]:
-    """The index files after a commit: those before it, and its changes played on them.
+    """Apply the changes of a commit to the index files before it.
 
-    The hash index and the deletion vectors of a bucket are one file each, so that a new file replaces the old one.
-    A table without buckets keeps any number of deletion vector files, and global indexes are always many: there
-    a file stays until it is deleted by name.
+    The hash index and the deletion vectors of a bucket are one file each: a new file replaces the old one. A table
+    without buckets has any number of deletion vector files, and so has every table of global indexes: these remain
+    until they are deleted by name.
 
     Args:
         previous: the index manifest before the commit.
-        changes: what the commit adds and deletes.
+        changes: the entries that the commit adds and deletes.
         bucket_unaware: whether the table has no buckets (an append table with ``bucket`` -1).
 
     Raises:
-        CommitConflictError: a file to delete is not there, a file or a data file's vector to add is there already, or
-            a global index covers rows that another one covers.
+        CommitConflictError: a file to delete is missing, a file or a data file's vector to add exists, or a global
+            index covers rows that another one covers.
     """
     kinds = dict.fromkeys(entry.file.index_type for entry in (*previous, *changes))
-    left: list[IndexManifestEntry] = []
+    remaining: list[IndexManifestEntry] = []
     for kind in kinds:
         old = [entry for entry in previous if entry.file.index_type == kind]
         new = [entry for entry in changes if entry.file.index_type == kind]
         if kind == DELETION_VECTORS_INDEX and bucket_unaware:
-            left += _by_file_name(old, new)
+            remaining += _by_file_name(old, new)
         elif kind in (HASH_INDEX, DELETION_VECTORS_INDEX):
-            left += _by_bucket(old, new)
+            remaining += _by_bucket(old, new)
         else:
-            left += _global(old, new)
-    return left
+            remaining += _global(old, new)
+    return remaining
 
 
 def _by_bucket(old: list[IndexManifestEntry], new: list[IndexManifestEntry]) -> Iterable[IndexManifestEntry]:
-    held = {(entry.partition, entry.bucket): entry for entry in old}
-    for entry in sorted(new, key=lambda e: e.kind, reverse=True):  # deletes first: they mean older files
+    current = {(entry.partition, entry.bucket): entry for entry in old}
+    for entry in sorted(new, key=lambda e: e.kind, reverse=True):  # deletes first: they refer to older files
         if entry.kind is FileKind.DELETE:
-            held.pop((entry.partition, entry.bucket), None)
+            current.pop((entry.partition, entry.bucket), None)
         else:
-            held[entry.partition, entry.bucket] = entry
-    return held.values()
+            current[entry.partition, entry.bucket] = entry
+    return current.values()
 
 
 def _by_file_name(old: list[IndexManifestEntry], new: list[IndexManifestEntry]) -> Iterable[IndexManifestEntry]:
-    held = {entry.file.file_name: entry for entry in old}
+    current = {entry.file.file_name: entry for entry in old}
     covered = {v.data_file_name for entry in old for v in entry.file.deletion_vectors or ()}
     for entry in new:
         name = entry.file.file_name
         vectors = {v.data_file_name for v in entry.file.deletion_vectors or ()}
         if entry.kind is FileKind.DELETE:
-            _demand(name in held, f"The deletion vector file {name} is deleted but not part of the table.")
-            for gone in vectors - covered:
-                raise CommitConflictError(f"The deletion vector of {gone} is deleted but not part of the table.")
+            _require(name in current, f"The deletion vector file {name} is deleted but not part of the table.")
+            for deleted in vectors - covered:
+                raise CommitConflictError(f"The deletion vector of {deleted} is deleted but not part of the table.")
             covered -= vectors
-            del held[name]
+            del current[name]
         else:
-            _demand(name not in held, f"The deletion vector file {name} is part of the table already.")
-            for twice in vectors & covered:
-                raise CommitConflictError(f"The data file {twice} has a deletion vector already.")
+            _require(name not in current, f"The deletion vector file {name} is part of the table already.")
+            for duplicate in vectors & covered:
+                raise CommitConflictError(f"The data file {duplicate} has a deletion vector already.")
             covered |= vectors
-            held[name] = entry
-    return held.values()
+            current[name] = entry
+    return current.values()
 
 
 def _global(old: list[IndexManifestEntry], new: list[IndexManifestEntry]) -> Iterable[IndexManifestEntry]:
-    held = {entry.file.file_name: entry for entry in old}
+    current = {entry.file.file_name: entry for entry in old}
     added = [entry for entry in new if entry.kind is FileKind.ADD]
     for entry in new:
         if entry.kind is FileKind.DELETE:
             name = entry.file.file_name
-            _demand(name in held, f"The index file {name} is deleted but not part of the table.")
-            del held[name]
+            _require(name in current, f"The index file {name} is deleted but not part of the table.")
+            del current[name]
     for entry in added:
-        for other in held.values():
+        for other in current.values():
             if _overlap(entry.file.global_index, other.file.global_index):
                 raise CommitConflictError(
                     f"The index file {entry.file.file_name} covers rows that {other.file.file_name} covers already.",
                     remedy="Drop that index first.",
                 )
-    held.update((entry.file.file_name, entry) for entry in added)
-    return held.values()
+    current.update((entry.file.file_name, entry) for entry in added)
+    return current.values()
 
 
 def _overlap(one: GlobalIndexMeta | None, other: GlobalIndexMeta | None) -> bool:
@@ -266,13 +266,13 @@ def _overlap(one: GlobalIndexMeta | None, other: GlobalIndexMeta | None) -> bool
         return False
     sources = (one.source_meta, other.source_meta)
     if all(source is not None and not source.startswith(_DATA_EVOLUTION) for source in sources):
-        return False  # indexes over data files of a table with a primary key: their rows are told by file
+        return False  # indexes over data files of a primary-key table identify rows by file
     if one.extra_field_ids != other.extra_field_ids:
         return True
     return one.row_range_start <= other.row_range_end and other.row_range_start <= one.row_range_end
 
 
-def _demand(condition: bool, message: str) -> None:
+def _require(condition: bool, message: str) -> None:
     if not condition:
         raise CommitConflictError(message)
 

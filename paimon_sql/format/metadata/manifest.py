@@ -1,7 +1,7 @@
-"""Manifests: which data files a commit added and deleted, as one flat Arrow table (spec: Manifest).
+"""Manifests: the data files that a commit added and deleted, as one flat Arrow table (spec: Manifest).
 
-A table of `MANIFEST_SCHEMA` is the working form: plans filter, merge and count whole manifests as columns. An entry
-becomes a `ManifestEntry` only where a single file is looked at. Partitions and keys are serialised rows.
+Plans filter, merge and count entries as columns of a table of `MANIFEST_SCHEMA`; a `ManifestEntry` is made only for
+single files. Partitions and keys are serialized rows.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ __all__ = [
 
 
 class FileKind(IntEnum):
-    """Whether an entry adds its file or takes it away."""
+    """Whether an entry adds or deletes its file (Paimon: `FileKind`)."""
 
     ADD = 0
     DELETE = 1
@@ -55,9 +55,9 @@ class FileKind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ManifestEntry:
-    """A data file that a commit added or deleted.
+    """A data file that a commit added or deleted (Paimon: `ManifestEntry`).
 
-    ``partition`` is the serialised partition row, ``total_buckets`` the number of buckets when the file was written
+    ``partition`` is the serialized partition row, ``total_buckets`` the number of buckets when the file was written
     (-1 for dynamic and unaware buckets, -2 for postponed ones).
     """
 
@@ -68,7 +68,7 @@ class ManifestEntry:
     file: DataFileMeta
 
 
-_TEXTS, _LONGS = pa.list_(pa.string()), pa.list_(pa.int64())
+_STRING_LIST, _LONG_LIST = pa.list_(pa.string()), pa.list_(pa.int64())
 _COLUMNS: list[tuple[str, str, pa.DataType, bool]] = [
     ("kind", "_KIND", pa.int8(), False),
     ("partition", "_PARTITION", pa.binary(), False),
@@ -81,28 +81,28 @@ _COLUMNS: list[tuple[str, str, pa.DataType, bool]] = [
     ("max_key", "_FILE._MAX_KEY", pa.binary(), False),
     ("key_stats_min", "_FILE._KEY_STATS._MIN_VALUES", pa.binary(), False),
     ("key_stats_max", "_FILE._KEY_STATS._MAX_VALUES", pa.binary(), False),
-    ("key_stats_null_counts", "_FILE._KEY_STATS._NULL_COUNTS", _LONGS, True),
+    ("key_stats_null_counts", "_FILE._KEY_STATS._NULL_COUNTS", _LONG_LIST, True),
     ("value_stats_min", "_FILE._VALUE_STATS._MIN_VALUES", pa.binary(), False),
     ("value_stats_max", "_FILE._VALUE_STATS._MAX_VALUES", pa.binary(), False),
-    ("value_stats_null_counts", "_FILE._VALUE_STATS._NULL_COUNTS", _LONGS, True),
+    ("value_stats_null_counts", "_FILE._VALUE_STATS._NULL_COUNTS", _LONG_LIST, True),
     ("min_sequence_number", "_FILE._MIN_SEQUENCE_NUMBER", pa.int64(), False),
     ("max_sequence_number", "_FILE._MAX_SEQUENCE_NUMBER", pa.int64(), False),
     ("schema_id", "_FILE._SCHEMA_ID", pa.int64(), False),
     ("level", "_FILE._LEVEL", pa.int32(), False),
-    ("extra_files", "_FILE._EXTRA_FILES", _TEXTS, False),
+    ("extra_files", "_FILE._EXTRA_FILES", _STRING_LIST, False),
     ("creation_time_millis", "_FILE._CREATION_TIME", pa.int64(), True),
     ("delete_row_count", "_FILE._DELETE_ROW_COUNT", pa.int64(), True),
     ("embedded_index", "_FILE._EMBEDDED_FILE_INDEX", pa.binary(), True),
     ("file_source", "_FILE._FILE_SOURCE", pa.int8(), True),
-    ("value_stats_cols", "_FILE._VALUE_STATS_COLS", _TEXTS, True),
+    ("value_stats_cols", "_FILE._VALUE_STATS_COLS", _STRING_LIST, True),
     ("external_path", "_FILE._EXTERNAL_PATH", pa.string(), True),
     ("first_row_id", "_FILE._FIRST_ROW_ID", pa.int64(), True),
-    ("write_cols", "_FILE._WRITE_COLS", _TEXTS, True),
-    ("write_cols_sequences", "_FILE._WRITE_COLS_SEQUENCES", _LONGS, True),
+    ("write_cols", "_FILE._WRITE_COLS", _STRING_LIST, True),
+    ("write_cols_sequences", "_FILE._WRITE_COLS_SEQUENCES", _LONG_LIST, True),
 ]
 
 MANIFEST_SCHEMA = pa.schema([pa.field(name, kind, nullable) for name, _, kind, nullable in _COLUMNS])
-"""The columns of a manifest; those of `DataFileMeta` are named as its fields, statistics take three columns each."""
+"""The columns of a manifest; those of `DataFileMeta` are named like its fields, statistics have three columns each."""
 
 _FILE_RECORD = nested_record(
     "_FILE",
@@ -148,21 +148,21 @@ _LAYOUT = RecordLayout(
 
 
 def read_manifest(data: bytes, path: str) -> pa.Table:
-    """A manifest's entries in their order, as a table of `MANIFEST_SCHEMA`.
+    """Decode the entries of a manifest, in their order, as a table of `MANIFEST_SCHEMA`.
 
     Args:
         data: the file, in Avro or, from older writers, in ORC or Parquet.
-        path: the file's path, named in errors.
+        path: the file's path, for error messages.
 
     Raises:
-        CorruptFileError: the bytes are no manifest.
-        UnsafePathError: an entry names a file outside of its folder.
+        CorruptFileError: the bytes are not a manifest.
+        UnsafePathError: an entry names a file outside of its directory.
     """
     return _LAYOUT.read(data, path)
 
 
 def write_manifest(added: pa.Table | Iterable[ManifestEntry], compression: str = "zstd") -> bytes:
-    """A manifest that holds these entries, as an Avro file.
+    """Encode entries as a manifest, an Avro file.
 
     Args:
         added: a table of `MANIFEST_SCHEMA`, or entries.
@@ -173,47 +173,47 @@ def write_manifest(added: pa.Table | Iterable[ManifestEntry], compression: str =
 
 
 def check_names(table: pa.Table, path: str) -> None:
-    """Nothing if all entries name files that can stand where they should; `read_manifest` and writers ask for it.
+    """Check that all entries name files inside of their directories; `read_manifest` does so, and writers must.
 
     Args:
         table: entries, of `MANIFEST_SCHEMA`.
-        path: the manifest, named in errors.
+        path: the manifest, for error messages.
 
     Raises:
-        UnsafePathError: one does not.
+        UnsafePathError: an entry names a file outside of its directory.
     """
     _LAYOUT.check_names(table, path)
 
 
 def manifest_table(added: Iterable[ManifestEntry]) -> pa.Table:
-    """Entries as a table of `MANIFEST_SCHEMA`."""
+    """Convert entries to a table of `MANIFEST_SCHEMA`."""
     return pa.Table.from_pylist([_row(entry) for entry in added], schema=MANIFEST_SCHEMA)
 
 
 def entries(table: pa.Table) -> list[ManifestEntry]:
-    """The rows of a table of `MANIFEST_SCHEMA` as entries."""
+    """Convert the rows of a table of `MANIFEST_SCHEMA` to entries."""
     files = map(DataFileMeta, *(_values(table, f.name) for f in fields(DataFileMeta)))
     kinds = map(_KINDS.__getitem__, table["kind"].to_pylist())
-    places = (table[name].to_pylist() for name in ("partition", "bucket", "total_buckets"))
-    return list(map(ManifestEntry, kinds, *places, files))
+    buckets = (table[name].to_pylist() for name in ("partition", "bucket", "total_buckets"))
+    return list(map(ManifestEntry, kinds, *buckets, files))
 
 
 def entry_at(table: pa.Table, index: int) -> ManifestEntry:
-    """The entry in one row of a table of `MANIFEST_SCHEMA`."""
+    """Convert one row of a table of `MANIFEST_SCHEMA` to an entry."""
     return entries(table.slice(index, 1))[0]
 
 
 def describe_manifest(
     table: pa.Table, *, file_name: str, file_size: int, partition_stats: SimpleStats, schema_id: int
 ) -> ManifestFileMeta:
-    """What a manifest list says about a manifest that holds these entries.
+    """Compute the metadata of a manifest with these entries for a manifest list.
 
     Args:
         table: the entries, of `MANIFEST_SCHEMA`.
         file_name: the name of the manifest.
         file_size: its size in bytes.
         partition_stats: the statistics over the partitions of the entries.
-        schema_id: the table's present schema, stated by a manifest without entries.
+        schema_id: the table's current schema; used if there are no entries.
     """
     added = pc.sum(pc.equal(table["kind"], FileKind.ADD)).as_py() or 0
     bounds = {name: pc.min_max(table[name]).as_py() for name in ("bucket", "level", "first_row_id")}
@@ -253,15 +253,15 @@ def _row(entry: ManifestEntry) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    # fastavro takes a tuple inside a union for a pair of type and value.
+    # fastavro interprets a tuple inside a union as a pair of type and value.
     return list(value) if isinstance(value, tuple) else value
 
 
 def _values(table: pa.Table, name: str) -> Iterable[Any]:
-    """The values of a member of `DataFileMeta`, by whole columns: one by one they take several times as long."""
+    """The values of a field of `DataFileMeta`; whole columns are several times as fast as single values."""
     if name in _STATS_FIELDS:
-        least, greatest, counts = (table[f"{name}_{part}"] for part in _STATS_PARTS)
-        return map(SimpleStats, least.to_pylist(), greatest.to_pylist(), _tuples(counts))
+        minima, maxima, counts = (table[f"{name}_{part}"] for part in _STATS_PARTS)
+        return map(SimpleStats, minima.to_pylist(), maxima.to_pylist(), _tuples(counts))
     column = table[name]
     return _tuples(column) if pa.types.is_list(column.type) else column.to_pylist()
 

@@ -1,4 +1,4 @@
-"""Manifest lists: which manifests make up a snapshot, and what each of them spans (spec: Manifest List)."""
+"""Manifest lists: the manifests of a snapshot, with the ranges of their entries (spec: Manifest List)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from paimon_sql.format.statistics.simple_stats import SimpleStats
 
 @dataclass(frozen=True, slots=True)
 class ManifestFileMeta:
-    """One manifest as a manifest list describes it.
+    """Metadata of one manifest (Paimon: `ManifestFileMeta`).
 
-    ``partition_stats`` span the partitions of its entries. The bounds of bucket, level and row id are None where a
-    manifest's writer did not know them; no file of the manifest lies outside of them. Row ids are inclusive.
+    ``partition_stats`` cover the partitions of its entries. The bounds of bucket, level and row id cover all files of
+    the manifest, or are None if its writer did not know them. Row ids are inclusive.
     """
 
     file_name: str
@@ -92,11 +92,11 @@ _LAYOUT = RecordLayout(
 
 
 def read_manifest_list(data: bytes, path: str) -> list[ManifestFileMeta]:
-    """The manifests that a manifest list names, in its order.
+    """Decode the manifests of a manifest list, in their order.
 
     Raises:
-        CorruptFileError: the bytes are no manifest list, or it names a manifest twice.
-        UnsafePathError: it names a manifest outside of its folder.
+        CorruptFileError: the bytes are not a manifest list, or it names a manifest twice.
+        UnsafePathError: it names a manifest outside of its directory.
     """
     metas = []
     table = _LAYOUT.read(data, path)
@@ -110,7 +110,7 @@ def read_manifest_list(data: bytes, path: str) -> list[ManifestFileMeta]:
 
 
 def write_manifest_list(metas: Iterable[ManifestFileMeta], compression: str = "zstd") -> bytes:
-    """A manifest list that names these manifests, as an Avro file."""
+    """Encode a manifest list, an Avro file."""
     return _LAYOUT.write((_row(meta) for meta in metas), compression)
 
 

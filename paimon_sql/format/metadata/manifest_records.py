@@ -1,7 +1,7 @@
-"""The record files under ``manifest/`` as flat Arrow tables: one row a record, one column a leaf of the record.
+"""Record files under ``manifest/`` as flat Arrow tables: one row per record, one column per leaf of the record.
 
-Newer versions write Avro only; a table with the option ``manifest.format`` may hold ORC or Parquet files of older ones.
-Older files lack later fields, which are null then, and fields of newer versions are passed over.
+Newer versions write only Avro; a table with the option ``manifest.format`` may have ORC or Parquet files of older ones.
+Fields that an older file lacks are null; fields of newer versions are ignored.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ from paimon_sql.format.bytes.bounded import MAX_BLOCK_BYTES, check_count, decodi
 from paimon_sql.format.layout.file_names import check_file_names, check_straight_paths
 
 _GROUP_BYTES = 64 << 20
-"""How many bytes of blocks are decoded at a time; that takes several times as much."""
+"""Bytes of blocks that are decoded at a time; decoding needs several times as much memory."""
 _MAX_FIELDS = 10_000
-"""How many fields a record may have, those of records inside it counted."""
+"""Max fields of a record, including those of nested records."""
 _RECORDS_PER_BYTE = 8
-"""How many records there may be for each byte of an ORC or Parquet file; each of them has a name of its own."""
+"""Max records per byte of an ORC or Parquet file: each record holds a different name, so more are not plausible."""
 _VERSION = "_VERSION"
 _NAMESPACE = "org.apache.paimon.avro.generated"
 
 
 def required(name: str, kind: Any) -> dict[str, Any]:
-    """A field of an Avro record that is always there."""
+    """A non-null field of an Avro record."""
     return {"name": name, "type": kind}
 
 
 def optional(name: str, kind: Any) -> dict[str, Any]:
-    """A field of an Avro record that may be null."""
+    """A nullable field of an Avro record."""
     return {"name": name, "type": ["null", kind], "default": None}
 
 
 def array_of(items: Any) -> dict[str, Any]:
-    """An Avro array."""
+    """An Avro array type."""
     return {"type": "array", "items": items}
 
 
 def nested_record(name: str, *fields: dict[str, Any]) -> dict[str, Any]:
-    """An Avro record inside the record, under the name that its place gives it."""
+    """An Avro record inside of a record, named by the path of its field."""
     return {"type": "record", "name": f"record_{name}", "fields": list(fields)}
 
 
@@ -61,7 +61,7 @@ def stats_record(name: str) -> dict[str, Any]:
 
 
 def top_record(*fields: dict[str, Any]) -> str:
-    """The schema text of a file whose records are a format identifier and these fields."""
+    """The schema, as JSON, of a file whose records are a format identifier and these fields."""
     versioned = [required(_VERSION, "int"), *fields]
     body = {"type": "record", "name": "record", "namespace": _NAMESPACE, "fields": versioned}
     return json.dumps(body, separators=(",", ":"))
@@ -69,17 +69,17 @@ def top_record(*fields: dict[str, Any]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class RecordLayout:
-    """How one kind of record file is laid out.
+    """Layout of one kind of record file.
 
     Args:
-        what: what the file is, with its article, for messages.
-        version: the format identifier that every record carries.
-        avro_schema: the Avro schema that the writer states, as JSON text.
+        what: the kind of file, with its article, for error messages.
+        version: the format identifier of every record.
+        avro_schema: the Avro schema of written files, as JSON.
         paths: for each column of ``schema`` the dotted path of its field in the record.
-        schema: the flat columns; one that is not nullable must be there.
-        file_names: the columns that name files in folders of the table, by what they name. A column is a text, a list
-            of texts, or a list of records with the text in the field behind a dot.
-        external_paths: the columns that hold paths of files elsewhere, by what they name.
+        schema: the flat columns; those that are not nullable are required.
+        file_names: the columns with names of files in the table's directories, and what each names. A column is a
+            string, a list of strings, or a list of records, whose string field follows a dot.
+        external_paths: the columns with paths of files elsewhere, and what each names.
         counts: the columns whose numbers are not negative.
     """
 
@@ -93,12 +93,12 @@ class RecordLayout:
     counts: tuple[str, ...] = ()
 
     def read(self, data: bytes, path: str) -> pa.Table:
-        """The records of a file in Avro, ORC or Parquet.
+        """Decode the records of a file in Avro, ORC or Parquet.
 
         Raises:
-            CorruptFileError: the bytes are none of the three, are damaged, lack a field that every version has, or
+            CorruptFileError: the bytes are none of these formats, are damaged, lack a field of every version, or
                 expand to more than a limit allows.
-            UnsafePathError: a record names a file outside of its folder.
+            UnsafePathError: a record names a file outside of its directory.
         """
         if data.startswith(avro.MAGIC):
             table = self._from_avro(data, path)
@@ -109,22 +109,22 @@ class RecordLayout:
         return table.drop_columns([_VERSION])
 
     def check_names(self, table: pa.Table, path: str) -> None:
-        """Nothing if all records name files that can stand where they should.
+        """Check that all records name files inside of their directories.
 
         Args:
             table: records of this layout.
-            path: their file, named in errors.
+            path: their file, for error messages.
 
         Raises:
-            UnsafePathError: one of them does not.
+            UnsafePathError: a record names a file outside of its directory.
         """
         for column, what in self.file_names.items():
-            check_file_names(_texts(table, column), what, path)
+            check_file_names(_strings(table, column), what, path)
         for column, what in self.external_paths.items():
             check_straight_paths(table[column], what, path)
 
     def write(self, rows: Iterable[Mapping[str, Any]], compression: str) -> bytes:
-        """An Avro file of records given as mappings from column to value."""
+        """Encode records, mappings from column to value, as an Avro file."""
         versioned = ({_VERSION: self.version, **row} for row in rows)
         return avro.write_container(
             self.avro_schema, versioned, compression, coded_by=_flattened(self, self.avro_schema)
@@ -139,7 +139,7 @@ class RecordLayout:
         with decoding(self.what, path):
             coded_by = _flattened(self, container.schema_text)
             blocks = container.blocks(MAX_BLOCK_BYTES, expansion_limit(len(data)))
-            tables = [_decoded(container, group, coded_by, schema) for group in _groups(blocks)]
+            tables = [_decode(container, group, coded_by, schema) for group in _groups(blocks)]
         return pa.concat_tables(tables) if tables else schema.empty_table()
 
     def _from_columns(self, data: bytes, path: str) -> pa.Table:
@@ -179,10 +179,10 @@ def _groups(blocks: Iterator[tuple[int, bytes]]) -> Iterator[list[tuple[int, byt
         yield group
 
 
-def _decoded(
+def _decode(
     container: avro.AvroContainer, blocks: list[tuple[int, bytes]], coded_by: str, schema: pa.Schema
 ) -> pa.Table:
-    """The records of some blocks: by columns where that is quicker, else by rows."""
+    """Decode the records of blocks: by columns if that is faster, else by rows."""
     if len(blocks) >= FEWEST_BLOCKS:
         with suppress(IrregularError):
             return decode_columns(blocks, load_json(coded_by)["fields"], schema)
@@ -192,31 +192,31 @@ def _decoded(
     return pa.Table.from_arrays(rows.flatten(), schema=schema)
 
 
-def _texts(table: pa.Table, column: str) -> pa.ChunkedArray:
-    """The texts of a column as `RecordLayout.file_names` gives it."""
+def _strings(table: pa.Table, column: str) -> pa.ChunkedArray:
+    """The strings of a column of `RecordLayout.file_names`."""
     name, _, member = column.partition(".")
-    texts = table[name]
-    if pa.types.is_list(texts.type):
-        texts = pc.list_flatten(texts)
-    return pc.struct_field(texts, member) if member else texts
+    values = table[name]
+    if pa.types.is_list(values.type):
+        values = pc.list_flatten(values)
+    return pc.struct_field(values, member) if member else values
 
 
 def _read_columns(data: bytes) -> pa.Table:
     source = pa.BufferReader(data)
-    most = len(data) * _RECORDS_PER_BYTE
+    max_records = len(data) * _RECORDS_PER_BYTE
     if data.startswith(b"ORC"):
         orc = pyarrow.orc.ORCFile(source)
-        check_count(orc.nrows, most, "records")
+        check_count(orc.nrows, max_records, "records")
         return orc.read()
     if data.startswith(b"PAR1"):
         parquet = pyarrow.parquet.ParquetFile(source)
-        check_count(parquet.metadata.num_rows, most, "records")
+        check_count(parquet.metadata.num_rows, max_records, "records")
         return parquet.read()
     raise ValueError("it is neither Avro, ORC nor Parquet")
 
 
 def _leaf(table: pa.Table, path: str, kind: pa.DataType) -> pa.Array:
-    """The field at a dotted path as an array of that type, null where the table has no such field."""
+    """The field at a dotted path, cast to ``kind``; all null if the table has no such field."""
     head, *rest = path.split(".")
     if head not in table.column_names:
         return pa.nulls(len(table), kind)
@@ -232,26 +232,26 @@ def _leaf(table: pa.Table, path: str, kind: pa.DataType) -> pa.Array:
 
 @lru_cache(maxsize=64)
 def _flattened(layout: RecordLayout, schema_text: str) -> str:
-    """A schema of the same bytes whose records inside records are dissolved and whose fields are named as columns.
+    """Flatten a schema: an equivalent one of the same encoding, with fields named as columns instead of nested records.
 
-    Logical types are dropped, so that a timestamp decodes to its number.
+    Logical types are dropped, so that timestamps decode to numbers.
     """
     names = {path: column for column, path in layout.paths.items()}
     known: dict[str, Any] = {}
     fields: list[dict[str, Any]] = []
 
-    def dissolve(record: Mapping[str, Any], prefix: str) -> None:
+    def flatten(record: Mapping[str, Any], prefix: str) -> None:
         known[record["name"]] = record
         for f in record["fields"]:
             path, kind = prefix + f["name"], f["type"]
             kind = known.get(kind, kind) if isinstance(kind, str) else kind
             if isinstance(kind, dict) and kind.get("type") == "record":
-                dissolve(kind, path + ".")
+                flatten(kind, path + ".")
             else:
                 check_count(len(fields), _MAX_FIELDS, "fields of a record")
                 fields.append({"name": names.get(path, path.replace(".", "__")), "type": _physical(kind)})
 
-    dissolve(load_json(schema_text), "")
+    flatten(load_json(schema_text), "")
     return json.dumps({"type": "record", "name": "flat", "fields": fields})
 
 

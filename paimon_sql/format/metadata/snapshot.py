@@ -1,7 +1,7 @@
-"""Snapshot files and their kin: what a commit left behind, tags that keep it, consumers that read on (spec: Snapshot).
+"""Snapshot, changelog, tag and consumer files (spec: Snapshot).
 
-A snapshot is one JSON file, ``snapshot/snapshot-<id>``; it names the manifest lists that make up the table at that
-commit. A changelog file has the same form and outlives its snapshot; a tag is a snapshot with a life of its own.
+A snapshot is a JSON file, ``snapshot/snapshot-<id>``, that names the manifest lists of the table after a commit. A
+changelog file is the copy of an expired snapshot; a tag is a copy of a snapshot with its own retention.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from paimon_sql.format.bytes.bounded import decoding, load_json
 from paimon_sql.format.layout.file_names import is_file_name, unsafe_name
 from paimon_sql.format.text.durations import parse_duration
 
-_SHOWN = 80
+_MAX_SHOWN = 80
 SNAPSHOT_VERSION = 3
 FIRST_SNAPSHOT_ID = 1
 BATCH_COMMIT_IDENTIFIER = 2**63 - 1
-"""The commit identifier of batch writes, which do not count their commits."""
+"""Commit identifier of batch writes, which do not number their commits."""
 
 
 class CommitKind(str, Enum):
-    """What a commit did to the table's files."""
+    """How a commit changed the table's files (Paimon: `Snapshot.CommitKind`)."""
 
     APPEND = "APPEND"
     """Files were added, none removed."""
     COMPACT = "COMPACT"
-    """Files were replaced by others that hold the same rows."""
+    """Files were replaced by others with the same rows."""
     OVERWRITE = "OVERWRITE"
     """Files were removed, and perhaps others added in their place."""
     ANALYZE = "ANALYZE"
@@ -40,7 +40,7 @@ class CommitKind(str, Enum):
 
 
 class Operation(str, Enum):
-    """The statement behind a commit, as far as its writer said so."""
+    """The statement that made a commit, if its writer recorded it."""
 
     WRITE = "WRITE"
     OVERWRITE = "OVERWRITE"
@@ -55,13 +55,13 @@ class Operation(str, Enum):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The table as one commit left it.
+    """State of a table, created by a commit (Paimon: `Snapshot`).
 
-    ``base_manifest_list`` names the files before the commit, ``delta_manifest_list`` what it changed,
-    ``changelog_manifest_list`` the changelog that it made. Sizes are bytes, times milliseconds since the epoch.
-    ``total_record_count`` counts the rows of all files before they are merged; old versions may lack it.
-    ``next_row_id`` is the first row id that is still free, ``properties`` what the committer wrote beside.
-    Fields that may be None are absent from the file when they are.
+    ``base_manifest_list`` lists the files before the commit, ``delta_manifest_list`` its changes,
+    ``changelog_manifest_list`` its changelog. Sizes are bytes, times milliseconds since the epoch.
+    ``total_record_count`` is the number of rows of all files before merging; old versions may lack it.
+    ``next_row_id`` is the first free row id, ``properties`` are additional data of the committer.
+    Fields that are None are absent from the file.
     """
 
     id: int
@@ -91,7 +91,7 @@ class Snapshot:
     operation: str | None = None
 
     def to_json(self) -> str:
-        """The text of the snapshot file."""
+        """The JSON of the snapshot file."""
         return _text(self.members())
 
     def members(self) -> dict[str, Any]:
@@ -101,7 +101,7 @@ class Snapshot:
 
 
 Changelog = Snapshot
-"""A changelog file holds what its expired snapshot held."""
+"""A changelog file has the content of its expired snapshot."""
 
 _MEMBERS = {
     "version": "version",
@@ -141,17 +141,17 @@ _FILES = {
     "indexManifest": "the index manifest",
     "statistics": "the statistics file",
 }
-"""The members that name files, by what they name."""
+"""The members that name files, and what each names."""
 _LONG = range(-(2**63), 2**63)
-_TEXTS = _MEMBERS.keys() - _NUMBERS - _OBJECTS
+_STRINGS = _MEMBERS.keys() - _NUMBERS - _OBJECTS
 
 
 @dataclass(frozen=True)
 class Tag:
-    """A snapshot that is kept until its tag is deleted or expires.
+    """A snapshot that is retained until its tag is deleted or expires (Paimon: `Tag`).
 
-    ``create_time`` is the wall clock of the writer, without a zone; ``time_retained`` is how long the tag lives from
-    then on, for ever when it is None. Both are cut to microseconds.
+    ``create_time`` is the writer's wall clock, without a zone; ``time_retained`` is the tag's time to live from then
+    on, or None for forever. Both are truncated to microseconds.
     """
 
     snapshot: Snapshot
@@ -159,7 +159,7 @@ class Tag:
     time_retained: timedelta | None = None
 
     def to_json(self) -> str:
-        """The text of the tag file."""
+        """The JSON of the tag file."""
         body = self.snapshot.members()
         if (at := self.create_time) is not None:
             body["tagCreateTime"] = [*at.timetuple()[:6], at.microsecond * 1000]
@@ -170,34 +170,34 @@ class Tag:
 
 @dataclass(frozen=True)
 class Consumer:
-    """How far a reader has come: ``next_snapshot`` and all later ones are kept for it."""
+    """Progress of a reader: ``next_snapshot`` and all later ones are retained for it."""
 
     next_snapshot: int
 
     def to_json(self) -> str:
-        """The text of the consumer file."""
+        """The JSON of the consumer file."""
         return _text({"nextSnapshot": self.next_snapshot})
 
 
 def parse_snapshot(text: str | bytes, path: str) -> Snapshot:
-    """Read a snapshot or changelog file of any version; members that are not known are passed over.
+    """Parse a snapshot or changelog file of any version; unknown members are ignored.
 
     Args:
         text: the file's content.
-        path: the file's path, named in errors.
+        path: the file's path, for error messages.
 
     Raises:
-        CorruptFileError: the text is no JSON object, lacks a member or holds one of a wrong type.
-        UnsafePathError: it names a file outside of its folder.
+        CorruptFileError: the text is not a JSON object, lacks a member or has one of a wrong type.
+        UnsafePathError: it names a file outside of its directory.
     """
     return _snapshot(_members(text, path, "snapshot"), path)
 
 
 def parse_tag(text: str | bytes, path: str) -> Tag:
-    """Read a tag file; one of an old version holds a snapshot only.
+    """Parse a tag file; one of an old version is only a snapshot.
 
     Raises:
-        CorruptFileError: as for `parse_snapshot`, or a time that cannot be read.
+        CorruptFileError: as in `parse_snapshot`, or a time is invalid.
     """
     body = _members(text, path, "tag")
     snapshot = _snapshot(body, path)
@@ -206,10 +206,10 @@ def parse_tag(text: str | bytes, path: str) -> Tag:
 
 
 def parse_consumer(text: str | bytes, path: str) -> Consumer:
-    """Read a consumer file.
+    """Parse a consumer file.
 
     Raises:
-        CorruptFileError: the text is no JSON object with a number ``nextSnapshot``.
+        CorruptFileError: the text is not a JSON object with a number ``nextSnapshot``.
     """
     body = _members(text, path, "consumer")
     following = body.get("nextSnapshot")
@@ -232,7 +232,7 @@ def _members(text: str | bytes, path: str, what: str) -> dict[str, Any]:
 
 
 def _is_int(value: object) -> TypeGuard[int]:
-    """Whether a value is a whole number of 64 bits."""
+    """Whether a value is an integer of 64 bits."""
     return isinstance(value, int) and not isinstance(value, bool) and value in _LONG
 
 
@@ -247,7 +247,7 @@ def _snapshot(body: dict[str, Any], path: str) -> Snapshot:
     for name, value in present.items():
         if name in _NUMBERS and not _is_int(value):
             raise fail(f"member {name} is {_shown(value)} and no whole number")
-        if name in _TEXTS and not isinstance(value, str):
+        if name in _STRINGS and not isinstance(value, str):
             raise fail(f"member {name} is {_shown(value)} and no text")
         if name in _OBJECTS and not isinstance(value, dict):
             raise fail(f"member {name} is {_shown(value)} and no object")
@@ -264,37 +264,37 @@ def _snapshot(body: dict[str, Any], path: str) -> Snapshot:
 
 def _shown(value: object) -> str:
     text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
 
 
 _DEFAULTS: dict[str, Any] = {"version": 1, "total_record_count": None, "delta_record_count": None}
-"""What a file of the first versions may lack."""
+"""Members that files of the first versions may lack."""
 
 
 def _local_time(value: Any) -> datetime | None:
-    """A wall-clock time: a list ``[year, month, day, hour, minute, second, nanosecond]`` or ISO text."""
+    """Parse a wall-clock time: ``[year, month, day, hour, minute, second, nanosecond]``, or an ISO string."""
     if value is None:
         return None
     if isinstance(value, str):
-        whole, _, fraction = value.partition(".")
-        return datetime.fromisoformat(f"{whole}.{fraction[:6]:0<6}" if fraction else whole)
+        seconds, _, fraction = value.partition(".")
+        return datetime.fromisoformat(f"{seconds}.{fraction[:6]:0<6}" if fraction else seconds)
     if not isinstance(value, list) or not 5 <= len(value) <= 7 or not all(map(_is_int, value)):
         raise ValueError(f"tagCreateTime is {_shown(value)}")
     year, month, day, hour, minute, second, nanos = [*value, 0, 0][:7]
     return datetime(year, month, day, hour, minute, second, nanos // 1000)
 
 
-_LONGEST = timedelta.max.days * 86_400
+_MAX_SECONDS = timedelta.max.days * 86_400
 
 
 def _duration(value: Any) -> timedelta | None:
-    """A length of time: a number of seconds or ISO text such as ``PT24H``; longer than a timedelta is cut to it."""
+    """Parse a duration: seconds, or an ISO string such as ``PT24H``; clamped to the max timedelta."""
     if value is None:
         return None
     if isinstance(value, str):
         return parse_duration(value)
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         raise ValueError(f"tagTimeRetained is {_shown(value)}")
-    if value < -_LONGEST:
+    if value < -_MAX_SECONDS:
         raise ValueError("tagTimeRetained is too short")
-    return timedelta.max if value > _LONGEST else timedelta(microseconds=int(value * 1_000_000))
+    return timedelta.max if value > _MAX_SECONDS else timedelta(microseconds=int(value * 1_000_000))

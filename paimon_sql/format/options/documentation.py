@@ -1,4 +1,4 @@
-"""The option reference: every declared option as Markdown."""
+"""Reference of all declared options as Markdown."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _UNLIMITED = (UNLIMITED_INTEGER, UNLIMITED_LONG, UNLIMITED_SIZE)
 
 
 def generate_docs() -> str:
-    """The reference of all options as a Markdown page, one table a topic."""
+    """Generate the reference as a Markdown page, one table per topic."""
     lines = [
         "# Options",
         "",

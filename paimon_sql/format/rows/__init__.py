@@ -1,1 +1,1 @@
-"""Binary rows, which hold keys, partitions and statistics (Paimon: ``BinaryRow``)."""
+"""Binary rows: the encoding of keys, partitions and statistics (Paimon: ``BinaryRow``)."""

@@ -1,8 +1,8 @@
-"""Paimon's BinaryArray, BinaryMap and BinaryVector: what a list, map or vector is inside a BinaryRow.
+"""BinaryArray, BinaryMap and BinaryVector: lists, maps and vectors in a BinaryRow.
 
-An array (spec: BinaryArray) is its number of elements in 4 bytes, a null bit for each in whole words of 4 bytes, the
-slots at the width of the element's type, and the variable part behind the next multiple of 8 bytes. A map is the size
-of its key array in 4 bytes, the key array and the value array; a vector is its length and its bare elements.
+An array (spec: BinaryArray) is its number of elements in 4 bytes, null bits padded to words of 4 bytes, slots of the
+width of the element's type, and the variable part, aligned to 8 bytes. A map is the size of its key array in 4 bytes,
+the key array and the value array; a vector is its length and its elements.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _INT = struct.Struct("<i")
 
 
 def pack_array(field: Field, values: Sequence[Any]) -> bytes:
-    """The BinaryArray of values, None for a null."""
+    """Encode values as a BinaryArray; None is null."""
     header = _header_size(len(values))
     fixed = header + field.width * len(values)
     fixed += -fixed % 8
@@ -35,7 +35,7 @@ def pack_array(field: Field, values: Sequence[Any]) -> bytes:
 
 
 def unpack_array(field: Field, memory: bytes) -> list[Any]:
-    """The values of a BinaryArray, None for a null."""
+    """Decode the values of a BinaryArray; None is null."""
     size = _size(memory)
     header = _header_size(size)
     if header + size * field.width > len(memory):
@@ -46,35 +46,35 @@ def unpack_array(field: Field, memory: bytes) -> list[Any]:
 
 
 def pack_map(key: Field, value: Field, entries: Iterable[tuple[Any, Any]]) -> bytes:
-    """The BinaryMap of entries, in their order."""
+    """Encode entries as a BinaryMap."""
     entries = list(entries)
     keys = pack_array(key, [k for k, _ in entries])
     return _INT.pack(len(keys)) + keys + pack_array(value, [v for _, v in entries])
 
 
 def unpack_map(key: Field, value: Field, memory: bytes) -> list[tuple[Any, Any]]:
-    """The entries of a BinaryMap, in their order."""
+    """Decode the entries of a BinaryMap."""
     size = _size(memory)
     keys = unpack_array(key, stretch(memory, 4, size))
     return list(zip(keys, unpack_array(value, memory[4 + size :]), strict=True))
 
 
 def pack_vector(field: Field, values: Sequence[Any]) -> bytes:
-    """A vector of numbers, with its length before them; an element of a vector is never null."""
+    """Encode numbers, none of them null, as a vector: the length, then the numbers."""
     if None in values:
         raise InvalidInputError("A vector holds a null: its elements must be numbers.")
     return _INT.pack(len(values)) + b"".join(field.write(value, 0)[0] for value in values)
 
 
 def unpack_vector(field: Field, memory: bytes) -> list[Any]:
-    """The numbers of a vector that has its length before them."""
+    """Decode the numbers of a vector."""
     size = _size(memory)
     stretch(memory, 4, size * field.width)
     return [field.read(memory, 4 + i * field.width) for i in range(size)]
 
 
 def _size(memory: bytes) -> int:
-    """The number that an array, map or vector begins with."""
+    """The first number of an array, map or vector."""
     size: int = _INT.unpack_from(memory)[0] if len(memory) >= _INT.size else -1
     if size < 0:
         raise InvalidInputError("An array, map or vector of a BinaryRow has no size: the row is corrupt.")
@@ -90,5 +90,5 @@ def _header_size(size: int) -> int:
 
 
 def _one_nan(value: Any) -> Any:
-    # An array holds one kind of NaN, so that equal arrays have equal bytes; a row keeps the bits that it is given.
+    # Arrays have one representation of NaN, so that equal arrays have equal bytes; rows keep the bits.
     return float("nan") if isinstance(value, float) and value != value else value

@@ -1,9 +1,9 @@
-"""One value inside a BinaryRow or BinaryArray: a slot of at most 8 bytes and, for long values, a variable part.
+"""Values in a BinaryRow or BinaryArray: a slot of at most 8 bytes and, for long values, a variable part.
 
-Layout (spec: BinaryRow): numbers lie in the slot, little-endian. Text and bytes of up to 7 bytes lie in the slot too,
-their length marked in its last byte; everything else lies in the variable part, rounded up to whole words of
-8 bytes, and the slot holds its offset (high half) and size (low half). DECIMAL of more than 18 digits always takes
-16 bytes of the variable part and TIMESTAMP of a precision above 3 takes 8, even for a null in a row.
+Layout (spec: BinaryRow): numbers are in the slot, little-endian. Strings and bytes of up to 7 bytes are in the slot,
+too, with their length in its last byte; all others are in the variable part, padded to words of 8 bytes, with
+their offset (high half) and size (low half) in the slot. DECIMAL of more than 18 digits always has 16 bytes in the
+variable part, and TIMESTAMP of a precision above 3 has 8, even if null.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.schema import types as t
 
 COMPACT_DECIMAL = 18
-"""The most digits of a DECIMAL whose unscaled value lies in the slot."""
+"""Max digits of a DECIMAL whose unscaled value is in the slot."""
 COMPACT_TIMESTAMP = 3
-"""The greatest precision of a TIMESTAMP whose milliseconds lie in the slot."""
+"""Max precision of a TIMESTAMP whose milliseconds are in the slot."""
 INLINE = 7
-"""The most bytes of text or binary that lie in the slot."""
+"""Max bytes of a string or binary in the slot."""
 
 _EXACT = Context(prec=80)
 _DECIMAL_BYTES = 16
@@ -36,22 +36,22 @@ _DAYS_RANGE = range(dt.date.min.toordinal() - _EPOCH_DAY, dt.date.max.toordinal(
 
 
 class Field(Protocol):
-    """How values of one type lie in a row or an array; ``width`` is the size of an array's element in bytes."""
+    """Encoding of one type in rows and arrays; ``width`` is the size of an array's element in bytes."""
 
     width: int
 
     def write(self, value: Any, cursor: int) -> tuple[bytes, bytes]:
-        """The slot and the variable part of a value whose variable part would start at ``cursor``."""
+        """Encode a value as slot and variable part, which starts at ``cursor``."""
 
     def write_null(self, cursor: int) -> tuple[bytes, bytes]:
-        """The slot and the variable part of a null in a row."""
+        """Encode a null in a row as slot and variable part."""
 
     def read(self, memory: bytes, slot: int) -> Any:
-        """The value whose slot starts at ``slot`` of the row or array that ``memory`` is."""
+        """Decode the value whose slot starts at ``slot`` of the row or array ``memory``."""
 
 
 class FixedField:
-    """A value that lies in its slot."""
+    """A type whose values are in the slot."""
 
     def __init__(
         self, form: str, to_raw: Callable[[Any], Any] | None = None, from_raw: Callable[[Any], Any] | None = None
@@ -73,7 +73,7 @@ class FixedField:
 
 
 class VariableField:
-    """A value of any size; ``inline`` says whether a short one lies in its slot."""
+    """A type of variable size; ``inline`` is whether short values are in the slot."""
 
     width = 8
 
@@ -92,7 +92,7 @@ class VariableField:
         return bytes(8), b""
 
     def size(self, memory: bytes, slot: int) -> int:
-        """The bytes of the variable part of the value whose slot starts at ``slot``."""
+        """The size of the variable part of the value whose slot starts at ``slot``."""
         return 0 if self._inline and memory[slot + 7] & 0x80 else int(_SLOT.unpack_from(memory, slot)[0])
 
     def read(self, memory: bytes, slot: int) -> Any:
@@ -103,7 +103,7 @@ class VariableField:
 
 
 class WideDecimalField:
-    """A DECIMAL of more than 18 digits: its unscaled value, big-endian and as short as can be, in 16 bytes."""
+    """DECIMAL of more than 18 digits: the unscaled value, big-endian with the min number of bytes, padded to 16."""
 
     width = 8
 
@@ -126,7 +126,7 @@ class WideDecimalField:
 
 
 class WideTimestampField:
-    """A TIMESTAMP of a precision above 3: milliseconds in the variable part, nanoseconds of them in the slot."""
+    """TIMESTAMP of a precision above 3: milliseconds in the variable part, remaining nanoseconds in the slot."""
 
     width = 8
 
@@ -147,34 +147,45 @@ class WideTimestampField:
 
 
 def check_parts(memory: bytes, header: int, values: Iterable[tuple[Field, int]]) -> None:
-    """Nothing if the variable parts of values can lie side by side behind the header of their array or row.
+    """Check that the variable parts of values fit into their array or row without overlaps.
 
-    Parts that lie one over the other, or over the header, could be read as any number of bytes, and for ever where
-    they hold arrays and rows themselves.
+    Parts that overlap each other or the header could expand to any number of bytes and, if they are arrays and rows
+    themselves, nest forever.
 
     Args:
         memory: the array or row.
-        header: the bytes before the first slot.
-        values: the fields of the values that are not null, with the bytes that their slots start at.
+        header: the size of the header, before the first slot.
+        values: the fields of the non-null values, with the offsets of their slots.
+
+    Raises:
+        InvalidInputError: they do not fit.
     """
-    left = len(memory) - header
+    remaining = len(memory) - header
     for field, slot in values:
         if isinstance(field, VariableField):
             size = field.size(memory, slot)
-            left -= size
-            if size < 0 or left < 0:
+            remaining -= size
+            if size < 0 or remaining < 0:
                 raise InvalidInputError(f"The values inside of {len(memory)} bytes take more than these.")
 
 
 def stretch(memory: bytes, offset: int, size: int) -> bytes:
-    """``size`` bytes from ``offset``; an error when they are not all there."""
+    """The ``size`` bytes from ``offset`` on.
+
+    Raises:
+        InvalidInputError: the range exceeds ``memory``.
+    """
     if size < 0 or offset + size > len(memory):
         raise InvalidInputError(f"A value at byte {offset} of {size} bytes overruns a row of {len(memory)} bytes.")
     return memory[offset : offset + size]
 
 
 def unscaled(value: Any, data_type: t.DecimalType) -> int:
-    """The whole number that stands for a decimal of the type's scale; ValueError when it does not fit."""
+    """The unscaled integer of a decimal.
+
+    Raises:
+        ValueError: it does not fit the type.
+    """
     shifted = Decimal(value).scaleb(data_type.scale, _EXACT)
     number = int(shifted)
     if number != shifted or abs(number) >= 10**data_type.precision:
@@ -183,29 +194,32 @@ def unscaled(value: Any, data_type: t.DecimalType) -> int:
 
 
 def scaled(number: int, data_type: t.DecimalType) -> Decimal:
-    """The decimal of the type's scale that a whole number stands for."""
+    """The decimal of an unscaled integer."""
     return Decimal(number).scaleb(-data_type.scale, _EXACT)
 
 
 def epoch_days(value: dt.date | int) -> int:
-    """Days since 1970-01-01 of a date or of days already."""
+    """Days since 1970-01-01 of a date; an int is returned unchanged."""
     return value if isinstance(value, int) else value.toordinal() - _EPOCH_DAY
 
 
 def from_epoch_days(days: int) -> dt.date | int:
-    """A date, or the days themselves when the year is outside of 1 to 9999."""
+    """The date of days since 1970-01-01; the days if the year is outside of 1 to 9999."""
     return dt.date.fromordinal(days + _EPOCH_DAY) if days in _DAYS_RANGE else days
 
 
 def epoch_nanos(value: dt.datetime | int, precision: int) -> int:
-    """Nanoseconds since 1970-01-01 of a naive datetime, or of a count of micro- or (precision > 6) nanoseconds."""
+    """Nanoseconds since 1970-01-01 of a naive datetime, or of microseconds (precision > 6: nanoseconds)."""
     if isinstance(value, int):
         return value if precision > 6 else value * 1000
     return (value - _EPOCH) // _MICROSECOND * 1000
 
 
 def from_epoch_nanos(nanos: int, precision: int) -> dt.datetime | int:
-    """A datetime; above precision 6 the nanoseconds, and outside of the years 1 to 9999 the microseconds."""
+    """The naive datetime of nanoseconds since 1970-01-01.
+
+    Above precision 6 the result is the nanoseconds, and outside of the years 1 to 9999 the microseconds.
+    """
     if precision > 6:
         return nanos
     micros = nanos // 1000
@@ -266,6 +280,6 @@ _ATOMIC: dict[type[t.DataType], Callable[[Any], Field]] = {
 
 
 def atomic_field(data_type: t.DataType) -> Field | None:
-    """The field of an atomic type, or None for a type made of other types."""
+    """The field of an atomic type; None for a nested type."""
     build = _ATOMIC.get(type(data_type))
     return build(data_type) if build else None

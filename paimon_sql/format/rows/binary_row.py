@@ -1,8 +1,8 @@
-"""Paimon's BinaryRow: the bytes of keys, partitions and statistics in manifests, and what bucket numbers are hashed of.
+"""BinaryRow: the encoding of keys, partitions and statistics in manifests, and the input of bucket hashes.
 
-A row (spec: BinaryRow) is a header of whole words of 8 bytes - the row kind in its first byte, then a null bit for each
-field -, a slot of 8 bytes for each field, and a variable part. Manifests put the number of fields before it, big-endian
-in 4 bytes. ``row_decode`` and ``row_encode`` do the same for columns of many rows at once.
+A row (spec: BinaryRow) is a header, padded to words of 8 bytes, of the row kind in its first byte and a null bit per
+field; a slot of 8 bytes per field; and a variable part. In manifests it is preceded by the number of fields, big-endian
+in 4 bytes. Here are single rows; `decode` and `encode` are for columns of many rows.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from paimon_sql.format.rows.binary_field import Field, VariableField, atomic_fie
 from paimon_sql.format.schema import types as t
 
 PREFIX = struct.Struct(">i")
-"""The number of fields before a row in a manifest."""
+"""The prefix of a row in a manifest: the number of fields."""
 
 BAD_VALUE = (struct.error, TypeError, ValueError, ArithmeticError, AttributeError, IndexError)
-"""What reading or writing a value fails with that is none of its type, or whose bytes are broken."""
+"""Errors of encoding a value of another type, and of decoding broken bytes."""
 
 
 class RowCodec:
-    """Rows of given types as manifests carry them: the number of fields, then the BinaryRow.
+    """Encodes and decodes rows as in manifests: the number of fields, then the BinaryRow.
 
     A value is a bool, int, float, Decimal, str, bytes or None, and
 
-    - DATE: a date; outside of the years 1 to 9999 the days since 1970-01-01 as an int;
-    - TIMESTAMP and TIMESTAMP_LTZ (in UTC) up to precision 6: a naive datetime; outside of the years 1 to 9999 the
-      microseconds since 1970-01-01 as an int. Above precision 6 always the nanoseconds as an int, so none are lost;
+    - DATE: a date; outside of the years 1 to 9999, the days since 1970-01-01 as an int;
+    - TIMESTAMP and TIMESTAMP_LTZ (in UTC) up to precision 6: a naive datetime; outside of the years 1 to 9999, the
+      microseconds since 1970-01-01 as an int. Above precision 6, always the nanoseconds as an int;
     - TIME: the milliseconds of the day as an int;
     - ARRAY and VECTOR: a list; ROW: a tuple; VARIANT: a tuple of value and metadata;
-    - MAP and MULTISET: a dict; a list of pairs when the keys are themselves lists or maps.
+    - MAP and MULTISET: a dict; a list of pairs if the keys are lists or maps.
 
-    ``encode`` also takes the ints where ``decode`` gives a date or datetime, a datetime at any precision, and any
+    ``encode`` also accepts the ints where ``decode`` returns a date or datetime, a datetime of any precision, and any
     iterable of pairs for a map.
     """
 
@@ -52,13 +52,21 @@ class RowCodec:
         self._fields = [field_of(data_type) for data_type in self.types]
 
     def encode(self, values: Sequence[Any]) -> bytes:
-        """The serialized row; an error names the value that does not fit its type."""
+        """Serialize a row.
+
+        Raises:
+            InvalidInputError: a value does not fit its type, or the number of values is wrong.
+        """
         if len(values) != len(self.types):
             raise InvalidInputError(f"A row of {len(self.types)} fields was given {len(values)} values.")
         return PREFIX.pack(len(values)) + pack_row(self.types, self._fields, values)
 
     def decode(self, data: bytes) -> tuple[Any, ...]:
-        """The values of a serialized row; an error when it is another number of fields or cut short."""
+        """Deserialize a row.
+
+        Raises:
+            InvalidInputError: it has another number of fields, or is cut off.
+        """
         if len(data) < PREFIX.size:
             raise InvalidInputError(f"{len(data)} bytes are too few for a serialized BinaryRow.")
         arity = PREFIX.unpack_from(data)[0]
@@ -68,12 +76,12 @@ class RowCodec:
 
 
 def header_size(arity: int) -> int:
-    """The bytes of a row's header: its kind and null bits in whole words of 8 bytes."""
+    """The size of a row's header: row kind and null bits, padded to words of 8 bytes."""
     return (arity + 8 + 63) // 64 * 8
 
 
 def pack_row(types: Sequence[t.DataType], fields: Sequence[Field], values: Sequence[Any]) -> bytes:
-    """The BinaryRow of values, its row kind being +I."""
+    """Encode values as a BinaryRow of the row kind +I."""
     header = header_size(len(fields))
     memory = bytearray(header + 8 * len(fields))
     for i, (field, value) in enumerate(zip(fields, values, strict=True)):
@@ -95,7 +103,7 @@ def pack_row(types: Sequence[t.DataType], fields: Sequence[Field], values: Seque
 
 
 def unpack_row(types: Sequence[t.DataType], fields: Sequence[Field], memory: bytes) -> tuple[Any, ...]:
-    """The values of a BinaryRow, whatever its row kind is."""
+    """Decode the values of a BinaryRow of any row kind."""
     header = header_size(len(fields))
     if len(memory) < header + 8 * len(fields):
         raise InvalidInputError(f"{len(memory)} bytes are too few for a BinaryRow of {len(fields)} fields.")
@@ -116,14 +124,14 @@ def unpack_row(types: Sequence[t.DataType], fields: Sequence[Field], memory: byt
 def _unpack_inner(types: Sequence[t.DataType], fields: Sequence[Field], memory: bytes) -> tuple[Any, ...]:
     header = header_size(len(fields))
     if len(memory) >= header + 8 * len(fields):
-        there = (i for i in range(len(fields)) if not memory[(i + 8) // 8] >> i % 8 & 1)
-        check_parts(memory, header, ((fields[i], header + 8 * i) for i in there))
+        present = (i for i in range(len(fields)) if not memory[(i + 8) // 8] >> i % 8 & 1)
+        check_parts(memory, header, ((fields[i], header + 8 * i) for i in present))
     return unpack_row(types, fields, memory)
 
 
 @cache
 def field_of(data_type: t.DataType) -> Field:
-    """How values of a type lie in a row or an array."""
+    """The encoding of a type in rows and arrays."""
     if (atomic := atomic_field(data_type)) is not None:
         return atomic
     if isinstance(data_type, t.RowType):

@@ -1,6 +1,6 @@
-"""Bytes that stand for a blob: where it lies in a file, or which row's of another table it is.
+"""Blob references: descriptors (location in a file) and views (row of another table).
 
-Both begin with a version and eight letters, numbers are little-endian (spec: Blob File, descriptors and views).
+Both begin with a version and eight magic letters; numbers are little-endian (spec: Blob File, descriptors and views).
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ _RANGE = struct.Struct("<qq")
 _ROW = struct.Struct("<iq")
 _HEAD_BYTES = len(_DESCRIPTOR_HEAD)
 TO_THE_END = -1
-"""The length of a blob that reaches to the end of its file."""
+"""The length of a blob that ends at the end of its file."""
 
 
 def is_descriptor(head: bytes | memoryview) -> bool:
-    """Whether bytes that begin so say where a blob lies, by its file."""
+    """Whether bytes that begin with ``head`` are a descriptor."""
     return head[:_HEAD_BYTES] == _DESCRIPTOR_HEAD
 
 
 def is_view(head: bytes | memoryview) -> bool:
-    """Whether bytes that begin so say which row's of another table a blob is."""
+    """Whether bytes that begin with ``head`` are a view."""
     return head[:_HEAD_BYTES] == _VIEW_HEAD
 
 
 @dataclass(frozen=True, slots=True)
 class BlobDescriptor:
-    """Where a blob lies: ``length`` bytes of a file from ``offset`` on; `TO_THE_END` for all that follow."""
+    """Location of a blob: ``length`` bytes of a file from ``offset`` on, or `TO_THE_END`."""
 
     uri: str
     offset: int = 0
@@ -58,7 +58,7 @@ class BlobDescriptor:
 
 @dataclass(frozen=True, slots=True)
 class BlobView:
-    """A blob of another table: ``table`` is ``db.t``, the field and the row are told by their ids."""
+    """A blob of another table, by field id and row id; ``table`` is ``db.t``."""
 
     table: str
     field_id: int
@@ -71,38 +71,38 @@ class BlobView:
 
 
 def are_descriptors(values: pa.Array) -> pa.BooleanArray:
-    """Which of some bytes are descriptors; null where there are none."""
+    """The mask of values that are descriptors; null for null."""
     return pc.starts_with(values, pattern=_DESCRIPTOR_HEAD)
 
 
 def are_views(values: pa.Array) -> pa.BooleanArray:
-    """Which of some bytes are views; null where there are none."""
+    """The mask of values that are views; null for null."""
     return pc.starts_with(values, pattern=_VIEW_HEAD)
 
 
 def decode_descriptor(data: bytes) -> BlobDescriptor:
-    """A descriptor out of its bytes, also of version 1, which lacks the letters.
+    """Decode a descriptor, also one of version 1, which lacks the magic letters.
 
     Raises:
-        InvalidInputError: the bytes are none.
+        InvalidInputError: the bytes are not a descriptor.
     """
-    told = _body(data, _DESCRIPTOR_HEAD, _RANGE, "descriptor") if data[:1] != b"\x01" else None
-    if told is None:
-        told = _named(data[1:], _RANGE, lambda: _wrong("descriptor", data))
-    return BlobDescriptor(*told)
+    members = _body(data, _DESCRIPTOR_HEAD, _RANGE, "descriptor") if data[:1] != b"\x01" else None
+    if members is None:
+        members = _named(data[1:], _RANGE, lambda: _wrong("descriptor", data))
+    return BlobDescriptor(*members)
 
 
 def decode_view(data: bytes) -> BlobView:
-    """A view out of its bytes.
+    """Decode a view.
 
     Raises:
-        InvalidInputError: the bytes are none.
+        InvalidInputError: the bytes are not a view.
     """
     return BlobView(*_body(data, _VIEW_HEAD, _ROW, "view"))
 
 
 def descriptors(uri: str, offsets: _Numbers, lengths: _Numbers) -> pa.Array:
-    """The bytes of the descriptors of blobs of one file."""
+    """Encode the descriptors of blobs of one file."""
     name = uri.encode()
     head = np.frombuffer(_DESCRIPTOR_HEAD + _SIZE.pack(len(name)) + name, dtype=np.uint8)
     rows = np.empty((len(offsets), len(head) + _RANGE.size), dtype=np.uint8)
@@ -113,15 +113,15 @@ def descriptors(uri: str, offsets: _Numbers, lengths: _Numbers) -> pa.Array:
 
 
 def views(table: str, field_id: int, row_ids: pa.Array) -> pa.Array:
-    """The bytes of the views of one table's rows; null where the row's id is."""
+    """Encode the views of one table's rows; null for a null row id."""
     name = table.encode()
     head = np.frombuffer(_VIEW_HEAD + _SIZE.pack(len(name)) + name + struct.pack("<i", field_id), dtype=np.uint8)
     rows = np.empty((len(row_ids), len(head) + 8), dtype=np.uint8)
     rows[:, : len(head)] = head
     numbers = row_ids.fill_null(0).to_numpy().astype("<i8")
     rows[:, len(head) :] = numbers.view(np.uint8).reshape(len(row_ids), 8)
-    made = _of_equal_length(rows)
-    return pc.if_else(row_ids.is_valid(), made, None) if row_ids.null_count else made
+    encoded = _of_equal_length(rows)
+    return pc.if_else(row_ids.is_valid(), encoded, None) if row_ids.null_count else encoded
 
 
 def _of_equal_length(rows: npt.NDArray[np.uint8]) -> pa.Array:
@@ -137,7 +137,7 @@ def _body(data: bytes, head: bytes, tail: struct.Struct, what: str) -> tuple[str
 
 
 def _named(data: bytes, tail: struct.Struct, wrong: Callable[[], InvalidInputError]) -> tuple[str, int, int]:
-    """A text with its length before it, and two numbers behind it."""
+    """Decode a string, preceded by its length, and two numbers."""
     if len(data) >= _SIZE.size + tail.size:
         (size,) = _SIZE.unpack_from(data)
         if 0 <= size <= len(data) - _SIZE.size - tail.size:
@@ -151,5 +151,5 @@ def _named(data: bytes, tail: struct.Struct, wrong: Callable[[], InvalidInputErr
 
 def _wrong(what: str, data: bytes) -> InvalidInputError:
     shown = data[:16].hex() + ("…" if len(data) > 16 else "")
-    made = "sys.path_to_descriptor(path)" if what == "descriptor" else "sys.blob_view(table, column, row_id)"
-    return InvalidInputError(f"X'{shown}' is no {what} of a blob.", remedy=f"Make one by {made}.")
+    function = "sys.path_to_descriptor(path)" if what == "descriptor" else "sys.blob_view(table, column, row_id)"
+    return InvalidInputError(f"X'{shown}' is no {what} of a blob.", remedy=f"Make one by {function}.")

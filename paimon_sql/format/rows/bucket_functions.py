@@ -1,7 +1,7 @@
-"""Which bucket a row belongs to: Paimon's three bucket functions, for many rows at once.
+"""Bucket functions: the bucket of rows by their bucket key, vectorized (spec: Bucketed Append / Primary Key Table).
 
-``bucket-function.type`` names one (spec: Bucketed Append / Primary Key Table). A row written to a bucket that its
-function does not give is lost to every reader that looks it up by its key, so these agree with Java bit by bit.
+``bucket-function.type`` names one. The results must equal Java's bit by bit: a row in a wrong bucket is lost to readers
+that look it up by key.
 """
 
 from __future__ import annotations
@@ -31,12 +31,16 @@ class BucketFunction(Protocol):
     name: str
 
     def check(self, types: Sequence[t.DataType]) -> None:
-        """InvalidInputError when columns of these types cannot be the bucket key."""
+        """Check that columns of these types can be the bucket key.
+
+        Raises:
+            InvalidInputError: they cannot.
+        """
 
     def assign(
         self, columns: pa.RecordBatch | Sequence[pa.Array], types: Sequence[t.DataType], num_buckets: int
     ) -> npt.NDArray[np.int32]:
-        """The bucket of each row whose bucket key the columns are."""
+        """The bucket of each row; ``columns`` are the bucket key."""
 
 
 class DefaultBucketFunction:
@@ -57,15 +61,15 @@ class DefaultBucketFunction:
 
 
 class ModBucketFunction:
-    """The value of a single INT or BIGINT column, modulo the number of buckets; a null counts as 0."""
+    """The value of a single INT or BIGINT column, modulo the number of buckets; null is 0."""
 
     name = "mod"
 
     def check(self, types: Sequence[t.DataType]) -> None:
         if len(types) != 1 or not isinstance(types[0], t.IntType | t.BigIntType):
-            given = ", ".join(data_type.sql() for data_type in types)
+            types_sql = ", ".join(data_type.sql() for data_type in types)
             raise InvalidInputError(
-                f"The bucket function 'mod' takes a bucket key of one INT or BIGINT column, not ({given}).",
+                f"The bucket function 'mod' takes a bucket key of one INT or BIGINT column, not ({types_sql}).",
                 remedy=f"Choose another bucket-key or leave '{OPTION}' at its default.",
             )
 
@@ -80,7 +84,7 @@ class ModBucketFunction:
 
 
 class HiveBucketFunction:
-    """The hash that Hive buckets by, modulo the number of buckets; a null counts as 0."""
+    """Hive's bucket hash, modulo the number of buckets; null is 0."""
 
     name = "hive"
 
@@ -113,7 +117,11 @@ _FUNCTIONS: dict[str, BucketFunction] = {
 
 
 def bucket_function(name: str) -> BucketFunction:
-    """The bucket function of that name, as the option ``bucket-function.type`` writes it."""
+    """The bucket function of a value of ``bucket-function.type``.
+
+    Raises:
+        InvalidOptionError: there is none.
+    """
     try:
         return _FUNCTIONS[name.lower()]
     except KeyError:
@@ -135,7 +143,7 @@ def _check_count(num_buckets: int) -> None:
 def _modulo(hashes: Hashes, num_buckets: int) -> npt.NDArray[np.int32]:
     _check_count(num_buckets)
     divisor = np.uint32(num_buckets)
-    # Division by a constant is vectorised where the remainder operator is not.
+    # Division by a constant is vectorized, the remainder operator is not.
     return (hashes - hashes // divisor * divisor).view(np.int32)
 
 
@@ -148,7 +156,7 @@ def _arrays(columns: pa.RecordBatch | Sequence[pa.Array], types: Sequence[t.Data
 
 
 def _hive_int(array: pa.Array) -> Hashes:
-    # A date or time of day hashes as the number that it is.
+    # Dates and times of day are hashed as their numbers.
     numbers = array.view(pa.int32()) if pa.types.is_temporal(array.type) else array
     values: npt.NDArray[np.int32] = pc.fill_null(numbers.cast(pa.int32()), 0).to_numpy(zero_copy_only=False)
     return values.view(np.uint32)
@@ -173,32 +181,32 @@ def _hive_double(array: pa.Array) -> Hashes:
 
 
 def _plain_zero_and_nan(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The values with one zero and one NaN."""
+    """The values with one representation of zero and one of NaN."""
     plain: npt.NDArray[Any] = np.where(np.isnan(values), values.dtype.type(np.nan), values + values.dtype.type(0))
     return plain
 
 
 def _hive_bytes(array: pa.Array) -> Hashes:
-    """For bytes b of n: the sum of b[i] * 31**(n - 1 - i), each byte signed."""
+    """For n signed bytes b: the sum of b[i] * 31**(n - 1 - i)."""
     data, offsets = binary_buffers(array)
     starts, sizes = offsets[:-1], np.diff(offsets)
     if array.null_count:
         sizes = np.where(array.is_null().to_numpy(zero_copy_only=False), 0, sizes)
-    there = sizes > 0
-    starts, sizes = starts[there], sizes[there]
+    not_empty = sizes > 0
+    starts, sizes = starts[not_empty], sizes[not_empty]
     hashes = np.zeros(len(array), np.uint32)
     if len(sizes):
         powers = np.ones(int(sizes.max()), np.uint32)
         np.multiply.accumulate(np.full(len(powers) - 1, 31, np.uint32), out=powers[1:])
-        places = stretch_index(np.zeros(len(sizes), np.int64), sizes)
+        indexes = stretch_index(np.zeros(len(sizes), np.int64), sizes)
         signed = data[stretch_index(starts, sizes)].view(np.int8).astype(np.int32).view(np.uint32)
-        terms = signed * powers[np.repeat(sizes, sizes) - 1 - places]
-        hashes[there] = np.add.reduceat(terms, np.cumsum(sizes) - sizes)
+        terms = signed * powers[np.repeat(sizes, sizes) - 1 - indexes]
+        hashes[not_empty] = np.add.reduceat(terms, np.cumsum(sizes) - sizes)
     return hashes
 
 
 def _hive_decimal(array: pa.Array) -> Hashes:
-    """31 times the hash of the magnitude without trailing zeros, signed, plus the scale that is left."""
+    """31 times the signed hash of the magnitude without trailing zeros, plus the remaining scale."""
     words = np.frombuffer(array.buffers()[1], np.uint64)[array.offset * 2 : (array.offset + len(array)) * 2]
     low, high = words[0::2], words[1::2]
     if array.null_count:

@@ -1,7 +1,7 @@
-"""Many serialized BinaryRows as Arrow columns, to prune manifest entries by partition, key and statistics.
+"""Decoding of many serialized BinaryRows to Arrow columns, to skip manifest entries by partition, key and statistics.
 
-Each column is taken out of all rows by a few NumPy calls; only ARRAY, MAP, MULTISET, ROW, VECTOR and VARIANT values are
-read one by one.
+A column is decoded with few NumPy calls; only ARRAY, MAP, MULTISET, ROW, VECTOR and VARIANT values are decoded one by
+one.
 """
 
 from __future__ import annotations
@@ -44,33 +44,33 @@ def decode_columns(
     overflow_to_null: bool = False,
     places: Sequence[int] | None = None,
 ) -> list[pa.Array]:
-    """The columns of serialized rows as Arrow arrays, in the types of ``arrow_type``.
+    """Decode columns of serialized rows to Arrow arrays, of the types of ``arrow_type``.
 
-    A null row, and a row of no fields (what stands for a file without a key or statistics), is null in every column.
+    A null row, and a row without fields (of a file without a key or statistics), is null in every column.
 
     Args:
         types: the types of the rows' fields.
-        rows: each the number of fields and a BinaryRow, as manifests carry them.
-        overflow_to_null: whether a timestamp that Arrow cannot hold at its precision (one of precision 9 outside of the
-            years 1677 to 2262) becomes null; otherwise it is an error.
-        places: which of the fields are decoded, in this order; all by default.
+        rows: rows as in manifests: the number of fields, then a BinaryRow.
+        overflow_to_null: whether a timestamp that overflows Arrow's 64 bits (one of precision 9 outside of the years
+            1677 to 2262) becomes null instead of an error.
+        places: the indexes of the fields to decode, in this order; all by default.
 
     Raises:
-        InvalidInputError: a row has another number of fields or is cut short.
+        InvalidInputError: a row has another number of fields or is cut off.
     """
     memory = _Rows(one_array(rows), len(types))
     return [_decode(memory, i, types[i], overflow_to_null) for i in (range(len(types)) if places is None else places)]
 
 
 class _Rows:
-    """The memory of many rows of ``arity`` fields and where each starts, absent rows pointing at zeros."""
+    """The memory and the starts of many rows of ``arity`` fields; absent rows refer to zeros."""
 
     def __init__(self, rows: pa.Array, arity: int) -> None:
         data, offsets = binary_buffers(rows)
         first, last = int(offsets[0]), int(offsets[-1])
         self.header = header_size(arity)
         fixed = self.header + 8 * arity
-        # Zeros behind the last row serve absent rows, and let a word be read at the last byte.
+        # Zeros after the last row are for absent rows, and allow to read a word at the last byte.
         self.memory: Bytes = np.zeros(last - first + fixed + 16, np.uint8)
         self.memory[: last - first] = data[first:last]
         starts = offsets[:-1] - first
@@ -95,14 +95,14 @@ class _Rows:
         return len(self.starts)
 
     def nulls(self, field: int) -> Mask | None:
-        """Where a field is null; None when it is nowhere null."""
+        """The mask of nulls of a field; None if there are none."""
         mask: Mask = (self.memory[self.starts + (field + 8) // 8] >> np.uint8(field % 8) & 1).astype(np.bool_)
         if self.absent is not None:
             mask |= self.absent
         return mask if mask.any() else None
 
     def slots(self, field: int) -> Longs:
-        """The positions of a field's slot."""
+        """The positions of a field's slots."""
         return self.starts + (self.header + 8 * field)
 
     def words(self, positions: Longs) -> Words:
@@ -111,7 +111,7 @@ class _Rows:
         return found
 
     def stretches(self, words: Words, within: Mask) -> tuple[Longs, Longs]:
-        """Start in the memory and size of the stretches that slots point at, empty where ``within`` says no."""
+        """The start and size of the variable parts that slots refer to; empty where ``within`` is False."""
         sizes = np.where(within, (words & _LOW).astype(np.int64), 0)
         offsets = np.where(within, (words >> _HALF).astype(np.int64), 0)
         if (offsets + sizes > self.sizes).any():
@@ -155,20 +155,20 @@ def _present(rows: _Rows, nulls: Mask | None) -> Mask:
 
 
 def _decimals(rows: _Rows, words: Words, data_type: t.DecimalType, nulls: Mask | None) -> Longs:
-    """The low and high words of 128-bit numbers, side by side."""
+    """The low and high words of 128-bit numbers, as two columns."""
     low = words.view(np.int64)
     if data_type.precision <= COMPACT_DECIMAL:
         return np.column_stack((low, low >> 63))
     starts, sizes = rows.stretches(words, _present(rows, nulls))
     if (sizes > 16).any():
         raise InvalidInputError(f"A BinaryRow holds a {data_type.sql()} of more than 16 bytes: the row is corrupt.")
-    # The number is big-endian and of 1 to 16 bytes: read 16 bytes, then shift the foreign ones out to the right.
+    # The number has 1 to 16 bytes, big-endian: read 16 bytes, then shift the bytes after it out to the right.
     high = rows.words(starts).byteswap().view(np.int64)
     low_word = rows.words(starts + 8).byteswap()
     shift = (16 - sizes) * 8
     far = shift >= 64
     near = np.where(far, 0, shift)
-    # A shift by 64 is undefined, so the bits that come over from the high word take two steps.
+    # A shift by 64 is undefined, so the bits from the high word are shifted in two steps.
     over = (high.view(np.uint64) << (63 - near).astype(np.uint64)) << np.uint64(1)
     low = np.where(
         far, high >> np.where(far, shift - 64, 0), ((low_word >> near.astype(np.uint64)) | over).view(np.int64)
@@ -206,7 +206,7 @@ def _timestamps(
 
 
 def _flat(rows: _Rows, field: int, words: Words, data_type: t.DataType, nulls: Mask | None) -> pa.Array:
-    """Text or bytes, from the slots or from the variable parts."""
+    """Decode strings or bytes, from slots or variable parts."""
     present = _present(rows, nulls)
     marks = words >> np.uint64(56)
     inline = marks >= np.uint64(0x80)
@@ -244,8 +244,8 @@ def _one_by_one(rows: _Rows, field: int, data_type: t.DataType, nulls: Mask | No
     present = _present(rows, nulls).tolist()
     try:
         values = [
-            codec.read(memory[start : start + size], slot) if there else None
-            for start, size, there in zip(rows.starts.tolist(), rows.sizes.tolist(), present, strict=True)
+            codec.read(memory[start : start + size], slot) if is_present else None
+            for start, size, is_present in zip(rows.starts.tolist(), rows.sizes.tolist(), present, strict=True)
         ]
         return pa.array([_for_arrow(value) for value in values], arrow_type(data_type))
     except BAD_VALUE as error:
@@ -253,7 +253,7 @@ def _one_by_one(rows: _Rows, field: int, data_type: t.DataType, nulls: Mask | No
 
 
 def _for_arrow(value: Any) -> Any:
-    """A value of RowCodec as pyarrow takes it: a map as pairs, at any depth."""
+    """Convert a value of RowCodec for pyarrow: maps, at any depth, become lists of pairs."""
     if isinstance(value, dict):
         return [(_for_arrow(k), _for_arrow(v)) for k, v in value.items()]
     if isinstance(value, list):

@@ -1,7 +1,7 @@
-"""Arrow columns as many BinaryRows: what keys, partitions and bucket numbers are made of, without a loop over rows.
+"""Encoding of Arrow columns as many BinaryRows, for keys, partitions and bucket numbers, without a loop over rows.
 
-Numbers, times, decimals, text, bytes and rows of these are packed by NumPy; only ARRAY, MAP, MULTISET, VECTOR and
-VARIANT values are packed one by one.
+Numbers, times, decimals, strings, bytes and rows of these are encoded with NumPy; only ARRAY, MAP, MULTISET, VECTOR and
+VARIANT values are encoded one by one.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _HALF = np.uint64(32)
 
 @dataclass(slots=True)
 class Slots:
-    """One column of many rows: its slots, and the stretches of bytes that go to the variable parts.
+    """One column of many rows: its slots and variable parts.
 
-    ``words`` are the finished slots where a row has no stretch, and the low halves of them where it has one.
-    ``sizes`` and ``starts`` tell the stretches inside ``data``; both are None when no row has one. Bytes of any kind
-    must follow a stretch in ``data`` up to its next multiple of 8.
+    ``words`` are the complete slots of rows without a variable part, and the low halves of the slots of others.
+    ``sizes`` and ``starts`` locate the variable parts in ``data``; both are None if no row has one. ``data`` must
+    have readable bytes after a variable part, up to a multiple of 8.
     """
 
     words: Words
@@ -44,15 +44,15 @@ class Slots:
 def encode_rows(
     columns: pa.RecordBatch | Sequence[pa.Array], types: Sequence[t.DataType], *, prefix: bool = False
 ) -> pa.Array:
-    """One BinaryRow a row of the columns: a binary array (a large_binary one beyond 2 GB) without nulls.
+    """Encode each row of the columns as a BinaryRow: a binary array (large_binary beyond 2 GB) without nulls.
 
     Args:
-        columns: arrays of one length, of the types that ``arrow_type`` gives or such as cast to them.
+        columns: arrays of one length, of the types of ``arrow_type`` or castable to them.
         types: the fields' types; at least one.
-        prefix: whether the number of fields stands before each row, as in manifests.
+        prefix: whether each row is preceded by the number of fields, as in manifests.
 
     Raises:
-        InvalidInputError: a column does not hold values of its type.
+        InvalidInputError: a column has values of another type.
     """
     body, sizes = pack_rows(column_slots(columns, types), len(types))
     if prefix:
@@ -70,7 +70,7 @@ def encode_rows(
 
 
 def column_slots(columns: pa.RecordBatch | Sequence[pa.Array], types: Sequence[t.DataType]) -> list[Slots]:
-    """The slots of each column, in order."""
+    """The slots of each column."""
     arrays = columns.columns if isinstance(columns, pa.RecordBatch) else list(columns)
     if len(arrays) != len(types) or not arrays:
         raise InvalidInputError(f"{len(arrays)} columns were given for rows of {len(types)} fields.")
@@ -78,7 +78,7 @@ def column_slots(columns: pa.RecordBatch | Sequence[pa.Array], types: Sequence[t
 
 
 def pack_rows(slots: Sequence[Slots], arity: int) -> tuple[Words, Longs]:
-    """The rows as words, one behind the other, and the size of each in bytes (whole words)."""
+    """Encode rows as concatenated words; with the size of each row in bytes, a multiple of 8."""
     count = len(slots[0].words)
     header = header_size(arity) // 8
     widths = np.full(count, header + arity, np.int64)
@@ -95,9 +95,9 @@ def pack_rows(slots: Sequence[Slots], arity: int) -> tuple[Words, Longs]:
         if column.sizes is None or column.starts is None or column.data is None:
             body[firsts + header + i] = column.words
             continue
-        there = column.sizes > 0
+        variable = column.sizes > 0
         body[firsts + header + i] = np.where(
-            there, column.words | (cursor * 8).astype(np.uint64) << _HALF, column.words
+            variable, column.words | (cursor * 8).astype(np.uint64) << _HALF, column.words
         )
         _copy_stretches(column.data, column.starts, column.sizes, body, firsts + cursor)
         cursor += (column.sizes + 7) // 8
@@ -105,19 +105,19 @@ def pack_rows(slots: Sequence[Slots], arity: int) -> tuple[Words, Longs]:
 
 
 def _copy_stretches(data: Bytes, starts: Longs, sizes: Longs, body: Words, targets: Longs) -> None:
-    """Copy stretches of bytes into whole words from ``targets`` on, zeros behind their ends."""
+    """Copy variable parts to words from ``targets`` on, padded with zeros."""
     words = (sizes + 7) // 8
     ends = np.cumsum(words)
     steps = np.arange(int(ends[-1]) if len(ends) else 0, dtype=np.int64) - np.repeat(ends - words, words)
-    found = words_view(data)[np.repeat(starts, words) + steps * 8]
+    copied = words_view(data)[np.repeat(starts, words) + steps * 8]
     ragged = sizes & 7
     cut = ragged > 0
-    found[ends[cut] - 1] &= (np.uint64(1) << (ragged[cut].astype(np.uint64) << np.uint64(3))) - np.uint64(1)
-    body[np.repeat(targets, words) + steps] = found
+    copied[ends[cut] - 1] &= (np.uint64(1) << (ragged[cut].astype(np.uint64) << np.uint64(3))) - np.uint64(1)
+    body[np.repeat(targets, words) + steps] = copied
 
 
 def header_words(slots: Sequence[Slots], arity: int) -> list[Words | None]:
-    """The words of the rows' headers, which hold the null bits; None where a word is 0 in all rows."""
+    """The words of the rows' headers, with the null bits; None for a word that is 0 in all rows."""
     parts: list[Words | None] = [None] * (header_size(arity) // 8)
     for i, column in enumerate(slots):
         if column.nulls is not None:
@@ -184,14 +184,14 @@ def _is_flat(data_type: t.DataType) -> bool:
 
 
 def _values(array: pa.Array, data_type: t.DataType) -> npt.NDArray[Any]:
-    """The values of a fixed-width array as they lie in memory, whatever stands under a null."""
+    """The values of a fixed-width array in memory; undefined for nulls."""
     if isinstance(data_type, t.BooleanType):
         return pc.fill_null(array, False).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
     return _items(array, _LAYOUT[type(data_type)])
 
 
 def _items(array: pa.Array, layout: str, width: int = 1) -> npt.NDArray[Any]:
-    """``width`` items a value of an array's data buffer."""
+    """The items of an array's data buffer, ``width`` per value."""
     if len(array) == 0:
         return np.zeros(0, layout)
     items = np.frombuffer(array.buffers()[1], layout)
@@ -205,7 +205,7 @@ def _decimal_slots(array: pa.Array, data_type: t.DecimalType, nulls: Mask | None
         low, high = np.where(nulls, np.uint64(0), low), np.where(nulls, np.uint64(0), high)
     if data_type.precision <= COMPACT_DECIMAL:
         return Slots(np.ascontiguousarray(low), nulls)
-    # Big-endian and as short as can be: drop the leading bytes that only repeat the sign.
+    # Big-endian with the min number of bytes: drop the leading bytes that only repeat the sign.
     big = np.column_stack((high, low)).astype(">u8").view(np.uint8).reshape(-1, 16)
     magnitude = big ^ (big[:, :1] >> 7) * np.uint8(0xFF)
     first = np.where(magnitude.any(axis=1), (magnitude != 0).argmax(axis=1), 15)
@@ -242,7 +242,7 @@ def _flat_slots(array: pa.Array, nulls: Mask | None) -> Slots:
     sizes = np.diff(offsets)
     if nulls is not None:
         sizes = np.where(nulls, 0, sizes)
-    # A word is read at each value's first byte, so the last values need bytes behind them.
+    # A word is read at each value's first byte, so the last values need bytes after them.
     first, last = int(offsets[0]), int(offsets[-1])
     padded = np.zeros(last - first + 8, np.uint8)
     padded[: last - first] = data[first:last]
@@ -261,7 +261,7 @@ def _flat_slots(array: pa.Array, nulls: Mask | None) -> Slots:
 
 
 def _stretched(data: Bytes, starts: Longs, sizes: Longs, nulls: Mask | None) -> Slots:
-    """Slots of values that always lie in the variable part; a null has neither."""
+    """Slots of values that are always in the variable part; a null has an empty slot and none."""
     if nulls is not None:
         sizes = np.where(nulls, 0, sizes)
     return Slots(sizes.astype(np.uint64), nulls, data, starts, sizes)
@@ -278,7 +278,7 @@ def _packed_one_by_one(array: pa.Array, data_type: t.DataType, nulls: Mask | Non
 
 
 def _python_values(array: pa.Array, data_type: t.DataType) -> list[Any]:
-    """The values as RowCodec takes them: times as counts, so that no date is out of range."""
+    """Convert values for RowCodec: temporal values as numbers, so that none is out of Python's range."""
     if isinstance(data_type, t.ArrayType | t.VectorType):
         inner = _python_values(array.flatten(), data_type.element)
         lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False)
@@ -294,9 +294,9 @@ def _python_values(array: pa.Array, data_type: t.DataType) -> list[Any]:
         return _regrouped(pairs, lengths, array)
     if isinstance(data_type, t.RowType):
         columns = [_python_values(c, f.type) for c, f in zip(array.flatten(), data_type.fields, strict=True)]
-        there = array.is_valid().to_pylist()
+        valid = array.is_valid().to_pylist()
         rows = zip(*columns, strict=True) if columns else iter([()] * len(array))
-        return [row if ok else None for row, ok in zip(rows, there, strict=True)]
+        return [row if ok else None for row, ok in zip(rows, valid, strict=True)]
     if isinstance(data_type, t.VariantType):
         return [None if v is None else (v["value"], v["metadata"]) for v in array.to_pylist()]
     if isinstance(data_type, t.DateType | t.TimeType):

@@ -1,7 +1,7 @@
-"""The hash of BinaryRows, for many rows at once: it decides buckets and fills hash indexes.
+"""Vectorized hash of BinaryRows, for buckets and hash indexes.
 
-The hash (spec: BinaryRow, "hashCode") is Murmur3 of 32 bits with seed 42 over the row's halves of words, without the
-number of fields before it.
+The hash (spec: BinaryRow, "hashCode") is 32-bit Murmur3 with seed 42 over the row's half words, without the preceding
+number of fields.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ Hashes: TypeAlias = npt.NDArray[np.uint32]
 
 _SEED = np.uint32(42)
 _BLOCK = 1 << 15
-"""Rows hashed together: few enough that their words stay in the processor's cache."""
+"""Rows hashed together: few enough that their words stay in the CPU cache."""
 
 
 def row_hash(columns: pa.RecordBatch | Sequence[pa.Array], types: Sequence[t.DataType]) -> npt.NDArray[np.int32]:
-    """The hash of each row of the columns as a BinaryRow of these types.
+    """The hash of each row of the columns, as a BinaryRow.
 
     Args:
-        columns: arrays of one length, of the types that ``arrow_type`` gives or such as cast to them.
+        columns: arrays of one length, of the types of ``arrow_type`` or castable to them.
         types: the fields' types; at least one.
     """
     slots = column_slots(columns, types)
@@ -41,7 +41,7 @@ def row_hash(columns: pa.RecordBatch | Sequence[pa.Array], types: Sequence[t.Dat
 
 
 def _hash_slots(slots: Sequence[Slots]) -> Hashes:
-    """The hashes of rows that are a header and slots: the words are mixed column by column, in blocks of rows."""
+    """The hashes of rows without variable parts: words are mixed column by column, in blocks of rows."""
     arity = len(slots)
     count = len(slots[0].words)
     words = [*header_words(slots, arity), *(column.words for column in slots)]
@@ -63,18 +63,18 @@ def _hash_slots(slots: Sequence[Slots]) -> Hashes:
 
 
 def _hash_stretches(body: Words, sizes: Longs) -> Hashes:
-    """The hashes of rows of any size that lie one behind the other, ``sizes`` in bytes."""
+    """The hashes of concatenated rows of any size; ``sizes`` are in bytes."""
     scrambled = _scramble(body.view(np.uint32))
     halves = sizes // 4
-    longest = int(halves.max(initial=0))
-    # Longest rows first: the rows that still have words to mix are then always a leading part.
-    shortness = longest - halves
-    order = np.argsort(shortness.astype(np.uint16) if longest < 1 << 16 else shortness, kind="stable")
+    max_halves = int(halves.max(initial=0))
+    # Longest rows first, so that the rows with remaining words are always a prefix.
+    shortness = max_halves - halves
+    order = np.argsort(shortness.astype(np.uint16) if max_halves < 1 << 16 else shortness, kind="stable")
     firsts = (np.cumsum(halves) - halves)[order]
     descending = halves[order]
     ascending = descending[::-1]
     mixed = np.full(len(sizes), _SEED, np.uint32)
-    for step in range(longest):
+    for step in range(max_halves):
         active = len(sizes) - int(np.searchsorted(ascending, step, side="right"))
         if active <= _FEW:
             for row in range(active):
@@ -89,11 +89,11 @@ def _hash_stretches(body: Words, sizes: Longs) -> Hashes:
 
 
 _FEW = 16
-"""So few long rows are faster mixed one after the other than together."""
+"""Up to so many long rows are faster mixed one by one than together."""
 
 
 def _scramble(words: npt.NDArray[np.uint32]) -> Hashes:
-    """What a word is turned into before it is mixed in; independent of the words before it."""
+    """Transform words before mixing; independent of previous words."""
     scrambled = words * np.uint32(0xCC9E2D51)
     scrambled = (scrambled << np.uint32(15)) | (scrambled >> np.uint32(17))
     scrambled *= np.uint32(0x1B873593)
@@ -101,7 +101,7 @@ def _scramble(words: npt.NDArray[np.uint32]) -> Hashes:
 
 
 def _mix(mixed: Hashes, scrambled: Hashes | None) -> None:
-    """Mix a scrambled word into each hash, in place; None for a word of zeros."""
+    """Mix a scrambled word into each hash, in place; None is a word of zeros."""
     if scrambled is not None:
         mixed ^= scrambled
     high = mixed >> np.uint32(19)
@@ -119,7 +119,7 @@ def _mix_one(mixed: int, scrambled: list[int]) -> int:
 
 
 def _finish(mixed: Hashes, size: npt.NDArray[np.uint32] | np.uint32) -> Hashes:
-    """Spread the hash over all bits; ``size`` is that of the row in bytes."""
+    """Finalize hashes; ``size`` is that of the rows in bytes."""
     mixed = mixed ^ size
     mixed ^= mixed >> np.uint32(16)
     mixed *= np.uint32(0x85EBCA6B)

@@ -1,7 +1,7 @@
-"""Paimon's types as Arrow's: the one in-memory form in which columns travel between files, merges and Spark.
+"""Conversion of Paimon's types to Arrow's, the in-memory form of columns between files, merges and Spark.
 
-Timestamps of up to microseconds are ``us``, finer ones ``ns``; those with a local time zone carry the zone UTC.
-Times of day are milliseconds, a multiset is a map from element to count, a variant a struct of value and metadata.
+Timestamps up to precision 6 are ``us``, others ``ns``; those with local time zone have the zone UTC. Times of day are
+milliseconds, a multiset is a map from element to count, a variant is a struct of value and metadata.
 """
 
 from __future__ import annotations
@@ -52,23 +52,23 @@ _BUILT: dict[type[t.DataType], Callable[..., pa.DataType]] = {
 
 
 def arrow_type(data_type: t.DataType) -> pa.DataType:
-    """The Arrow type that holds values of a Paimon type."""
+    """The Arrow type of a Paimon type."""
     kind = type(data_type)
     return _ATOMIC[kind] if kind in _ATOMIC else _BUILT[kind](data_type)
 
 
 def arrow_field(field: t.DataField) -> pa.Field:
-    """The Arrow field of a column, nullable as the column is."""
+    """The Arrow field of a column, with the same nullability."""
     return pa.field(field.name, arrow_type(field.type), field.type.nullable)
 
 
 def arrow_schema(fields: Iterable[t.DataField]) -> pa.Schema:
-    """The Arrow schema of columns, in their order."""
+    """The Arrow schema of columns."""
     return pa.schema([arrow_field(f) for f in fields])
 
 
 def is_bytes(kind: pa.DataType) -> bool:
-    """Whether the values of an Arrow type are texts or bytes."""
+    """Whether the values of an Arrow type are strings or bytes."""
     return any(
         test(kind)
         for test in (

@@ -1,7 +1,7 @@
-"""The ids that nested elements carry in Parquet and ORC files, beside the fields that have ids of their own.
+"""Ids of array elements, map keys and map values in Parquet and ORC files, whose schemas store ids for fields only.
 
-They lie around the middle of a quarter of the 32-bit range: an array's element and a map's value above it, a map's
-key below it, each by 1024 times the id of the column that holds them, plus how deep they lie within it.
+They are counted from a quarter of the positive 32-bit range: upwards for array elements and map values, downwards for
+map keys, by 1024 times the id of the column plus the depth within it.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ _STEP = 1024
 
 
 def element_id(field_id: int, depth: int) -> int:
-    """The id of an array's element or a map's value, ``depth`` levels (1 and up) below field ``field_id``."""
+    """The id of an array's element or a map's value, ``depth`` levels (from 1) below the field ``field_id``."""
     return _BASE + field_id * _STEP + depth
 
 
 def key_id(field_id: int, depth: int) -> int:
-    """The id of a map's key."""
+    """The id of a map's key; the arguments are those of `element_id`."""
     return _BASE - field_id * _STEP - depth

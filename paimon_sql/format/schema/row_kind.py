@@ -1,4 +1,4 @@
-"""The kinds of rows in a changelog, as the ``_VALUE_KIND`` column stores them (spec: Data File)."""
+"""Row kinds of a changelog, as the ``_VALUE_KIND`` column stores them (spec: Data File)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class RowKind(IntEnum):
-    """What a row says happened to its key."""
+    """The kind of a change of a row (Paimon: `RowKind`)."""
 
     INSERT = 0
     UPDATE_BEFORE = 1
@@ -15,10 +15,10 @@ class RowKind(IntEnum):
 
     @property
     def short(self) -> str:
-        """The kind as ``$audit_log`` and the option ``rowkind.field`` write it."""
+        """The kind as in ``$audit_log`` and in the column of the option ``rowkind.field``."""
         return ("+I", "-U", "+U", "-D")[self]
 
     @property
     def is_retract(self) -> bool:
-        """Whether the row takes something back."""
+        """Whether the row is a retraction."""
         return self in (RowKind.UPDATE_BEFORE, RowKind.DELETE)

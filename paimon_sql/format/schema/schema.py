@@ -1,7 +1,7 @@
-"""Schema files: one version of a table's columns, keys and options (spec: Schema).
+"""Schema files: versions of a table's columns, keys and options (spec: Schema).
 
-A schema file is ``schema/schema-<id>``; versions 1 to 3 are read, 3 is written. A version never changes once it is
-written: every change of the table makes the next one.
+A schema file is ``schema/schema-<id>``; format versions 1 to 3 are read, 3 is written. Files are immutable: every
+change of a table writes the next one.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _LAST_VERSION_WITH_ORC = 2
 
 @dataclass(frozen=True)
 class TableSchema:
-    """One version of a table's definition.
+    """One version of a table's definition (Paimon: `TableSchema`).
 
-    ``highest_field_id`` is the greatest id ever given to a field, so that ids are never used twice;
-    ``time_millis`` is when the version was made.
+    ``highest_field_id`` is the max id ever assigned to a field, so that ids are never reused; ``time_millis`` is the
+    creation time of the version.
     """
 
     id: int
@@ -46,22 +46,27 @@ class TableSchema:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the columns in order."""
+        """The names of the columns."""
         return tuple(f.name for f in self.fields)
 
     def field(self, name: str) -> DataField:
-        """The column of that exact name; KeyError without one."""
+        """The column of that exact name.
+
+        Raises:
+            KeyError: there is none.
+        """
         return self.row_type.field(name)
 
     def select(self, names: Iterable[str]) -> tuple[DataField, ...]:
-        """The columns of these names, in the order given."""
+        """The columns of these names, in the order of ``names``."""
         return tuple(self.field(n) for n in names)
 
     @property
     def trimmed_primary_keys(self) -> tuple[str, ...]:
-        """The primary key without the partition columns: what is stored and sorted inside a bucket.
+        """The primary key without the partition columns: the columns by which a bucket is sorted.
 
-        A key that consists of partition columns alone is kept whole (spec: "Table with Primary key Data File").
+        Raises:
+            InvalidSchemaError: the key has only partition columns (spec: "Table with Primary key Data File").
         """
         trimmed = tuple(k for k in self.primary_keys if k not in self.partition_keys)
         if self.primary_keys and not trimmed:
@@ -84,17 +89,17 @@ class TableSchema:
 
     @property
     def bucket_keys(self) -> tuple[str, ...]:
-        """The columns whose hash chooses the bucket: ``bucket-key``, else the trimmed key; empty without either."""
+        """The columns whose hash determines the bucket: ``bucket-key``, else the trimmed primary key, else none."""
         if text := self.options.get("bucket-key", "").strip():
             return tuple(k.strip() for k in text.split(","))
         return self.trimmed_primary_keys
 
     def with_options(self, changes: Mapping[str, str]) -> TableSchema:
-        """The same version under other options, as a dynamic option or a hint gives them."""
+        """The same version with some options changed, as by dynamic options or a hint."""
         return replace(self, options={**self.options, **changes})
 
     def to_json(self) -> str:
-        """The text of the schema file."""
+        """The JSON of the schema file."""
         body: dict[str, Any] = {
             "version": SCHEMA_VERSION,
             "id": self.id,
@@ -111,16 +116,16 @@ class TableSchema:
 
 
 def parse_schema(text: str | bytes, path: str) -> TableSchema:
-    """Read a schema file; members that are not known are passed over.
+    """Parse a schema file; unknown members are ignored.
 
-    Older versions had other defaults, which are made explicit here: one bucket up to version 1, ORC files up to 2.
+    The defaults of older versions become explicit options: one bucket up to version 1, ORC files up to 2.
 
     Args:
         text: the file's content.
-        path: the file's path, named in errors.
+        path: the file's path, for error messages.
 
     Raises:
-        CorruptFileError: the text is no JSON or lacks a member.
+        CorruptFileError: the text is not JSON or lacks a member.
     """
     with decoding("a schema file", path, SET_ASIDE):
         body = load_json(text)
@@ -130,7 +135,7 @@ def parse_schema(text: str | bytes, path: str) -> TableSchema:
             options.setdefault("bucket", "1")
         if version <= _LAST_VERSION_WITH_ORC:
             options.setdefault("file.format", "orc")
-        made = TableSchema(
+        schema = TableSchema(
             id=int(body["id"]),
             fields=tuple(parse_field(f) for f in body["fields"]),
             highest_field_id=int(body["highestFieldId"]),
@@ -140,10 +145,10 @@ def parse_schema(text: str | bytes, path: str) -> TableSchema:
             comment=body.get("comment"),
             time_millis=int(body.get("timeMillis") or 0),
         )
-        unknown = {*made.partition_keys, *made.primary_keys, *made.bucket_keys} - set(made.names)
+        unknown = {*schema.partition_keys, *schema.primary_keys, *schema.bucket_keys} - set(schema.names)
         if unknown:
             raise ValueError(f"keys that are no columns: {', '.join(sorted(unknown))}")
-        return made
+        return schema
 
 
 def _names(stored: object) -> tuple[str, ...]:
@@ -161,9 +166,9 @@ def new_schema(
     comment: str | None = None,
     now: Callable[[], float] = time.time,
 ) -> TableSchema:
-    """The first version of a table: ids are given to all fields, and key columns become NOT NULL.
+    """Create the first version of a table: assign ids to all fields, and make key columns NOT NULL.
 
-    Ids count from 0: a column's own, then those of the fields inside it.
+    Ids count from 0: first that of a column, then those of its nested fields.
     """
     counter = count()
     primary = tuple(primary_keys)

@@ -1,6 +1,6 @@
-"""Paimon's data types: what a column may hold, how it is written in a schema file and in SQL.
+"""Data types of Paimon, with their JSON and SQL forms.
 
-A type is an immutable value. Its JSON form is that of schema files (spec: Schema, "Data Types"): a string for an
+Types are immutable values. The JSON form is that of schema files (spec: Schema, "Data Types"): a string for an
 atomic type (``"DECIMAL(10, 2) NOT NULL"``), an object for a nested one (``{"type": "ARRAY", "element": "INT"}``).
 """
 
@@ -14,14 +14,14 @@ from typing import Any, ClassVar, TypeVar
 from paimon_sql.errors import InvalidSchemaError
 
 MAX_LENGTH = 2**31 - 1
-"""The length of STRING and BYTES: as long as the format allows."""
+"""The max length of strings and bytes, which is that of STRING and BYTES."""
 
 Self = TypeVar("Self", bound="DataType")
 
 
 @dataclass(frozen=True, slots=True)
 class DataType:
-    """A column's type; ``nullable`` says whether the column may hold null."""
+    """Base class of data types."""
 
     root: ClassVar[str] = ""
 
@@ -36,11 +36,11 @@ class DataType:
         return self._name() + ("" if self.nullable else " NOT NULL")
 
     def to_json(self) -> str | dict[str, Any]:
-        """The type as it stands in a schema file."""
+        """The type as in a schema file."""
         return self.sql()
 
     def children(self) -> tuple[DataType, ...]:
-        """The types directly inside this one; none for an atomic type."""
+        """The directly nested types; none for an atomic type."""
         return ()
 
     def _name(self) -> str:
@@ -59,28 +59,28 @@ class BooleanType(DataType):
 
 @dataclass(frozen=True, slots=True)
 class TinyIntType(DataType):
-    """A whole number of 1 byte."""
+    """An integer of 1 byte."""
 
     root = "TINYINT"
 
 
 @dataclass(frozen=True, slots=True)
 class SmallIntType(DataType):
-    """A whole number of 2 bytes."""
+    """An integer of 2 bytes."""
 
     root = "SMALLINT"
 
 
 @dataclass(frozen=True, slots=True)
 class IntType(DataType):
-    """A whole number of 4 bytes."""
+    """An integer of 4 bytes."""
 
     root = "INT"
 
 
 @dataclass(frozen=True, slots=True)
 class BigIntType(DataType):
-    """A whole number of 8 bytes."""
+    """An integer of 8 bytes."""
 
     root = "BIGINT"
 
@@ -101,17 +101,17 @@ class DoubleType(DataType):
 
 @dataclass(frozen=True, slots=True)
 class DateType(DataType):
-    """A calendar day."""
+    """A date without a time."""
 
     root = "DATE"
 
 
 @dataclass(frozen=True, slots=True)
 class VariantType(DataType):
-    """A value of any shape, in Parquet's variant encoding.
+    """A value of any structure, in Parquet's variant encoding.
 
-    ``paths`` belong to one reading: the ways from the root, by keys and places, to those parts of the values that are
-    wanted. Others may be missing. None stands for whole values.
+    ``paths`` are set by a scan: the paths, of object keys and array indexes, to the required parts of the values. Other
+    parts may be missing. None requires complete values.
     """
 
     root = "VARIANT"
@@ -120,14 +120,14 @@ class VariantType(DataType):
 
 @dataclass(frozen=True, slots=True)
 class BlobType(DataType):
-    """A large binary value that lives in files of its own."""
+    """A large binary value, stored in separate files."""
 
     root = "BLOB"
 
 
 @dataclass(frozen=True, slots=True)
 class _LengthType(DataType):
-    """Text or bytes of a stated length, from 1 up."""
+    """A string or bytes with a declared length, at least 1."""
 
     length: int = 1
 
@@ -141,14 +141,14 @@ class _LengthType(DataType):
 
 @dataclass(frozen=True, slots=True)
 class CharType(_LengthType):
-    """Text of a fixed number of characters."""
+    """A string of a fixed number of characters."""
 
     root = "CHAR"
 
 
 @dataclass(frozen=True, slots=True)
 class VarCharType(_LengthType):
-    """Text of at most ``length`` characters; of the greatest length it is called STRING."""
+    """A string of at most ``length`` characters; STRING is the type of max length."""
 
     root = "VARCHAR"
 
@@ -165,7 +165,7 @@ class BinaryType(_LengthType):
 
 @dataclass(frozen=True, slots=True)
 class VarBinaryType(_LengthType):
-    """At most ``length`` bytes; of the greatest length it is called BYTES."""
+    """At most ``length`` bytes; BYTES is the type of max length."""
 
     root = "VARBINARY"
 
@@ -175,7 +175,7 @@ class VarBinaryType(_LengthType):
 
 @dataclass(frozen=True, slots=True)
 class DecimalType(DataType):
-    """An exact number of ``precision`` digits, ``scale`` of them behind the point."""
+    """An exact number of ``precision`` digits, ``scale`` of them after the decimal point."""
 
     root = "DECIMAL"
     precision: int = 10
@@ -222,7 +222,7 @@ class TimestampType(_PrecisionType):
 
 @dataclass(frozen=True, slots=True)
 class LocalZonedTimestampType(_PrecisionType):
-    """A point on the time line, shown in the session's zone."""
+    """A point in time, shown in the session's zone."""
 
     root = "TIMESTAMP_LTZ"
 
@@ -232,7 +232,7 @@ class LocalZonedTimestampType(_PrecisionType):
 
 @dataclass(frozen=True, slots=True)
 class _NestedType(DataType):
-    """A type made of other types; written as a JSON object."""
+    """A type made of other types; its JSON form is an object."""
 
     def to_json(self) -> dict[str, Any]:
         head = self.root if self.nullable else f"{self.root} NOT NULL"
@@ -282,7 +282,7 @@ class VectorType(_NestedType):
 
 @dataclass(frozen=True, slots=True)
 class MultisetType(_NestedType):
-    """A bag: each element with the number of times that it occurs."""
+    """A bag: elements with their number of occurrences."""
 
     root = "MULTISET"
     element: DataType = _INT
@@ -319,7 +319,7 @@ class MapType(_NestedType):
 class DataField:
     """A named column of a table or of a row type.
 
-    ``id`` stays the column's identity through renames and moves; ``default`` is the text of its default value.
+    ``id`` identifies the column across renames and moves; ``default`` is its default value as SQL text.
     """
 
     id: int
@@ -329,7 +329,7 @@ class DataField:
     default: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The field as it stands in a schema file."""
+        """The field as in a schema file."""
         body: dict[str, Any] = {"id": self.id, "name": self.name, "type": self.type.to_json()}
         if self.description is not None:
             body["description"] = self.description
@@ -338,7 +338,7 @@ class DataField:
         return body
 
     def sql(self) -> str:
-        """The field inside a ROW type: quoted name, type, comment and default."""
+        """The field as in a ROW type: quoted name, type, comment and default."""
         name = self.name.replace("`", "``")
         text = f"`{name}` {self.type.sql()}"
         if self.description:
@@ -360,11 +360,15 @@ class RowType(_NestedType):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the fields in order."""
+        """The names of the fields."""
         return tuple(f.name for f in self.fields)
 
     def field(self, name: str) -> DataField:
-        """The field of that exact name; KeyError without one."""
+        """The field of that exact name.
+
+        Raises:
+            KeyError: there is none.
+        """
         for f in self.fields:
             if f.name == name:
                 return f
@@ -396,12 +400,12 @@ _ORDERED = (
 
 
 def string_type(nullable: bool = True) -> VarCharType:
-    """STRING: text of any length."""
+    """The type STRING."""
     return VarCharType(nullable, MAX_LENGTH)
 
 
 def bytes_type(nullable: bool = True) -> VarBinaryType:
-    """BYTES: binary of any length."""
+    """The type BYTES."""
     return VarBinaryType(nullable, MAX_LENGTH)
 
 
@@ -448,7 +452,11 @@ _ATOMIC = re.compile(r"([A-Z_ ]+)(?:\(\s*(\d{1,10})\s*(?:,\s*(\d{1,10})\s*)?\)([
 
 
 def parse_atomic(text: str) -> DataType:
-    """Read an atomic type as schema files write it, for example ``TIMESTAMP(3) WITH LOCAL TIME ZONE NOT NULL``."""
+    """Parse an atomic type of a schema file, for example ``TIMESTAMP(3) WITH LOCAL TIME ZONE NOT NULL``.
+
+    Raises:
+        InvalidSchemaError: there is no such type.
+    """
     words = " ".join(text.upper().split())
     nullable = True
     if words.endswith(" NOT NULL"):
@@ -466,7 +474,11 @@ def parse_atomic(text: str) -> DataType:
 
 
 def parse_type(json: str | dict[str, Any]) -> DataType:
-    """Read a type as it stands in a schema file."""
+    """Parse a type of a schema file.
+
+    Raises:
+        InvalidSchemaError: there is no such type, or it lacks a member.
+    """
     if isinstance(json, str):
         return parse_atomic(json)
     head = str(json.get("type", ""))
@@ -489,7 +501,7 @@ def parse_type(json: str | dict[str, Any]) -> DataType:
 
 
 def parse_field(json: dict[str, Any]) -> DataField:
-    """Read a field as it stands in a schema file; unknown members are passed over."""
+    """Parse a field of a schema file; unknown members are ignored."""
     return DataField(
         id=int(json["id"]),
         name=str(json["name"]),
@@ -500,31 +512,31 @@ def parse_field(json: dict[str, Any]) -> DataField:
 
 
 def is_floating(data_type: DataType) -> bool:
-    """Whether values of a type can be NaN, which no bounds include."""
+    """Whether values of a type can be NaN, which bounds do not include."""
     return isinstance(data_type, (FloatType, DoubleType))
 
 
 def is_ordered(data_type: DataType) -> bool:
-    """Whether values of a type stand in an order that is the same here and in SQL."""
+    """Whether values of a type have an order that is the same here and in SQL."""
     return isinstance(data_type, _ORDERED)
 
 
 def walk(data_type: DataType) -> Iterator[DataType]:
-    """The type itself and all types inside it, parents first."""
+    """Yield the type and all nested types, parents first."""
     yield data_type
     for child in data_type.children():
         yield from walk(child)
 
 
 def field_ids(data_type: DataType) -> Iterator[int]:
-    """The ids of all fields at any depth inside the type."""
+    """Yield the ids of all fields nested in the type at any depth."""
     for t in walk(data_type):
         if isinstance(t, RowType):
             yield from (f.id for f in t.fields)
 
 
 def reassign_ids(data_type: DataType, next_id: Callable[[], int]) -> DataType:
-    """The same type whose inner row fields take new ids, children before the field that holds them."""
+    """The same type with new ids of all nested fields, assigned to children before their parent."""
     if isinstance(data_type, RowType):
         rebuilt = []
         for f in data_type.fields:

@@ -1,8 +1,8 @@
-"""Column statistics: collected from the rows that a writer writes, stored as rows of bounds, read back as columns.
+"""Column statistics: collected by writers, stored as rows of bounds, decoded as columns (spec: Manifest, _VALUE_STATS).
 
-Spec: Manifest, "_VALUE_STATS". Bounds follow Java's order of values: -0.0 is below 0.0 and NaN above everything. Which
-columns have bounds or counts depends on the file format, as it does with Java: nested columns never have bounds (in
-Parquet not even counts), nor do TIMESTAMPs above precision 6 in Parquet and binary columns in ORC.
+Bounds follow Java's order of values: -0.0 is below 0.0, and NaN above all others. As in Java, the file format
+determines which columns have bounds and null counts: nested columns never have bounds (in Parquet not even counts), nor
+have TIMESTAMPs above precision 6 in Parquet and binary columns in ORC.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LAST_CODE_POINT = 0x10FFFF
 
 
 def has_bounds(data_type: t.DataType, file_format: str) -> bool:
-    """Whether a column of the type has a smallest and a greatest value in the statistics of files of that format."""
+    """Whether statistics of files of a format have a min and a max value of columns of a type."""
     if isinstance(data_type, _NESTED | t.BlobType):
         return False
     if file_format == "parquet" and isinstance(data_type, t.TimestampType | t.LocalZonedTimestampType):
@@ -39,7 +39,7 @@ def has_bounds(data_type: t.DataType, file_format: str) -> bool:
 
 
 def has_counts(data_type: t.DataType, file_format: str) -> bool:
-    """Whether the nulls of a column of the type are counted in the statistics of files of that format."""
+    """Whether statistics of files of a format have the null count of columns of a type."""
     return not (file_format == "parquet" and isinstance(data_type, _NESTED))
 
 
@@ -47,12 +47,12 @@ class StatsCollector:
     """Collects the statistics of columns over record batches.
 
     Args:
-        fields: the columns, found by name in each batch.
-        modes: what is kept of each of them.
-        file_format: the format of the data file, which decides what columns have statistics at all; that of "avro"
-            lacks the least and is the one for partitions.
-        dense: whether columns without any statistics are left out of the stored rows
-            (``metadata.stats-dense-store``); key and partition statistics never leave them out.
+        fields: the columns, matched by name in each batch.
+        modes: the statistics mode of each column.
+        file_format: the format of the data file, which determines the columns with statistics; for partitions it is
+            "avro", which has statistics of the most columns.
+        dense: whether stored rows omit columns without statistics (``metadata.stats-dense-store``); those of keys
+            and partitions never do.
     """
 
     def __init__(
@@ -67,7 +67,11 @@ class StatsCollector:
         self._dense = dense
 
     def update(self, batch: pa.RecordBatch | pa.Table) -> None:
-        """Take the rows of a batch into account."""
+        """Add the rows of a batch.
+
+        Raises:
+            InvalidInputError: the batch lacks a column, or has it twice.
+        """
         for column in self._columns:
             if not column.counted:
                 continue
@@ -77,20 +81,20 @@ class StatsCollector:
             column.update(batch.column(at))
 
     def finish(self) -> tuple[SimpleStats, tuple[str, ...] | None]:
-        """The statistics of all rows so far, and the columns that they are of; None when they are of all."""
-        kept = [c for c in self._columns if c.counted] if self._dense else self._columns
-        codec = RowCodec([c.field.type for c in kept])
-        bounds = [c.bounds() for c in kept]
+        """The statistics of all rows, and the names of their columns; None for all columns."""
+        stored = [c for c in self._columns if c.counted] if self._dense else self._columns
+        codec = RowCodec([c.field.type for c in stored])
+        bounds = [c.bounds() for c in stored]
         stats = SimpleStats(
             codec.encode([low for low, _ in bounds]),
             codec.encode([high for _, high in bounds]),
-            tuple(c.null_count if c.counted else None for c in kept),
+            tuple(c.null_count if c.counted else None for c in stored),
         )
-        return stats, None if len(kept) == len(self._columns) else tuple(c.field.name for c in kept)
+        return stats, None if len(stored) == len(self._columns) else tuple(c.field.name for c in stored)
 
 
 class _Column:
-    """The running statistics of one column; bounds are values of ``RowCodec``, times as counts."""
+    """Accumulated statistics of one column; bounds are values of ``RowCodec``, temporal ones as numbers."""
 
     def __init__(self, field: t.DataField, mode: StatsMode, file_format: str) -> None:
         self.field = field
@@ -119,7 +123,7 @@ class _Column:
         self._high = high if self._high is None else max(self._high, high)
 
     def bounds(self) -> tuple[Any, Any]:
-        """The smallest and greatest value as the mode cuts them; both None when there is none or no greatest."""
+        """The min and max value, truncated by the mode; both None if there are none or the max has no upper bound."""
         if self._length is None or not isinstance(self._high, str | bytes):
             return self._low, self._high
         high = truncate_high(self._high, self._length)
@@ -132,7 +136,7 @@ def _float_bounds(array: pa.Array | pa.ChunkedArray) -> tuple[float, float]:
     if not len(numbers):
         return float("nan"), float("nan")
     low, high = numbers.min(), numbers.max()
-    # The kernels take both zeros for equal and may return either.
+    # The kernels treat both zeros as equal and may return either.
     if low == 0:
         low = -0.0 if np.signbit(numbers[numbers == 0]).any() else 0.0
     if high == 0:
@@ -141,15 +145,15 @@ def _float_bounds(array: pa.Array | pa.ChunkedArray) -> tuple[float, float]:
 
 
 def _float_rank(value: float) -> tuple[bool, float, float]:
-    """The order of Java's floats: -0.0 below 0.0, NaN last."""
+    """Sort key for the order of Java's floats: -0.0 below 0.0, NaN last."""
     return (True, 0.0, 0.0) if value != value else (False, value, float(np.copysign(1, value)))
 
 
 def truncate_high(value: str | bytes, length: int) -> str | bytes | None:
-    """An upper bound of a value, of at most ``length`` characters or bytes; None when there is none.
+    """An upper bound of a value, of at most ``length`` characters or bytes; None if there is none.
 
-    A longer value is cut, and the last character that has a successor is replaced by it. (Java can reach a surrogate
-    here, which has no UTF-8; the next character proper is taken instead.)
+    A longer value is truncated, and its last character that has a successor is incremented. (Java can reach a surrogate
+    here, which has no UTF-8 encoding; the next valid character is used instead.)
     """
     if len(value) <= length:
         return value
@@ -167,10 +171,10 @@ def truncate_high(value: str | bytes, length: int) -> str | bytes | None:
 
 @dataclass(frozen=True, slots=True)
 class ColumnStats:
-    """Statistics of one column over many files, one value a file, null where unknown.
+    """Statistics of one column over many files, one value per file, null if unknown.
 
-    ``low`` and ``high`` are in the column's Arrow type; a NaN is left out of them as unknown, because no kernel orders
-    it. ``null_count`` is an int64 array.
+    ``low`` and ``high`` have the column's Arrow type; NaN is replaced by null, because no kernel orders it.
+    ``null_count`` is an int64 array.
     """
 
     low: pa.Array
@@ -184,15 +188,15 @@ def decode_stats_columns(
     null_counts: Sequence[Sequence[int | None] | None] | pa.Array | pa.ChunkedArray,
     types: Sequence[t.DataType],
 ) -> list[ColumnStats]:
-    """The statistics of many files, all of columns of the same types, column by column.
+    """Decode statistics of many files over columns of the same types.
 
-    A file without statistics (rows of no fields) is unknown in every column.
+    All columns of a file without statistics (rows without fields) are unknown.
 
     Args:
-        min_rows: the serialized rows of smallest values.
-        max_rows: the serialized rows of greatest values.
-        null_counts: the counts of nulls, a list a file.
-        types: the types of the columns that the statistics are of, in the order of the dense columns if there are such.
+        min_rows: the serialized rows of min values.
+        max_rows: the serialized rows of max values.
+        null_counts: the null counts, one list per file.
+        types: the types of the columns of the statistics, in the order of the dense columns if there are such.
     """
     lows = decode_columns(types, min_rows, overflow_to_null=True)
     highs = decode_columns(types, max_rows, overflow_to_null=True)
@@ -204,7 +208,11 @@ def decode_stats_columns(
 
 
 def stats_fields(fields: Sequence[t.DataField], stats_cols: Sequence[str] | None) -> list[t.DataField]:
-    """The columns that a file's statistics are of, given the columns of its schema and its ``_VALUE_STATS_COLS``."""
+    """The columns of a file's statistics, from the columns of its schema and its ``_VALUE_STATS_COLS``.
+
+    Raises:
+        InvalidInputError: the schema lacks a column.
+    """
     if stats_cols is None:
         return list(fields)
     by_name = {f.name: f for f in fields}

@@ -1,4 +1,4 @@
-"""How much of a column's statistics a writer keeps: the modes, and the options that choose one for each column."""
+"""Statistics modes: how much of a column's statistics is stored, and the options that choose the mode per column."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SYSTEM_NAMES = frozenset({SEQUENCE_NUMBER.name, VALUE_KIND.name, LEVEL.name, RO
 
 
 class Kept(Enum):
-    """What a mode keeps of a column's statistics."""
+    """The stored part of a column's statistics."""
 
     NOTHING = "none"
     COUNTS = "counts"
@@ -31,14 +31,18 @@ class Kept(Enum):
 
 @dataclass(frozen=True, slots=True)
 class StatsMode:
-    """What is kept of a column's statistics; bounds of text and bytes are cut to ``length`` unless it is None."""
+    """A statistics mode; bounds of strings and bytes are truncated to ``length`` unless it is None."""
 
     kept: Kept
     length: int | None = None
 
     @classmethod
     def parse(cls, text: str, key: str = MODE_KEY) -> StatsMode:
-        """A mode as options write it: ``none``, ``counts``, ``truncate(16)`` or ``full``; ``key`` names the option."""
+        """Parse the value of option ``key``: ``none``, ``counts``, ``truncate(16)`` or ``full``.
+
+        Raises:
+            InvalidOptionError: it is none of these.
+        """
         mode = text.strip().lower()
         if (match := _TRUNCATE.fullmatch(mode)) and int(match[1]) > 0:
             return cls(Kept.BOUNDS, int(match[1]))
@@ -53,9 +57,9 @@ class StatsMode:
 
 
 FULL = StatsMode(Kept.BOUNDS)
-"""Null counts and uncut bounds: what manifests say of partitions."""
+"""Null counts and complete bounds, as for partitions in manifests."""
 KEY_MODE = StatsMode(Kept.BOUNDS, 128)
-"""What is always kept of key columns."""
+"""The mode of key and system columns."""
 
 
 def column_modes(
@@ -66,18 +70,18 @@ def column_modes(
     changelog: bool = False,
     key_names: Collection[str] = (),
 ) -> list[StatsMode]:
-    """The mode of each column of a file.
+    """The statistics mode of each column of a file.
 
-    A column's own option ``fields.<name>.stats-mode`` goes first. Of the other columns, those of the system and the
-    keys keep cut bounds; then ``metadata.stats-keep-first-n-columns`` silences all but the first n columns; the rest
-    follows the file's mode.
+    The option ``fields.<name>.stats-mode`` takes precedence. Of the other columns, system and key columns have
+    truncated bounds; ``metadata.stats-keep-first-n-columns`` turns statistics off for all but the first n of the
+    remaining columns; the others have the file's mode.
 
     Args:
         options: the table's options.
-        names: the columns of the file in order, system columns by their own names (``_KEY_id``).
-        level: the LSM level of the file, for ``metadata.stats-mode.per.level``; None in a table without keys.
-        changelog: whether it is a changelog file, for ``changelog-file.stats-mode``.
-        key_names: the key columns when the file holds them only as value columns (``data-file.thin-mode``).
+        names: the columns of the file, including system columns (``_KEY_id``).
+        level: the LSM level of the file, for ``metadata.stats-mode.per.level``; None for a table without primary key.
+        changelog: whether the file is a changelog file, for ``changelog-file.stats-mode``.
+        key_names: the key columns if the file stores them only as value columns (``data-file.thin-mode``).
     """
     default = _file_mode(options, level, changelog)
     keep_first = _keep_first(options)

@@ -1,7 +1,7 @@
-"""Column statistics as manifests store them: smallest and greatest values and counts of nulls (spec: Manifest).
+"""Column statistics as manifests store them: min and max values, and null counts (spec: Manifest).
 
-The values are serialised rows, one field a column; reading them needs the columns' types, which stand elsewhere.
-A serialised row is its number of fields as four bytes, big-endian, followed by the BinaryRow itself.
+The values are serialized rows, one field per column; decoding them needs the columns' types. A serialized row is its
+number of fields as four bytes, big-endian, followed by the BinaryRow.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 EMPTY_ROW = bytes(12)
-"""The serialised row without fields: the partition of an unpartitioned table, the key of a table without one."""
+"""The serialized row without fields: the partition of an unpartitioned table, the key of a table without one."""
 
 
 class SimpleStats(NamedTuple):
-    """Statistics of some columns: a row of minima, a row of maxima and the number of nulls of each column.
+    """Statistics of some columns: a row of minima, a row of maxima and the null count of each column.
 
-    A null inside a row means that the bound is not known or that the column holds nulls only; ``null_counts`` is None,
-    or holds None for a column, where they were not counted.
+    A null in a row means that the bound is unknown or that the column has only nulls; ``null_counts``, or an item of
+    it, is None if nulls were not counted.
     """
 
     min_values: bytes
@@ -25,4 +25,4 @@ class SimpleStats(NamedTuple):
 
 
 EMPTY_STATS = SimpleStats(EMPTY_ROW, EMPTY_ROW, ())
-"""The statistics of no column at all."""
+"""The statistics of no columns."""

@@ -1,7 +1,7 @@
-"""Statistics files: what ANALYZE TABLE found out of a snapshot's rows and columns (spec: Table Statistics).
+"""Statistics files: results of ANALYZE TABLE for a snapshot's rows and columns (spec: Table Statistics).
 
-A file is one JSON object with the members ``snapshotId``, ``schemaId``, ``mergedRecordCount``, ``mergedRecordSize`` and
-``colStats``, an object by column name. A snapshot names its file; later ones of the same schema name it too.
+A file is a JSON object with the members ``snapshotId``, ``schemaId``, ``mergedRecordCount``, ``mergedRecordSize`` and
+``colStats``, an object by column name. A snapshot names its file; later snapshots of the same schema name it, too.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _COLUMN_MEMBERS = {
 
 @dataclass(frozen=True)
 class ColumnStatistics:
-    """What is known of one column; what is None is not.
+    """Statistics of one column; None if unknown.
 
-    ``least`` and ``greatest`` are texts as Java's serialisers write values: a date is its day number, a timestamp has a
-    space between date and time. Lengths are bytes.
+    ``least`` and ``greatest`` are strings in the form of Java's serializers: a date is its day number, a timestamp has
+    a space between date and time. Lengths are bytes.
     """
 
     column_id: int
@@ -41,14 +41,14 @@ class ColumnStatistics:
     greatest_length: int | None = None
 
     def members(self) -> dict[str, Any]:
-        """The members of the JSON object in the order of the file."""
+        """The members of the JSON object, in the order of the file."""
         values = ((name, getattr(self, attribute)) for name, attribute in _COLUMN_MEMBERS.items())
         return {name: value for name, value in values if value is not None}
 
 
 @dataclass(frozen=True)
 class TableStatistics:
-    """Statistics of one snapshot: its merged rows, their size in bytes, and columns by name."""
+    """Statistics of one snapshot: the number of its merged rows, their size in bytes, and columns by name."""
 
     snapshot_id: int
     schema_id: int
@@ -57,11 +57,11 @@ class TableStatistics:
     columns: Mapping[str, ColumnStatistics] = field(default_factory=dict)
 
     def to_json(self) -> str:
-        """The text of the file."""
+        """The JSON of the file."""
         return json.dumps(self._members(), indent=2, ensure_ascii=False)
 
     def columns_json(self) -> str:
-        """The statistics of the columns alone, as text."""
+        """The JSON of the columns' statistics."""
         return json.dumps(self._members()["colStats"], ensure_ascii=False, separators=(",", ":"))
 
     def _members(self) -> dict[str, Any]:
@@ -75,10 +75,10 @@ class TableStatistics:
 
 
 def parse_statistics(text: str | bytes, path: str) -> TableStatistics:
-    """The statistics of a file; members that are not known are passed over.
+    """Parse a statistics file; unknown members are ignored.
 
     Raises:
-        CorruptFileError: it is no such file.
+        CorruptFileError: it is not a statistics file.
     """
     with decoding("a file of statistics", path):
         body = load_json(text)

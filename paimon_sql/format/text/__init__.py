@@ -1,1 +1,1 @@
-"""Values, durations and times as strings."""
+"""Parsing and formatting of values, durations and times."""

@@ -1,4 +1,4 @@
-"""Lengths of time as options and tags write them: ``1 h``, ``36h``, ``2 min``, ``500`` (milliseconds), ``PT1H30M``."""
+"""Durations in options and tags: ``1 h``, ``36h``, ``2 min``, ``500`` (milliseconds), ``PT1H30M``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from datetime import timedelta
 
 MILLISECOND = timedelta(milliseconds=1)
-"""A length of time divided by it, ``//``, counts milliseconds."""
+"""Divisor for conversion of a timedelta to milliseconds, with ``//``."""
 
 _UNITS = {
     **dict.fromkeys(("d", "day", "days"), timedelta(days=1)),
@@ -25,12 +25,12 @@ _ISO = re.compile(
 
 
 def parse_duration(text: str) -> timedelta:
-    """Read a length of time; a number without a unit counts milliseconds.
+    """Parse a duration; a number without a unit is milliseconds.
 
-    Nanoseconds are cut to microseconds, and what a timedelta cannot hold becomes the longest one.
+    Nanoseconds are truncated to microseconds, and values beyond the range of timedelta become its max.
 
     Raises:
-        ValueError: the text is no length of time; the message says what is understood.
+        ValueError: the text is not a duration; the message has examples.
     """
     words = text.strip()
     try:
@@ -42,9 +42,9 @@ def parse_duration(text: str) -> timedelta:
                 return int(plain[1]) * _UNITS[unit]
         elif (iso := _ISO.fullmatch(words)) and any(iso.group(2, 3, 4, 5)):
             days, hours, minutes, seconds = (part or "0" for part in iso.group(2, 3, 4, 5))
-            whole, _, fraction = seconds.partition(".")
-            micros = int(f"{fraction[:6]:0<6}") * (-1 if whole.startswith("-") else 1)
-            length = timedelta(int(days), int(whole), micros, 0, int(minutes), int(hours))
+            integral, _, fraction = seconds.partition(".")
+            micros = int(f"{fraction[:6]:0<6}") * (-1 if integral.startswith("-") else 1)
+            length = timedelta(int(days), int(integral), micros, 0, int(minutes), int(hours))
             return -length if iso[1] == "-" else length
     except OverflowError:
         return timedelta.max
@@ -52,7 +52,7 @@ def parse_duration(text: str) -> timedelta:
 
 
 def format_duration(length: timedelta) -> str:
-    """The length in the greatest unit that holds it as a whole number, such as ``90 min``."""
+    """Format a duration in the largest unit of which it is an integer multiple, such as ``90 min``."""
     for unit in ("d", "h", "min", "s", "ms"):
         if length % _UNITS[unit] == timedelta(0) and (length or unit == "ms"):
             return f"{length // _UNITS[unit]} {unit}"

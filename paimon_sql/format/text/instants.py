@@ -1,4 +1,4 @@
-"""Points in time as users write them, and as messages show them."""
+"""Parsing of instants from users, and formatting for messages."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _MILLIS = TimestampType(True, 3)
 
 
 def present_millis() -> int:
-    """The present time in milliseconds since the epoch."""
+    """The current time in milliseconds since the epoch."""
     return int(time.time() * 1000)
 
 
 def parse_instant(text: str, zone: tzinfo | None = None) -> int:
-    """The time that a text such as ``2024-01-31 08:00:00`` means, in milliseconds since the epoch.
+    """Parse a time such as ``2024-01-31 08:00:00`` to milliseconds since the epoch.
 
     Args:
         text: a date, or a date and a time of day to the millisecond.
-        zone: the zone whose clock is meant; None is this machine's.
+        zone: the zone of the time; None for the local zone.
 
     Raises:
-        InvalidInputError: the text is no such time.
+        InvalidInputError: the text is not such a time.
     """
     try:
         if text.strip().lstrip("+-").isdigit():
@@ -43,11 +43,11 @@ def parse_instant(text: str, zone: tzinfo | None = None) -> int:
 
 
 def show_instant(millis: int, zone: tzinfo | None = None) -> str:
-    """A time as messages show it, with the offset of its zone: ``2024-01-31 08:00:00.000+00:00``.
+    """Format an instant for messages, with the offset of the zone: ``2024-01-31 08:00:00.000+00:00``.
 
     Args:
         millis: milliseconds since the epoch.
-        zone: the zone to show it in; None is this machine's.
+        zone: the zone of the result; None for the local zone.
     """
     try:
         moment = datetime.fromtimestamp(millis // 1000, zone or timezone.utc) + timedelta(milliseconds=millis % 1000)

@@ -1,7 +1,7 @@
-"""Times read from text field by field, and put together, as Java's ``DateTimeFormatter`` does it for the root locale.
+"""Parsing of times by fields, and their resolution, like Java's ``DateTimeFormatter`` for the root locale.
 
-Reading is strict: signs and numbers of digits are as the pattern says. Putting together is smart, where 31 April is
-30 April and 24:00 the next midnight, or lenient, where month 13 is January of the next year.
+Parsing is strict: signs and numbers of digits must match the pattern. Resolution is smart, where 31 April is 30 April
+and 24:00 the next midnight, or lenient, where month 13 is January of the next year.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ _FARTHEST_YEAR = 999_999_999
 _LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _TIME_LIMITS = {"hour": 23, "minute": 59, "second": 59, "nano": NANOS_A_SECOND - 1}
 _MIDDLE = 6
-"""The hour of a half day of which nothing more is told."""
+"""The hour of a half day (AM or PM) without an hour."""
 _HOURS = {"clock hour": 24, "hour of half": 11, "clock hour of half": 12}
 
 Values = dict[str, int]
-"""What was read: numbers by field."""
+"""Parsed numbers by field."""
 
 
 class Sign(Enum):
-    """Which signs a number may have."""
+    """The allowed signs of a number."""
 
     NEVER = "never"
     NEGATIVE = "negative"
     EXCEEDS = "exceeds"
-    """A minus, and a plus exactly where there are more digits than the least."""
+    """A minus, and a plus exactly if there are more digits than the min."""
 
 
 @dataclass(frozen=True)
 class Number:
-    """Digits; the last ``reserved`` of them belong to the fields behind it, as far as ``least`` remain."""
+    """A number; its last ``reserved`` digits belong to the fields after it, unless less than ``least`` would remain."""
 
     field: str
     least: int
@@ -49,11 +49,15 @@ class Number:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether it always has the same number of digits."""
+        """Whether the number of digits is fixed."""
         return self.least == self.most and self.sign is Sign.NEVER
 
     def read(self, text: str, at: int, values: Values) -> int | None:
-        """Where the field ends that begins at a place, its value being put to the others; None if it does not fit."""
+        """Parse the field at an offset and add it to ``values``.
+
+        Returns:
+            The end offset of the field; None if the text does not match.
+        """
         sign = text[at : at + 1] if text[at : at + 1] in ("+", "-") else ""
         if sign and (self.sign is Sign.NEVER or (sign == "+" and self.sign is not Sign.EXCEEDS)):
             return None
@@ -74,7 +78,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Fraction:
-    """A point and the digits behind it, as nanoseconds."""
+    """A point and the digits after it, as nanoseconds."""
 
     least: int
     most: int
@@ -90,7 +94,7 @@ class Fraction:
 
 @dataclass(frozen=True)
 class Word:
-    """One of some words, none of which begins with another; ``first`` is the number of the first."""
+    """One of some words, none of which is a prefix of another; ``first`` is the number of the first."""
 
     field: str
     words: tuple[str, ...]
@@ -106,7 +110,7 @@ class Word:
 
 @dataclass(frozen=True)
 class Literal:
-    """Text that stands there as it is."""
+    """Literal text."""
 
     text: str
 
@@ -117,7 +121,7 @@ class Literal:
 
 @dataclass(frozen=True)
 class Maybe:
-    """Parts that stand there all or not at all."""
+    """Optional parts: all of them or none."""
 
     parts: tuple[Part, ...]
 
@@ -132,19 +136,19 @@ class Maybe:
 
 
 Part = Number | Fraction | Word | Literal | Maybe
-"""What a pattern is made of."""
+"""A part of a pattern."""
 
 
 def read_time(parts: Sequence[Part], text: str, *, lenient: bool) -> int | None:
-    """The time that a text tells: nanoseconds since 1970-01-01 00:00 on the wall clock.
+    """Parse a time to nanoseconds since 1970-01-01 00:00 on the wall clock.
 
     Args:
-        parts: what the text consists of.
+        parts: the parts of the pattern.
         text: the text.
-        lenient: whether numbers may be too great for their place.
+        lenient: whether numbers may exceed the range of their field.
 
     Returns:
-        The time, midnight if the text tells a date alone; None if it tells no date or an impossible time.
+        The time, midnight if the text has only a date; None if it does not match, lacks a date or is an invalid time.
     """
     values: Values = {}
     if _read_all(parts, text, 0, values) != len(text):
@@ -165,19 +169,19 @@ def _read_all(parts: Sequence[Part], text: str, at: int, values: Values) -> int 
     return at
 
 
-def _digits(text: str, start: int, most: int) -> int:
-    """How many ASCII digits stand there."""
-    piece = text[start : start + most]
+def _digits(text: str, start: int, maximum: int) -> int:
+    """The number of consecutive ASCII digits from ``start`` on."""
+    piece = text[start : start + maximum]
     return next((i for i, c in enumerate(piece) if c not in "0123456789"), len(piece))
 
 
 def _put(values: Values, field: str, number: int) -> bool:
-    """Whether a field can have that value: one that occurs twice must have the same."""
+    """Set the value of a field; False if it has another value already."""
     return values.setdefault(field, number) == number
 
 
 def _date(values: Values, *, lenient: bool) -> int | None:
-    """The day's number since 1970; None without a whole and possible date."""
+    """The days since 1970-01-01; None if the date is incomplete or invalid."""
     year = _year(values)
     if year is None:
         return None
@@ -209,9 +213,9 @@ def _year(values: Values) -> int | None:
 
 
 def _time(values: Values, *, lenient: bool) -> int | None:
-    """Nanoseconds since midnight; 0 where no whole time of day is told, None for an impossible one."""
+    """Nanoseconds since midnight; 0 if the time of day is incomplete, None if it is invalid."""
     values = dict(values)
-    if any(not 0 <= values.get(name, 0) <= most for name, most in _HOURS.items()):
+    if any(not 0 <= values.get(name, 0) <= limit for name, limit in _HOURS.items()):
         return None
     of_half = values.get("hour of half")
     if (clock := values.get("clock hour of half")) is not None:
@@ -227,7 +231,7 @@ def _time(values: Values, *, lenient: bool) -> int | None:
     known = [name in values for name in _TIME_LIMITS]
     parts = {name: values.get(name, 0) for name in _TIME_LIMITS}
     next_midnight = parts == {"hour": 24, "minute": 0, "second": 0, "nano": 0}
-    if not lenient and not next_midnight and any(not 0 <= parts[name] <= most for name, most in _TIME_LIMITS.items()):
+    if not lenient and not next_midnight and any(not 0 <= parts[name] <= limit for name, limit in _TIME_LIMITS.items()):
         return None
     if not known[0] or sorted(known, reverse=True) != known:
         return 0
@@ -236,5 +240,5 @@ def _time(values: Values, *, lenient: bool) -> int | None:
 
 
 def _first_day(months: int) -> int:
-    """The number of the first day of a month, which is counted from January 1970."""
+    """Days since 1970-01-01 of the first day of a month, counted from January 1970."""
     return int(np.datetime64(months, "M").astype("M8[D]").astype(np.int64))

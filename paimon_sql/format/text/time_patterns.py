@@ -1,6 +1,6 @@
-"""Patterns of times, those of Java's ``DateTimeFormatter``, as ``partition.timestamp-formatter`` holds them.
+"""Time patterns of Java's ``DateTimeFormatter``, for ``partition.timestamp-formatter``.
 
-Spec: the documentation of that class. ``yyyyMMdd`` reads four, two and two digits, ``M`` one or more.
+Spec: the documentation of that class. ``yyyyMMdd`` parses four, two and two digits, ``M`` one or more.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from functools import cache
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.text.time_fields import Fraction, Literal, Maybe, Number, Part, Sign, Word, read_time
 
-_MOST_DIGITS = 19
+_MAX_DIGITS = 19
 _CENTURY = 2000
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-"""Names in Java's root locale, which has none but short ones."""
+"""Names in Java's root locale, which has only short names."""
 
 
 class TimePattern:
     """A pattern such as ``yyyy-MM-dd HH:mm:ss``.
 
     Args:
-        pattern: the pattern. Its letters are y u M L d D E H k K h a m s S n; other text may stand between apostrophes,
-            and what may be missing between brackets.
+        pattern: the pattern. Its letters are y u M L d D E H k K h a m s S n; other text is quoted by apostrophes, and
+            optional parts are in brackets.
 
     Raises:
-        InvalidInputError: it is no such pattern.
+        InvalidInputError: it is not such a pattern.
     """
 
     def __init__(self, pattern: str) -> None:
@@ -35,24 +35,24 @@ class TimePattern:
         self._parts = _compiled(pattern)
 
     def parse(self, text: str) -> int | None:
-        """The time that a text tells: nanoseconds since 1970-01-01 00:00 on the wall clock.
+        """Parse a time to nanoseconds since 1970-01-01 00:00 on the wall clock.
 
         Returns:
-            The time, midnight if the text tells a date alone; None if it does not tell a date as the pattern says.
+            The time, midnight if the text has only a date; None if it does not match the pattern or is invalid.
         """
         return read_time(self._parts, text, lenient=False)
 
 
 def parse_plain_time(text: str) -> int | None:
-    """The time that ``2024-1-31`` or ``2024-01-31 08:00:00.5`` tells, as `TimePattern.parse` gives it; None for others.
+    """Parse ``2024-1-31`` or ``2024-01-31 08:00:00.5``, with the result of `TimePattern.parse`.
 
-    Numbers may be too great for their place: month 13 is January of the next year.
+    Numbers may exceed the range of their field: month 13 is January of the next year.
     """
     return read_time(_PLAIN, text, lenient=True)
 
 
-def _plain(name: str, most: int = 2) -> Number:
-    return Number(name, 1, most, Sign.NEGATIVE)
+def _plain(name: str, max_digits: int = 2) -> Number:
+    return Number(name, 1, max_digits, Sign.NEGATIVE)
 
 
 _PLAIN: tuple[Part, ...] = (
@@ -68,13 +68,13 @@ _PLAIN: tuple[Part, ...] = (
 
 @dataclass
 class _Level:
-    """The parts between two brackets, and the number among them that leaves digits to those right behind it."""
+    """The parts between two brackets; ``head`` is the number that reserves digits for the adjacent numbers after it."""
 
     parts: list[Part] = field(default_factory=list)
     head: int | None = None
 
     def add(self, part: Part) -> None:
-        """Add a part; numbers of a fixed width take their digits from the number that they follow at once."""
+        """Add a part; a number of a fixed width reserves its digits at the head that it is adjacent to."""
         head = None if self.head is None else self.parts[self.head]
         if not isinstance(part, Number):
             self.head = None
@@ -88,7 +88,7 @@ class _Level:
         self.parts.append(part)
 
     def open(self) -> _Level:
-        """The parts inside of brackets that open here."""
+        """Begin the level of brackets that open here."""
         self.head = None
         return _Level()
 
@@ -115,10 +115,10 @@ def _compiled(pattern: str) -> tuple[Part, ...]:
             levels.append(levels[-1].open())
         elif letter == "]":
             if len(levels) == 1:
-                raise _refused(pattern, "a ']' has no '[' before it")
+                raise _invalid(pattern, "a ']' has no '[' before it")
             close()
         elif letter in "{}#":
-            raise _refused(pattern, f"'{letter}' has no meaning")
+            raise _invalid(pattern, f"'{letter}' has no meaning")
         else:
             levels[-1].add(Literal(letter))
     while len(levels) > 1:
@@ -127,7 +127,7 @@ def _compiled(pattern: str) -> tuple[Part, ...]:
 
 
 def _quoted(pattern: str, start: int) -> tuple[str, int]:
-    """The text between apostrophes, and where it ends; two apostrophes side by side are one."""
+    """Parse quoted text, where two apostrophes are one; with its end offset."""
     at, text = start + 1, ""
     while at < len(pattern):
         if pattern[at] != "'":
@@ -137,20 +137,20 @@ def _quoted(pattern: str, start: int) -> tuple[str, int]:
         else:
             return text or "'", at + 1
         at += 1
-    raise _refused(pattern, "an apostrophe lacks its other one")
+    raise _invalid(pattern, "an apostrophe lacks its other one")
 
 
 def _field(pattern: str, letter: str, count: int) -> Part:
     make = _LETTERS.get(letter)
     if make is None:
-        raise _refused(pattern, f"'{letter}' is no field of a date or time of day")
+        raise _invalid(pattern, f"'{letter}' is no field of a date or time of day")
     part = make(count)
     if part is None:
-        raise _refused(pattern, f"'{letter}' cannot stand {count} times")
+        raise _invalid(pattern, f"'{letter}' cannot stand {count} times")
     return part
 
 
-def _refused(pattern: str, why: str) -> InvalidInputError:
+def _invalid(pattern: str, why: str) -> InvalidInputError:
     return InvalidInputError(
         f"'{pattern}' is no pattern of a time: {why}.",
         remedy="Write such as yyyy-MM-dd HH:mm:ss, and other text between apostrophes: yyyy-MM-dd'T'HH.",
@@ -158,11 +158,11 @@ def _refused(pattern: str, why: str) -> InvalidInputError:
 
 
 def _short(name: str) -> Callable[[int], Part | None]:
-    """A number of one or two digits: as many as there are, or two."""
+    """A number: of any digits for one letter, of two digits for two letters."""
 
     def make(count: int) -> Part | None:
         if count == 1:
-            return Number(name, 1, _MOST_DIGITS, Sign.NEGATIVE)
+            return Number(name, 1, _MAX_DIGITS, Sign.NEGATIVE)
         return Number(name, 2, 2) if count == 2 else None
 
     return make
@@ -173,7 +173,7 @@ def _year(name: str) -> Callable[[int], Part | None]:
         if count == 2:
             return Number(name, 2, 2, base=_CENTURY)
         sign = Sign.NEGATIVE if count < 4 else Sign.EXCEEDS
-        return Number(name, count, _MOST_DIGITS, sign) if count <= _MOST_DIGITS else None
+        return Number(name, count, _MAX_DIGITS, sign) if count <= _MAX_DIGITS else None
 
     return make
 
@@ -188,7 +188,7 @@ def _weekday(count: int) -> Part | None:
 
 def _day_of_year(count: int) -> Part | None:
     if count == 1:
-        return Number("day of year", 1, _MOST_DIGITS, Sign.NEGATIVE)
+        return Number("day of year", 1, _MAX_DIGITS, Sign.NEGATIVE)
     return Number("day of year", count, 3) if count < 4 else None
 
 
@@ -201,7 +201,7 @@ def _fraction(count: int) -> Part | None:
 
 
 def _nano(count: int) -> Part | None:
-    return Number("nano", count, _MOST_DIGITS, Sign.NEGATIVE) if count <= _MOST_DIGITS else None
+    return Number("nano", count, _MAX_DIGITS, Sign.NEGATIVE) if count <= _MAX_DIGITS else None
 
 
 _LETTERS: dict[str, Callable[[int], Part | None]] = {

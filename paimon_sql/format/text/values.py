@@ -1,7 +1,7 @@
-"""Values as text: as a cast to STRING writes them, as Java's objects print themselves, and back.
+"""Formatting of values like a cast to STRING and like Java's ``toString``, and parsing of both forms.
 
-Values are those of ``RowCodec``. Paimon prints partitions of old tables and the bounds in ``$files`` by Java's
-``toString`` - a date is its day number, a timestamp has a ``T`` - and everything else by a cast.
+Values are those of ``RowCodec``. Paimon formats partitions with legacy names and the bounds in ``$files`` with Java's
+``toString``, where a date is its day number and a timestamp has a ``T``, and all others with a cast.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _PLAIN_FROM, _PLAIN_BELOW = 1e-3, 1e7
 
 
 def cast_text(value: Any, data_type: t.DataType, zone: dt.tzinfo = dt.timezone.utc) -> str:
-    """A value that is not null, cast to STRING; ``zone`` is the session's, for TIMESTAMP_LTZ."""
+    """Cast a non-null value to STRING; ``zone`` is the session's, for TIMESTAMP_LTZ."""
     if isinstance(data_type, t.DateType):
         return _date_text(epoch_days(value))
     if isinstance(data_type, t.TimeType):
@@ -62,9 +62,9 @@ def cast_text(value: Any, data_type: t.DataType, zone: dt.tzinfo = dt.timezone.u
 
 
 def java_text(value: Any, data_type: t.DataType) -> str:
-    """A value that is not null as the Java object of Paimon that holds it prints itself.
+    """Format a non-null value like ``toString`` of its Java object in Paimon.
 
-    Java prints only the address of bytes; hexadecimal digits stand in for them.
+    Bytes, of which Java prints the address, are formatted as hexadecimal digits.
     """
     if isinstance(data_type, t.BooleanType):
         return "true" if value else "false"
@@ -92,13 +92,13 @@ def java_text(value: Any, data_type: t.DataType) -> str:
 
 
 def parse_text(text: str, data_type: t.DataType, zone: dt.tzinfo = dt.timezone.utc) -> Any:
-    """The value that a text of either form stands for.
+    """Parse a value in either form.
 
-    A date or time may also be its number of days or milliseconds, and a timestamp a count in the unit of its
-    precision. ``zone`` is the session's, for TIMESTAMP_LTZ.
+    A date or time may also be its number of days or milliseconds, and a timestamp a number of units of its precision.
+    ``zone`` is the session's, for TIMESTAMP_LTZ.
 
     Raises:
-        InvalidInputError: the text is no value of the type.
+        InvalidInputError: the text is not a value of the type.
     """
     parse = _PARSERS.get(type(data_type))
     if parse is None:
@@ -131,7 +131,7 @@ def _time_text(millis: int, precision: int) -> str:
 
 
 def _offset_nanos(nanos: int, zone: dt.tzinfo) -> int:
-    """How far the zone is ahead of UTC at a point in time; outside of the years 1 to 9999 as at their ends."""
+    """The zone's offset from UTC at an instant; outside of the years 1 to 9999 that of the nearest valid year."""
     moment = from_epoch_nanos(nanos, 6)
     if not isinstance(moment, dt.datetime):
         moment = dt.datetime(2, 1, 1) if nanos < 0 else dt.datetime(9998, 1, 1)
@@ -140,7 +140,7 @@ def _offset_nanos(nanos: int, zone: dt.tzinfo) -> int:
 
 
 def _float_text(value: float, *, single: bool) -> str:
-    """The shortest text that reads back as the number, in Java's form: 1.0, 1.0E10, NaN, -Infinity."""
+    """The shortest string that parses to the same number, in Java's form: 1.0, 1.0E10, NaN, -Infinity."""
     if value != value:
         return "NaN"
     if value in (float("inf"), float("-inf")):
@@ -239,7 +239,7 @@ def _parse_timestamp(
 
 
 def _from_zone(nanos: int, zone: dt.tzinfo) -> int:
-    """The point in time at which clocks of the zone show this."""
+    """Convert a wall-clock time of the zone to an instant."""
     shown = from_epoch_nanos(nanos, 6)
     if not isinstance(shown, dt.datetime):
         return nanos - _offset_nanos(nanos, zone)

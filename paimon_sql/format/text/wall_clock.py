@@ -1,4 +1,4 @@
-"""Times as a clock on the wall shows them, which data files state as if they were UTC (Paimon: ``DataFileMeta``)."""
+"""Wall-clock times stored as if they were UTC: creation times of data files (Paimon: ``DataFileMeta``)."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ _EPOCH = datetime(1970, 1, 1)
 
 
 def wall_clock_millis(zone: tzinfo | None = None, now: Callable[[], float] = time.time) -> int:
-    """The present time as `DataFileMeta.creation_time_millis` states it: the wall clock read as if it were UTC.
+    """The current time for `DataFileMeta.creation_time_millis`: the wall clock as if it were UTC.
 
     Args:
-        zone: the zone of the clock; None is this machine's.
-        now: seconds since the epoch.
+        zone: the zone of the clock; None for the local zone.
+        now: returns the current time in seconds since the epoch.
     """
     local = datetime.fromtimestamp(now(), zone).replace(tzinfo=None)
     return (local - _EPOCH) // MILLISECOND
 
 
 def epoch_millis(wall_millis: int, zone: tzinfo | None = None) -> int:
-    """A wall-clock time of `wall_clock_millis` as milliseconds since the epoch.
+    """Convert a time of `wall_clock_millis` to milliseconds since the epoch.
 
-    A time that a change of clocks passes over or repeats is read with the offset before the change.
+    A time that a clock change skips or repeats has the offset before the change.
     """
     local = _EPOCH + timedelta(milliseconds=wall_millis)
     aware = local.astimezone(timezone.utc) if zone is None else local.replace(tzinfo=zone).astimezone(timezone.utc)

@@ -1,4 +1,4 @@
-"""The numbers of the encoding: how a value's first byte tells what follows (spec: Parquet, "Value encoding")."""
+"""Constants of the encoding: types in a value's first byte, and sizes (spec: Parquet, "Value encoding")."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Primitive(IntEnum):
 
 
 NULL = bytes([Primitive.NULL.head])
-"""The variant null, which also stands where a value is lost that must be there."""
+"""The variant null, which also replaces a required value that is missing."""
 
 LONGEST_SHORT_STRING = 63
 INTEGER_WIDTHS = {Primitive.INT8: 1, Primitive.INT16: 2, Primitive.INT32: 4, Primitive.INT64: 8}
@@ -65,4 +65,4 @@ _SIZES = {
     Primitive.UUID: 17,
 }
 PRIMITIVE_SIZES = np.array([_SIZES.get(Primitive(i), 0) if i in set(Primitive) else 0 for i in range(64)], np.int64)
-"""The bytes of each primitive, those of texts and bytes without their content; 0 for what is not known."""
+"""The size of each primitive, for strings and bytes without their content; 0 for unknown ones."""

@@ -1,1 +1,1 @@
-"""Columns beyond name and type: defaults, literals, blobs, vectors, options that name columns, schema evolution."""
+"""Column semantics: defaults, literals, blobs, vectors, options that name columns, schema evolution."""

@@ -1,4 +1,4 @@
-"""Where the blobs of a table's columns stand: in files of blobs, or as references among the other columns."""
+"""Storage of blob columns: in blob files, or as references in data files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from paimon_sql.format.schema.types import ArrayType, BlobType, DataField, DataT
 
 
 def is_blob(data_type: DataType) -> bool:
-    """Whether a column of the type is one of blobs: a blob, an array of them or a map to them."""
+    """Whether a type is a blob, an array of blobs or a map with blob values."""
     match data_type:
         case ArrayType():
             return isinstance(data_type.element, BlobType)
@@ -22,12 +22,12 @@ def is_blob(data_type: DataType) -> bool:
 
 
 def has_blobs(fields: Iterable[DataField]) -> bool:
-    """Whether one of some columns is one of blobs."""
+    """Whether any column is a blob column."""
     return any(is_blob(f.type) for f in fields)
 
 
 def descriptor_columns(schema: TableSchema) -> frozenset[str]:
-    """The columns of which descriptors stand in data files: what they name is fetched by whoever reads them."""
+    """Return the columns stored as blob descriptors in data files; readers fetch the blobs that they refer to."""
     named = {name for name in _named(schema, BLOB_DESCRIPTOR_FIELD) if name in schema.names}
     if schema.primary_keys:
         named |= {f.name for f in schema.fields if is_blob(f.type)} - view_columns(schema)
@@ -35,12 +35,12 @@ def descriptor_columns(schema: TableSchema) -> frozenset[str]:
 
 
 def view_columns(schema: TableSchema) -> frozenset[str]:
-    """The columns of which references to blobs of other tables stand in data files."""
+    """Return the columns stored as references to blobs of other tables in data files."""
     return frozenset(name for name in _named(schema, BLOB_VIEW_FIELD) if name in schema.names)
 
 
 def fields_in_blob_files(schema: TableSchema) -> tuple[DataField, ...]:
-    """The columns that have files of blobs beside the data files."""
+    """Return the columns stored in blob files beside the data files."""
     blobs = tuple(f for f in schema.fields if is_blob(f.type))
     if not blobs or schema.primary_keys:
         return ()
@@ -49,7 +49,9 @@ def fields_in_blob_files(schema: TableSchema) -> tuple[DataField, ...]:
 
 
 def managed_by_key(schema: TableSchema) -> tuple[str, ...]:
-    """The columns of a table with a primary key whose blobs it keeps itself, in files that rows of any file name."""
+    """Return the blob columns that a primary-key table stores itself, in blob files that rows of any data file refer
+    to.
+    """
     if not schema.primary_keys:
         return ()
     inline = {*_named(schema, BLOB_DESCRIPTOR_FIELD), *_named(schema, BLOB_VIEW_FIELD)}

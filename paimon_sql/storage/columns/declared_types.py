@@ -1,7 +1,7 @@
-"""Columns that Spark cannot declare and options or comments say: blobs and vectors.
+"""Column types that Spark cannot declare and that options or comments set: blobs and vectors.
 
-The option ``blob-field`` makes blobs of binary columns, ``vector-field`` with ``field.<column>.vector-dim`` vectors of
-arrays; a comment that begins with ``__BLOB_FIELD`` or ``__VECTOR_FIELD;128`` does the same for its column.
+The option ``blob-field`` turns binary columns into blobs, ``vector-field`` with ``field.<column>.vector-dim`` turns
+arrays into vectors; a comment that begins with ``__BLOB_FIELD`` or ``__VECTOR_FIELD;128`` does the same for its column.
 """
 
 from __future__ import annotations
@@ -41,37 +41,37 @@ _DIRECTIVE = re.compile(r"\s*(__(?:BLOB|VECTOR)\w*)\s*(?:;(.*))?", re.DOTALL)
 def blobs_and_vectors(
     fields: Iterable[DataField], options: Mapping[str, str]
 ) -> tuple[list[DataField], dict[str, str]]:
-    """The columns of a new table with the types that its options and comments say, and the options that then hold.
+    """Return a new table's columns with the types that its options and comments set, and the resulting options.
 
     Raises:
-        InvalidSchemaError: a column's type cannot become a blob or vector, or a comment's directive is not known.
-        InvalidOptionError: the length of a vector is not said.
+        InvalidSchemaError: a column's type cannot become a blob or vector, or a comment's directive is unknown.
+        InvalidOptionError: the length of a vector is missing.
     """
     stored = dict(options)
-    made = []
+    columns = []
     for field in fields:
-        field, said = _directed(field, stored)
-        if not said:
+        field, directed = _directed(field, stored)
+        if not directed:
             field = _optioned(field, stored)
             _name_blob(field, stored)
-        made.append(field)
-    return made, stored
+        columns.append(field)
+    return columns, stored
 
 
 def is_directive(comment: str | None) -> bool:
-    """Whether a comment says what kind of column it belongs to."""
+    """Whether a comment sets its column's type."""
     return _DIRECTIVE.fullmatch(comment or "") is not None
 
 
 def directed_column(field: DataField, options: Mapping[str, str]) -> tuple[DataField, dict[str, str]]:
-    """A column that is added, with the type that its comment says, and the options that then hold.
+    """Return an added column with the type that its comment sets, and the resulting options.
 
     Raises:
-        InvalidSchemaError: as `blobs_and_vectors`.
+        InvalidSchemaError: like in `blobs_and_vectors`.
     """
     stored = dict(options)
-    made, _ = _directed(field, stored)
-    return made, stored
+    column, _ = _directed(field, stored)
+    return column, stored
 
 
 def _directed(field: DataField, options: dict[str, str]) -> tuple[DataField, bool]:
@@ -96,11 +96,11 @@ def _directed(field: DataField, options: dict[str, str]) -> tuple[DataField, boo
 
 
 def _optioned(field: DataField, options: Mapping[str, str]) -> DataField:
-    texts = TableOptions(options)
+    opts = TableOptions(options)
     for option in _BLOB_OPTIONS:
-        if field.name in comma_separated(texts.get(option)):
+        if field.name in comma_separated(opts.get(option)):
             return replace(field, type=_blob(field, option))
-    if field.name in comma_separated(texts.get(VECTOR_FIELD)) and not isinstance(field.type, VectorType):
+    if field.name in comma_separated(opts.get(VECTOR_FIELD)) and not isinstance(field.type, VectorType):
         key = f"field.{field.name}.vector-dim"
         if key not in options:
             raise InvalidOptionError(
@@ -113,10 +113,10 @@ def _optioned(field: DataField, options: Mapping[str, str]) -> DataField:
 
 
 def _name_blob(field: DataField, options: dict[str, str]) -> None:
-    """Let the options say of a column that was declared as one of blobs that it is one."""
-    texts = TableOptions(options)
-    if is_blob(field.type) and not any(field.name in comma_separated(texts.get(option)) for option in _BLOB_OPTIONS):
-        options[BLOB_FIELD.key] = ",".join((*comma_separated(texts.get(BLOB_FIELD)), field.name))
+    """Add a column that was declared as a blob to the options."""
+    opts = TableOptions(options)
+    if is_blob(field.type) and not any(field.name in comma_separated(opts.get(option)) for option in _BLOB_OPTIONS):
+        options[BLOB_FIELD.key] = ",".join((*comma_separated(opts.get(BLOB_FIELD)), field.name))
 
 
 def _blob(field: DataField, option: Option[str | None]) -> DataType:

@@ -1,7 +1,7 @@
-"""Default values of columns: constants that rows take where a statement gives no value, or an explicit null.
+"""Default values of columns: constants for rows without a value in the statement, or with an explicit null.
 
-A schema file keeps a default as text. Of a column of text it is the value itself, in quotes or not; of any other
-atomic type what a cast reads, in quotes or not; of a nested one ``array(1, 2)``, ``map(k, 1)``, ``struct(1, a)`` or
+A schema file stores a default as a string. For a string column it is the value itself, quoted or not; for any other
+atomic type the input of a cast, quoted or not; for a nested one ``array(1, 2)``, ``map(k, 1)``, ``struct(1, a)`` or
 ``[1, 2]``, ``{k -> 1}``, ``{1, a}`` (spec: Schema, "Default Value").
 """
 
@@ -42,10 +42,10 @@ _CONSTRUCTOR: dict[type[t.DataType], str] = {
 
 
 def default_constant(field: t.DataField) -> Constant | None:
-    """What a column's default is made of; None without a default.
+    """Parse a column's default; None without a default.
 
     Raises:
-        InvalidSchemaError: its text cannot be read; the message names the column.
+        InvalidSchemaError: it cannot be parsed; the message names the column.
     """
     if field.default is None:
         return None
@@ -58,14 +58,14 @@ def default_constant(field: t.DataField) -> Constant | None:
 
 
 def default_scalar(field: t.DataField, *, time_zone: str = "UTC") -> pa.Scalar | None:
-    """A column's default value, of the column's Arrow type; None without a default.
+    """Return a column's default value, of the column's Arrow type; None without a default.
 
     Args:
         field: the column.
-        time_zone: the zone of the session, for timestamps with local time zone.
+        time_zone: the session time zone, for timestamps with local time zone.
 
     Raises:
-        InvalidSchemaError: its text is no value of the column's type; the message names the column.
+        InvalidSchemaError: it is not a value of the column's type; the message names the column.
     """
     constant = default_constant(field)
     if constant is None:
@@ -77,14 +77,15 @@ def default_scalar(field: t.DataField, *, time_zone: str = "UTC") -> pa.Scalar |
 
 
 def stored_default(field: t.DataField, sql: str | None) -> t.DataField:
-    """The column with the default that an expression of SQL says, in the text form of schema files.
+    """Return the column with the default of a SQL expression, in the form of schema files.
 
     Args:
         field: the column.
-        sql: a literal, ``array(..)``, ``map(..)`` or ``struct(..)`` of literals; None, an empty text or NULL for none.
+        sql: a literal, ``array(..)``, ``map(..)`` or ``struct(..)`` of literals; None, an empty string or NULL for
+            none.
 
     Raises:
-        InvalidSchemaError: the expression is no constant, or none of the column's type; the message names the column.
+        InvalidSchemaError: the expression is not a constant of the column's type; the message names the column.
     """
     if not sql:
         return replace(field, default=None)
@@ -104,36 +105,36 @@ def stored_default(field: t.DataField, sql: str | None) -> t.DataField:
 
 
 def default_scalars(fields: Iterable[t.DataField], *, time_zone: str = "UTC") -> dict[str, pa.Scalar]:
-    """The default values of those columns that have one, by name; the arguments are those of `default_scalar`."""
+    """Return the default values by name of the columns that have one; the arguments are those of `default_scalar`."""
     found = ((f.name, default_scalar(f, time_zone=time_zone)) for f in fields)
     return {name: value for name, value in found if value is not None and value.is_valid}
 
 
 def fill_defaults(batch: pa.RecordBatch, defaults: Mapping[str, pa.Scalar]) -> pa.RecordBatch:
-    """The rows with nulls replaced by default values, as a write does it.
+    """Replace nulls by default values, like a write does.
 
     Args:
-        batch: the rows, of the columns' Arrow types. Where a column ``_VALUE_KIND`` says what they do, only those that
-            are inserted get defaults: an UPDATE keeps the nulls of old rows.
-        defaults: default values by column; those of columns that the rows lack are passed over.
+        batch: the rows, of the columns' Arrow types. With a column ``_VALUE_KIND``, only inserted rows get defaults: an
+            UPDATE preserves the nulls of old rows.
+        defaults: default values by column; columns that the rows lack are ignored.
     """
-    new = None
+    is_insert = None
     if VALUE_KIND.name in batch.schema.names:
-        new = batch.column(VALUE_KIND.name).to_numpy() == RowKind.INSERT
+        is_insert = batch.column(VALUE_KIND.name).to_numpy() == RowKind.INSERT
     for i, name in enumerate(batch.schema.names):
         column = batch.column(i)
         if name in defaults and column.null_count:
-            batch = batch.set_column(i, batch.schema.field(i), _filled(column, defaults[name], new))
+            batch = batch.set_column(i, batch.schema.field(i), _filled(column, defaults[name], is_insert))
     return batch
 
 
-def _filled(column: pa.Array, value: pa.Scalar, new: npt.NDArray[np.bool_] | None) -> pa.Array:
-    if new is None and not pa.types.is_nested(column.type):
+def _filled(column: pa.Array, value: pa.Scalar, is_insert: npt.NDArray[np.bool_] | None) -> pa.Array:
+    if is_insert is None and not pa.types.is_nested(column.type):
         return pc.fill_null(column, value)
-    # No kernel fills nested columns, so the nulls point at one more element, which is the default.
-    empty = column.is_null().to_numpy(zero_copy_only=False)
+    # No kernel fills nested columns: nulls take an appended element, which is the default.
+    is_null = column.is_null().to_numpy(zero_copy_only=False)
     rows = np.arange(len(column))
-    rows[empty if new is None else empty & new] = len(column)
+    rows[is_null if is_insert is None else is_null & is_insert] = len(column)
     return pa.concat_arrays([column, pa.array([value], column.type)]).take(pa.array(rows))
 
 
@@ -144,7 +145,7 @@ def _without_quotes(text: str, data_type: t.DataType) -> str:
 
 
 def _array(constant: Constant, data_type: t.DataType, time_zone: str) -> pa.Array:
-    """The constant as an array of one value."""
+    """Convert the constant to an array of one value."""
     target = arrow_type(data_type)
     if isinstance(constant, ConstantText):
         if constant.text is None:

@@ -1,4 +1,4 @@
-"""Options that name columns: which they are, and how they follow a column that is renamed or dropped."""
+"""Options that name columns, and their update when a column is renamed or dropped."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ GLOBAL_INDEXES = (
     PK_FULL_TEXT_INDEX_COLUMNS,
     PK_VECTOR_INDEX_COLUMNS,
 )
-"""The options whose columns have an index over the table."""
+"""The options that define global indexes of columns."""
 
 _STORAGE_LISTS = (BLOB_FIELD, BLOB_DESCRIPTOR_FIELD, BLOB_VIEW_FIELD, VECTOR_FIELD)
 _STORAGE_KEYS = (
@@ -59,7 +59,7 @@ _LISTS: frozenset[Option[object]] = frozenset(
         *_STORAGE_LISTS,
     )
 )
-"""The options whose values list columns."""
+"""The options whose values are lists of columns."""
 _MEMBERS = (FIELD_NESTED_KEY, FIELD_NESTED_SEQUENCE_FIELD, FIELD_TS_FIELD)
 _VECTOR_DIM = re.compile(r"field\.(.+)\.vector-dim")
 _PLACEHOLDER = re.compile(r"<([^<>]+)>")
@@ -67,7 +67,7 @@ _PLACEHOLDER = re.compile(r"<([^<>]+)>")
 
 @dataclass(frozen=True, slots=True)
 class NamedColumn:
-    """A column that an option names; ``in_key`` tells whether its key does, and not its value."""
+    """A column that an option names; ``in_key``: in its key, not in its value."""
 
     key: str
     option: Option[object] | None
@@ -76,7 +76,7 @@ class NamedColumn:
 
 
 def named_columns(options: Mapping[str, str]) -> Iterator[NamedColumn]:
-    """All columns that the options name, in keys and values."""
+    """Yield all columns that the options name, in keys and values."""
     for key, text in options.items():
         option = find_option(key)
         for start, end in _column_spans(key):
@@ -86,49 +86,49 @@ def named_columns(options: Mapping[str, str]) -> Iterator[NamedColumn]:
 
 
 def options_naming(options: Mapping[str, str], column: str) -> list[str]:
-    """The keys of the options that name a column."""
+    """Return the keys of the options that name a column."""
     return list(dict.fromkeys(named.key for named in named_columns(options) if named.column == column))
 
 
 def global_index_of(options: Mapping[str, str], column: str) -> str | None:
-    """The key of the option that asks for an index of the column over the whole table."""
+    """Return the key of the option that defines a global index of the column; None without one."""
     named = named_columns(options)
     return next((n.key for n in named if n.column == column and n.option in GLOBAL_INDEXES), None)
 
 
 def rename_column(options: Mapping[str, str], old: str, new: str) -> dict[str, str]:
-    """The options with a column's new name where they say the old one."""
+    """Replace a column's name in the options."""
     changed: dict[str, str] = {}
     for key, text in options.items():
-        followed = _renamed(text, old, new) if find_option(key) in _LISTS else text
+        renamed = _renamed(text, old, new) if find_option(key) in _LISTS else text
         for start, end in reversed(_column_spans(key)):
             key = key[:start] + _renamed(key[start:end], old, new) + key[end:]
-        changed[key] = followed
+        changed[key] = renamed
     return changed
 
 
 def rename_member(options: Mapping[str, str], path: tuple[str, ...], new: str) -> dict[str, str]:
-    """The options with the new name of a field inside a column where they say its old one."""
+    """Replace the name of a field inside a column in the options."""
     keys = {option.for_name(path[0]) for option in _MEMBERS}
     return {key: _renamed(text, path[-1], new) if key in keys else text for key, text in options.items()}
 
 
 def forget_storage(options: Mapping[str, str], column: str) -> dict[str, str]:
-    """The options without those that tell how a column is stored, as when it is dropped."""
-    gone = {option.for_name(column) for option in _STORAGE_KEYS} | {f"field.{column}.vector-dim"}
-    kept: dict[str, str] = {}
+    """Remove the options that define how a column is stored, such as for a dropped column."""
+    removed = {option.for_name(column) for option in _STORAGE_KEYS} | {f"field.{column}.vector-dim"}
+    retained: dict[str, str] = {}
     for key, text in options.items():
         if find_option(key) in _STORAGE_LISTS:
             text = ",".join(name for name, _ in _split(text) if name != column)
             if not text:
                 continue
-        if key not in gone:
-            kept[key] = text
-    return kept
+        if key not in removed:
+            retained[key] = text
+    return retained
 
 
 def _column_spans(key: str) -> list[tuple[int, int]]:
-    """Where names of columns stand in a key."""
+    """Return the spans of column names in a key."""
     if match := _VECTOR_DIM.fullmatch(key):
         return [match.span(1)]
     option = find_option(key)
@@ -147,11 +147,11 @@ def _renamed(text: str, old: str, new: str) -> str:
 
 
 def _split(text: str) -> list[tuple[str, str]]:
-    """Names with commas between, each with the map's key behind it, as in ``attributes[color]``."""
+    """Split comma-separated names, each with an optional map key, as in ``attributes[color]``."""
     found = []
     for item in text.split(","):
         head, bracket, key = item.strip().partition("[")
-        whole = bracket and key.endswith("]")
+        has_key = bracket and key.endswith("]")
         if item.strip():
-            found.append((head, bracket + key) if whole else (item.strip(), ""))
+            found.append((head, bracket + key) if has_key else (item.strip(), ""))
     return found

@@ -1,6 +1,6 @@
-"""Constants as text: literals of SQL, ``array(..)``, ``map(..)``, ``struct(..)``, and the brackets of schema files.
+"""Constants as text: SQL literals, ``array(..)``, ``map(..)``, ``struct(..)``, and the brackets of schema files.
 
-Nothing is computed: an expression such as ``1 + 1`` or ``current_date()`` is no constant.
+Nothing is evaluated: an expression such as ``1 + 1`` or ``current_date()`` is not a constant.
 """
 
 from __future__ import annotations
@@ -10,23 +10,23 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 CONSTRUCTORS = ("array", "map", "struct", "named_struct")
-"""The functions that make nested constants."""
+"""The functions that construct nested constants."""
 
 
 class ConstantError(ValueError):
-    """The text is no constant; the message says where."""
+    """The text is not a constant; the message describes where."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConstantText:
-    """A value without parts, as text that a cast reads; ``text`` is None for null."""
+    """An atomic value, as the string input of a cast; ``text`` is None for null."""
 
     text: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class ConstantCall:
-    """A value with parts: an ``array``, a ``map`` as keys and values in turn, or a ``struct``."""
+    """A nested value: an ``array``, a ``map`` as alternating keys and values, or a ``struct``."""
 
     kind: str
     parts: tuple[Constant, ...] = field(default=())
@@ -45,14 +45,15 @@ _PLAIN_ELEMENT = re.compile(r"[^\s,'\"\\()\[\]{}](?:[^,'\"\\()\[\]{}>]*[^\s,'\"\
 
 
 def parse_constant(text: str, *, sql: bool) -> Constant:
-    """Read a constant.
+    """Parse a constant.
 
     Args:
         text: the text.
-        sql: whether it is SQL, where a bare word must be a number, TRUE, FALSE or NULL; else it is its own text.
+        sql: whether it is SQL, where a bare word must be a number, TRUE, FALSE or NULL; otherwise a bare word is a
+            string.
 
     Raises:
-        ConstantError: the text is no constant.
+        ConstantError: the text is not a constant.
     """
     reader = _Reader(text, sql)
     constant = reader.value("")
@@ -62,9 +63,9 @@ def parse_constant(text: str, *, sql: bool) -> Constant:
 
 
 def element_text(constant: Constant) -> str:
-    """The text of a nested constant in a schema file, as every implementation reads it.
+    """Return a nested constant as stored in a schema file, readable by every implementation.
 
-    Parts without signs of their own stand without quotes, for not every implementation takes quotes off.
+    Plain parts are not quoted, because not every implementation removes quotes.
     """
     if isinstance(constant, ConstantCall):
         return f"{constant.kind}({', '.join(map(element_text, constant.parts))})"
@@ -75,7 +76,7 @@ def element_text(constant: Constant) -> str:
 
 
 def quoted(text: str) -> str:
-    """The text as a literal of SQL."""
+    """Return the text as a SQL literal."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"
 
@@ -95,7 +96,7 @@ class _Reader:
             return ConstantText(self._strings(typed))
         if call := _CALL.match(self.text, self.at):
             self.at = call.end()
-            return _made(call[1].lower(), self._parts(")"))
+            return _call(call[1].lower(), self._parts(")"))
         sign = self.text[self.at : self.at + 1]
         if sign == "(" and self.sql:
             self.at += 1
@@ -130,7 +131,7 @@ class _Reader:
         return tuple(parts)
 
     def _bracket(self, opening: str) -> ConstantCall:
-        """``[1, 2]``, ``{1, a}`` or ``{k -> v}``, behind the opening bracket."""
+        """Parse ``[1, 2]``, ``{1, a}`` or ``{k -> v}`` after the opening bracket."""
         closing = _BRACKETS[opening]
         parts: list[Constant] = []
         arrows = 0
@@ -161,41 +162,41 @@ class _Reader:
         return ConstantText(None if word.lower() == "null" else word)
 
     def _strings(self, typed: re.Match[str]) -> str:
-        """One literal, or several that follow each other and are one text."""
+        """Parse a literal, or adjacent literals that are concatenated."""
         prefix = (typed[1] or "").upper()
         self.at = typed.end()
-        texts = [self._string(raw=prefix == "R")]
+        parts = [self._string(raw=prefix == "R")]
         while not prefix and (self._sees("'") or self._sees('"')):
-            texts.append(self._string(raw=False))
+            parts.append(self._string(raw=False))
         if prefix != "X":
-            return "".join(texts)
+            return "".join(parts)
         try:
-            return bytes.fromhex(texts[0]).decode()
+            return bytes.fromhex(parts[0]).decode()
         except ValueError:
-            raise ConstantError(f"X'{texts[0]}' is no text in UTF-8, which a default value of bytes must be") from None
+            raise ConstantError(f"X'{parts[0]}' is no text in UTF-8, which a default value of bytes must be") from None
 
     def _string(self, raw: bool) -> str:
         quote = self.text[self.at]
-        made: list[str] = []
+        characters: list[str] = []
         at = self.at + 1
         while at < len(self.text):
             sign, following = self.text[at], self.text[at + 1 : at + 2]
             if sign == "\\" and following and not raw:
-                made.append(_ESCAPES.get(following, f"\\{following}" if following in "%_" else following))
+                characters.append(_ESCAPES.get(following, f"\\{following}" if following in "%_" else following))
                 at += 2
             elif sign == quote and following == quote and not raw:
-                made.append(quote)
+                characters.append(quote)
                 at += 2
             elif sign == quote:
                 self.at = at + 1
-                return "".join(made)
+                return "".join(characters)
             else:
-                made.append(sign)
+                characters.append(sign)
                 at += 1
         raise ConstantError(f"the text that begins with {self.text[self.at :][:20]} never ends")
 
 
-def _made(name: str, parts: tuple[Constant, ...]) -> ConstantCall:
+def _call(name: str, parts: tuple[Constant, ...]) -> ConstantCall:
     if name == "named_struct":
         if len(parts) % 2:
             raise ConstantError("named_struct takes names and values in turn")

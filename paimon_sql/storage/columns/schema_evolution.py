@@ -1,8 +1,8 @@
-"""Old files under a new schema: columns are matched by id at every depth, and cast where their types have changed.
+"""Schema evolution: columns of old files are matched by id at every depth, and cast if their types changed.
 
-Names, order and presence of columns differ between versions of a schema; ids stay. A column dropped and added again
-has another id, so nothing of the old one shows (spec: Schema, "Schema Evolution"). Of a column's inner fields only
-those are read that are wanted.
+Names, order and presence of columns differ between schemas; ids do not change. A column dropped and added again has
+another id, so that the old values are not visible (spec: Schema, "Schema Evolution"). Only the requested inner fields
+of a column are read.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from paimon_sql.storage.expressions.casts import can_cast, cast
 from paimon_sql.storage.expressions.kernels.conform import conform, rebuild_list, rebuild_map, rebuild_struct
 
 _SYSTEM_FIELD_IDS = 2**31 - 1 - 10_000
-"""Ids from here on are system columns'; those between are copies of key columns."""
+"""Ids from here are those of system columns; copies of key columns are below."""
 
 
 @dataclass(frozen=True)
 class EvolutionPlan:
-    """How to make the columns wanted out of a file's columns.
+    """Conversion of a file's columns to the requested columns.
 
     Attributes:
-        file_fields: the columns that the file holds, by its own schema, without inner fields that nobody wants.
-        wanted: the columns to make, by the schema of today.
-        sources: for each wanted column the file's column that it comes from; None if the file has none.
+        file_fields: the file's columns, by its own schema, without inner fields that are not requested.
+        wanted: the requested columns, by the current schema.
+        sources: for each requested column the file's column that it is read from; None if the file has none.
         time_zone: the zone in which timestamps with local time zone are cast.
     """
 
@@ -43,13 +43,13 @@ class EvolutionPlan:
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """The names of the file's columns to read, each once, in the file's order."""
+        """The names of the file's columns to read, without duplicates, in the file's order."""
         needed = {source.name for source in self.sources if source is not None}
         return tuple(f.name for f in self.file_fields if f.name in needed)
 
     @cached_property
     def is_identity(self) -> bool:
-        """Whether the columns read are those wanted: same names, order and types."""
+        """Whether the columns of the file are the requested ones: same names, order and types."""
         return self.columns == tuple(f.name for f in self.wanted) and all(
             source is not None
             and source.name == field.name
@@ -60,11 +60,11 @@ class EvolutionPlan:
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """The schema of the batches made."""
+        """The schema of the converted batches."""
         return arrow_schema(self.wanted)
 
     def apply(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The wanted columns, of the canonical Arrow types, out of a batch that holds `columns`.
+        """Convert a batch that contains `columns` to the requested columns, of the canonical Arrow types.
 
         Raises:
             InvalidInputError: a value cannot be cast to its column's type.
@@ -73,26 +73,26 @@ class EvolutionPlan:
             return batch
         if not self.wanted:
             return batch.select([])
-        made = []
+        arrays = []
         for source, field in zip(self.sources, self.wanted, strict=True):
             if source is None:
-                made.append(pa.nulls(batch.num_rows, arrow_type(field.type)))
+                arrays.append(pa.nulls(batch.num_rows, arrow_type(field.type)))
             else:
-                made.append(evolve(batch.column(source.name), source.type, field.type, self.time_zone))
-        return pa.RecordBatch.from_arrays(made, schema=self.schema)
+                arrays.append(evolve(batch.column(source.name), source.type, field.type, self.time_zone))
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 
 def plan_evolution(
     file_fields: Sequence[t.DataField], wanted: Sequence[t.DataField], *, time_zone: str = "UTC"
 ) -> EvolutionPlan:
-    """Plan the reading of a file under a newer, or older, schema.
+    """Plan reading a file under another schema than its own.
 
-    A key column that the file lacks comes from the value column of the same id: a file written in thin mode holds
-    keys only once.
+    A key column that the file lacks is read from the value column of the same id: a file in thin mode stores keys only
+    once (Paimon: `data-file.thin-mode`).
 
     Args:
-        file_fields: the columns that the file holds, in its order, of the schema that the file was written under.
-        wanted: the columns to make, of the schema that is read; a column may come from nowhere and is null then.
+        file_fields: the file's columns, in its order, of the schema that it was written with.
+        wanted: the requested columns, of the schema that is read; a column without a source is null.
         time_zone: the zone in which timestamps with local time zone are cast.
 
     Raises:
@@ -108,29 +108,29 @@ def plan_evolution(
             _check(field, source.type, field.type)
         sources.append(source)
     uses = Counter(source.id for source in sources if source is not None)
-    narrow = {
+    pruned = {
         source.id: replace(source, type=needed_part(source.type, field.type))
         for source, field in zip(sources, wanted, strict=True)
         if source is not None and uses[source.id] == 1
     }
     return EvolutionPlan(
-        tuple(narrow.get(f.id, f) for f in file_fields),
+        tuple(pruned.get(f.id, f) for f in file_fields),
         tuple(wanted),
-        tuple(source and narrow.get(source.id, source) for source in sources),
+        tuple(source and pruned.get(source.id, source) for source in sources),
         time_zone,
     )
 
 
 def needed_part(source: t.DataType, target: t.DataType) -> t.DataType:
-    """What must be read of values of a type to make values of another type.
+    """Prune a type to the parts that are needed to make values of another type.
 
-    A row of which no field is wanted keeps one, which tells where the row itself is null.
+    A row without any requested field retains one, which shows where the row itself is null.
     """
     match source, target:
         case t.RowType(), t.RowType():
-            wanted = {f.id: f.type for f in target.fields}
-            kept = [replace(f, type=needed_part(f.type, wanted[f.id])) for f in source.fields if f.id in wanted]
-            return replace(source, fields=tuple(kept)) if kept else _least_part(source)
+            needed = {f.id: f.type for f in target.fields}
+            retained = [replace(f, type=needed_part(f.type, needed[f.id])) for f in source.fields if f.id in needed]
+            return replace(source, fields=tuple(retained)) if retained else _smallest_part(source)
         case t.ArrayType(), t.ArrayType():
             return replace(source, element=needed_part(source.element, target.element))
         case t.MapType(), t.MapType():
@@ -142,10 +142,10 @@ def needed_part(source: t.DataType, target: t.DataType) -> t.DataType:
 
 
 def finds_by_name(written: Sequence[t.DataField], wanted: Sequence[t.DataField]) -> bool:
-    """Whether a reader that goes by names alone, in upper case or lower, makes the columns wanted of those of a file.
+    """Whether a reader that matches only names, case-insensitively, reads the requested columns correctly from a file.
 
-    A field that the file lacks must be one that the reader takes for null: it may not find another of that name, and
-    of a row it must find some field, or it would not know where the row is null.
+    The reader must return null for a field that the file lacks: it may not find another one of that name, and must find
+    at least one field of a row, to detect where the row is null.
     """
     by_name = {f.name.lower(): f for f in written}
     ids = {f.id for f in written}
@@ -165,8 +165,8 @@ def _is_found(old: t.DataField, field: t.DataField) -> bool:
 def _is_read_by_name(old: t.DataType, new: t.DataType) -> bool:
     match old, new:
         case t.RowType(), t.RowType():
-            some = {f.id for f in old.fields} & {f.id for f in new.fields}
-            return bool(some or not new.fields) and finds_by_name(old.fields, new.fields)
+            common = {f.id for f in old.fields} & {f.id for f in new.fields}
+            return bool(common or not new.fields) and finds_by_name(old.fields, new.fields)
         case (t.ArrayType(), t.ArrayType()) | (t.MapType(), t.MapType()):
             return all(_is_read_by_name(a, b) for a, b in zip(old.children(), new.children(), strict=True))
         case t.VariantType(), t.VariantType():
@@ -174,62 +174,62 @@ def _is_read_by_name(old: t.DataType, new: t.DataType) -> bool:
     return old.as_nullable() == new.as_nullable()
 
 
-def _least_part(data_type: t.DataType) -> t.DataType:
-    """A row with one field, at any depth, and that an atomic one if there is one."""
+def _smallest_part(data_type: t.DataType) -> t.DataType:
+    """Prune a row to one field, at any depth, preferably an atomic one."""
     if not isinstance(data_type, t.RowType) or not data_type.fields:
         return data_type
-    least = min(data_type.fields, key=lambda f: (bool(f.type.children()), isinstance(f.type, t.VariantType)))
-    return replace(data_type, fields=(replace(least, type=_least_part(least.type)),))
+    smallest = min(data_type.fields, key=lambda f: (bool(f.type.children()), isinstance(f.type, t.VariantType)))
+    return replace(data_type, fields=(replace(smallest, type=_smallest_part(smallest.type)),))
 
 
 def evolve(array: pa.Array, source: t.DataType, target: t.DataType, time_zone: str = "UTC") -> pa.Array:
-    """A column of the type that it was written under as one of the type of today.
+    """Convert a column from the type it was written with to the current type.
 
-    Inside rows, at any depth, fields are matched by id like columns.
+    Fields of rows, at any depth, are matched by id.
 
     Args:
         array: the column, of the canonical Arrow type of ``source``.
-        source: the type that it was written under.
-        target: the type wanted.
+        source: the type it was written with.
+        target: the requested type.
         time_zone: the zone in which timestamps with local time zone are cast.
     """
-    made = arrow_type(target)
+    arrow = arrow_type(target)
     if _same(source, target):
-        return conform(array, made)
+        return conform(array, arrow)
     match source, target:
         case t.RowType(), t.RowType():
-            places = {f.id: i for i, f in enumerate(source.fields)}
+            positions = {f.id: i for i, f in enumerate(source.fields)}
             children = []
             for i, field in enumerate(target.fields):
-                at = places.get(field.id)
-                if at is None:
-                    children.append(pa.nulls(len(array), made.field(i).type))
+                position = positions.get(field.id)
+                if position is None:
+                    children.append(pa.nulls(len(array), arrow.field(i).type))
                 else:
-                    children.append(evolve(array.field(at), source.fields[at].type, field.type, time_zone))
-            return rebuild_struct(array, made, children)
+                    children.append(evolve(array.field(position), source.fields[position].type, field.type, time_zone))
+            return rebuild_struct(array, arrow, children)
         case t.ArrayType(), t.ArrayType():
-            return rebuild_list(array, made, evolve(array.values, source.element, target.element, time_zone))
+            return rebuild_list(array, arrow, evolve(array.values, source.element, target.element, time_zone))
         case t.MapType(), t.MapType():
             keys = evolve(array.keys, source.key, target.key, time_zone)
-            return rebuild_map(array, made, keys, evolve(array.items, source.value, target.value, time_zone))
+            return rebuild_map(array, arrow, keys, evolve(array.items, source.value, target.value, time_zone))
         case t.MultisetType(), t.MultisetType():
-            return rebuild_map(array, made, evolve(array.keys, source.element, target.element, time_zone), array.items)
+            return rebuild_map(array, arrow, evolve(array.keys, source.element, target.element, time_zone), array.items)
     return cast(array, source, target, time_zone=time_zone)
 
 
 def _same(source: t.DataType, target: t.DataType) -> bool:
-    """Whether values mean the same under both types, nullability aside."""
+    """Whether values have the same meaning under both types, ignoring nullability."""
     if type(source) is not type(target):
         return False
     if isinstance(source, t.VariantType):
-        return True  # whatever parts are wanted
+        return True  # whichever paths are requested
     if isinstance(source, t.RowType) and isinstance(target, t.RowType):
         return [(f.id, f.name) for f in source.fields] == [(f.id, f.name) for f in target.fields] and all(
             _same(a, b) for a, b in zip(source.children(), target.children(), strict=True)
         )
     if source.children():
-        alike = not isinstance(source, t.VectorType) or source.length == getattr(target, "length", None)
-        return alike and all(_same(a, b) for a, b in zip(source.children(), target.children(), strict=True))
+        same_size = not isinstance(source, t.VectorType) or source.length == getattr(target, "length", None)
+        return same_size and all(_same(a, b) for a, b in zip(source.children(), target.children(), strict=True))
     return source.as_nullable() == target.as_nullable()
 
 

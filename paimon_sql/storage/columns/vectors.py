@@ -1,4 +1,4 @@
-"""Which columns of vectors have files of their own beside the data files (``vector.file.format``)."""
+"""Vector columns in separate files beside the data files (Paimon: `vector.file.format`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from paimon_sql.format.schema.types import DataField, VectorType
 
 
 def fields_in_vector_files(schema: TableSchema) -> tuple[DataField, ...]:
-    """The columns that go into files of vectors, all of them into the same ones."""
+    """Return the columns that are stored in vector files, all in the same ones."""
     options = TableOptions(schema.options)
     if not options.get(VECTOR_FILE_FORMAT) or not options.get(DATA_EVOLUTION_ENABLED):
         return ()

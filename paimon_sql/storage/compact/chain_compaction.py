@@ -1,4 +1,4 @@
-"""Chains made whole: the rows of partitions that are read as chains are written to the branch of whole partitions."""
+"""Compaction of chain tables: partitions that are read as chains are merged and written to the snapshot branch."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ from paimon_sql.storage.write.key_value_writer import KeyValueWriter
 
 @dataclass(frozen=True)
 class ChainCompactionTask:
-    """Writes the merged rows of a split to the branch of whole partitions."""
+    """Writes the merged rows of a split to the snapshot branch."""
 
     table: Table
     split: Split
 
     @property
     def size(self) -> int:
-        """The bytes to be read."""
+        """The bytes to read."""
         return self.split.size
 
     def run(self) -> list[CommitMessage]:
-        """Do it; on an error no file is left."""
+        """Write the files; on an error they are deleted."""
         writer = KeyValueWriter(self.table, {})
         try:
             for rows in ReadTask(self.table, self.split, self.table.schema.names).batches():
@@ -60,13 +60,13 @@ class ChainCompactionTask:
 
 @dataclass(frozen=True)
 class ChainCompaction:
-    """What makes chains whole.
+    """A plan of a chain compaction.
 
     Attributes:
-        table: the branch of whole partitions.
-        tasks: what is to be written.
+        table: the snapshot branch.
+        tasks: the tasks.
         partitions: the partitions that are read as chains.
-        whole: those of the chosen partitions that are whole already.
+        whole: the chosen partitions that the snapshot branch already has.
         skipped: whether nothing is done because of them.
     """
 
@@ -78,7 +78,7 @@ class ChainCompaction:
 
 
 def chain_to_compact(table: Table) -> Chain:
-    """The chains of a table; UnsupportedError if it is no chain table, or one of its branches."""
+    """The chains of a table; UnsupportedError if it is not a chain table, or is one of its branches."""
     chain = Chain.read_by(table)
     if chain is None:
         raise UnsupportedError(
@@ -90,61 +90,61 @@ def chain_to_compact(table: Table) -> Chain:
 
 
 def plan_chain_compaction(chain: Chain, chosen: Predicate, *, overwrite: bool) -> ChainCompaction:
-    """Plan to make partitions whole.
+    """Plan a chain compaction.
 
     Args:
         chain: the chains.
-        chosen: true for the partitions.
-        overwrite: whether partitions that are whole already are made anew from the whole ones before them; if not, one
-            of them is enough that nothing is done.
+        chosen: a condition on the partitions.
+        overwrite: whether partitions that the snapshot branch already has are replaced, from the partitions before
+            them; otherwise nothing is done if there is one.
 
     Raises:
         InvalidOptionError: a branch does not exist or has other columns.
         UnsupportedError: the partitions of a chain have different numbers of buckets.
     """
     found = []
-    for other, option in (
+    for branch, option in (
         (chain.snapshots(), SCAN_FALLBACK_SNAPSHOT_BRANCH),
         (chain.deltas(), SCAN_FALLBACK_DELTA_BRANCH),
     ):
-        check_columns(chain.table, other, option.key)
-        latest = other.snapshots.latest()
-        found.append(BranchFiles(other, latest, live_files(other, latest, chosen)))
+        check_columns(chain.table, branch, option.key)
+        latest = branch.snapshots.latest()
+        found.append(BranchFiles(branch, latest, live_files(branch, latest, chosen)))
     snapshots, deltas = found
-    whole, asked = (frozenset(branch.live.partitions) for branch in found)
+    whole, delta_partitions = (frozenset(branch.live.partitions) for branch in found)
     if whole and not overwrite:
         return ChainCompaction(snapshots.table, [], frozenset(), whole, skipped=True)
-    chained = chained_partitions(chain, snapshots, deltas, sorted(asked))
+    chained = chained_partitions(chain, snapshots, deltas, sorted(delta_partitions))
     splits = ChainFiles([], snapshots, deltas, chained).splits(SPLIT_BYTES, None)
     tasks = [ChainCompactionTask(snapshots.table, split) for split in splits]
-    return ChainCompaction(snapshots.table, tasks, asked if tasks else frozenset(), whole, skipped=False)
+    return ChainCompaction(snapshots.table, tasks, delta_partitions if tasks else frozenset(), whole, skipped=False)
 
 
 @dataclass(frozen=True)
 class CompactedChain:
-    """What was written, and the snapshot that has it; None if no row was left."""
+    """The messages of a chain compaction, and its snapshot; None if no rows remained."""
 
     messages: list[CommitMessage]
     snapshot: Snapshot | None
 
 
 def compact_chain(plan: ChainCompaction, executor: Executor) -> CompactedChain:
-    """Carry out a plan. Whole partitions of which no row is left stay as they are.
+    """Run a plan. Partitions of the snapshot branch without remaining rows are not changed.
 
     Raises:
-        CommitConflictError: another job wrote one of the partitions meanwhile; nothing was changed.
+        CommitConflictError: a concurrent job wrote one of the partitions; nothing was changed.
     """
     table = plan.table
     with Transaction(table) as transaction:
-        answers = gather(table, executor.map(run_chain_compaction, plan.tasks), lambda written: written)
-        messages = transaction.staged.take(message for written in answers for message in written)
-        what = Overwrite(dynamic=True) if plan.whole else None
-        due = transaction.staged.take(compact_due(table, messages, executor, what))
-        if what is not None:
-            made = operations.overwrite(
-                transaction, [*messages, *due], lambda latest: overwritten(table, latest, what, messages)
+        written_messages = gather(table, executor.map(run_chain_compaction, plan.tasks), lambda written: written)
+        messages = transaction.staged.take(message for written in written_messages for message in written)
+        overwrite = Overwrite(dynamic=True) if plan.whole else None
+        due = transaction.staged.take(compact_due(table, messages, executor, overwrite))
+        if overwrite is not None:
+            snapshot = operations.overwrite(
+                transaction, [*messages, *due], lambda latest: overwritten(table, latest, overwrite, messages)
             )
-            return CompactedChain(messages, made)
+            return CompactedChain(messages, snapshot)
         transaction.require(_partitions_are_new(messages))
         snapshots = operations.append(transaction, [*messages, *due])
         return CompactedChain(messages, snapshots[-1] if snapshots else None)
@@ -165,5 +165,5 @@ def _partitions_are_new(messages: Sequence[CommitMessage]) -> Validation:
 
 
 def run_chain_compaction(task: ChainCompactionTask) -> list[CommitMessage]:
-    """Run one task; a function of the module, so that it can be sent to a worker."""
+    """Run a task; a module-level function, so that it can be pickled."""
     return task.run()

@@ -1,4 +1,4 @@
-"""The changes that lead from old rows of some keys to new ones, as changelogs tell them (spec: Changelog Producer)."""
+"""Changelog rows: the changes from the old rows of some keys to their new ones (spec: Changelog Producer)."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from paimon_sql.storage.merge.engines.base import is_retract
 
 @dataclass(frozen=True)
 class Versions:
-    """For each key the number of its row in a table, or NOWHERE; rows that are deletes count as none."""
+    """For each key the index of its row in a table, or NOWHERE; rows that are deletes count as none."""
 
     table: pa.Table
     rows: Indices
 
     def living(self) -> Indices:
-        """The numbers, NOWHERE for deletes too."""
+        """The indexes, NOWHERE for deletes too."""
         kinds = self.table[VALUE_KIND.name].to_numpy()
         if not len(kinds):
             return self.rows
@@ -39,7 +39,7 @@ class Versions:
 
 
 class ChangelogBuilder:
-    """Tells changes as a table's options want them.
+    """Builds changelog rows by the options of a table.
 
     Args:
         schema: the table's schema.
@@ -53,13 +53,13 @@ class ChangelogBuilder:
             self._compared = [name for name in schema.names if name not in {i.strip() for i in ignored}]
 
     def changes(self, before: Versions, after: Versions, touched: Mask) -> pa.Table:
-        """The changes of each key in turn, its old row before its new one, with the columns of the new rows.
+        """Return the changes of each key in order, the old row before the new one, with the columns of the new rows.
 
         Args:
-            before: the rows that were valid.
-            after: the rows that are, with the same columns or fewer.
-            touched: the keys whose changes are asked for; an update of them that changes nothing is told, unless the
-                option ``changelog-producer.row-deduplicate`` forbids it.
+            before: the old rows.
+            after: the new rows, with the same columns or fewer.
+            touched: the keys to compare; updates with equal rows are included, unless the option
+                ``changelog-producer.row-deduplicate`` is set.
         """
         old, new = before.living(), after.living()
         had, has = (old != NOWHERE) & touched, (new != NOWHERE) & touched
@@ -71,9 +71,9 @@ class ChangelogBuilder:
             both = had & has
         old_kind = np.where(both, RowKind.UPDATE_BEFORE, RowKind.DELETE)
         new_kind = np.where(both, RowKind.UPDATE_AFTER, RowKind.INSERT)
-        told = np.stack([had, has], axis=1).ravel()
-        rows = np.stack([old, new + len(before.table)], axis=1).ravel()[told]
-        kinds = np.stack([old_kind, new_kind], axis=1).ravel()[told].astype(np.int8)
+        included = np.stack([had, has], axis=1).ravel()
+        rows = np.stack([old, new + len(before.table)], axis=1).ravel()[included]
+        kinds = np.stack([old_kind, new_kind], axis=1).ravel()[included].astype(np.int8)
         columns = after.table.column_names
         stacked = pa.concat_tables([before.table.select(columns), after.table], promote_options="permissive")
         found = stacked.take(rows)

@@ -1,4 +1,4 @@
-"""How the live files of a table lie: how many, how small, and what reads must bring together; by whole columns."""
+"""Statistics of the layout of live files: counts, sizes, sorted runs; computed by columns."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ _BUCKET = ["partition", "bucket"]
 
 @dataclass(frozen=True)
 class Layout:
-    """Figures of the live files of one state of a table.
+    """Statistics of the live files of a table at one snapshot.
 
     Attributes:
-        records: the rows in them, before merging.
-        hidden: how many of these deletion vectors mark as deleted, None where old index files do not tell.
-        partitions: the partitions that hold a file.
-        buckets: the buckets that hold a file.
-        files: the files.
-        bytes: their size.
-        small: how many of them are smaller than ``small_size``.
-        small_size: below which size compaction takes a file for small.
-        crowded: the buckets with so many small files that a compaction of an append table would put them together.
+        records: the number of rows, before merging.
+        hidden: the number of these that deletion vectors mark as deleted; None if old index files do not record it.
+        partitions: the number of partitions with files.
+        buckets: the number of buckets with files.
+        files: the number of files.
+        bytes: their total size.
+        small: the number of files smaller than ``small_size``.
+        small_size: the size below which compaction considers a file small.
+        crowded: the number of buckets with enough small files for a compaction of an append table.
         largest_bucket: the size of the largest bucket.
-        levels: the files of a keyed table on each level.
-        runs: the sorted runs of a keyed table in all its buckets: files of level 0, and deeper levels.
-        most_runs: the same of the bucket that has most of them.
-        unmerged: the buckets with so many sorted runs that a write would compact them.
-        waiting: the files that wait for a compaction to give them a bucket; they count nowhere else.
+        levels: the number of files by level, in a table with a primary key.
+        runs: the number of sorted runs in a table with a primary key: files of level 0, and deeper levels of buckets.
+        most_runs: the max number of sorted runs of a bucket.
+        unmerged: the number of buckets with so many sorted runs that a write would compact them.
+        waiting: the number of files in postponed buckets; they are not included in other numbers.
     """
 
     records: int = 0
@@ -60,36 +60,36 @@ class Layout:
 
 
 def layout_of(table: Table, entries: pa.Table, indexes: list[IndexManifestEntry]) -> Layout:
-    """Figures of live files.
+    """Compute the statistics of live files.
 
     Args:
         table: the table.
-        entries: the files, in a table of ``MANIFEST_SCHEMA``.
+        entries: the files, as a table of ``MANIFEST_SCHEMA``.
         indexes: the index files of the same snapshot.
     """
-    placed = entries.filter(pc.greater_equal(entries["bucket"], 0))
+    bucketed = entries.filter(pc.greater_equal(entries["bucket"], 0))
     small_size = int(WriteSettings(table.schema).target_file_size * table.options.get(COMPACTION_SMALL_FILE_RATIO))
-    small = placed.filter(pc.less(placed["file_size"], small_size))
-    sizes = placed.group_by(_BUCKET).aggregate([("file_size", "sum")])["file_size_sum"]
+    small = bucketed.filter(pc.less(bucketed["file_size"], small_size))
+    sizes = bucketed.group_by(_BUCKET).aggregate([("file_size", "sum")])["file_size_sum"]
     found = {
-        "records": pc.sum(placed["row_count"]).as_py() or 0,
+        "records": pc.sum(bucketed["row_count"]).as_py() or 0,
         "hidden": _hidden(indexes),
-        "partitions": pc.count_distinct(placed["partition"]).as_py(),
+        "partitions": pc.count_distinct(bucketed["partition"]).as_py(),
         "buckets": len(sizes),
-        "files": len(placed),
+        "files": len(bucketed),
         "bytes": pc.sum(sizes).as_py() or 0,
         "small": len(small),
         "small_size": small_size,
         "largest_bucket": pc.max(sizes).as_py() or 0,
-        "waiting": len(entries) - len(placed),
+        "waiting": len(entries) - len(bucketed),
     }
     if not table.schema.primary_keys:
-        least = max(table.options.get(COMPACTION_MIN_FILE_NUM), 2)
-        return Layout(**found, crowded=_at_least(_counted(small), least))
-    runs = _counted(_sorted_runs(placed))
+        min_files = max(table.options.get(COMPACTION_MIN_FILE_NUM), 2)
+        return Layout(**found, crowded=_at_least(_counted(small), min_files))
+    runs = _counted(_sorted_runs(bucketed))
     return Layout(
         **found,
-        levels=dict(sorted((level.as_py(), n.as_py()) for level, n in zip(*_by_level(placed), strict=True))),
+        levels=dict(sorted((level.as_py(), n.as_py()) for level, n in zip(*_by_level(bucketed), strict=True))),
         runs=pc.sum(runs).as_py() or 0,
         most_runs=pc.max(runs).as_py() or 0,
         unmerged=_at_least(runs, table.options.get(NUM_SORTED_RUNS_COMPACTION_TRIGGER)),
@@ -98,7 +98,7 @@ def layout_of(table: Table, entries: pa.Table, indexes: list[IndexManifestEntry]
 
 def _hidden(indexes: list[IndexManifestEntry]) -> int | None:
     vectors = [e.file.deletion_vectors or () for e in indexes if e.file.index_type == DELETION_VECTORS_INDEX]
-    counts = [v.cardinality for ranges in vectors for v in ranges]
+    counts = [v.cardinality for in_file in vectors for v in in_file]
     return None if None in counts else sum(c or 0 for c in counts)
 
 
@@ -118,6 +118,6 @@ def _by_level(entries: pa.Table) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
     return counted["level"], counted["count_all"]
 
 
-def _at_least(counts: pa.ChunkedArray, least: int) -> int:
-    found: int = pc.sum(pc.greater_equal(counts, least)).as_py() or 0
+def _at_least(counts: pa.ChunkedArray, minimum: int) -> int:
+    found: int = pc.sum(pc.greater_equal(counts, minimum)).as_py() or 0
     return found

@@ -1,4 +1,4 @@
-"""Compactions of whole tables and those that a write brings, whatever kind the table is of."""
+"""Compactions of tables of any layout: on demand, and those that become due by a write."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from paimon_sql.storage.write.clustering.clustering import clusters
 def compact_due(
     table: Table, messages: Sequence[CommitMessage], executor: Executor, overwrite: Overwrite | None = None
 ) -> list[CommitMessage]:
-    """The compactions that new files make due in their buckets; none for a table that is only written to.
+    """Run the compactions that become due by new files, in their buckets; none for write-only tables.
 
-    Nor are there any where snapshots decide which row is the latest: the new files have no snapshot yet.
+    Nor for tables whose rows are ordered by snapshots: the new files have no snapshot yet.
 
     Args:
-        table: the table, its newest snapshot not yet holding the messages' files.
-        messages: what is about to be committed.
+        table: the table, whose latest snapshot does not contain the messages' files yet.
+        messages: the messages to commit.
         executor: runs the tasks.
         overwrite: what the write replaces; None for one that appends.
     """
@@ -58,17 +58,17 @@ def compact_due(
 
 
 def plan_table(table: Table, *, full: bool, scope: Scope = EVERYTHING, asked: bool = True) -> PlannedCompaction:
-    """The compaction of a table as it stands.
+    """Plan the compaction of the latest snapshot of a table.
 
     Args:
         table: the table.
-        full: everything as far as it goes; otherwise only what is due.
-        scope: which buckets.
-        asked: whether the caller said how far; where buckets are postponed, those that get no rows are merged fully
-            only if so.
+        full: whether all files are compacted; otherwise those that are due.
+        scope: the buckets to compact.
+        asked: whether the user set ``full``; with postponed buckets, buckets that get no rows are compacted fully only
+            then.
 
     Raises:
-        UnsupportedError: the table's files must stay as they are.
+        UnsupportedError: the table's files must not change.
     """
     if (refusal := growth_error(table, CommitKind.COMPACT)) is not None:
         raise refusal
@@ -102,5 +102,5 @@ def plan_table(table: Table, *, full: bool, scope: Scope = EVERYTHING, asked: bo
 def compact_table(
     table: Table, executor: Executor, *, full: bool, scope: Scope = EVERYTHING, asked: bool = True
 ) -> list[CommitMessage]:
-    """What is to be committed as one compaction of a table: what `plan_table` says, carried out."""
+    """Plan and run the compaction of a table (see `plan_table`); return what to commit."""
     return plan_table(table, full=full, scope=scope, asked=asked).run(executor)

@@ -1,4 +1,4 @@
-"""Which buckets a compaction is about."""
+"""Scope of a compaction: the buckets that it may change."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from paimon_sql.storage.table.table import Table
 
 @dataclass(frozen=True)
 class Scope:
-    """Some of the buckets of a table; all by default.
+    """A selection of the buckets of a table; all by default.
 
     Attributes:
         partitions: a condition on partition columns.
-        idle: how long no file must have come to a partition.
-        buckets: numbers of buckets, for tables with a fixed number of them.
-        apart: partitions, serialised, that are left alone.
+        idle: the min time since the newest file of a partition.
+        buckets: the bucket numbers, for tables with fixed buckets.
+        apart: the serialised partitions to exclude.
     """
 
     partitions: Predicate | None = None
@@ -32,13 +32,13 @@ class Scope:
     apart: frozenset[bytes] = frozenset()
 
     def of(self, table: Table, live: pa.Table) -> pa.Table:
-        """Those of a table's live files that it is about."""
+        """Filter the live files of a table."""
         found = filter_partitions(table, live, self.partitions)
         if self.apart:
-            left = pa.array(sorted(self.apart), pa.binary())
-            found = found.filter(pc.invert(pc.is_in(found["partition"], value_set=left)))
+            excluded = pa.array(sorted(self.apart), pa.binary())
+            found = found.filter(pc.invert(pc.is_in(found["partition"], value_set=excluded)))
         if self.idle is not None:
-            # Idle is the partition, not the bucket: its newest file decides.
+            # The newest file of the partition counts, not that of the bucket.
             newest = found.group_by("partition").aggregate([("creation_time_millis", "max")])
             since = wall_clock_millis() - self.idle // MILLISECOND
             old = newest.filter(pc.less_equal(newest["creation_time_millis_max"], since))

@@ -1,4 +1,4 @@
-"""Which files of a bucket are to be compacted now: what is due after a write, or everything."""
+"""Strategies of compaction: the files of a bucket that are due, or all of them (spec: Compaction)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from paimon_sql.storage.merge.lookup_levels import looks_up
 
 @dataclass(frozen=True)
 class UniversalCompaction:
-    """The strategy of tables with a primary key, as their options tune it."""
+    """The strategy of tables with a primary key, with its options (Paimon: `UniversalCompaction`)."""
 
     trigger: int
     max_size_amplification: int
@@ -39,17 +39,17 @@ class UniversalCompaction:
 
     @classmethod
     def of(cls, options: TableOptions) -> UniversalCompaction:
-        """The strategy that a table's options describe, at this hour."""
-        quiet = _is_quiet(options, datetime.now().hour)  # the machine's clock, as the hours are those of its users
+        """The strategy by a table's options, at the current hour."""
+        off_peak = _is_off_peak(options, datetime.now().hour)  # local time, for the options mean the user's hours
         return cls(
             trigger=options.get(NUM_SORTED_RUNS_COMPACTION_TRIGGER),
             max_size_amplification=options.get(COMPACTION_MAX_SIZE_AMPLIFICATION_PERCENT),
-            size_ratio=options.get(COMPACTION_SIZE_RATIO) + quiet * options.get(COMPACTION_OFFPEAK_RATIO),
+            size_ratio=options.get(COMPACTION_SIZE_RATIO) + off_peak * options.get(COMPACTION_OFFPEAK_RATIO),
             deepest=max_level(options),
         )
 
     def pick(self, runs: Sequence[LevelRun]) -> CompactUnit | None:
-        """What is to be merged now; None if there are few enough runs."""
+        """Pick the files to merge; None if there are few enough runs."""
         if len(runs) < self.trigger:
             return None
         unit = self._by_amplification(runs) or self._by_ratio(runs, 1)
@@ -58,20 +58,20 @@ class UniversalCompaction:
         return unit if unit is not None and unit.changes_something() else None
 
     def pick_fresh(self, runs: Sequence[LevelRun]) -> CompactUnit | None:
-        """All runs of level 0, and older ones that are no bigger; None if level 0 is empty."""
+        """Pick all runs of level 0, and older ones that are no bigger; None if level 0 is empty."""
         fresh = sum(run.level == 0 for run in runs)
         unit = self._by_ratio(runs, fresh, triggered=True) if fresh else None
         return unit if unit is not None and unit.changes_something() else None
 
     def _by_amplification(self, runs: Sequence[LevelRun]) -> CompactUnit | None:
-        """Everything, when what lies over the oldest run is too big in comparison with it."""
+        """Pick all runs if the newer runs are too big in comparison with the oldest."""
         over = sum(run.size for run in runs[:-1])
         if over * 100 > self.max_size_amplification * runs[-1].size:
             return self._unit(runs, len(runs))
         return None
 
     def _by_ratio(self, runs: Sequence[LevelRun], count: int, *, triggered: bool = False) -> CompactUnit | None:
-        """The newest runs, as long as the next is no bigger than those before it together."""
+        """Pick the newest runs, as long as the next one is no bigger than all before it together."""
         size = sum(run.size for run in runs[:count])
         triggered = triggered or count > 1
         for run in runs[count:]:
@@ -83,11 +83,11 @@ class UniversalCompaction:
         return self._unit(runs, count) if triggered else None
 
     def _unit(self, runs: Sequence[LevelRun], count: int) -> CompactUnit:
-        # Files may stand deeper than the options now have it.
+        # Files may be on deeper levels than the current options allow.
         deepest = max(self.deepest, runs[-1].level)
         output = deepest if count == len(runs) else max(0, runs[count].level - 1)
         if output == 0:
-            # A result on level 0 would count as fresh; take runs until a deeper level is reached.
+            # A result on level 0 would count as fresh; add runs until a deeper level is reached.
             while count < len(runs):
                 count += 1
                 if runs[count - 1].level != 0:
@@ -98,8 +98,8 @@ class UniversalCompaction:
         return CompactUnit(output, tuple(f for run in runs[:count] for f in run.files))
 
 
-def _is_quiet(options: TableOptions, hour: int) -> bool:
-    """Whether an hour lies in the quiet time, which may go beyond midnight."""
+def _is_off_peak(options: TableOptions, hour: int) -> bool:
+    """Whether an hour is in the off-peak time, which may span midnight."""
     start, end = options.get(COMPACTION_OFFPEAK_START_HOUR), options.get(COMPACTION_OFFPEAK_END_HOUR)
     if -1 in (start, end) or start == end:
         return False
@@ -107,10 +107,10 @@ def _is_quiet(options: TableOptions, hour: int) -> bool:
 
 
 def pick_due(runs: Sequence[LevelRun], options: TableOptions) -> CompactUnit | None:
-    """What a write must compact in a bucket that it wrote to; None if nothing is due.
+    """Pick the files of a bucket that a write must compact; None if nothing is due.
 
     Args:
-        runs: the bucket's sorted runs from the newest to the oldest, those just written among them.
+        runs: the bucket's sorted runs from the newest to the oldest, with those just written.
         options: the table's options.
     """
     if (options.get(FULL_COMPACTION_DELTA_COMMITS) or 0) > 0 or _is_full_due(runs, options):
@@ -123,12 +123,12 @@ def pick_due(runs: Sequence[LevelRun], options: TableOptions) -> CompactUnit | N
 
 
 def pick_full(runs: Sequence[LevelRun], options: TableOptions, marked: Collection[str] = ()) -> CompactUnit | None:
-    """All files of a bucket onto the deepest level; None if they stand there already.
+    """Pick all files of a bucket, for the max level; None if they are there already.
 
     Args:
         runs: the bucket's sorted runs from the newest to the oldest.
         options: the table's options.
-        marked: the names of files with deleted or expired rows, which are rewritten even if they stand there.
+        marked: the names of files with deleted or expired rows, which are rewritten even if they are there.
     """
     if not runs:
         return None
@@ -141,7 +141,7 @@ def pick_full(runs: Sequence[LevelRun], options: TableOptions, marked: Collectio
 
 
 def _is_full_due(runs: Sequence[LevelRun], options: TableOptions) -> bool:
-    """Whether the bucket is small enough, has enough fresh rows, or was not compacted in full for long enough."""
+    """Whether the bucket is small enough, has enough fresh rows, or its last full compaction is old enough."""
     if len(runs) < 2:
         return False
     deepest = max_level(options)
@@ -150,16 +150,16 @@ def _is_full_due(runs: Sequence[LevelRun], options: TableOptions) -> bool:
         settled = [f.creation_epoch_millis() or 0 for run in runs if run.level >= deepest for f in run.files]
         if time.time() * 1000 - max(settled, default=0) > interval.total_seconds() * 1000:
             return True
-    small = options.get(COMPACTION_TOTAL_SIZE_THRESHOLD)
-    if small is not None and sum(run.size for run in runs) < small:
+    max_small = options.get(COMPACTION_TOTAL_SIZE_THRESHOLD)
+    if max_small is not None and sum(run.size for run in runs) < max_small:
         return True
-    much = options.get(COMPACTION_INCREMENTAL_SIZE_THRESHOLD)
-    return much is not None and sum(run.size for run in runs if run.level != deepest) > much
+    max_increment = options.get(COMPACTION_INCREMENTAL_SIZE_THRESHOLD)
+    return max_increment is not None and sum(run.size for run in runs if run.level != deepest) > max_increment
 
 
 def _lifts(runs: Sequence[LevelRun], options: TableOptions) -> bool:
-    """Whether rows of level 0 are brought deeper now; ``lookup-compact`` = gentle lets some of them gather first."""
+    """Whether rows of level 0 are compacted now; with ``lookup-compact`` = gentle, only when they are enough."""
     if options.get(LOOKUP_COMPACT) == "RADICAL":
         return True
-    most = options.get(LOOKUP_COMPACT_MAX_INTERVAL) or 2 * options.get(NUM_SORTED_RUNS_COMPACTION_TRIGGER)
-    return sum(run.level == 0 for run in runs) >= most
+    max_runs = options.get(LOOKUP_COMPACT_MAX_INTERVAL) or 2 * options.get(NUM_SORTED_RUNS_COMPACTION_TRIGGER)
+    return sum(run.level == 0 for run in runs) >= max_runs

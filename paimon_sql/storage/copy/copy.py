@@ -1,7 +1,7 @@
-"""A table copied: the data and index files of its newest snapshot, under other names, in one snapshot of another.
+"""Copies of tables: data and index files of the latest snapshot, under new names, in one snapshot of another table.
 
-The files keep their levels, keys, statistics and row ids: nothing is read or merged. Nobody sees them before they are
-committed; whatever fails before that leaves none.
+The files keep their levels, keys, statistics and row ids: nothing is read or merged. On an error before the commit the
+copies are deleted.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ from paimon_sql.storage.table.table import Table
 _CHUNK = 8 * 1024 * 1024
 _PART_BYTES = 128 * 1024 * 1024
 _PART_FILES = 256
-"""How much one task copies at most."""
+"""The max bytes and files of one task."""
 
-_LOOKS = 3
+_ATTEMPTS = 3
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_ALIKE = (
+_MUST_BE_EQUAL = (
     BUCKET,
     BUCKET_FUNCTION_TYPE,
     MERGE_ENGINE,
@@ -58,15 +58,15 @@ _ALIKE = (
     ROW_TRACKING_ENABLED,
     DATA_EVOLUTION_ENABLED,
 )
-"""Options that say what files mean: a table that gets files of another must have them alike."""
+"""Options that define the meaning of files: they must be equal in source and target."""
 
 
 @dataclass(frozen=True)
 class CopyTask:
     """Copies files one to one; ``size`` is their bytes.
 
-    An engine may run a task twice, and both runs at once: a copy has its name only when it is whole, and a run takes
-    away nothing but what it has not finished itself.
+    An engine may run a task twice, also concurrently: a copy gets its name when it is complete, and a run deletes only
+    its own unfinished copy.
     """
 
     source: FileIO
@@ -75,9 +75,9 @@ class CopyTask:
     size: int
 
     def run(self) -> None:
-        """Do it; on an error the copies that are whole stay, for whoever runs the tasks to remove."""
+        """Copy the files; on an error the complete copies remain, and the caller must delete them."""
         for origin, copy in self.paths:
-            if self.target.is_object_store(copy):  # where a file appears when it is whole
+            if self.target.is_object_store(copy):  # files appear when they are complete
                 self._copy(origin, copy)
                 continue
             part = temporary_sibling(copy)
@@ -88,7 +88,7 @@ class CopyTask:
             except BaseException:
                 self.target.delete(part)
                 raise
-            self.target.delete(part)  # another run was first
+            self.target.delete(part)  # a concurrent run was first
 
     def _copy(self, origin: str, copy: str) -> None:
         with self.source.open_input(origin) as reader, self.target.open_output(copy) as writer:
@@ -97,18 +97,18 @@ class CopyTask:
 
 
 def run_copy(task: CopyTask) -> None:
-    """Run one task; a function of the module, so that it can be sent to a worker."""
+    """Run a task; a module-level function, so that it can be pickled."""
     task.run()
 
 
 @dataclass(frozen=True)
 class CopyPlan:
-    """What is to be copied.
+    """The files to copy.
 
     Attributes:
         source: the table.
-        definition: its schema, as it was when the snapshot was the newest.
-        snapshot: its snapshot whose files they are; None for a table that never held any.
+        definition: its schema, as of the snapshot.
+        snapshot: the snapshot to copy; None for a table without snapshots.
         files: the entries of the data files.
         indexes: the entries of the index files.
     """
@@ -121,24 +121,24 @@ class CopyPlan:
 
     @property
     def bytes(self) -> int:
-        """The size of all files, as far as the metadata tells it."""
+        """The size of all files that the metadata records."""
         return sum(e.file.file_size for e in self.files) + sum(e.file.file_size for e in self.indexes)
 
     @property
     def partitions(self) -> int:
-        """How many partitions they are of."""
+        """The number of partitions."""
         return len({e.partition for e in self.files})
 
 
 def plan_copy(source: Table, partitions: Predicate | None = None) -> CopyPlan:
-    """The files of a table's newest snapshot.
+    """Plan the copy of a table's latest snapshot.
 
     Args:
         source: the table or branch.
         partitions: a condition on partition columns; None for all.
 
     Raises:
-        UnsupportedError: the files mean something under the table's own snapshots alone.
+        UnsupportedError: the files depend on the ids of the table's snapshots.
     """
     if is_ordered_by_snapshots(source.schema):
         raise UnsupportedError(
@@ -153,8 +153,8 @@ def plan_copy(source: Table, partitions: Predicate | None = None) -> CopyPlan:
 
 
 def _newest(source: Table) -> tuple[Snapshot | None, TableSchema]:
-    """The newest snapshot and its table's definition: looked at again where a REPLACE TABLE came between the two."""
-    for _ in range(_LOOKS):
+    """The latest snapshot and its schema; read again if a concurrent REPLACE TABLE came between the two reads."""
+    for _ in range(_ATTEMPTS):
         latest = source.snapshots.latest()
         definition = source.schemas.latest() or source.schema
         if latest is None or descends(definition, source.schemas.get(latest.schema_id)):
@@ -163,25 +163,25 @@ def _newest(source: Table) -> tuple[Snapshot | None, TableSchema]:
 
 
 def schemas_of_copy(plan: CopyPlan) -> list[TableSchema]:
-    """The schema versions that a new table needs for the files: those that they were written under, the newest last.
+    """The schemas that a new table needs: those of the files, the latest last.
 
-    They count from 0, have the options of today, and none of those that name a place or a branch; the copy of a
-    materialized table is an ordinary one.
+    Their ids start from 0. They have the current options, without those that name a path or a branch; the copy of a
+    materialized table is an ordinary table.
     """
     source, newest = plan.source, plan.definition
-    apart = {PATH.key, BRANCH.key, *(option.key for option in NAMING_OPTIONS)}
-    kept = shown_options(newest) if is_materialized(newest) else newest.options
-    options = {k: v for k, v in kept.items() if k not in apart}
+    excluded = {PATH.key, BRANCH.key, *(option.key for option in NAMING_OPTIONS)}
+    source_options = shown_options(newest) if is_materialized(newest) else newest.options
+    options = {k: v for k, v in source_options.items() if k not in excluded}
     used = sorted({e.file.schema_id for e in plan.files})
     older = [s for s in (source.schemas.get(i) for i in used) if s.fields != newest.fields]
     return [replace(s, id=n, options=options, comment=newest.comment) for n, s in enumerate([*older, newest])]
 
 
 def check_target(plan: CopyPlan, target: Table) -> None:
-    """Refuse a table that exists and cannot take the files as they are.
+    """Refuse an existing table that cannot contain the files unchanged.
 
     Raises:
-        InvalidInputError: it is the source, or its keys, buckets, columns or the meaning of its files differ.
+        InvalidInputError: the target is the source, or keys, buckets, columns or the meaning of files differ.
     """
     source, names = plan.source, f"{plan.source.name} and {target.name}"
     if (source.path, source.branch) == (target.path, target.branch):
@@ -191,7 +191,7 @@ def check_target(plan: CopyPlan, target: Table) -> None:
         ("primary keys", one.primary_keys, other.primary_keys),
         ("partition columns", one.partition_keys, other.partition_keys),
         ("bucket keys", one.bucket_keys, other.bucket_keys),
-        *((f"'{o.key}'", source.options.get(o), target.options.get(o)) for o in _ALIKE),
+        *((f"'{o.key}'", source.options.get(o), target.options.get(o)) for o in _MUST_BE_EQUAL),
     ) if a != b]  # fmt: skip
     if differ:
         raise InvalidInputError(
@@ -207,22 +207,22 @@ def check_target(plan: CopyPlan, target: Table) -> None:
 
 
 def copy_files(plan: CopyPlan, target: Table, executor: Executor) -> Snapshot | None:
-    """Copy the files and commit them in the place of what the target holds in their partitions.
+    """Copy the files and commit them as an overwrite of their partitions in the target.
 
     Args:
-        plan: what is to be copied.
+        plan: the files to copy.
         target: the table that gets them.
         executor: runs the tasks.
 
     Returns:
-        The snapshot made; None if there was nothing to copy and nothing to replace.
+        The snapshot; None if there was nothing to copy and nothing to replace.
 
     Raises:
-        CommitConflictError: the source's files went while they were copied; nothing was changed.
+        CommitConflictError: files of the source were deleted while they were copied; nothing was changed.
     """
     names, ids = _Names(), _schema_ids(plan, target)
     number = (target.snapshots.latest_id() or 0) + 1
-    numbered = _numbered_anew(plan, number)
+    numbered = _renumbered(plan, number)
     files = [(e, replace(e, kind=FileKind.ADD, file=_renamed(f, names, ids))) for e, f in numbered]
     indexes = [(e, replace(e, kind=FileKind.ADD, file=_renamed_index(e.file, names, number))) for e in plan.indexes]
     pairs = [*_data_paths(plan.source, target, files)]
@@ -231,22 +231,22 @@ def copy_files(plan: CopyPlan, target: Table, executor: Executor) -> Snapshot | 
         transaction.staged.add_paths(copy for _, copy, _ in pairs)
         _copy(plan, target, pairs, executor)
         added = Changes([new for _, new in files], [], [new for _, new in indexes])
-        made = _commit(plan, transaction, added)
-    if made is not None:
-        after_commit(target, [made])
-    return made
+        snapshot = _commit(plan, transaction, added)
+    if snapshot is not None:
+        after_commit(target, [snapshot])
+    return snapshot
 
 
 def _copy(plan: CopyPlan, target: Table, pairs: Sequence[tuple[str, str, int]], executor: Executor) -> None:
     tasks: list[CopyTask] = []
-    part: list[tuple[str, str]] = []
+    batch: list[tuple[str, str]] = []
     size = 0
     for i, (origin, copy, length) in enumerate(pairs):
-        part.append((origin, copy))
+        batch.append((origin, copy))
         size += length
-        if size >= _PART_BYTES or len(part) >= _PART_FILES or i + 1 == len(pairs):
-            tasks.append(CopyTask(plan.source.file_io, target.file_io, tuple(part), size))
-            part, size = [], 0
+        if size >= _PART_BYTES or len(batch) >= _PART_FILES or i + 1 == len(pairs):
+            tasks.append(CopyTask(plan.source.file_io, target.file_io, tuple(batch), size))
+            batch, size = [], 0
     try:
         for _ in executor.map(run_copy, tasks):
             pass
@@ -259,14 +259,14 @@ def _copy(plan: CopyPlan, target: Table, pairs: Sequence[tuple[str, str, int]], 
 
 def _commit(plan: CopyPlan, transaction: Transaction, added: Changes) -> Snapshot | None:
     target = transaction.table
-    places = frozenset(e.partition for e in added.entries)
-    taken = plan.snapshot.next_row_id if plan.snapshot is not None else None
+    partitions = frozenset(e.partition for e in added.entries)
+    next_row_id = plan.snapshot.next_row_id if plan.snapshot is not None else None
 
     def changes(latest: Snapshot | None) -> Changes:
-        held = overwritten(target, latest, Overwrite(), [])
-        gone = [e for e in held if not target.schema.partition_keys or e.partition in places]
-        indexes = indexes_of_partitions(target, latest, frozenset(e.partition for e in gone))
-        return Changes([*gone, *added.entries], [], [*indexes, *added.indexes], taken_row_ids=taken or 0)
+        current = overwritten(target, latest, Overwrite(), [])
+        replaced = [e for e in current if not target.schema.partition_keys or e.partition in partitions]
+        indexes = indexes_of_partitions(target, latest, frozenset(e.partition for e in replaced))
+        return Changes([*replaced, *added.entries], [], [*indexes, *added.indexes], taken_row_ids=next_row_id or 0)
 
     if changes(target.snapshots.latest()).is_empty():
         return None
@@ -274,7 +274,7 @@ def _commit(plan: CopyPlan, transaction: Transaction, added: Changes) -> Snapsho
 
 
 class _Names:
-    """New names: the ids of writers in them are replaced, each always by the same, so that they keep their order."""
+    """New file names: each writer's UUID is replaced by the same new one, so that the names keep their order."""
 
     def __init__(self) -> None:
         self._ids: dict[str, str] = {}
@@ -286,11 +286,12 @@ class _Names:
         return renamed if count else f"{self._run}-{name}"
 
 
-def _numbered_anew(plan: CopyPlan, snapshot_id: int) -> list[tuple[ManifestEntry, DataFileMeta]]:
-    """The files, those with data evolution under sequence numbers that the snapshot which is made may have.
+def _renumbered(plan: CopyPlan, snapshot_id: int) -> list[tuple[ManifestEntry, DataFileMeta]]:
+    """The files; with data evolution, under sequence numbers that are valid in the new snapshot.
 
-    There the newest of the files with the same rows is told by its number, which is that of its snapshot: numbers of
-    the source's later snapshots would let the copy's next changes pass for older ones. 0 is for files without a number.
+    With data evolution the sequence number of a file is the id of its snapshot, and the file with the highest number is
+    the newest of those with the same rows: with the numbers of the source, later changes of the copy could look older.
+    0 is for files without a number.
     """
     files = [e.file for e in plan.files]
     if not plan.source.options.get(DATA_EVOLUTION_ENABLED):
@@ -306,7 +307,7 @@ def _numbered_anew(plan: CopyPlan, snapshot_id: int) -> list[tuple[ManifestEntry
 
 
 def _of_same_rows(files: Sequence[DataFileMeta]) -> Iterator[list[int]]:
-    """The numbers of files whose ranges of row ids meet, together."""
+    """The indexes of files, grouped by overlapping ranges of row ids."""
     known = [(f.first_row_id, i) for i, f in enumerate(files) if f.first_row_id is not None]
     same: list[int] = []
     end = 0
@@ -336,7 +337,7 @@ def _renamed_index(file: IndexFileMeta, names: _Names, snapshot_id: int) -> Inde
         vectors = tuple(replace(v, data_file_name=names.of(v.data_file_name)) for v in vectors)
     index = file.global_index
     if index is not None and source_snapshot(index.source_meta) is not None:
-        # Changes of the copy have numbers of its own snapshots, by which the index must be seen to be older.
+        # Sequence numbers of later changes in the copy are its snapshot ids; the index must be older than these.
         index = replace(index, source_meta=written_source(snapshot_id))
     return replace(
         file, file_name=names.of(file.file_name), external_path=None, deletion_vectors=vectors, global_index=index
@@ -346,20 +347,20 @@ def _renamed_index(file: IndexFileMeta, names: _Names, snapshot_id: int) -> Inde
 def _data_paths(
     source: Table, target: Table, files: Sequence[tuple[ManifestEntry, ManifestEntry]]
 ) -> list[tuple[str, str, int]]:
-    """Origin, copy and size of each data file and of the files that belong to it, whose sizes nobody tells."""
+    """Origin, copy and size of each data file and of its extra files, whose sizes are not recorded (0)."""
     pairs = []
     for old, new in files:
         origin = source.locations.data_file(old.partition, old.bucket, old.file)
-        folder = target.locations.bucket(new.partition, new.bucket)
-        pairs.append((origin, f"{folder}/{new.file.file_name}", old.file.file_size))
+        directory = target.locations.bucket(new.partition, new.bucket)
+        pairs.append((origin, f"{directory}/{new.file.file_name}", old.file.file_size))
         origins = source.locations.bucket(old.partition, old.bucket)
         for name, copy in zip(old.file.extra_files, new.file.extra_files, strict=True):
-            pairs.append((beside(origins, name, old.file.external_path), f"{folder}/{copy}", 0))
+            pairs.append((beside(origins, name, old.file.external_path), f"{directory}/{copy}", 0))
     return pairs
 
 
 def _schema_ids(plan: CopyPlan, target: Table) -> dict[int, int]:
-    """The target's schema for each that the files were written under: the newest with the same columns."""
+    """Map the schema id of each file to the target's latest schema with the same columns."""
     theirs = {s.id: s for s in target.schemas.all()}
     newest = plan.definition
     found = {}

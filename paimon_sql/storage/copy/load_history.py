@@ -1,10 +1,11 @@
-"""The files that COPY INTO has loaded into a table, so that the next one passes them over.
+"""Load history of COPY INTO: the files that were loaded into a table, which later statements skip.
 
-Each load of a file is a small file ``copy-into/history/load-<hash of its path>-<time>`` in the table's folder. Name and
-content are those of Apache Paimon's connector (``CopyLoadHistoryManager``), so that each knows the other's loads.
+Each load of a file is a small file ``copy-into/history/load-<hash of its path>-<time>`` in the table's directory. Name
+and content are those of Apache Paimon's connector (``CopyLoadHistoryManager``), so that each skips the other's loads.
 
-Rows and records become visible at once: the files of a load are listed in ``copy-into/pending`` before its commit, and
-the snapshot names that list. A list that a snapshot names counts as loaded; it is then turned into records.
+Rows and records become visible atomically: the files of a load are listed in ``copy-into/pending`` before its commit,
+and the snapshot names that list. The files of a list that a snapshot names count as loaded; the list is then replaced
+by records.
 """
 
 from __future__ import annotations
@@ -31,23 +32,23 @@ PENDING = "copy-into/pending"
 _NAME = re.compile(r"load-([0-9a-f]{16})-\d+")
 _THREADS = 8
 _GIVEN_UP_MILLIS = 24 * 3_600_000
-"""How old a list is that no commit will name any more, as for orphan files."""
+"""The age after which a list that no snapshot names is deleted, as for orphan files."""
 _SKEW_MILLIS = 3_600_000
-"""How far the clocks of two writers may differ."""
+"""The max difference between the clocks of two writers."""
 
 
 class FilesLoadedError(CommitConflictError):
-    """Another job has loaded some of the files meanwhile."""
+    """A concurrent job has loaded some of the files."""
 
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file that rows are loaded from; another size or time makes it another file.
+    """A file to load; with another size or modification time it is another file.
 
     Attributes:
-        path: its full path, scheme and all.
+        path: its full path, with scheme.
         size: its bytes.
-        mtime_millis: when it was changed last, in milliseconds since the epoch.
+        mtime_millis: its modification time, in milliseconds since the epoch.
     """
 
     path: str
@@ -62,13 +63,13 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class PendingLoad:
-    """The files of one load, written down before its commit.
+    """The files of one load, recorded before its commit.
 
     Attributes:
-        id: what the snapshot names it by.
+        id: the id by which the snapshot names it.
         path: the path of the list.
         branch: the branch that the files are loaded into.
-        loads: each file with the number of its rows that are in the table.
+        loads: the files, each with the number of rows loaded from it.
         millis: the time of the load, in milliseconds since the epoch.
     """
 
@@ -80,35 +81,35 @@ class PendingLoad:
 
     @property
     def properties(self) -> Mapping[str, str]:
-        """What the snapshot keeps."""
+        """The properties of the snapshot that commits the load."""
         return {LOADS.key: LOADS.written([self.id])}
 
 
 class LoadHistory:
-    """The loads of one table and its branches."""
+    """The load history of a table and its branches."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
         self._file_io = table.file_io
-        self._folder = join(table.path, FOLDER)
-        self._pending_folder = join(table.path, PENDING)
+        self._directory = join(table.path, FOLDER)
+        self._pending_directory = join(table.path, PENDING)
 
     def loaded(self, files: Collection[SourceFile]) -> set[SourceFile]:
-        """Those of the files that were loaded as they are now, whatever scheme of their store was said then.
+        """Return the files that were already loaded with their current size and time, by any scheme of their store.
 
-        A record that cannot be read counts for none.
+        Unreadable records are ignored.
         """
-        spelled = {file: [replace(file, path=path) for path in spellings(file.path)] for file in files}
-        # Lists are looked at before records, which are written before a list goes.
+        spellings_of = {file: [replace(file, path=path) for path in spellings(file.path)] for file in files}
+        # Lists are read before records: records are written before their list is deleted.
         recorded = {file for pending, _ in self._committed().values() for file, _ in pending.loads}
-        hashes = {_hash(f.path) for same in spelled.values() for f in same}
-        listed = ((s.path, _NAME.fullmatch(s.name)) for s in self._file_io.list(self._folder))
-        paths = [path for path, match in listed if match and match[1] in hashes]
+        hashes = {_hash(f.path) for same in spellings_of.values() for f in same}
+        matches = ((s.path, _NAME.fullmatch(s.name)) for s in self._file_io.list(self._directory))
+        paths = [path for path, match in matches if match and match[1] in hashes]
         recorded |= {found for found in spread(self._read, paths, _THREADS) if found is not None}
-        return {file for file, same in spelled.items() if not recorded.isdisjoint(same)}
+        return {file for file, same in spellings_of.items() if not recorded.isdisjoint(same)}
 
     def not_loaded(self, files: Collection[SourceFile]) -> Validation:
-        """No other job has loaded one of the files; `FilesLoadedError` from the validation if one has."""
+        """The validation that no concurrent job has loaded one of the files; it raises `FilesLoadedError`."""
 
         def check(proposal: Proposal) -> None:
             if found := LoadHistory(proposal.table).loaded(files):
@@ -120,13 +121,13 @@ class LoadHistory:
         return Validation("no other job has loaded these files", check)
 
     def prepared(self, loads: Sequence[tuple[SourceFile, int]]) -> PendingLoad:
-        """Write down what is about to be loaded; nothing counts as loaded until a snapshot names it.
+        """Record the files of a load before its commit; they count as loaded when a snapshot names the list.
 
         Args:
-            loads: each file with the number of its rows that will be in the table.
+            loads: the files, each with the number of rows loaded from it.
         """
         name, millis = str(uuid.uuid4()), present_millis()
-        pending = PendingLoad(name, join(self._pending_folder, name), self._table.branch, tuple(loads), millis)
+        pending = PendingLoad(name, join(self._pending_directory, name), self._table.branch, tuple(loads), millis)
         body = {
             "branch": pending.branch,
             "millis": pending.millis,
@@ -136,9 +137,9 @@ class LoadHistory:
         return pending
 
     def finish(self) -> None:
-        """Turn the lists of loads that were committed into records; lists of loads that were given up go."""
+        """Replace the lists of committed loads by records, and delete the lists of abandoned loads."""
         committed = self._committed()
-        for status in self._file_io.list(self._pending_folder):
+        for status in self._file_io.list(self._pending_directory):
             if status.path in committed:
                 pending, snapshot_id = committed[status.path]
                 self.record(pending.loads, snapshot_id, pending.millis)
@@ -147,11 +148,11 @@ class LoadHistory:
             self._file_io.delete(status.path)
 
     def record(self, loaded: Sequence[tuple[SourceFile, int]], snapshot_id: int, now_millis: int) -> None:
-        """Remember loads.
+        """Write the records of loads.
 
         Args:
-            loaded: each file with the number of its rows that are in the table.
-            snapshot_id: the snapshot that has them, or the table's newest one.
+            loaded: the files, each with the number of rows loaded from it.
+            snapshot_id: the snapshot that committed them, or the table's latest one.
             now_millis: the time, in milliseconds since the epoch.
         """
 
@@ -166,24 +167,24 @@ class LoadHistory:
                 "rowsLoaded": rows,
             }
             text = json.dumps(body, indent=2, separators=(",", " : "), ensure_ascii=False)
-            path = join(self._folder, f"load-{_hash(file.path)}-{now_millis}")
+            path = join(self._directory, f"load-{_hash(file.path)}-{now_millis}")
             self._file_io.write_durably(path, text.encode())
 
         spread(write, loaded, _THREADS)
 
     def _committed(self) -> dict[str, tuple[PendingLoad, int]]:
-        """The lists that a snapshot names, by their paths, each with such a snapshot's id."""
-        lists = [one for s in self._file_io.list(self._pending_folder) if (one := self._list(s.path)) is not None]
+        """The lists that snapshots name, by path, each with the id of such a snapshot."""
+        lists = [one for s in self._file_io.list(self._pending_directory) if (one := self._list(s.path)) is not None]
         found: dict[str, tuple[PendingLoad, int]] = {}
         for branch in {pending.branch for pending in lists}:
-            wanted = {pending.id: pending for pending in lists if pending.branch == branch}
-            first = min(pending.millis for pending in wanted.values()) - _SKEW_MILLIS
+            missing = {pending.id: pending for pending in lists if pending.branch == branch}
+            first = min(pending.millis for pending in missing.values()) - _SKEW_MILLIS
             snapshots = replace(self._table, branch=branch).snapshots
             snapshot = snapshots.latest()
-            # A list is named by the snapshot of its load and by those behind, so that mostly the newest one tells.
-            while snapshot is not None and wanted and snapshot.time_millis >= first:
+            # A list is named by the snapshot of its load and by later ones, so that mostly the latest one suffices.
+            while snapshot is not None and missing and snapshot.time_millis >= first:
                 for name in LOADS.read(snapshot.properties):
-                    if (pending := wanted.pop(name, None)) is not None:
+                    if (pending := missing.pop(name, None)) is not None:
                         found[pending.path] = pending, snapshot.id
                 snapshot = snapshot_before(replace(self._table, branch=branch), snapshot)
         return found

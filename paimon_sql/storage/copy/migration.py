@@ -1,8 +1,8 @@
-"""Tables of plain Parquet, ORC or Avro files that become Paimon's: their files are moved in as they are and committed.
+"""Migration of tables of plain Parquet, ORC or Avro files: their files are moved into a Paimon table and committed.
 
-Every file is read through before anything changes, for the statistics that Paimon keeps and to be sure that it can be
-read. Files that are moved are written down in the target first: should the process end before the commit, the next
-run of the migration puts them back where they were.
+Every file is read completely before anything changes, for its statistics and to be sure that it is readable. The moves
+are recorded in a journal in the target first: if the process ends before the commit, the next run of the migration
+moves the files back.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from paimon_sql.storage.write.settings import WriteSettings
 
 FORMATS = ("parquet", "orc", "avro")
 HIVE_DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
-"""What Hive and Spark call the folder of null."""
+"""The directory name of null in Hive and Spark."""
 
 _JOURNAL = "_migration.json"
 _PREFIX = "migrated-"
@@ -52,7 +52,7 @@ _PREFIX = "migrated-"
 
 @dataclass(frozen=True)
 class PlainFile:
-    """A file of a plain table; ``partition`` are the texts of its partition's values, by column."""
+    """A file of a plain table; ``partition`` has the values of its partition as strings, by column."""
 
     path: str
     size: int
@@ -61,17 +61,17 @@ class PlainFile:
 
 @dataclass(frozen=True)
 class PlainTable:
-    """A table that is nothing but files in folders.
+    """A table that consists of files in directories.
 
     Attributes:
         name: its full name, for messages.
-        fields: its columns, those of the partition among them.
+        fields: its columns, partition columns included.
         partition_keys: the partition columns.
         file_format: the format of its files.
         files: its files.
         file_io: the file system that holds them.
-        comment: what it says of itself.
-        drop: forgets the table, with what is left of it.
+        comment: its comment.
+        drop: drops the table, with its remaining files.
     """
 
     name: str
@@ -90,27 +90,27 @@ class PlainTable:
 
 
 def schema_of(source: PlainTable, options: Mapping[str, str]) -> TableSchema:
-    """The definition of the table that a plain table becomes.
+    """The schema of the table that a plain table is migrated to.
 
     Raises:
-        UnsupportedError: its files are of no format that Paimon has.
+        UnsupportedError: Paimon does not have its file format.
     """
     if source.file_format not in FORMATS:
         raise UnsupportedError(
             f"{source.name} holds {source.file_format} files, which cannot be taken over as they are.",
             remedy="CREATE TABLE .. AS SELECT * FROM it.",
         )
-    given = {FILE_FORMAT.key: source.file_format, **options}
+    merged = {FILE_FORMAT.key: source.file_format, **options}
     if source.partition_keys:
-        given.setdefault(DEFAULT_NAME_KEY, HIVE_DEFAULT_PARTITION)
-    return new_schema(source.fields, partition_keys=source.partition_keys, options=given, comment=source.comment)
+        merged.setdefault(DEFAULT_NAME_KEY, HIVE_DEFAULT_PARTITION)
+    return new_schema(source.fields, partition_keys=source.partition_keys, options=merged, comment=source.comment)
 
 
 def check_target(source: PlainTable, target: Table) -> None:
-    """Refuse a table that cannot take the files of a plain one.
+    """Refuse a table that cannot contain the files of a plain one.
 
     Raises:
-        InvalidInputError: it has a primary key or buckets, or other columns.
+        InvalidInputError: the table has a primary key or buckets, or other columns.
     """
     if target.schema.primary_keys or bucket_mode(target.schema).has_buckets:
         raise InvalidInputError(
@@ -127,7 +127,7 @@ def check_target(source: PlainTable, target: Table) -> None:
 
 @dataclass(frozen=True)
 class ExamineTask:
-    """Reads a file through: what Paimon keeps about it. ``size`` is its bytes."""
+    """Reads a file for its metadata."""
 
     table: Table
     source: FileIO
@@ -138,14 +138,14 @@ class ExamineTask:
 
     @property
     def size(self) -> int:
-        """The bytes to be read."""
+        """The bytes to read."""
         return self.file.size
 
     def run(self) -> DataFileMeta:
-        """Do it.
+        """Return the metadata of the file.
 
         Raises:
-            InvalidInputError: the file cannot be read as the columns say.
+            InvalidInputError: the file cannot be read with the table's columns.
         """
         schema = self.table.schema
         fields = [f for f in schema.fields if f.name not in schema.partition_keys]
@@ -156,11 +156,11 @@ class ExamineTask:
             stats = StatsCollector(
                 schema.fields, settings.value_modes(0), file_format=self.file_format, dense=settings.dense_stats
             )
-            known = partition_values(self.table, pa.array([self.partition], pa.binary()))
+            partition_columns = partition_values(self.table, pa.array([self.partition], pa.binary()))
             rows = 0
             reader = file_format(self.file_format)
             for batch in reader.read(self.source, self.file.path, self.file.size, fields, names):
-                stats.update(self._whole(batch, known))
+                stats.update(self._all_columns(batch, partition_columns))
                 rows += batch.num_rows
         except MissingFileError:
             raise
@@ -180,32 +180,35 @@ class ExamineTask:
         )
 
     def _check_columns(self, names: Sequence[str]) -> None:
-        held = file_format(self.file_format).column_names(self.source, self.file.path)
-        lower = {name.lower(): name for name in held}
+        stored = file_format(self.file_format).column_names(self.source, self.file.path)
+        by_lower_case = {name.lower(): name for name in stored}
         for name in names:
-            if name not in held and name.lower() in lower:
-                raise InvalidInputError(f"its column {lower[name.lower()]} is {name} in the table.")
-        if names and not set(names) & set(held):
-            raise InvalidInputError(f"it holds none of the columns, but {', '.join(held)}.")
+            if name not in stored and name.lower() in by_lower_case:
+                raise InvalidInputError(f"its column {by_lower_case[name.lower()]} is {name} in the table.")
+        if names and not set(names) & set(stored):
+            raise InvalidInputError(f"it holds none of the columns, but {', '.join(stored)}.")
 
-    def _whole(self, batch: pa.RecordBatch, known: Mapping[str, pa.Array]) -> pa.RecordBatch:
+    def _all_columns(self, batch: pa.RecordBatch, partition_columns: Mapping[str, pa.Array]) -> pa.RecordBatch:
         schema = arrow_schema(self.table.schema.fields)
         columns = [
-            pa.repeat(known[f.name][0], batch.num_rows) if f.name in known else batch.column(f.name) for f in schema
+            pa.repeat(partition_columns[f.name][0], batch.num_rows)
+            if f.name in partition_columns
+            else batch.column(f.name)
+            for f in schema
         ]
         return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def run_examine(task: ExamineTask) -> DataFileMeta:
-    """Run one task; a function of the module, so that it can be sent to a worker."""
+    """Run a task; a module-level function, so that it can be pickled."""
     return task.run()
 
 
 def examine(source: PlainTable, target: Table, executor: Executor) -> list[CommitMessage]:
-    """What is to be committed for the files of a plain table, in their order; nothing is changed.
+    """Return the commit messages for the files of a plain table, in their order; nothing is changed.
 
     Raises:
-        InvalidInputError: a file cannot be read as the columns say, or a partition's value is none.
+        InvalidInputError: a file cannot be read with the table's columns, or a partition value is invalid.
     """
     paths, codec = PartitionPaths.of(target.schema), RowCodec([f.type for f in target.schema.partition_fields])
     run = uuid.uuid4()
@@ -233,15 +236,15 @@ def take_over(
     keep: bool,
     threads: int,
 ) -> Snapshot | None:
-    """Bring the files in and commit them; the snapshot made, None without any file.
+    """Move or copy the files into the target and commit them; return the snapshot, None without files.
 
     Args:
         source: the plain table.
         target: the table that gets its files.
-        messages: what `examine` told.
-        executor: runs the tasks where files are copied.
+        messages: the result of `examine`.
+        executor: runs the tasks that copy files.
         keep: whether the source keeps its files, so that they are copied.
-        threads: how many files are moved at once.
+        threads: the number of concurrent moves.
     """
     pairs = [
         (file.path, f"{target.locations.bucket(m.partition, m.bucket)}/{m.new_files[0].file_name}")
@@ -249,17 +252,17 @@ def take_over(
     ]
     if not pairs:
         return None
-    moves = not keep and _stand_together(pairs)
+    moves = not keep and _same_file_system(pairs)
     changes = append_changes(messages)
     with Transaction(target) as transaction:
         if moves:
-            # The files are the source's until they are committed: they are put back, and never deleted.
+            # The files belong to the source until the commit: on an error they are moved back, never deleted.
             _move(target, pairs, threads, transaction.user)
         else:
             transaction.staged.add_paths(copy for _, copy in pairs)
             _copy(source, target, pairs, executor)
         try:
-            made = transaction.commit(CommitKind.APPEND, lambda latest: changes)
+            snapshot = transaction.commit(CommitKind.APPEND, lambda latest: changes)
         except BaseException:
             if moves and transaction.outcome is Outcome.OPEN:
                 _move_back(target)
@@ -268,20 +271,20 @@ def take_over(
         target.file_io.delete(_journal(target))
     elif not keep:
         source.file_io.delete_many(origin for origin, _ in pairs)
-    after_commit(target, [made])
-    return made
+    after_commit(target, [snapshot])
+    return snapshot
 
 
 def put_back(target: Table, sources: Sequence[str] | None = None) -> int:
-    """Undo a migration that ended before its commit: how many files went back to where they were.
+    """Undo a migration that ended before its commit; return the number of files that were moved back.
 
     Args:
-        target: the table that was to get the files.
-        sources: the directories that they came from; None for any.
+        target: the target of the migration.
+        sources: the original directories of the files; None for any.
 
     Raises:
-        PaimonError: a file cannot go back, or nobody can tell whether the commit was made; the journal stays.
-        UnsafePathError: the journal names other files than such a migration moves; nothing was moved.
+        PaimonError: a file cannot be moved back, or it is unknown whether the commit was made; the journal is kept.
+        UnsafePathError: the journal names files outside of these directories; nothing was moved.
     """
     path = _journal(target)
     try:
@@ -298,10 +301,10 @@ def put_back(target: Table, sources: Sequence[str] | None = None) -> int:
     done = 0
     if not _was_committed(target, journal):
         done = _rename_all(target.file_io, [(copy, origin) for origin, copy in journal.moved], 1)
-        left = [copy for _, copy in journal.moved if target.file_io.exists(copy)]
-        if left:
+        stuck = [copy for _, copy in journal.moved if target.file_io.exists(copy)]
+        if stuck:
             raise InvalidInputError(
-                f"{target.name}: {len(left)} files of a migration that was given up cannot go back, {left[0]} among"
+                f"{target.name}: {len(stuck)} files of a migration that was given up cannot go back, {stuck[0]} among"
                 " them: others stand in their places.",
                 remedy=f"{path} names their old places.",
             )
@@ -311,7 +314,7 @@ def put_back(target: Table, sources: Sequence[str] | None = None) -> int:
 
 @dataclass(frozen=True)
 class _Journal:
-    """What a migration is about to move, who is going to commit it, and the newest snapshot before."""
+    """The moves of a migration, the commit user, and the latest snapshot before."""
 
     moved: list[tuple[str, str]]
     commit_user: str
@@ -332,7 +335,7 @@ def _was_committed(target: Table, journal: _Journal) -> bool:
 
 
 def _move(target: Table, pairs: Sequence[tuple[str, str]], threads: int, commit_user: str) -> None:
-    """Move files; on an error they are back in their places."""
+    """Move files; on an error they are moved back."""
     journal = _Journal(list(pairs), commit_user, target.snapshots.latest_id() or 0)
     target.file_io.write_durably(_journal(target), json.dumps(asdict(journal)).encode())
     try:
@@ -352,19 +355,19 @@ def _move_back(target: Table) -> None:
     put_back(target)
 
 
-def _stand_together(pairs: Sequence[tuple[str, str]]) -> bool:
-    """Whether files can be moved: both places are of one file system."""
-    places = {(scheme_of(path), without_scheme(path)[0]) for pair in pairs for path in pair}
-    return len(places) == 1
+def _same_file_system(pairs: Sequence[tuple[str, str]]) -> bool:
+    """Whether files can be moved: both paths are of one file system."""
+    file_systems = {(scheme_of(path), without_scheme(path)[0]) for pair in pairs for path in pair}
+    return len(file_systems) == 1
 
 
 def _rename_all(file_io: FileIO, pairs: Iterable[tuple[str, str]], threads: int) -> int:
-    """Move the files that stand at their old places: how many did."""
+    """Move the files that still exist at their old paths; return their number."""
 
-    def one(pair: tuple[str, str]) -> int:
+    def rename(pair: tuple[str, str]) -> int:
         return int(file_io.exists(pair[0]) and file_io.rename(*pair))
 
-    return sum(spread(one, list(pairs), threads))
+    return sum(spread(rename, list(pairs), threads))
 
 
 def _copy(source: PlainTable, target: Table, pairs: Sequence[tuple[str, str]], executor: Executor) -> None:
@@ -375,7 +378,7 @@ def _copy(source: PlainTable, target: Table, pairs: Sequence[tuple[str, str]], e
 
 
 def _check_moved(file: str, directories: Sequence[str] | None, journal: str) -> None:
-    """Nothing if a path of a journal leads straight to something below one of some directories."""
+    """Check that a path of a journal has no ``..`` and is below one of some directories."""
     if not is_straight_path(file):
         raise unsafe_path(file, "a file", journal)
     if directories is not None and not any(is_under(file, directory) for directory in directories):

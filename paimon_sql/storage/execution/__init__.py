@@ -1,1 +1,1 @@
-"""How tasks run: executors, threads, progress, metrics."""
+"""Execution of tasks: executors, threads, progress, metrics."""

@@ -1,7 +1,7 @@
-"""What this process measured of its scans and commits: the newest value of each metric of a table, and their sum.
+"""Metrics of the scans and commits of this process, per table: the newest value, maximum and sum of each.
 
-The names are those of Apache Paimon's metrics, without the ``last`` that some begin with. Metrics are a matter of one
-process: what others do with a table is not among them, nor what tasks on executors read.
+The names are those of Apache Paimon's metrics, without the prefix ``last`` of some. Metrics are local to a process:
+those of other processes, and of tasks on executors, are not included.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from typing import Protocol
 
 COMMIT = "commit"
 SCAN = "scan"
-_TABLES = 1000
+_MAX_TABLES = 1000
 
 
 @dataclass(frozen=True)
 class Metric:
-    """The values that were measured of one thing.
+    """The aggregated values of one metric.
 
     Attributes:
-        group: what was measured: ``scan`` or ``commit``.
-        name: the metric.
+        group: ``scan`` or ``commit``.
+        name: name of the metric.
         last: the newest value.
-        greatest: the greatest.
-        total: the sum of all.
-        count: how many there are.
-        at_millis: when the newest was measured, in milliseconds since the epoch.
+        greatest: the maximum.
+        total: the sum.
+        count: number of values.
+        at_millis: time of the newest value, in milliseconds since the epoch.
     """
 
     group: str
@@ -41,7 +41,7 @@ class Metric:
     at_millis: int
 
     def then(self, value: float, at_millis: int) -> Metric:
-        """With one value more."""
+        """Return the metric with one more value."""
         return Metric(
             self.group,
             self.name,
@@ -54,7 +54,7 @@ class Metric:
 
 
 class Measured(Protocol):
-    """What has metrics: a table or a branch of it."""
+    """A table, or a branch of one, that has metrics."""
 
     @property
     def name(self) -> str: ...
@@ -68,7 +68,7 @@ class Measured(Protocol):
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """What metrics are of; the same name may stand for another table in another catalog."""
+    """Identity of a table or branch; tables of two catalogs may have the same name."""
 
     name: str
     path: str
@@ -76,34 +76,34 @@ class Place:
 
 
 class Metrics:
-    """The metrics of the tables that were used last, of each branch by itself; safe to be used by several threads.
+    """Metrics of the most recently used tables, per branch; thread-safe.
 
     Args:
-        tables: of how many tables metrics are remembered.
+        tables: maximum number of tables to remember.
     """
 
-    def __init__(self, tables: int = _TABLES) -> None:
-        self._most = tables
+    def __init__(self, tables: int = _MAX_TABLES) -> None:
+        self._max_tables = tables
         self._tables: OrderedDict[Place, dict[tuple[str, str], Metric]] = OrderedDict()
         self._lock = threading.Lock()
 
     def note(self, table: Measured, group: str, values: Mapping[str, float]) -> None:
-        """Remember values that were measured together."""
+        """Record values that were measured together."""
         now, place = time.time_ns() // 1_000_000, Place(table.name, table.path, table.branch)
         with self._lock:
-            known = self._tables.setdefault(place, {})
+            metrics = self._tables.setdefault(place, {})
             self._tables.move_to_end(place)
             for name, value in values.items():
-                before = known.get((group, name))
+                previous = metrics.get((group, name))
                 first = Metric(group, name, value, value, value, 1, now)
-                known[group, name] = first if before is None else before.then(value, now)
-            if len(self._tables) > self._most:
+                metrics[group, name] = first if previous is None else previous.then(value, now)
+            if len(self._tables) > self._max_tables:
                 self._tables.popitem(last=False)
 
     def all(self) -> list[tuple[Place, Metric]]:
-        """The metrics of all tables, sorted by the tables' names and their own."""
+        """Return the metrics of all tables, sorted by table and metric name."""
         with self._lock:
-            found = [(place, m) for place, known in self._tables.items() for m in known.values()]
+            found = [(place, m) for place, metrics in self._tables.items() for m in metrics.values()]
         return sorted(found, key=lambda row: (row[0], row[1].group, row[1].name))
 
 

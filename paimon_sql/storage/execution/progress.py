@@ -1,7 +1,7 @@
-"""Long work that goes on in this process, counted in tasks, for whoever wants to show it.
+"""Progress and cancellation of long work in this process, counted in tasks.
 
-Work is begun by whoever does it and looked at by shells and notebooks: neither knows the other. Counting costs next to
-nothing, so that it is always done.
+The code that does the work registers it; shells and notebooks observe it, without knowing each other. Counting is cheap
+enough to be always on.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from paimon_sql.errors import CancelledError
 
 
 class Work:
-    """One piece of work; executors tell it of their tasks, and ask whether it is still wanted.
+    """One piece of work: executors count their tasks in it, and check whether it was cancelled.
 
     Args:
-        what: what is done.
-        is_cancelled: asked by the thread that does the work.
+        what: description of the work.
+        is_cancelled: called by the thread that does the work.
 
     Attributes:
-        what: what is done, such as ``CALL sys.compact db.t``.
-        done: how many tasks are done.
-        total: how many there are, as far as is known.
-        since: when it began, in seconds of the monotonic clock.
+        what: description of the work, such as ``CALL sys.compact db.t``.
+        done: number of completed tasks.
+        total: number of tasks known so far.
+        since: start time, in seconds of the monotonic clock.
     """
 
     def __init__(self, what: str, is_cancelled: Callable[[], bool] = lambda: False) -> None:
@@ -38,21 +38,21 @@ class Work:
         self._is_stopped = False
 
     def stop(self) -> None:
-        """Let it end before its next task; any thread may say so."""
+        """Cancel the work before its next task; may be called by any thread."""
         self._is_stopped = True
 
     def check(self) -> None:
-        """Raise CancelledError if the work is no longer wanted."""
+        """Raise `CancelledError` if the work was cancelled."""
         if self._is_stopped or self._is_cancelled():
             raise CancelledError(f"{self.what} was cancelled.")
 
     def expect(self, tasks: int) -> None:
-        """So many tasks more are to be done."""
+        """Add tasks to the total."""
         with self._lock:
             self.total += tasks
 
     def advance(self, tasks: int = 1) -> None:
-        """So many of them are done."""
+        """Add completed tasks."""
         with self._lock:
             self.done += tasks
 
@@ -63,7 +63,7 @@ _lock = threading.Lock()
 
 @contextmanager
 def begun(what: str, is_cancelled: Callable[[], bool] = lambda: False) -> Iterator[Work]:
-    """Work that goes on until the block is left; the arguments are those of `Work`."""
+    """Register work until the block ends; the arguments are those of `Work`."""
     work = Work(what, is_cancelled)
     with _lock:
         _running.append(work)
@@ -75,6 +75,6 @@ def begun(what: str, is_cancelled: Callable[[], bool] = lambda: False) -> Iterat
 
 
 def running() -> list[Work]:
-    """The work that goes on now, the oldest first."""
+    """Return the registered work, oldest first."""
     with _lock:
         return list(_running)

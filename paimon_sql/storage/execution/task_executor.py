@@ -1,4 +1,4 @@
-"""Where the tasks of a plan run: here, in threads, or wherever else an engine brings them."""
+"""Executors: run the tasks of a plan, in local threads or on an engine's workers."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ E = TypeVar("E", bound="Executor")
 
 
 class Executor(ABC):
-    """Runs one function over many tasks.
+    """Run one function over many tasks.
 
     Attributes:
-        work: is told how many tasks there are and are done; None where nobody asks.
+        work: counts the tasks for progress; None without an observer.
     """
 
     work: Work | None = None
 
     @abstractmethod
     def map(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[R]:
-        """The function's results in the order of the tasks.
+        """Yield the function's results in the order of the tasks.
 
-        An error of one ends the run: no more are begun, and when the results of those that were done have been handed
-        out the error is raised, so that the caller can clean up behind them. So does work that is no longer wanted.
+        An error or a cancellation of the work stops the run: no further task starts, the results of the completed tasks
+        are yielded, and then the error is raised, so that the caller can clean up what they wrote.
 
         Args:
-            function: what to do with a task; it must be picklable, as the tasks and results are.
-            tasks: the work.
+            function: applied to each task; the function, the tasks and the results must be picklable.
+            tasks: the tasks.
         """
 
     def watched(self: E, work: Work | None) -> E:
-        """The same executor, whose tasks are counted for some work."""
+        """Return a copy of this executor that counts its tasks for `work`."""
         other = copy.copy(self)
         other.work = work
         return other
 
 
 class LocalExecutor(Executor):
-    """Runs tasks in threads of this process: the heavy work is in Arrow's and NumPy's kernels, which run at once."""
+    """Run tasks in threads of this process: most time is spent in kernels of Arrow and NumPy, which release the GIL."""
 
     def __init__(self, threads: int = 2) -> None:
         self.threads = threads

@@ -1,17 +1,17 @@
-"""How much work a task gets."""
+"""Sizes of tasks."""
 
 from __future__ import annotations
 
-_MOST_TASKS = 256
+_MAX_TASKS = 256
 
 
 def share(items: int, tasks: int | None, least: int) -> int:
-    """How many items a task gets.
+    """Return the number of items per task.
 
     Args:
-        items: how many there are.
-        tasks: how many tasks are wanted; None leaves it to their number.
-        least: the fewest items that are worth a task of their own, where it is left so.
+        items: number of items.
+        tasks: wanted number of tasks; None derives it from the number of items.
+        least: minimum number of items per task if `tasks` is None.
     """
-    wanted = tasks or min(_MOST_TASKS, -(-items // least))
+    wanted = tasks or min(_MAX_TASKS, -(-items // least))
     return max(1, -(-items // max(1, wanted)))

@@ -1,4 +1,4 @@
-"""Threads: many small file operations shared among some, and one that looks on while work is done."""
+"""Threads: parallel file operations, and a periodic background action."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ R = TypeVar("R")
 
 
 def spread(function: Callable[[A], R], items: Sequence[A], threads: int) -> list[R]:
-    """The function's result for each item, in order; each thread takes its share of the items one after the other.
+    """Return the function's result for each item, in order; each thread processes its share sequentially.
 
-    Handing every item over by itself costs more than a small file on a disk does.
+    Submitting items one by one would cost more than a small file on a disk does.
 
     Args:
-        function: what is done.
-        items: what it is done to.
-        threads: how many threads do it; fewer than two are the caller's own.
+        function: the function to apply.
+        items: its arguments.
+        threads: the number of threads; with fewer than two, the caller's thread does the work.
     """
     threads = min(threads, len(items))
     if threads < 2:
         return [function(item) for item in items]
-    found: list[list[R]] = []
+    results: list[list[R]] = []
     with ThreadPoolExecutor(threads) as pool:
-        found.extend(pool.map(lambda first: [function(item) for item in items[first::threads]], range(threads)))
-    return [found[i % threads][i // threads] for i in range(len(items))]
+        results.extend(pool.map(lambda first: [function(item) for item in items[first::threads]], range(threads)))
+    return [results[i % threads][i // threads] for i in range(len(items))]
 
 
 @contextmanager
 def meanwhile(action: Callable[[], object], every: float, name: str) -> Iterator[None]:
-    """Do something again and again beside the work inside, which has ended when nothing more is done.
+    """Repeat an action in a thread while the block runs; on exit the thread has ended.
 
     Args:
-        action: what is done.
-        every: the seconds from one time to the next.
-        name: the thread's name.
+        action: the action.
+        every: seconds between two runs.
+        name: name of the thread.
     """
     over = threading.Event()
 

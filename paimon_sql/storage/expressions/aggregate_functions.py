@@ -1,7 +1,7 @@
-"""Aggregates whose results over parts of the rows can be put together: counts, sums, least and greatest values.
+"""Decomposable aggregates: counts, sums, minimum and maximum, whose partial results can be combined.
 
-Each looks at one column at most. Its partial results are of one type, in which whoever puts them together goes on:
-numbers of rows and sums are added up, of extremes the extreme is taken.
+Each reads at most one column. Partial results have one type, in which they are combined further: counts and sums are
+added, of extremes the extreme is taken.
 """
 
 from __future__ import annotations
@@ -19,18 +19,19 @@ from paimon_sql.format.schema.types import BigIntType, DataType, DecimalType, Do
 from paimon_sql.storage.expressions.kernels.sorting import comparable
 
 MOST_DIGITS = 32
-"""Digits of the longest decimals that are summed: the sum of as many rows as there may be in memory has 38 at most."""
+"""Maximum precision of decimals that are summed: a sum over the rows that fit in memory then needs at most 38 digits.
+"""
 _LONG = 2**63 - 1
 _EXACT = Context(prec=80, rounding=ROUND_DOWN)
 
 
 @dataclass(frozen=True)
 class Leftover:
-    """What sums are too great for their type by: each of the values belongs to a further row of a group.
+    """The excess of sums over the range of their type: each value belongs to a further row of a group.
 
     Attributes:
-        groups: the place of the group of each value.
-        values: what is to be added to the group's sum.
+        groups: index of the group of each value.
+        values: the values to add to the group's sum.
     """
 
     groups: pa.Array
@@ -38,12 +39,12 @@ class Leftover:
 
 
 class PartialAggregate(ABC):
-    """One aggregate."""
+    """One aggregate function over its column."""
 
     @property
     @abstractmethod
     def label(self) -> str:
-        """What it is called, as SQL would."""
+        """The SQL expression."""
 
     @property
     @abstractmethod
@@ -53,23 +54,23 @@ class PartialAggregate(ABC):
     @property
     @abstractmethod
     def columns(self) -> tuple[str, ...]:
-        """The columns that it looks at."""
+        """The columns that it reads."""
 
     @abstractmethod
     def input(self, rows: pa.Table) -> tuple[pa.ChunkedArray | pa.Array, str]:
-        """What is put together of the rows, and Arrow's function that does so."""
+        """Return the input values, and the Arrow function that aggregates them."""
 
     def result(self, found: pa.Array) -> tuple[pa.Array, Leftover | None]:
-        """Partial results out of what the function found of each group, and what their type does not hold of them."""
+        """Return partial results from Arrow's results per group, and the excess that their type cannot hold."""
         return found.cast(arrow_type(self.type)), None
 
     @abstractmethod
     def alone(self, rows: pa.Table) -> pa.ChunkedArray | pa.Array:
-        """The partial results of rows that are a group each."""
+        """Return the partial results of rows that are groups of one row."""
 
     @property
     def neutral(self) -> pa.Scalar:
-        """The partial result that changes nothing."""
+        """The neutral element: the partial result that changes no other."""
         return pa.scalar(None, arrow_type(self.type))
 
 
@@ -109,7 +110,7 @@ class OfColumn(PartialAggregate):
     @property
     @abstractmethod
     def name(self) -> str:
-        """The function."""
+        """The SQL function."""
 
     @property
     def label(self) -> str:
@@ -145,7 +146,7 @@ class CountValues(OfColumn):
 
 @dataclass(frozen=True)
 class Sum(OfColumn):
-    """The sum of floating-point numbers, or of whole ones that are so small that it cannot overflow."""
+    """The sum of floating-point numbers, or of integers that are too small to overflow."""
 
     floating: bool
 
@@ -166,10 +167,10 @@ class Sum(OfColumn):
 
 @dataclass(frozen=True)
 class WideSum(OfColumn):
-    """The sum of numbers of 64 bits, or of decimals, in their own type.
+    """The sum of 64-bit integers, or of decimals, in their own type.
 
-    What the type does not hold goes to further rows, so that nothing is lost and nothing wraps around here: whoever
-    adds partial sums up tells overflows as it would over the rows themselves.
+    The excess over the type's range becomes further rows, so that nothing is lost or wraps around: the final addition
+    of partial sums detects overflows like one over the rows themselves.
     """
 
     kind: BigIntType | DecimalType
@@ -184,7 +185,7 @@ class WideSum(OfColumn):
 
     def input(self, rows: pa.Table) -> tuple[pa.ChunkedArray | pa.Array, str]:
         values = rows[self.column]
-        if isinstance(self.kind, BigIntType) and not _adds_up(values):
+        if isinstance(self.kind, BigIntType) and not _sum_fits(values):
             values = values.cast(pa.decimal128(19, 0))
         return values, "sum"
 
@@ -198,31 +199,31 @@ class WideSum(OfColumn):
         beyond = pc.fill_null(pc.or_(pc.greater(found, upper), pc.less(found, lower)), False)
         leftover = None
         if pc.any(beyond).as_py():
-            found, leftover = self._parted(found, beyond)
+            found, leftover = self._split(found, beyond)
         return found.cast(arrow_type(self.kind)), leftover
 
     @property
     def _bounds(self) -> tuple[Decimal, Decimal]:
-        """The greatest value of the type, and before it its opposite, which is one as well."""
-        most = Decimal(_LONG)
+        """The negated maximum of the type, and the maximum; both are in range."""
+        maximum = Decimal(_LONG)
         if isinstance(self.kind, DecimalType):
-            most = _EXACT.scaleb(Decimal(10**self.kind.precision - 1), -self.kind.scale)
-        return most.copy_negate(), most
+            maximum = _EXACT.scaleb(Decimal(10**self.kind.precision - 1), -self.kind.scale)
+        return maximum.copy_negate(), maximum
 
-    def _parted(self, found: pa.Array, beyond: pa.Array) -> tuple[pa.Array, Leftover]:
-        (least, most), sums = self._bounds, found.filter(beyond).to_pylist()
-        times = np.array([int(_EXACT.divide_int(s, most)) for s in sums], np.int64)
-        held = pa.array([_EXACT.remainder(s, most) for s in sums], found.type)
+    def _split(self, found: pa.Array, beyond: pa.Array) -> tuple[pa.Array, Leftover]:
+        (minimum, maximum), sums = self._bounds, found.filter(beyond).to_pylist()
+        times = np.array([int(_EXACT.divide_int(s, maximum)) for s in sums], np.int64)
+        remainders = pa.array([_EXACT.remainder(s, maximum) for s in sums], found.type)
         groups = np.repeat(np.flatnonzero(beyond.to_numpy(zero_copy_only=False)), np.abs(times))
         kind = arrow_type(self.kind)
-        either = pa.array([least, most], found.type).cast(kind)
-        values = either.take(pa.array(np.repeat(times > 0, np.abs(times)).astype(np.int64)))
-        return pc.replace_with_mask(found, beyond, held), Leftover(pa.array(groups), values)
+        bounds = pa.array([minimum, maximum], found.type).cast(kind)
+        values = bounds.take(pa.array(np.repeat(times > 0, np.abs(times)).astype(np.int64)))
+        return pc.replace_with_mask(found, beyond, remainders), Leftover(pa.array(groups), values)
 
 
 @dataclass(frozen=True)
 class Extreme(OfColumn):
-    """The least (``min``) or the greatest (``max``) value, of which NaN is the greatest there is."""
+    """The minimum (``min``) or maximum (``max``); NaN is greater than all numbers."""
 
     kind: DataType
     function: str
@@ -250,16 +251,16 @@ class Extreme(OfColumn):
         return (_floats(found), None) if self._floating else super().result(found)
 
 
-def _adds_up(values: pa.ChunkedArray) -> bool:
-    """Whether no sum of some of these whole numbers leaves 64 bits."""
+def _sum_fits(values: pa.ChunkedArray) -> bool:
+    """Whether no partial sum of these integers can exceed 64 bits."""
     bounds = pc.min_max(values)
-    least, greatest = bounds["min"].as_py(), bounds["max"].as_py()
-    return least is None or max(-least, greatest) * len(values) <= _LONG
+    minimum, maximum = bounds["min"].as_py(), bounds["max"].as_py()
+    return minimum is None or max(-minimum, maximum) * len(values) <= _LONG
 
 
 def _floats(codes: pa.Array) -> pa.Array:
-    """The numbers of which `comparable` made whole ones."""
-    whole = codes.fill_null(0).to_numpy(zero_copy_only=False)
-    bits = np.where(whole < 0, np.bitwise_xor(whole, np.iinfo(whole.dtype).max), whole)
+    """Invert `comparable` for floating-point numbers."""
+    integers = codes.fill_null(0).to_numpy(zero_copy_only=False)
+    bits = np.where(integers < 0, np.bitwise_xor(integers, np.iinfo(integers.dtype).max), integers)
     mask = codes.is_null().to_numpy(zero_copy_only=False) if codes.null_count else None
-    return pa.array(bits.view(np.float32 if whole.dtype == np.int32 else np.float64), mask=mask)
+    return pa.array(bits.view(np.float32 if integers.dtype == np.int32 else np.float64), mask=mask)

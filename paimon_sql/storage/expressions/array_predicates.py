@@ -1,4 +1,4 @@
-"""Conditions on the elements of arrays."""
+"""Predicates on the elements of arrays."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, al
 
 @dataclass(frozen=True)
 class HoldsAny(Predicate):
-    """An array holds one of some values, none of them null; null where it does not and has nulls, which may be one.
+    """An array contains one of several non-null values; null if it contains none of them but has nulls.
 
     Attributes:
-        column: the array.
+        column: the array column.
         values: the values.
     """
 
@@ -35,12 +35,12 @@ class HoldsAny(Predicate):
         owners = pc.list_parent_indices(arrays).to_numpy(zero_copy_only=False)
         if pa.types.is_floating(elements.type):
             elements, wanted = canonical_floats(elements), canonical_floats(wanted)
-        known = pc.is_valid(elements).to_numpy(zero_copy_only=False)
-        hits = pc.is_in(elements, value_set=wanted).to_numpy(zero_copy_only=False) & known
-        found, open_ = np.zeros(len(arrays), np.bool_), np.zeros(len(arrays), np.bool_)
+        valid = pc.is_valid(elements).to_numpy(zero_copy_only=False)
+        hits = pc.is_in(elements, value_set=wanted).to_numpy(zero_copy_only=False) & valid
+        found, has_null = np.zeros(len(arrays), np.bool_), np.zeros(len(arrays), np.bool_)
         found[owners[hits]] = True
-        open_[owners[~known]] = True
-        unknown = pc.is_null(arrays).to_numpy(zero_copy_only=False) | (open_ & ~found)
+        has_null[owners[~valid]] = True
+        unknown = pc.is_null(arrays).to_numpy(zero_copy_only=False) | (has_null & ~found)
         return pa.array(found, mask=unknown)
 
     def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:

@@ -1,7 +1,6 @@
-"""Whole numbers computed from columns, and conditions on them: so rows are left out before they cross to Spark.
+"""Integer terms over columns, and comparisons of them: rows are filtered before they are sent to Spark.
 
-What overflows is an error in one mode of Spark's and wraps around in another; here nothing is decided then, and all
-rows stay.
+An overflow is an error in one mode of Spark and wraps around in another; here the rows are retained then.
 """
 
 from __future__ import annotations
@@ -18,23 +17,23 @@ from paimon_sql.storage.expressions.predicates import KERNELS, OPPOSITE, ColumnS
 
 
 class Term(ABC):
-    """A whole number of each row."""
+    """An integer per row."""
 
     @property
     def may_overflow(self) -> bool:
-        """Whether it may be too great or too small for its type."""
+        """Whether it may exceed the range of its type."""
         return False
 
     @abstractmethod
     def columns(self) -> frozenset[str]:
-        """The columns that it looks at."""
+        """Return the columns that it reads."""
 
     @abstractmethod
     def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
-        """Its values.
+        """Return its values.
 
         Raises:
-            pa.ArrowInvalid: one is too great or too small for its type.
+            pa.ArrowInvalid: a value exceeds the range of its type.
         """
 
 
@@ -72,7 +71,7 @@ class Constant(Term):
 
 @dataclass(frozen=True)
 class Widened(Term):
-    """A number in a type that holds all values of its own."""
+    """A number cast to a wider type."""
 
     term: Term
     type: pa.DataType
@@ -93,7 +92,7 @@ class Widened(Term):
 
 @dataclass(frozen=True)
 class Arithmetic(Term):
-    """Two numbers of one type made one: ``+``, ``-`` or ``*``."""
+    """Two numbers of one type combined by ``+``, ``-`` or ``*``."""
 
     operator: str
     left: Term
@@ -115,7 +114,7 @@ class Arithmetic(Term):
 
 @dataclass(frozen=True)
 class Remainder(Term):
-    """What is left of a number divided by a constant: with the number's sign, or never below 0 with ``positive``."""
+    """The remainder of a division by a constant: with the number's sign, or never below 0 with ``positive``."""
 
     term: Term
     divisor: int
@@ -147,7 +146,7 @@ ARITHMETIC: dict[str, Callable[..., pa.Array]] = {
 
 @dataclass(frozen=True)
 class TermComparison(Predicate):
-    """Two numbers compared; true, too, where one of them cannot be told, for whoever asks looks again."""
+    """A comparison of two numbers; also true if one overflows, because Spark evaluates the condition again."""
 
     left: Term
     operator: str

@@ -1,4 +1,4 @@
-"""Conditions on what a map holds under a key."""
+"""Predicates on the value of a map's key."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, al
 
 @dataclass(frozen=True)
 class OfMapKey(Predicate):
-    """A condition on the value under a key of a map with text keys; null where the map, or the key, is not there.
+    """A predicate on the value of a key, for a map with string keys; null if the map or the key is missing.
 
     Attributes:
-        column: the map.
+        column: the map column.
         key: the key.
-        inner: the condition on the value, which goes by the name ``value``.
+        inner: the predicate on the value, whose column is called ``value``.
     """
 
     column: str

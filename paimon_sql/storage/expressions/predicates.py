@@ -1,7 +1,8 @@
-"""Conditions on columns: evaluated exactly on rows, or cautiously on statistics to leave files out.
+"""Predicates on columns: evaluated exactly on rows, or conservatively on statistics for data skipping.
 
-A predicate is a small immutable tree. Comparison is three-valued as in SQL: a null makes it unknown, and a row stays
-only if its condition is true. Whoever cannot express a condition leaves it out, for a scan may always read too much.
+A predicate is a small immutable tree. Logic is three-valued as in SQL: a null makes it unknown, and a row is retained
+only if its predicate is true. A predicate that cannot be expressed may be omitted, because a scan may always return
+more rows.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ import pyarrow.compute as pc
 
 @dataclass(frozen=True)
 class ColumnStats:
-    """What is known of one column in many files, an element a file.
+    """Statistics of one column, one element per file.
 
-    ``minimum`` and ``maximum`` are null where nothing is known, ``null_count`` likewise. ``minimum`` may lie below and
-    ``maximum`` above the real bound, as truncated texts do.
+    ``minimum``, ``maximum`` and ``null_count`` are null if unknown. ``minimum`` may be below and ``maximum`` above the
+    real bound, as for truncated strings.
     """
 
     minimum: pa.Array
@@ -35,27 +36,29 @@ class Predicate(ABC):
 
     @abstractmethod
     def columns(self) -> frozenset[str]:
-        """The columns that it looks at."""
+        """Return the columns that it reads."""
 
     @abstractmethod
     def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
-        """For each row whether it holds: true, false or null; decided exactly."""
+        """Evaluate it for each row: true, false or null."""
 
     def holds(self, rows: pa.RecordBatch) -> pa.Array:
-        """For each row of a batch whether the condition is true, as `evaluate` tells; never null."""
+        """Return whether it is true for each row of a batch, like `evaluate`; never null."""
         return pc.fill_null(self.evaluate({name: rows.column(name) for name in self.columns()}), False)
 
     @abstractmethod
     def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
-        """For each file false only if the condition is true for none of its rows; never null."""
+        """Return false for each file only if it is true for none of the file's rows; never null."""
 
     @abstractmethod
     def negate(self) -> Predicate | None:
-        """The condition that is true where this one is false, and null where it is null; None if not expressible."""
+        """Return the predicate that is true where this one is false, and null where it is null; None if not
+        expressible.
+        """
 
     @property
     def is_exact(self) -> bool:
-        """Whether `evaluate` decides each row; otherwise it may let rows stay that another look would leave out."""
+        """Whether `evaluate` decides each row; otherwise it may retain rows that a later evaluation drops."""
         return True
 
     def __str__(self) -> str:
@@ -63,21 +66,21 @@ class Predicate(ABC):
 
 
 def all_of(parts: list[Predicate]) -> Predicate | None:
-    """The conjunction; None of nothing."""
+    """Return the conjunction; None if empty."""
     if not parts:
         return None
     return parts[0] if len(parts) == 1 else And(tuple(parts))
 
 
 def conjuncts(predicate: Predicate | None) -> list[Predicate]:
-    """The conditions that must all hold."""
+    """Return the predicates that must all be true."""
     if predicate is None:
         return []
     return [c for p in predicate.parts for c in conjuncts(p)] if isinstance(predicate, And) else [predicate]
 
 
 def about(predicate: Predicate | None, columns: Collection[str]) -> Predicate | None:
-    """What a condition asks of some columns alone; it may be true where the whole condition is not."""
+    """Return the conjuncts that read only some columns: a weaker predicate; None if there are none."""
     names = frozenset(columns)
     return all_of([p for p in conjuncts(predicate) if p.columns() <= names])
 
@@ -95,7 +98,7 @@ OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 @dataclass(frozen=True)
 class Comparison(Predicate):
-    """A column compared with a value that is not null; NaN is greater than all other numbers and equal to itself."""
+    """A comparison with a non-null value; NaN is greater than all other numbers and equal to itself."""
 
     column: str
     operator: str
@@ -113,7 +116,7 @@ class Comparison(Predicate):
     def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
         known = stats.get(self.column)
         if known is None or pa.types.is_floating(self.value.type):
-            # Statistics of floating-point columns say nothing of NaN.
+            # Statistics of floating-point columns do not cover NaN.
             return all_may(stats)
         minimum, maximum, value = known.minimum, known.maximum, self.value
         if self.operator == "=":
@@ -121,7 +124,7 @@ class Comparison(Predicate):
         elif self.operator == "!=":
             outside = pc.and_kleene(pc.equal(minimum, value), pc.equal(maximum, value))
             if pa.types.is_string(value.type) or pa.types.is_binary(value.type):
-                # A truncated bound may equal the value although the texts behind it do not.
+                # A truncated bound may equal the value although the full strings do not.
                 outside = pa.array([False] * len(minimum))
         elif self.operator in ("<", "<="):
             outside = KERNELS[OPPOSITE[self.operator]](minimum, value)
@@ -167,7 +170,7 @@ class IsNull(Predicate):
 
 @dataclass(frozen=True)
 class In(Predicate):
-    """A column equals one of some values, none of them null."""
+    """A column equals one of several non-null values."""
 
     column: str
     values: pa.Array
@@ -186,8 +189,8 @@ class In(Predicate):
         known = stats.get(self.column)
         if known is None or not len(self.values) or pa.types.is_floating(self.values.type):
             return all_may(stats)
-        least, greatest = pc.min(self.values), pc.max(self.values)
-        outside = pc.or_kleene(pc.greater(known.minimum, greatest), pc.less(known.maximum, least))
+        minimum, maximum = pc.min(self.values), pc.max(self.values)
+        outside = pc.or_kleene(pc.greater(known.minimum, maximum), pc.less(known.maximum, minimum))
         return pc.invert(pc.or_(pc.fill_null(outside, False), _only_nulls(known)))
 
     def negate(self) -> Predicate | None:
@@ -198,14 +201,14 @@ class In(Predicate):
 
 
 def canonical_floats(values: pa.Array) -> pa.Array:
-    """Floating-point values with the same bits where they are equal: zeros of either sign are, and all NaNs."""
+    """Make equal floating-point values bitwise equal: zeros of either sign, and all NaNs."""
     positive = pc.add(values, pa.scalar(0, values.type))
     return pc.if_else(pc.is_nan(positive), pa.scalar(float("nan"), values.type), positive)
 
 
 @dataclass(frozen=True)
 class StartsWith(Predicate):
-    """A text column begins with a prefix."""
+    """A string column begins with a prefix."""
 
     column: str
     prefix: str
@@ -233,7 +236,7 @@ class StartsWith(Predicate):
 
 @dataclass(frozen=True)
 class _Junction(Predicate):
-    """Several conditions, joined by a word."""
+    """Several predicates, joined by a keyword."""
 
     parts: tuple[Predicate, ...]
 
@@ -264,7 +267,7 @@ class _Junction(Predicate):
 
 
 class And(_Junction):
-    """All of the conditions hold."""
+    """All of the predicates are true."""
 
     word = "AND"
     _join = staticmethod(pc.and_kleene)
@@ -276,7 +279,7 @@ class And(_Junction):
 
 
 class Or(_Junction):
-    """At least one of the conditions holds."""
+    """At least one of the predicates is true."""
 
     word = "OR"
     _join = staticmethod(pc.or_kleene)
@@ -288,7 +291,7 @@ class Or(_Junction):
 
 
 def all_may(stats: Mapping[str, ColumnStats]) -> pa.Array:
-    """What a condition of which statistics tell nothing says of each file: that it may hold."""
+    """Return true for each file: the result of a predicate that statistics do not cover."""
     files = len(next(iter(stats.values())).row_count) if stats else 1
     return pa.array([True] * files, pa.bool_())
 
@@ -298,7 +301,7 @@ def _only_nulls(known: ColumnStats) -> pa.Array:
 
 
 def _compare_floats(values: pa.Array, operator: str, value: pa.Scalar) -> pa.Array:
-    """Spark's order of floating-point numbers: NaN equals itself and is greater than everything else."""
+    """Compare in Spark's order of floating-point numbers: NaN equals itself and is greater than everything else."""
     is_nan = pc.is_nan(values)
     wanted = value.as_py()
     if wanted != wanted:

@@ -1,4 +1,4 @@
-"""Sets of row ids as ranges, which work as conditions on ``_ROW_ID``."""
+"""Sets of row ids as ranges, usable as predicates on ``_ROW_ID``."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Longs = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class RowIds(Predicate):
-    """The row's id is in one of some ranges.
+    """The row's id is in one of several ranges.
 
     Attributes:
         starts: the first id of each range, ascending.
-        ends: the id behind the last of each; before the next range begins.
+        ends: the exclusive end of each range; less than the next start.
     """
 
     starts: Longs
@@ -30,18 +30,18 @@ class RowIds(Predicate):
 
     @classmethod
     def of_ranges(cls, starts: Longs, ends: Longs) -> RowIds:
-        """Ranges in any order, which may meet and overlap."""
+        """Merge ranges in any order, which may be adjacent and overlap."""
         order = np.argsort(starts, kind="stable")
         starts, ends = starts[order], ends[order]
-        reach = np.maximum.accumulate(ends)
-        fresh = np.ones(len(starts), np.bool_)
-        fresh[1:] = starts[1:] > reach[:-1]
-        heads = np.flatnonzero(fresh)
-        return cls(starts[heads], reach[np.append(heads[1:], len(starts)) - 1] if len(heads) else reach)
+        max_end = np.maximum.accumulate(ends)
+        is_start = np.ones(len(starts), np.bool_)
+        is_start[1:] = starts[1:] > max_end[:-1]
+        heads = np.flatnonzero(is_start)
+        return cls(starts[heads], max_end[np.append(heads[1:], len(starts)) - 1] if len(heads) else max_end)
 
     @property
     def count(self) -> int:
-        """How many ids there are."""
+        """The number of ids."""
         return int((self.ends - self.starts).sum())
 
     def columns(self) -> frozenset[str]:
@@ -52,25 +52,25 @@ class RowIds(Predicate):
         if not len(self.starts):
             return pa.array(np.zeros(len(ids), np.bool_))
         numbers = pc.fill_null(ids, -1).to_numpy(zero_copy_only=False)
-        place = np.searchsorted(self.starts, numbers, side="right") - 1
-        return pa.array((place >= 0) & (numbers < self.ends[np.maximum(place, 0)]))
+        index = np.searchsorted(self.starts, numbers, side="right") - 1
+        return pa.array((index >= 0) & (numbers < self.ends[np.maximum(index, 0)]))
 
     def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
-        known = stats[ROW_ID.name]
-        low = pc.fill_null(known.minimum, 0).to_numpy(zero_copy_only=False)
-        high = pc.fill_null(known.maximum, 0).to_numpy(zero_copy_only=False)
-        told = pc.and_(pc.is_valid(known.minimum), pc.is_valid(known.maximum))
-        return pc.or_(pc.invert(told), pa.array(self.meets(low, high + 1)))
+        stats_of_ids = stats[ROW_ID.name]
+        low = pc.fill_null(stats_of_ids.minimum, 0).to_numpy(zero_copy_only=False)
+        high = pc.fill_null(stats_of_ids.maximum, 0).to_numpy(zero_copy_only=False)
+        known = pc.and_(pc.is_valid(stats_of_ids.minimum), pc.is_valid(stats_of_ids.maximum))
+        return pc.or_(pc.invert(known), pa.array(self.meets(low, high + 1)))
 
     def meets(self, starts: Longs, ends: Longs) -> npt.NDArray[np.bool_]:
-        """Of other ranges, each from its start up to before its end, whether an id is in them."""
+        """Return whether each of other half-open ranges contains an id."""
         if not len(self.starts):
             return np.zeros(len(starts), np.bool_)
-        place = np.searchsorted(self.ends, starts, side="right")
-        return (place < len(self.starts)) & (self.starts[np.minimum(place, len(self.starts) - 1)] < ends)
+        index = np.searchsorted(self.ends, starts, side="right")
+        return (index < len(self.starts)) & (self.starts[np.minimum(index, len(self.starts) - 1)] < ends)
 
     def within(self, start: int, end: int) -> RowIds:
-        """Those of the ids that lie from one on and before another."""
+        """Return the ids in a half-open range."""
         first = int(np.searchsorted(self.ends, start, side="right"))
         last = int(np.searchsorted(self.starts, end, side="left"))
         return RowIds(np.maximum(self.starts[first:last], start), np.minimum(self.ends[first:last], end))

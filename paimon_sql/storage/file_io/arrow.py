@@ -1,4 +1,4 @@
-"""Files of every file system that Arrow speaks: S3 and what looks like it, Google Storage, Azure, HDFS, fsspec's."""
+"""File systems of Arrow: S3 and compatible stores, Google Cloud Storage, Azure, HDFS, and those of fsspec."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _BACKENDS: dict[str, Backend] = {}
 
 
 def register_backend(scheme: str, backend: Backend) -> None:
-    """Make a scheme's file system known."""
+    """Register the file system of a scheme."""
     _BACKENDS[scheme] = backend
 
 
 def backend_of(scheme: str) -> Backend:
-    """The kind of file system that a scheme names.
+    """Return the backend of a scheme.
 
     Raises:
         UnsupportedError: neither Arrow nor an installed fsspec knows the scheme.
@@ -62,15 +62,15 @@ for _schemes, _backend in (
 
 
 _THREADS = 8
-"""How many objects are moved at once."""
+"""Number of objects that are moved concurrently."""
 
 
 class ArrowFileIO(FileIO):
-    """The file system of one scheme and authority, made from the catalog's options when it is first used.
+    """The file system of one scheme and authority, created from the catalog's options on first use.
 
     Args:
         scheme: such as ``s3``.
-        authority: what stands between ``//`` and the next ``/``: a bucket, or host and port.
+        authority: the part between ``//`` and the next ``/``: a bucket, or host and port.
         options: the catalog's options; those of the scheme (``s3.*``, ``fs.*``) are passed on.
     """
 
@@ -89,11 +89,11 @@ class ArrowFileIO(FileIO):
     @cached_property
     def _fs(self) -> pafs.FileSystem:
         with refusals("open", f"{self.scheme}://{self.authority}"):
-            return _opened(self.scheme, self.authority, frozenset(self.options.items()))[0]
+            return _open(self.scheme, self.authority, frozenset(self.options.items()))[0]
 
     @cached_property
     def _objects(self) -> Objects | None:
-        return _opened(self.scheme, self.authority, frozenset(self.options.items()))[1]
+        return _open(self.scheme, self.authority, frozenset(self.options.items()))[1]
 
     def can_create_exclusively(self, path: str) -> bool:
         return self._objects is not None
@@ -117,7 +117,7 @@ class ArrowFileIO(FileIO):
 
     def write_bytes(self, path: str, data: bytes) -> None:
         with refusals("write", path):
-            if self._backend.object_store:  # an object appears when its upload is complete
+            if self._backend.object_store:  # an object becomes visible when its upload is complete
                 self._put(path, data)
                 return
             temporary = temporary_sibling(path)
@@ -154,7 +154,7 @@ class ArrowFileIO(FileIO):
         return sorted((e for e in entries if e is not None), key=lambda status: status.name)
 
     def walk(self, path: str) -> Iterator[FileStatus]:
-        # Some file systems answer with a leading slash that the question did not have.
+        # Some file systems return a leading slash that the request did not have.
         top = self._inner(path).strip("/")
         with refusals("list", path):
             found = self._fs.get_file_info(pafs.FileSelector(self._inner(path), allow_not_found=True, recursive=True))
@@ -168,7 +168,7 @@ class ArrowFileIO(FileIO):
             if self._objects is not None and self._objects.remove([self._inner(path)]):
                 return True
             try:
-                # An object store answers a delete of nothing with success, so it is asked only once.
+                # An object store reports success for a missing object: a check before would only cost a request.
                 if not self._backend.object_store and self.status(path) is None:
                     return False
                 self._fs.delete_file(self._inner(path))
@@ -182,13 +182,13 @@ class ArrowFileIO(FileIO):
         return super().delete_if(path, is_meant, durable=durable) if done is None else done
 
     def delete_many(self, paths: Iterable[str], threads: int = 8) -> int:
-        doomed = list(paths)
-        if not doomed or self._objects is None:
-            return super().delete_many(doomed, threads)
-        with refusals("delete", doomed[0] if len(doomed) == 1 else f"{len(doomed)} files, {doomed[0]} among them"):
-            if self._objects.remove([self._inner(path) for path in doomed]):
-                return len(doomed)
-        return super().delete_many(doomed, threads)
+        targets = list(paths)
+        if not targets or self._objects is None:
+            return super().delete_many(targets, threads)
+        with refusals("delete", targets[0] if len(targets) == 1 else f"{len(targets)} files, {targets[0]} among them"):
+            if self._objects.remove([self._inner(path) for path in targets]):
+                return len(targets)
+        return super().delete_many(targets, threads)
 
     def delete_dir(self, path: str, recursive: bool = False) -> bool:
         with refusals("delete", path):
@@ -234,8 +234,8 @@ class ArrowFileIO(FileIO):
 
 
 @lru_cache(maxsize=64)
-def _opened(scheme: str, authority: str, options: frozenset[tuple[str, str]]) -> tuple[pafs.FileSystem, Objects | None]:
-    """A file system with its connections, which all tables of a process share."""
+def _open(scheme: str, authority: str, options: frozenset[tuple[str, str]]) -> tuple[pafs.FileSystem, Objects | None]:
+    """Open a file system, whose connections all tables of a process share."""
     backend, given = backend_of(scheme), dict(options)
     return backend.open(authority, given), backend.objects(authority, given)
 

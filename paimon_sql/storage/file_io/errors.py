@@ -1,4 +1,4 @@
-"""What a file system refuses, said as our errors: one message that names the path, the reason and what to do."""
+"""Translation of file system errors into ``PaimonError``, with path, reason and remedy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from paimon_sql.errors import InvalidInputError, MissingFileError, PaimonError, UnsupportedError
 
 _NO_BUCKET = ("NoSuchBucket", "NO_SUCH_BUCKET")
-_WRONG_KEY = (
+_WRONG_CREDENTIALS = (
     "SignatureDoesNotMatch",
     "SIGNATURE_DOES_NOT_MATCH",
     "InvalidAccessKeyId",
@@ -17,7 +17,7 @@ _WRONG_KEY = (
     "INVALID_CLIENT_TOKEN_ID",
     "Unable to locate credentials",
 )
-_AWAY = (
+_UNREACHABLE = (
     "NETWORK_CONNECTION",
     "Could not connect to the endpoint",
     "Connect timeout",
@@ -25,15 +25,15 @@ _AWAY = (
     "Couldn't resolve",
 )
 _DENIED = ("ACCESS_DENIED", "AccessDenied", "PERMISSION_DENIED", "Permission denied", "HTTP status 403", "Forbidden")
-_ABSENT = ("NoSuchKey", "NO_SUCH_KEY", "HTTP status 404")
-_LONGEST_NAME = 255
+_NOT_FOUND = ("NoSuchKey", "NO_SUCH_KEY", "HTTP status 404")
+_MAX_NAME_BYTES = 255
 MAKE_DIRECTORY = "make the directory"
-_FULL = (errno.ENOSPC, errno.EDQUOT)
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
 
 @contextmanager
 def refusals(action: str, path: str) -> Iterator[None]:
-    """Turn the operating system's and Arrow's errors inside into ``PaimonError``; ``action`` completes "Cannot ..."."""
+    """Translate errors of the operating system and of Arrow into ``PaimonError``; ``action`` completes "Cannot ..."."""
     try:
         yield
     except PaimonError:
@@ -54,17 +54,17 @@ def _translated(action: str, path: str, error: OSError) -> PaimonError:
         return PaimonError(
             f"Cannot {action} {path}: the store has no such bucket.", remedy="Make the bucket, or check the path."
         )
-    if any(word in text for word in _WRONG_KEY):
+    if any(word in text for word in _WRONG_CREDENTIALS):
         return PaimonError(
             f"Cannot {action} {path}: the store refuses the credentials.",
             remedy="Check the catalog's options 's3.access-key' and 's3.secret-key'.",
         )
-    if any(word in text for word in _AWAY):
+    if any(word in text for word in _UNREACHABLE):
         return PaimonError(
             f"Cannot {action} {path}: the store does not answer.",
             remedy="Check the catalog's option 's3.endpoint' and the network.",
         )
-    if isinstance(error, FileNotFoundError) or any(word in text for word in _ABSENT):
+    if isinstance(error, FileNotFoundError) or any(word in text for word in _NOT_FOUND):
         return MissingFileError(
             f"Cannot {action} {path}: it does not exist.",
             path=path,
@@ -75,7 +75,7 @@ def _translated(action: str, path: str, error: OSError) -> PaimonError:
             f"Cannot {action} {path}: permission denied.",
             remedy="Grant this user access to the path, or check the credentials in the catalog's options.",
         )
-    if error.errno in _FULL:
+    if error.errno in _NO_SPACE:
         return PaimonError(f"Cannot {action} {path}: no space left.", remedy="Free some space and run it again.")
     return PaimonError(f"Cannot {action} {path}: {text}.")
 
@@ -84,19 +84,19 @@ def _too_long(action: str, path: str) -> InvalidInputError:
     parents: list[str] = []
     for part in path.split("/"):
         length = len(part.encode("utf-8", "surrogateescape"))
-        if length > _LONGEST_NAME:
-            folder = "/".join(parents)
+        if length > _MAX_NAME_BYTES:
+            parent = "/".join(parents)
             return InvalidInputError(
-                f"Cannot {action} a file under {folder}: the name '{part[:40]}…' has {length} bytes, more than the file"
+                f"Cannot {action} a file under {parent}: the name '{part[:40]}…' has {length} bytes, more than the file"
                 " system takes.",
-                remedy=f"Names of tables and values of partition columns must leave room for {_LONGEST_NAME} bytes.",
+                remedy=f"Names of tables and values of partition columns must leave room for {_MAX_NAME_BYTES} bytes.",
             )
         parents.append(part)
     return InvalidInputError(f"Cannot {action} {path[:200]}…: the path is too long for the file system.")
 
 
 def no_exclusive_create(path: str, why: str) -> UnsupportedError:
-    """The error of a file system on which two writers cannot be kept apart without a lock."""
+    """Return the error of a file system on which concurrent writers need a lock."""
     return UnsupportedError(
         f"Cannot create {path} safely: {why}, so two concurrent commits could overwrite each other.",
         remedy="Set the catalog option 'lock.enabled' = 'true' on a JDBC or Hive catalog.",

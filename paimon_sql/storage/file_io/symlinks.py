@@ -1,4 +1,4 @@
-"""Symbolic links among a table's directories: files behind them are not the table's to delete."""
+"""Symbolic links among a table's directories: files behind them must not be deleted."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from paimon_sql.storage.file_io.paths import parent_of
 
 
 def refuse_links(file_io: FileIO, paths: Iterable[str], root_of: Callable[[str], str | None]) -> None:
-    """Nothing if no directory between a root and the files below it is a symbolic link.
+    """Check that no directory between a root and the files below it is a symbolic link.
 
     Args:
         file_io: the file system.
-        paths: files that are about to be deleted.
-        root_of: the directory that a path lies under and that may itself be a link; None for any file elsewhere.
+        paths: files to delete.
+        root_of: returns the root of a path, which itself may be a link; None skips the path.
 
     Raises:
-        UnsafePathError: one is; nothing may be deleted.
+        UnsafePathError: a directory is a link; nothing may be deleted.
     """
     for path in {parent_of(path): path for path in paths}.values():
         root = root_of(path)

@@ -1,4 +1,4 @@
-"""What the partitions of a format table hold, counted from their files."""
+"""Statistics of the partitions of a format table, computed from their files."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from paimon_sql.storage.format_tables.table import FormatTable
 _CHUNK = 4 << 20
 _CODECS = {"gz": "gzip", "bz2": "bz2", "zst": "zstd"}
 _FOREIGN_CODECS = ("snappy", "lz4", "deflate")
-"""What Hadoop packs in blocks of its own."""
+"""Codecs with Hadoop's block format, which pyarrow does not read."""
 _LINE_ENDS = {"csv": CSV_LINE_DELIMITER, "json": JSON_LINE_DELIMITER, "text": TEXT_LINE_DELIMITER}
 
 
 def measured(table: FormatTable, partitions: Sequence[Partition], *, rows: bool) -> list[tuple[Partition, Figures]]:
-    """What partitions hold.
+    """Compute the statistics of partitions.
 
     Args:
         table: the table.
-        partitions: the partitions; one without a folder holds nothing.
-        rows: whether rows are counted, for which each file is looked into.
+        partitions: the partitions; one without a directory is empty.
+        rows: whether rows are counted, for which every file is opened.
     """
     files = spread(partial(files_in, table), partitions, table.threads)
     return [(p, held_by(table, found, rows=rows)) for p, found in zip(partitions, files, strict=True)]
 
 
 def held_by(table: FormatTable, files: Sequence[FileStatus], *, rows: bool) -> Figures:
-    """What some files hold."""
+    """Compute the statistics of some files."""
     counts = spread(partial(_rows_of, table), [f.path for f in files], table.threads) if rows else [UNKNOWN]
     return Figures(
         rows=UNKNOWN if UNKNOWN in counts else sum(counts),
@@ -65,13 +65,13 @@ def _of_orc(table: FormatTable, source: pa.NativeFile, path: str) -> int:
 
 
 def _of_lines(table: FormatTable, source: pa.NativeFile, path: str) -> int:
-    """The lines of a text; a value with a line's end in it counts as two rows."""
+    """The number of lines; a value with a line delimiter counts as two rows."""
     option = _LINE_ENDS[table.format]
     end = (table.options.get(option) if table.options.has(option) else "\n").encode()
-    packed = path.rsplit(".", 1)[-1].lower()
-    if packed in _CODECS:
-        source = pa.CompressedInputStream(source, _CODECS[packed])
-    elif packed in _FOREIGN_CODECS:
+    extension = path.rsplit(".", 1)[-1].lower()
+    if extension in _CODECS:
+        source = pa.CompressedInputStream(source, _CODECS[extension])
+    elif extension in _FOREIGN_CODECS:
         return UNKNOWN
     found, rest, is_open = 0, b"", False
     while data := source.read(_CHUNK):

@@ -1,4 +1,4 @@
-"""Which files of global indexes go: when an index is dropped, and when the rows under it change."""
+"""Global index files to delete: of a dropped index, and of an index whose rows change (spec: Global Index)."""
 
 from __future__ import annotations
 
@@ -21,43 +21,43 @@ from paimon_sql.storage.table.table import Table
 def index_files_of(
     table: Table, columns: str, index_type: str, partitions: Predicate | None
 ) -> list[IndexManifestEntry]:
-    """The files of one global index in the newest snapshot.
+    """Return the files of one global index in the latest snapshot.
 
     Args:
         table: the table.
-        columns: the columns that it is over, with commas between.
-        index_type: its type, which may be one that cannot be built here.
-        partitions: true for the partitions that are looked at; None for all.
+        columns: the indexed columns, separated by commas.
+        index_type: the type, also one that paimon-sql cannot build.
+        partitions: a condition on the partitions; None for all.
 
     Raises:
-        InvalidInputError: there is no such column.
+        InvalidInputError: a column does not exist.
     """
     wanted, kind = tuple(f.id for f in named_columns(table, columns)), index_type.strip().lower()
-    held = [
+    index_files = [
         e
         for e in global_entries(table, table.snapshots.latest())
         if e.file.index_type == kind and indexed_fields(meta_of(e)) == wanted
     ]
-    if partitions is None or not held:
-        return held
-    values = partition_values(table, pa.array([e.partition for e in held], pa.binary()))
+    if partitions is None or not index_files:
+        return index_files
+    values = partition_values(table, pa.array([e.partition for e in index_files], pa.binary()))
     chosen = partitions.evaluate(values).fill_null(False)
-    return [e for e, take in zip(held, chosen.to_pylist(), strict=True) if take]
+    return [e for e, matches in zip(index_files, chosen.to_pylist(), strict=True) if matches]
 
 
 def outdated(
     table: Table, snapshot: Snapshot | None, messages: Sequence[CommitMessage], columns: Collection[str]
 ) -> list[IndexManifestEntry]:
-    """The global index files over columns that a statement has changed, which go with it.
+    """Return the global index files over changed columns, which the statement's commit must delete.
 
     Args:
         table: the table.
         snapshot: the snapshot that the statement read.
-        messages: what it wrote.
-        columns: the columns that it changes in rows that are there.
+        messages: the commit messages of the statement.
+        columns: the columns that it changes in existing rows.
 
     Raises:
-        InvalidInputError: the table refuses such changes, as it does by default.
+        InvalidInputError: the table does not allow such changes, which is the default.
     """
     action = table.options.get(GLOBAL_INDEX_COLUMN_UPDATE_ACTION)
     partitions = {m.partition for m in messages if any(f.first_row_id is not None for f in m.new_files)}
@@ -80,11 +80,11 @@ def outdated(
 
 
 def indexes_unchanged(messages: Sequence[CommitMessage], columns: Collection[str]) -> Validation:
-    """No rival has built an index over changed columns since the transaction's base.
+    """The validation that no concurrent commit built an index over changed columns since the base snapshot.
 
     Args:
-        messages: what the statement wrote.
-        columns: the columns that it changes in rows that are there.
+        messages: the commit messages of the statement.
+        columns: the columns that it changes in existing rows.
     """
 
     def check(proposal: Proposal) -> None:
@@ -100,17 +100,17 @@ def check_indexes(
     messages: Sequence[CommitMessage],
     columns: Collection[str],
 ) -> None:
-    """Nothing if no rival has built an index over changed columns since a snapshot.
+    """Check that no concurrent commit built an index over changed columns.
 
     Args:
         table: the table.
         base: the snapshot that the statement read.
-        latest: the snapshot that it is to be committed on.
-        messages: what it wrote.
-        columns: the columns that it changes in rows that are there.
+        latest: the snapshot to commit on.
+        messages: the commit messages of the statement.
+        columns: the columns that it changes in existing rows.
 
     Raises:
-        CommitConflictError: a rival has.
+        CommitConflictError: one did.
     """
     action = GLOBAL_INDEX_COLUMN_UPDATE_ACTION
     if latest is None or base is None or latest.index_manifest in (None, base.index_manifest):
@@ -127,5 +127,5 @@ def check_indexes(
 
 
 def renumbered(table: Table, snapshot: Snapshot | None, partitions: Collection[bytes]) -> list[IndexManifestEntry]:
-    """The global index files of partitions in which rows get new ids: they tell the old ones."""
+    """The global index files of partitions whose rows get new ids: they contain the old ones."""
     return [e for e in global_entries(table, snapshot) if e.partition in partitions]

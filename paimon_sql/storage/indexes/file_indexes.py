@@ -1,4 +1,4 @@
-"""Making the file indexes of data files anew, as the table's options ask for them today."""
+"""Rebuilding of the file indexes of data files, by the current options of the table (spec: File Index)."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from paimon_sql.storage.write.settings import WriteSettings
 
 @dataclass(frozen=True)
 class IndexRewriteTask:
-    """A data file whose indexes are made anew.
+    """Rebuilds the file indexes of a data file.
 
-    With ``dry_run`` nothing is written, so that the answer tells what would be.
+    With ``dry_run`` nothing is written, and the result is that of a real run.
     """
 
     table: Table
@@ -32,7 +32,7 @@ class IndexRewriteTask:
     dry_run: bool = False
 
     def run(self) -> CommitMessage | None:
-        """The same file with other indexes; None if they are the same."""
+        """Return the file with its new indexes; None if they did not change."""
         e, indexed = self.entry, self._indexed()
         if indexed == e.file:
             return None
@@ -40,36 +40,36 @@ class IndexRewriteTask:
 
     def _indexed(self) -> DataFileMeta:
         file = self.entry.file
-        others = tuple(name for name in file.extra_files if not name.endswith(INDEX_SUFFIX))
+        other_extras = tuple(name for name in file.extra_files if not name.endswith(INDEX_SUFFIX))
         container = self._container()
         if container is None or len(container) <= WriteSettings(self.table.schema).most_in_manifest:
-            return replace(file, extra_files=others, embedded_index=container)
+            return replace(file, extra_files=other_extras, embedded_index=container)
         old = index_file(file)
         name = next_file_index_name(old) if old is not None else file_index_name(file.file_name)
         if not self.dry_run:
-            folder = self.table.locations.bucket(self.entry.partition, self.entry.bucket)
-            self.table.file_io.write_bytes(beside(folder, name, file.external_path), container)
-        return replace(file, extra_files=(*others, name), embedded_index=None)
+            directory = self.table.locations.bucket(self.entry.partition, self.entry.bucket)
+            self.table.file_io.write_bytes(beside(directory, name, file.external_path), container)
+        return replace(file, extra_files=(*other_extras, name), embedded_index=None)
 
     def _container(self) -> bytes | None:
-        """The indexes of all rows of the file, deleted ones among them, since their positions count."""
+        """The indexes of all rows of the file, deleted ones included, for indexes name rows by position."""
         e = self.entry
         written = self.table.at_schema(e.file.schema_id)
-        held = [f for f in written.schema.fields if e.file.write_cols is None or f.name in e.file.write_cols]
-        wanted = list(_as_written(self.table, held))
+        stored = [f for f in written.schema.fields if e.file.write_cols is None or f.name in e.file.write_cols]
+        wanted = list(_as_written(self.table, stored))
         columns = sorted({index.column for index in wanted})
         if not columns:
             return None
-        indexes = FileIndexes(wanted, held)
+        indexes = FileIndexes(wanted, stored)
         for batch in read_data_file(written, e.partition, e.bucket, e.file, columns):
             indexes.add(batch)
         return indexes.finish()
 
 
-def _as_written(table: Table, held: Iterable[DataField]) -> Iterator[DeclaredIndex]:
-    """The indexes asked for, of columns by the names that a file's schema gives them."""
+def _as_written(table: Table, stored: Iterable[DataField]) -> Iterator[DeclaredIndex]:
+    """The declared indexes, with the columns' names in the schema of a file."""
     ids = {f.name: f.id for f in table.schema.fields}
-    names = {f.id: f.name for f in held}
+    names = {f.id: f.name for f in stored}
     for index in declared_indexes(table.options):
         name = names.get(ids.get(index.column, -1))
         if name is not None:
@@ -79,7 +79,7 @@ def _as_written(table: Table, held: Iterable[DataField]) -> Iterator[DeclaredInd
 def remade(
     table: Table, entries: Sequence[ManifestEntry], executor: Executor, *, dry_run: bool = False
 ) -> list[CommitMessage]:
-    """Make the indexes of data files anew; what is to be committed, a message for each file that has others now."""
+    """Rebuild the indexes of data files; return one message per file whose indexes changed."""
     tasks = [IndexRewriteTask(table, e, dry_run) for e in entries]
-    answers = gather(table, executor.map(IndexRewriteTask.run, tasks), lambda m: [] if m is None else [m])
-    return [message for message in answers if message is not None]
+    messages = gather(table, executor.map(IndexRewriteTask.run, tasks), lambda m: [] if m is None else [m])
+    return [m for m in messages if m is not None]

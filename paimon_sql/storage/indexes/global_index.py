@@ -1,7 +1,7 @@
-"""Building a global index over a column: which rows lack one, and the tasks that make its files.
+"""Building of a global index over a column: the rows without one, and the tasks that write its files.
 
-Rows of a partition that follow one another get index files together: each covers all of these rows and holds some of
-their keys. What an index covers already is left alone, unless the column was changed since (spec: Global Index).
+Consecutive rows of a partition share index files: each covers all of these rows and contains some of their keys. Rows
+that an index covers already are skipped, unless the column was changed since (spec: Global Index).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ from paimon_sql.storage.table.table import Table
 
 @dataclass(frozen=True)
 class IndexColumn:
-    """What an index is made of.
+    """An indexed column.
 
     Attributes:
         field: the column.
@@ -67,7 +67,7 @@ class IndexColumn:
     kind: GlobalIndexKind
 
     def covers(self, entry: IndexManifestEntry) -> bool:
-        """Whether an index file is of such an index."""
+        """Whether an index file is of this column and kind."""
         return entry.file.index_type == self.kind.name and indexed_fields(meta_of(entry)) == (self.field.id,)
 
 
@@ -75,8 +75,8 @@ def index_column(table: Table, column: str, index_type: str) -> IndexColumn:
     """The column and the kind of index that a call names.
 
     Raises:
-        InvalidInputError: there is no such column or kind, or the table's rows have no ids.
-        UnsupportedError: such an index cannot be made of the column here.
+        InvalidInputError: the column or kind does not exist, or the table's rows have no ids.
+        UnsupportedError: paimon-sql cannot build such an index.
     """
     check_data_evolution(table, "global indexes")
     name = index_type.strip().lower()
@@ -98,14 +98,14 @@ def index_column(table: Table, column: str, index_type: str) -> IndexColumn:
 
 @dataclass(frozen=True)
 class IndexTask:
-    """Makes the index files of rows of one partition that follow one another.
+    """Writes the index files of consecutive rows of one partition.
 
     Attributes:
-        table: the table, under the options of the call.
-        column: what the index is made of.
-        rows: the ids of the rows, from the first up to the one behind the last.
-        groups: the files that hold the rows.
-        deletions: the deletion vectors that they have, by the names of the groups' oldest files.
+        table: the table, with the options of the call.
+        column: the indexed column.
+        rows: the ids of the rows, as first and last + 1.
+        groups: the groups of files that contain the rows.
+        deletions: their deletion vectors, by name of the groups' oldest files.
         snapshot_id: the snapshot that is read.
     """
 
@@ -117,8 +117,8 @@ class IndexTask:
     snapshot_id: int
 
     def run(self) -> CommitMessage:
-        """Make them; nobody sees them until the message is committed, and on an error none is left."""
-        place = self.groups[0]
+        """Write the files, which take effect with the commit; on an error they are deleted."""
+        first = self.groups[0]
         options = self.table.options
         per_file = max(1, options.get(SORTED_INDEX_RECORDS_PER_RANGE))
         portions = max((self.rows[1] - self.rows[0]) // per_file, 1)
@@ -127,34 +127,34 @@ class IndexTask:
         try:
             files.extend(map(self._written, sorted_portions(self._keyed(), portions, per_file)))
             if not files and self.column.kind.is_of_elements:
-                files.append(self._written(self._without_keys()))  # it covers the rows all the same
+                files.append(self._written(self._without_keys()))  # marks the rows as covered
         except BaseException:
             self.table.file_io.delete_many([self._path(f) for f in files])
             raise
-        return CommitMessage(place.partition, place.bucket, place.total_buckets, new_indexes=tuple(files))
+        return CommitMessage(first.partition, first.bucket, first.total_buckets, new_indexes=tuple(files))
 
     def _keyed(self) -> Iterator[Keyed]:
-        """The keys of the rows that live, each with its distance from the first row."""
+        """The keys of the live rows, each with its offset from the first row."""
         field, kind = self.column.field, self.column.kind
         start, end = self.rows
-        for placed in self.groups:
-            group = placed.group
+        for bucketed in self.groups:
+            group = bucketed.group
             inside = start <= group.first_row_id and group.first_row_id + group.row_count <= end
             wanted = None if inside else RowIds(np.array([start]), np.array([end]))
             read = read_group(
                 self.table,
-                placed.partition,
-                placed.bucket,
+                bucketed.partition,
+                bucketed.bucket,
                 group,
                 [field.name],
                 deletion=self.deletions.get(group.anchor.file_name),
                 row_ids=wanted,
             )
-            for places, batch in read:
-                rows, values = places + group.first_row_id, batch.column(0)
+            for positions, batch in read:
+                rows, values = positions + group.first_row_id, batch.column(0)
                 if not inside:
-                    kept = (rows >= start) & (rows < end)
-                    rows, values = rows[kept], values.filter(pa.array(kept))
+                    selected = (rows >= start) & (rows < end)
+                    rows, values = rows[selected], values.filter(pa.array(selected))
                 if len(rows):
                     yield kind.keyed(field.type, values, rows - start)
 
@@ -166,8 +166,8 @@ class IndexTask:
     def _written(self, rows: SortedRows) -> IndexFileMeta:
         keys, kind = keys_of(self.column.field.type), self.column.kind
         name = global_index_name(kind.name, str(uuid.uuid4()))
-        folder = self.table.options.get(GLOBAL_INDEX_EXTERNAL_PATH)
-        external = f"{folder.rstrip('/')}/{name}" if folder else None
+        directory = self.table.options.get(GLOBAL_INDEX_EXTERNAL_PATH)
+        external = f"{directory.rstrip('/')}/{name}" if directory else None
         path = self.table.paths.index(name, external)
         roots = self.table.manifests.external_roots
         roots.check(pa.array([external], pa.string()), "the new index file", self.table.path)
@@ -198,34 +198,34 @@ class IndexTask:
 
 
 def run_index_task(task: IndexTask) -> CommitMessage:
-    """Run one task; a function of the module, so that it can be sent to a worker."""
+    """Run a task; a module-level function, so that it can be pickled."""
     return task.run()
 
 
 @dataclass(frozen=True)
 class IndexPlan:
-    """What is to be built, and the index files that it replaces, as their rows' values were changed."""
+    """The tasks of an index build, and the index files to replace, whose rows were changed."""
 
     tasks: list[IndexTask] = field(default_factory=list)
     replaced: list[IndexManifestEntry] = field(default_factory=list)
 
     @property
     def rows(self) -> int:
-        """How many rows are to be indexed, deleted ones among them."""
+        """The number of rows to index, deleted ones included."""
         return sum(task.rows[1] - task.rows[0] for task in self.tasks)
 
 
 def plan_index(table: Table, column: IndexColumn, snapshot: Snapshot | None, partitions: Predicate | None) -> IndexPlan:
-    """What an index of a snapshot's rows lacks.
+    """Plan the missing parts of an index of a snapshot's rows.
 
     Args:
-        table: the table, under the options of the call.
-        column: what the index is made of.
+        table: the table, with the options of the call.
+        column: the indexed column.
         snapshot: the snapshot.
-        partitions: true for the partitions that are looked at; None for all.
+        partitions: a condition on the partitions; None for all.
 
     Raises:
-        UnsupportedError: the column's type cannot be indexed so.
+        UnsupportedError: the kind of index does not support the column's type.
     """
     if not column.kind.takes(column.field.type):
         raise UnsupportedError(
@@ -236,56 +236,58 @@ def plan_index(table: Table, column: IndexColumn, snapshot: Snapshot | None, par
         return IndexPlan()
     live = filter_partitions(table, live_files(table, snapshot).entries, partitions)
     chosen = set(pc.unique(live["partition"]).to_pylist())
-    held = [e for e in global_entries(table, snapshot) if column.covers(e) and e.partition in chosen]
+    current = [e for e in global_entries(table, snapshot) if column.covers(e) and e.partition in chosen]
     changed = {
-        *changed_since(table, live, held, column.field.id),
-        *of_another_type(table, held, column.field),
+        *changed_since(table, live, current, column.field.id),
+        *of_another_type(table, current, column.field),
     }
-    # Files over the same rows hold some of the keys each, so they go together.
-    stale = {rows_named(e) for e in held if e.file.file_name in changed}
-    replaced = [e for e in held if rows_named(e) in stale]
-    done = covered(e for e in held if rows_named(e) not in stale)
+    # Files over the same rows contain some of the keys each, so they are replaced together.
+    stale = {rows_named(e) for e in current if e.file.file_name in changed}
+    replaced = [e for e in current if rows_named(e) in stale]
+    indexed = covered(e for e in current if rows_named(e) not in stale)
     deletions = deletions_of(table, snapshot)
     tasks = []
-    for start, end, groups in _stretches(placed_in(table, live), done):
+    for start, end, groups in _stretches(placed_in(table, live), indexed):
         names = {p.group.anchor.file_name: (p.partition, p.bucket, p.group.anchor.file_name) for p in groups}
-        theirs = {name: deletions[key] for name, key in names.items() if key in deletions}
-        tasks.append(IndexTask(table, column, (start, end), groups, theirs, snapshot.id))
+        vectors = {name: deletions[key] for name, key in names.items() if key in deletions}
+        tasks.append(IndexTask(table, column, (start, end), groups, vectors, snapshot.id))
     return IndexPlan(tasks, replaced)
 
 
-def _stretches(groups: Sequence[BucketedGroup], done: RowIds) -> Iterator[tuple[int, int, tuple[BucketedGroup, ...]]]:
-    """Rows of one bucket that follow one another and that no index covers, with the groups that hold them."""
+def _stretches(
+    groups: Sequence[BucketedGroup], indexed: RowIds
+) -> Iterator[tuple[int, int, tuple[BucketedGroup, ...]]]:
+    """Consecutive rows of one bucket that no index covers, with the groups that contain them."""
     start = end = 0
-    held: list[BucketedGroup] = []
-    for placed in sorted(groups, key=lambda p: (p.partition, p.bucket, p.group.first_row_id)):
-        for low, high in _gaps(placed.group.first_row_id, placed.group.row_count, done):
-            goes_on = held and (held[-1].partition, held[-1].bucket, end) == (placed.partition, placed.bucket, low)
-            if not goes_on or high - start > MOST_ROWS:
-                if held:
-                    yield start, end, tuple(held)
-                start, held = low, []
+    run: list[BucketedGroup] = []
+    for bucketed in sorted(groups, key=lambda p: (p.partition, p.bucket, p.group.first_row_id)):
+        for low, high in _gaps(bucketed.group.first_row_id, bucketed.group.row_count, indexed):
+            continues = run and (run[-1].partition, run[-1].bucket, end) == (bucketed.partition, bucketed.bucket, low)
+            if not continues or high - start > MOST_ROWS:
+                if run:
+                    yield start, end, tuple(run)
+                start, run = low, []
             end = high
-            if not held or held[-1] is not placed:
-                held.append(placed)
-    if held:
-        yield start, end, tuple(held)
+            if not run or run[-1] is not bucketed:
+                run.append(bucketed)
+    if run:
+        yield start, end, tuple(run)
 
 
-def _gaps(first: int, count: int, done: RowIds) -> Iterator[tuple[int, int]]:
-    """The parts of a range of rows that are not done."""
-    inside = done.within(first, first + count)
+def _gaps(first: int, count: int, indexed: RowIds) -> Iterator[tuple[int, int]]:
+    """The parts of a range of rows that are not covered."""
+    inside = indexed.within(first, first + count)
     starts = np.concatenate([[first], inside.ends])
     ends = np.concatenate([inside.starts, [first + count]])
     return ((low, high) for low, high in zip(starts.tolist(), ends.tolist(), strict=True) if low < high)
 
 
 def build_index(table: Table, executor: Executor, plan: IndexPlan) -> list[CommitMessage]:
-    """Do what is planned; what is to be committed. If a task fails, nothing is left of the others."""
-    answers = gather(table, executor.map(run_index_task, plan.tasks), lambda message: [message])
-    return [*answers, *dropped(plan.replaced)]
+    """Run the tasks of a plan, and return what to commit; if a task fails, the files of all are deleted."""
+    messages = gather(table, executor.map(run_index_task, plan.tasks), lambda message: [message])
+    return [*messages, *dropped(plan.replaced)]
 
 
 def dropped(entries: Sequence[IndexManifestEntry]) -> list[CommitMessage]:
-    """What is to be committed so that index files go."""
+    """The commit messages that delete index files."""
     return [CommitMessage(e.partition, e.bucket, 1, deleted_indexes=(e.file,)) for e in entries]

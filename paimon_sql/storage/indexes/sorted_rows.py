@@ -1,7 +1,7 @@
-"""Rows of a column sorted by its keys, in portions of bounded size: those of more rows go by way of the local disk.
+"""Sorting of a column's rows by key, in portions of bounded size; more than one portion is sorted through local disk.
 
-A portion holds the keys between those of its neighbours, so that an index file of it is asked for few keys only. Where
-the borders lie is told by a sample of the rows.
+Key ranges of portions do not overlap, so that few lookups need an index file. The borders are those of a sample of the
+rows.
 """
 
 from __future__ import annotations
@@ -19,44 +19,44 @@ from paimon_sql.storage.merge.spill import spill_folder
 
 Longs = npt.NDArray[np.int64]
 Keyed = tuple[pa.Array, Longs]
-"""Keys, some of them null, and the row of each; rows ascend."""
+"""Keys, null allowed, and the row of each, in ascending order of rows."""
 
 _SLACK = 1.2
-"""How many times its meant size a portion may have."""
+"""The max size of a portion, as a multiple of its intended size."""
 _SAMPLES = 1000
-"""How many rows of each portion a sample has."""
+"""The number of sampled rows per portion."""
 _SEED = 42
 
 
 def sorted_portions(batches: Iterable[Keyed], portions: int, most_rows: int) -> Iterator[SortedRows]:
-    """The rows sorted by key and cut into portions.
+    """Sort rows by key and cut them into portions.
 
     Args:
-        batches: the rows in their order.
-        portions: into how many portions they are parted, more or less.
-        most_rows: how many rows a portion is meant to have.
+        batches: the rows in order.
+        portions: the approximate number of portions.
+        most_rows: the intended number of rows of a portion.
     """
     if portions < 2:
-        held = list(batches)
-        if held:
-            yield from _cut(*_together(held), most_rows)
+        parts = list(batches)
+        if parts:
+            yield from _cut(*_concatenated(parts), most_rows)
         return
-    with spill_folder() as folder:
-        path = Path(folder, "rows.arrow")
+    with spill_folder() as directory:
+        path = Path(directory, "rows.arrow")
         sample = _spilled(batches, path, portions * _SAMPLES)
         if sample is None:
             return
         borders = _borders(sample, portions)
-        for part in _parted(path, borders, Path(folder)):
-            with pa.OSFile(str(part)) as source:
+        for file in _partitioned(path, borders, Path(directory)):
+            with pa.OSFile(str(file)) as source:
                 table = pa.ipc.open_stream(source).read_all()
-            part.unlink()
+            file.unlink()
             if len(table):
                 yield from _cut(*_columns(table), most_rows)
 
 
-def _together(held: list[Keyed]) -> Keyed:
-    return pa.concat_arrays([keys for keys, _ in held]), np.concatenate([rows for _, rows in held])
+def _concatenated(parts: list[Keyed]) -> Keyed:
+    return pa.concat_arrays([keys for keys, _ in parts]), np.concatenate([rows for _, rows in parts])
 
 
 def _columns(table: pa.Table) -> Keyed:
@@ -65,23 +65,23 @@ def _columns(table: pa.Table) -> Keyed:
 
 
 def _cut(keys: pa.Array, rows: Longs, most_rows: int) -> Iterator[SortedRows]:
-    """Sorted rows, in several portions if they are too many for one; nulls come first."""
+    """Sort rows, in several portions if they are too many for one; nulls first."""
     nulls = rows[pc.is_null(keys).to_numpy(zero_copy_only=False)] if keys.null_count else rows[:0]
     if keys.null_count:
         valid = pc.is_valid(keys)
         keys, rows = keys.filter(valid), rows[valid.to_numpy(zero_copy_only=False)]
     order = pc.sort_indices(keys)
     keys, rows = keys.take(order), rows[order.to_numpy().astype(np.int64)]
-    most = max(1, int(most_rows * _SLACK))
+    max_rows = max(1, int(most_rows * _SLACK))
     total = len(nulls) + len(rows)
-    for start in range(0, total, most):
-        end = min(start + most, total)
+    for start in range(0, total, max_rows):
+        end = min(start + max_rows, total)
         low, high = max(0, start - len(nulls)), max(0, end - len(nulls))
         yield SortedRows(keys.slice(low, high - low), rows[low:high], nulls[start:end])
 
 
 def _spilled(batches: Iterable[Keyed], path: Path, wanted: int) -> pa.Array | None:
-    """Write the rows to a file: keys of a sample of them; None if there are no rows."""
+    """Write the rows to a file, and return the keys of a sample; None without rows."""
     rng = np.random.default_rng(_SEED)
     writer: pa.RecordBatchStreamWriter | None = None
     sample: list[pa.Array] = []
@@ -93,7 +93,7 @@ def _spilled(batches: Iterable[Keyed], path: Path, wanted: int) -> pa.Array | No
                 writer = pa.ipc.new_stream(sink, batch.schema)
             writer.write_batch(batch)
             seen += len(keys)
-            # Each batch gives as many as are its share of what is seen so far, and at least some.
+            # Proportional to the batch's share of the rows so far, at least one.
             count = min(len(keys), max(1, wanted * len(keys) // max(seen, 1)))
             sample.append(keys.take(pa.array(rng.choice(len(keys), count, replace=False))).drop_null())
             taken += count
@@ -104,15 +104,15 @@ def _spilled(batches: Iterable[Keyed], path: Path, wanted: int) -> pa.Array | No
 
 
 def _borders(sample: pa.Array, portions: int) -> pa.Array:
-    """Keys that part a sample into portions of about one size, each once."""
+    """The distinct keys that divide a sample into portions of about equal size."""
     ordered = sample.take(pc.sort_indices(sample))
-    places = np.unique((np.arange(1, portions) * len(ordered)) // portions)
-    return pc.unique(ordered.take(pa.array(places[places < len(ordered)])))
+    positions = np.unique((np.arange(1, portions) * len(ordered)) // portions)
+    return pc.unique(ordered.take(pa.array(positions[positions < len(ordered)])))
 
 
-def _parted(path: Path, borders: pa.Array, folder: Path) -> list[Path]:
-    """The rows of a file in as many files as there are portions; the row order is kept in each."""
-    paths = [Path(folder, f"part-{i}.arrow") for i in range(len(borders) + 1)]
+def _partitioned(path: Path, borders: pa.Array, directory: Path) -> list[Path]:
+    """Distribute the rows of a file to one file per portion, in the order of rows."""
+    paths = [Path(directory, f"part-{i}.arrow") for i in range(len(borders) + 1)]
     with pa.OSFile(str(path)) as source:
         reader = pa.ipc.open_stream(source)
         sinks = [pa.OSFile(str(p), "wb") for p in paths]
@@ -131,7 +131,7 @@ def _parted(path: Path, borders: pa.Array, folder: Path) -> list[Path]:
 
 
 def _portions_of(keys: pa.Array, borders: pa.Array) -> Longs:
-    """The portion of each key: how many borders are not greater; nulls belong to the first."""
+    """The portion of each key: the number of borders that are not greater; nulls belong to the first portion."""
     valued = np.flatnonzero(pc.is_valid(keys).to_numpy(zero_copy_only=False))
     numbers, found = np.zeros(len(keys), np.int64), np.zeros(len(valued), np.int64)
     order = pc.sort_indices(pa.concat_arrays([borders, keys.drop_null()])).to_numpy().astype(np.int64)

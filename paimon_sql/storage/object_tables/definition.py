@@ -1,4 +1,4 @@
-"""What an object table is: its columns, which are the same for all of them, and the folder that it lists.
+"""Definition of object tables: their columns, which are always the same, and the directory that they list.
 
 Spec: Concepts, "Table Types", "Object Table".
 """
@@ -17,9 +17,9 @@ OBJECT_FIELDS = (
     DataField(4, "atime", BigIntType(False), "Access time of object"),
     DataField(5, "owner", string_type(), "Owner of object"),
 )
-"""The columns of every object table; times are milliseconds since the epoch, 0 where nobody knows them."""
+"""The columns of every object table; times are milliseconds since the epoch, 0 if unknown."""
 
 
 def object_location(table: Table) -> str:
-    """The folder whose files an object table lists: the one that it names, or its own."""
+    """The directory whose files an object table lists: that of its options, or its own."""
     return str(table.options.get(OBJECT_LOCATION) or "").strip().rstrip("/") or table.path

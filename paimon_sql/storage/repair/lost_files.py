@@ -1,4 +1,4 @@
-"""Data files that a table's metadata names but that are not there any more: found, and taken out of the table."""
+"""Lost files: data files that the metadata names but that do not exist; their search, and removal from the table."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.table.paths.data_file_paths import data_file_paths
 from paimon_sql.storage.table.table import Table
 
-_FOLDER_SIZE = 64 * 1024
-"""What listing a folder counts as when an engine decides where tasks run, in bytes of reading."""
-_LEAST_FOLDERS = 16
+_LISTING_SIZE = 64 * 1024
+"""The cost of listing a directory, in bytes of reading, by which the engine decides where tasks run."""
+_MIN_DIRECTORIES = 16
 
 
 @dataclass(frozen=True)
 class LookTask:
-    """Folders, each with the paths of files that should stand there, to be looked for by one worker."""
+    """Directories for one worker to list, each with the paths of the files that must be there."""
 
     file_io: FileIO
     folders: tuple[tuple[str, tuple[str, ...]], ...]
@@ -40,69 +40,71 @@ class LookTask:
 
     @property
     def size(self) -> int:
-        """What the work is worth, in bytes."""
-        return len(self.folders) * _FOLDER_SIZE
+        """The cost of the task, in bytes."""
+        return len(self.folders) * _LISTING_SIZE
 
 
 @dataclass(frozen=True)
 class LostFile:
-    """A data file that is not there: its path, and what the snapshot says of it."""
+    """A missing data file: its path and its manifest entry."""
 
     path: str
     entry: ManifestEntry
 
 
 def find_lost(table: Table, snapshot: Snapshot, executor: Executor, tasks: int | None = None) -> list[LostFile]:
-    """The live data files of a snapshot that are not there, sorted by path.
+    """Return the live data files of a snapshot that do not exist, sorted by path.
 
     Args:
         table: the table.
         snapshot: the snapshot.
         executor: runs the tasks.
-        tasks: how many tasks there are; as many as are worth it by default.
+        tasks: the number of tasks; by default chosen by the number of directories.
     """
     live = live_files(table, snapshot).entries
     paths = data_file_paths(table, live).to_pylist()
-    folders = [(folder, tuple(group)) for folder, group in groupby(sorted(paths), parent_of)]
+    directories = [(directory, tuple(group)) for directory, group in groupby(sorted(paths), parent_of)]
     threads: int = table.options.get(FILE_OPERATION_THREAD_NUM) or DEFAULT_THREADS
-    step = share(len(folders), tasks, _LEAST_FOLDERS)
-    plan = [LookTask(table.file_io, tuple(folders[at : at + step]), threads) for at in range(0, len(folders), step)]
+    step = share(len(directories), tasks, _MIN_DIRECTORIES)
+    plan = [
+        LookTask(table.file_io, tuple(directories[i : i + step]), threads) for i in range(0, len(directories), step)
+    ]
     lost = {path for found in executor.map(look_for, plan) for path in found}
-    places = [at for at, path in enumerate(paths) if path in lost]
+    indexes = [i for i, path in enumerate(paths) if path in lost]
     found = [
-        LostFile(paths[at], e) for at, e in zip(places, entries(live.take(pa.array(places, pa.int64()))), strict=True)
+        LostFile(paths[i], e) for i, e in zip(indexes, entries(live.take(pa.array(indexes, pa.int64()))), strict=True)
     ]
     return sorted(found, key=lambda f: f.path)
 
 
 def look_for(task: LookTask) -> list[str]:
-    """Do one task: the paths at which nothing stands."""
-    found = spread(lambda folder: _not_there(task.file_io, *folder), task.folders, task.threads)
+    """Run a task: return the paths that do not exist."""
+    found = spread(lambda directory: _missing(task.file_io, *directory), task.folders, task.threads)
     return [path for paths in found for path in paths]
 
 
 def remove_lost(table: Table, base: Snapshot, lost: Sequence[LostFile]) -> Snapshot:
-    """Take files that are lost out of the table, with what deletion vectors say of them.
+    """Remove lost files and their deletion vectors from the table.
 
     Args:
         table: the table.
-        base: the snapshot in which they were found.
+        base: the snapshot that names them.
         lost: the files, at least one.
 
     Raises:
-        CommitConflictError: others have changed these files or their deletion vectors meanwhile.
+        CommitConflictError: these files or their deletion vectors were changed concurrently.
     """
     found = [file.entry for file in lost]
     messages = {(m.partition, m.bucket): m for m in forget(table, base, found)}
     for e in found:
-        place = e.partition, e.bucket
-        message = messages.get(place, CommitMessage(*place, e.total_buckets))
-        messages[place] = replace(message, deleted_files=(*message.deleted_files, e.file))
+        bucket = e.partition, e.bucket
+        message = messages.get(bucket, CommitMessage(*bucket, e.total_buckets))
+        messages[bucket] = replace(message, deleted_files=(*message.deleted_files, e.file))
     with Transaction(table, base=base) as transaction:
         return operations.append(transaction, list(messages.values()))[0]
 
 
-def _not_there(file_io: FileIO, folder: str, paths: Sequence[str]) -> list[str]:
-    there = {status.name for status in file_io.list(folder)}
-    # A listing may be behind: what it does not tell is looked for by itself.
-    return [path for path in paths if name_of(path) not in there and not file_io.exists(path)]
+def _missing(file_io: FileIO, directory: str, paths: Sequence[str]) -> list[str]:
+    listed = {status.name for status in file_io.list(directory)}
+    # A listing may be stale, so that each missing file is checked separately.
+    return [path for path in paths if name_of(path) not in listed and not file_io.exists(path)]

@@ -1,4 +1,4 @@
-"""A table's metadata looked through: hints are put right, and what cannot be mended is told."""
+"""Repair of a table's metadata: hint files are corrected, and other problems are reported."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
 
 _PATIENCE = 1.0
-"""Seconds in which a living writer has withdrawn a snapshot that came too late."""
+"""Seconds in which a running writer withdraws a late snapshot."""
 _ALL = 2**31 - 1
 _NOTHING_MORE = Retention(most=_ALL, least=_ALL, older_than_millis=0, limit=1)
 
 
 @dataclass
 class Findings:
-    """What is wrong with a table, each as one sentence.
+    """The findings of a repair, one sentence each.
 
     Attributes:
-        repaired: what was put right, or would be.
-        problems: what only a copy of a file or another statement can mend.
-        aside: where files stood that were set aside, or would be.
+        repaired: what was repaired, or would be.
+        problems: what only a backup of a file or another statement can repair.
+        aside: the paths of quarantined files, or those that would be.
     """
 
     repaired: list[str] = field(default_factory=list)
@@ -44,23 +44,23 @@ class Findings:
     aside: set[str] = field(default_factory=set)
 
     def take(self, other: Findings) -> None:
-        """Add those of another table or branch."""
+        """Add the findings of another table or branch."""
         self.repaired += other.repaired
         self.problems += other.problems
         self.aside |= other.aside
 
 
 def give_up_before(table: Table, snapshot_id: int, *, dry_run: bool = False) -> tuple[int, int]:
-    """Let a snapshot be the first one, all before it be given up: what was the first, and how many are given up.
+    """Abandon all snapshots before a given one; return the former earliest snapshot, and the number of abandoned ones.
 
     Args:
         table: the table or branch.
-        snapshot_id: the snapshot, the first after a gap; none may be missing from there to the newest.
-        dry_run: only say what would be done.
+        snapshot_id: the new earliest snapshot, after a gap; none may be missing from there to the latest.
+        dry_run: only report what would be done.
 
     Raises:
         NoSuchSnapshotError: the table has no snapshot.
-        InvalidInputError: there is no gap before that snapshot, or one behind it.
+        InvalidInputError: there is no gap before that snapshot, or there is one after it.
     """
     directory = table.snapshots.directory
     ids, earliest, latest = directory.versions(), directory.earliest(), directory.latest()
@@ -88,56 +88,56 @@ def give_up_before(table: Table, snapshot_id: int, *, dry_run: bool = False) -> 
 
 
 def repair(table: Table, *, dry_run: bool = False) -> Findings:
-    """Look through the metadata of a table and of its branches, and put right what can be.
+    """Check the metadata of a table and of its branches, and repair what can be repaired.
 
-    Files that cannot be read are set aside where the table can go on without them. Hints are set to what is there, an
-    expiry that was interrupted is finished. Everything that snapshots, tags, changelogs and consumers lead to, data
-    files excepted, is looked for and what tells of other files is read.
+    Unreadable files are quarantined if the table can do without them. Hint files are corrected, and an interrupted
+    expiration is finished. All files that snapshots, tags, changelogs and consumers refer to are checked, except data
+    files, and manifests are read.
 
     Args:
-        table: the table, whichever of its branches it was opened by.
-        dry_run: only say what would be done.
+        table: the table, opened by any of its branches.
+        dry_run: only report what would be done.
     """
     found = Findings()
     for branch in [table, *other_branches(table)]:
-        for one in (_unreadable, _strays, _schemas, _hints, _gaps, _contents, _consumers):
-            _tried(branch, found, one, dry_run)
+        for check in (_unreadable, _late_snapshots, _schemas, _hints, _gaps, _contents, _consumers):
+            _run_check(branch, found, check, dry_run)
         if not found.problems:
-            _tried(branch, found, _leftovers, dry_run)
+            _run_check(branch, found, _leftovers, dry_run)
     if not dry_run:
         publish_quietly(table)
     return found
 
 
-def _tried(branch: Table, found: Findings, check: Callable[[Table, Findings, bool], None], dry_run: bool) -> None:
+def _run_check(branch: Table, found: Findings, check: Callable[[Table, Findings, bool], None], dry_run: bool) -> None:
     try:
         check(branch, found, dry_run)
     except PaimonError as error:
-        found.problems.append(f"{_called(branch)}: {error}")
+        found.problems.append(f"{_label(branch)}: {error}")
 
 
-def _called(branch: Table) -> str:
+def _label(branch: Table) -> str:
     return branch.name if branch.branch == MAIN_BRANCH else f"{branch.name}, branch '{branch.branch}'"
 
 
 def _unreadable(branch: Table, found: Findings, dry_run: bool) -> None:
     aside = quarantine_unreadable(branch, dry_run=dry_run)
     found.aside |= aside.paths
-    found.repaired += [f"{_called(branch)}: {said}" for said in aside.said]
-    found.problems += [f"{_called(branch)}: {problem}" for problem in aside.problems]
+    found.repaired += [f"{_label(branch)}: {sentence}" for sentence in aside.said]
+    found.problems += [f"{_label(branch)}: {problem}" for problem in aside.problems]
 
 
-def _strays(branch: Table, found: Findings, dry_run: bool) -> None:
-    """End a rollback that was killed: bring its target back, and withdraw what it has left, and late snapshots.
+def _late_snapshots(branch: Table, found: Findings, dry_run: bool) -> None:
+    """Finish an interrupted rollback: restore its target, and withdraw remaining and late snapshots.
 
-    A writer that lives withdraws its own at once.
+    A running writer withdraws its own late snapshot itself, so it gets time for that first.
     """
     if branch.authority is not None or branch.snapshots.rewinds.read() is None:
         return
     target = branch.snapshots.latest()
     if target is not None and not branch.snapshots.exists(target.id):
         found.repaired.append(
-            f"{_called(branch)}: snapshot {target.id}, which a rollback goes back to, is brought back."
+            f"{_label(branch)}: snapshot {target.id}, which a rollback goes back to, is brought back."
         )
         if not dry_run:
             bring_back(branch, target)
@@ -147,7 +147,7 @@ def _strays(branch: Table, found: Findings, dry_run: bool) -> None:
     for number in reversed(branch.snapshots.strays()):
         path = branch.snapshots.directory.path(number)
         found.repaired.append(
-            f"{_called(branch)}: snapshot {number}, which a rollback has dropped or overtaken, is withdrawn."
+            f"{_label(branch)}: snapshot {number}, which a rollback has dropped or overtaken, is withdrawn."
         )
         found.aside.add(path)
         if not dry_run:
@@ -156,38 +156,38 @@ def _strays(branch: Table, found: Findings, dry_run: bool) -> None:
 
 
 def _versions(directory: NumberedDirectory, found: Findings) -> list[int]:
-    """All numbers there are, without those that were set aside, or would be."""
+    """All version numbers, without those of files that were quarantined, or would be."""
     return [i for i in directory.versions() if directory.path(i) not in found.aside]
 
 
 def _schemas(branch: Table, found: Findings, dry_run: bool) -> None:
     if not [branch.schemas.get(i) for i in _versions(branch.schemas.directory, found)]:
-        found.problems.append(f"{_called(branch)}: it has no schema. CALL sys.delete_branch.")
+        found.problems.append(f"{_label(branch)}: it has no schema. CALL sys.delete_branch.")
 
 
 def _hints(branch: Table, found: Findings, dry_run: bool) -> None:
     for directory in (branch.snapshots.directory, ChangelogManager(branch.file_io, branch.paths.branch_root).directory):
         numbers = _versions(directory, found)
-        for hint, right in _right_hints(directory, numbers):
-            said = directory.hint(hint)
-            told = "nothing" if said is None else said
+        for hint, correct in _correct_hints(directory, numbers):
+            current = directory.hint(hint)
+            shown = "nothing" if current is None else current
             path = f"{directory.directory}/{hint}"
-            if right is None and branch.file_io.exists(path):
-                found.repaired.append(f"{_called(branch)}: {path} said {told}, but nothing is there; it was removed.")
+            if correct is None and branch.file_io.exists(path):
+                found.repaired.append(f"{_label(branch)}: {path} said {shown}, but nothing is there; it was removed.")
                 if not dry_run:
                     directory.delete_hint(hint)
-            elif right is not None and said != right:
-                lost = " What it named is lost." if said is not None and said > right else ""
-                found.repaired.append(f"{_called(branch)}: {path} said {told}; it was set to {right}.{lost}")
+            elif correct is not None and current != correct:
+                lost = " What it named is lost." if current is not None and current > correct else ""
+                found.repaired.append(f"{_label(branch)}: {path} said {shown}; it was set to {correct}.{lost}")
                 if not dry_run:
-                    directory.reset_hint(hint, right)
+                    directory.reset_hint(hint, correct)
 
 
-def _right_hints(directory: NumberedDirectory, numbers: Sequence[int]) -> Iterator[tuple[str, int | None]]:
-    """Each hint with what it should say; None for one that should not be there."""
+def _correct_hints(directory: NumberedDirectory, numbers: Sequence[int]) -> Iterator[tuple[str, int | None]]:
+    """Each hint file with its correct value; None for one that must not exist."""
     yield LATEST, max(numbers, default=None)
     earliest = directory.hint(EARLIEST)
-    # Where it names something that is there, what comes before is what an expiry has not come to an end with.
+    # If it names an existing version, those before it are left by an interrupted expiration.
     yield EARLIEST, earliest if earliest in numbers else min(numbers, default=None)
 
 
@@ -200,35 +200,35 @@ def _gaps(branch: Table, found: Findings, dry_run: bool) -> None:
     if missing:
         first = next(i for i in numbers if i >= missing[-1].stop)
         found.problems.append(
-            f"{_called(branch)}: {sum(map(len, missing))} snapshots are missing, {missing[0].start} among them."
+            f"{_label(branch)}: {sum(map(len, missing))} snapshots are missing, {missing[0].start} among them."
             f" CALL sys.repair_earliest_snapshot(.., snapshot_id => {first}) gives up those before."
         )
 
 
 def _contents(branch: Table, found: Findings, dry_run: bool) -> None:
-    """Whether everything that tells of other files can be read, each of it once."""
+    """Read all metadata files that refer to other files, each one once."""
     earliest = branch.snapshots.earliest_id() or 0
     changelogs = ChangelogManager(branch.file_io, branch.paths.branch_root)
-    known: set[str] = set()
+    seen: set[str] = set()
     for i in _versions(branch.snapshots.directory, found):
         if i >= earliest:
             with _problems(branch, found, f"snapshot {i}"):
-                _read_through(branch, branch.snapshots.get(i), known)
+                _read_all(branch, branch.snapshots.get(i), seen)
     for name in branch.tags.names():
         if branch.tags.path(name) not in found.aside:
             with _problems(branch, found, f"tag '{name}'"):
-                _read_through(branch, branch.tags.get(name).snapshot, known)
+                _read_all(branch, branch.tags.get(name).snapshot, seen)
     for i in _versions(changelogs.directory, found):
         with _problems(branch, found, f"changelog {i}"):
             changelogs.find(i)
 
 
-def _read_through(branch: Table, snapshot: Snapshot, known: set[str]) -> None:
+def _read_all(branch: Table, snapshot: Snapshot, seen: set[str]) -> None:
     branch.schemas.get(snapshot.schema_id)
     for meta in manifests_of(branch, snapshot):
-        if meta.file_name not in known:
+        if meta.file_name not in seen:
             branch.manifests.read_uncached(meta.file_name)
-            known.add(meta.file_name)
+            seen.add(meta.file_name)
     index_entries(branch, snapshot)
 
 
@@ -241,9 +241,9 @@ def _consumers(branch: Table, found: Findings, dry_run: bool) -> None:
 
 def _leftovers(branch: Table, found: Findings, dry_run: bool) -> None:
     earliest = branch.snapshots.earliest_id() or 0
-    left = sum(i < earliest for i in branch.snapshots.directory.versions())
-    if left:
-        found.repaired.append(f"{_called(branch)}: an expiry was interrupted; {left} snapshots went at last.")
+    remaining = sum(i < earliest for i in branch.snapshots.directory.versions())
+    if remaining:
+        found.repaired.append(f"{_label(branch)}: an expiry was interrupted; {remaining} snapshots went at last.")
         if not dry_run:
             expire_snapshots(branch, _NOTHING_MORE)
 
@@ -253,4 +253,4 @@ def _problems(branch: Table, found: Findings, what: str) -> Iterator[None]:
     try:
         yield
     except PaimonError as error:
-        found.problems.append(f"{_called(branch)}: {what} cannot be read: {error}")
+        found.problems.append(f"{_label(branch)}: {what} cannot be read: {error}")

@@ -1,7 +1,7 @@
-"""Metadata files that cannot be read are set aside, so that a table goes on from what can be read.
+"""Quarantine: unreadable metadata files are moved aside, so that a table continues with the readable ones.
 
-A loss of power can leave files empty or torn where their writer did not flush them. Nothing is deleted: a file that is
-set aside stands in ``<table>/_unreadable`` under its old name with a UUID behind it. Nothing there is an orphan.
+A power loss can leave files empty or torn if their writer did not flush them. Nothing is deleted: a quarantined file is
+moved to ``<table>/_unreadable``, under its old name followed by a UUID. Files there are not orphans.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
 
 ASIDE = "_unreadable"
-"""The directory of a table that takes them."""
+"""The quarantine directory of a table."""
 _PAUSE = 0.05
-"""Seconds between two looks at a file: what a writer is at is another file by then, or gone."""
+"""Seconds between two reads of a file: a file that is being written has changed by then, or does not exist any more."""
 _GROWING_MILLIS = 10 * 60 * 1000
-"""How old a file must be where files do not come into being whole."""
+"""The min age of a file on file systems where incomplete files are visible."""
 _MEMBERS = {
     "user": re.compile(rb'"commitUser"\s*:\s*"([^"]{1,200})"'),
     "time": re.compile(rb'"timeMillis"\s*:\s*(\d{1,15})\b'),
     "rows": re.compile(rb'"deltaRecordCount"\s*:\s*(-?\d{1,18})\s*[,}]'),
     "id": re.compile(rb'"id"\s*:\s*(\d{1,18})\s*,'),
 }
-"""Members of a snapshot that may be left in a torn one."""
+"""Fields of a snapshot that may be readable in a torn one."""
 
 Parse = Callable[[bytes, str], object]
 
 
 @dataclass
 class Quarantined:
-    """What was set aside of a branch, or would be.
+    """The quarantined files of a branch, or those that would be.
 
     Attributes:
-        paths: where the files stood.
-        said: what was done, a sentence each, in the order of doing.
-        problems: what was left as it is, and why.
+        paths: the original paths of the files.
+        said: what was done, one sentence each, in order.
+        problems: what was not changed, and why.
     """
 
     paths: set[str] = field(default_factory=set)
@@ -58,7 +58,7 @@ class Quarantined:
 
 @dataclass(frozen=True)
 class _Defect:
-    """Why a file cannot be read, and what it holds."""
+    """Why a file is unreadable, and its content."""
 
     why: str
     data: bytes
@@ -66,7 +66,7 @@ class _Defect:
 
 @dataclass(frozen=True)
 class _Unreadable:
-    """A file to be set aside: where it stands, what it is, why it cannot be read, and what is lost with it."""
+    """A file to quarantine: path, name for messages, why it is unreadable, and what is lost with it."""
 
     path: str
     name: str
@@ -76,50 +76,50 @@ class _Unreadable:
 
 @dataclass(frozen=True)
 class _Found:
-    """Files to be set aside, and what holds without them."""
+    """Files to quarantine, and the resulting state as a sentence."""
 
     files: list[_Unreadable]
     result: str = ""
 
 
 def quarantine_unreadable(branch: Table, *, dry_run: bool = False) -> Quarantined:
-    """Set the files of a branch aside that cannot be read, where it can go on without them.
+    """Quarantine the unreadable files of a branch that it can do without.
 
-    Those are torn snapshots and those above the newest one whose manifests can all be read, torn tags, changelogs and
-    consumers, and torn schemas above the newest readable one that no snapshot needs. Where a catalog's server keeps the
-    history nothing is done.
+    These are torn snapshots and snapshots above the latest one with readable manifests, torn tags, changelogs and
+    consumers, and torn schemas above the latest readable one that no snapshot needs. Nothing is done for tables with
+    version management by a catalog's server.
 
     Args:
         branch: the table or branch.
-        dry_run: only say what would be done.
+        dry_run: only report what would be done.
 
     Raises:
-        PaimonError: the file system does not say what is there.
+        PaimonError: the file system cannot be listed.
     """
     aside = Quarantined()
     if branch.authority is not None:
         return aside
     for find in (_snapshots, _named_files, _schemas):
         found = find(branch, aside)
-        for one in found.files:
-            target = join(branch.path, ASIDE, f"{_prefix(branch)}{name_of(one.path)}-{uuid.uuid4()}")
-            if dry_run or _moved(branch, one.path, target):
-                aside.paths.add(one.path)
-                aside.said.append(f"{one.name} cannot be read: {one.why}; it was set aside as {target}. {one.lost}")
+        for file in found.files:
+            target = join(branch.path, ASIDE, f"{_prefix(branch)}{name_of(file.path)}-{uuid.uuid4()}")
+            if dry_run or _quarantine(branch, file.path, target):
+                aside.paths.add(file.path)
+                aside.said.append(f"{file.name} cannot be read: {file.why}; it was set aside as {target}. {file.lost}")
         aside.said += [found.result] if found.files and found.result else []
     branch.snapshots.forget()
     return aside
 
 
 def _snapshots(branch: Table, aside: Quarantined) -> _Found:
-    """Torn snapshots, and those above the newest of which everything can be read."""
+    """Torn snapshots, and those above the latest one with readable manifests."""
     directory = branch.snapshots.directory
     ids = directory.versions()
     torn = {i: d for i in ids if (d := _defect(branch.file_io, directory.path(i), parse_snapshot)) is not None}
     broken, newest = _above_readable(branch, ids, torn)
     unreadable = sorted({**torn, **broken}.items())
     if unreadable and newest is None and (broken or ids != [FIRST_SNAPSHOT_ID]):
-        # One lost manifest may make all of them unreadable, and what expired before them is not lost by this.
+        # One lost manifest may make all of them unreadable, and rows of commits with expired snapshots are not lost.
         why = "; ".join(f"{directory.path(i)}: {defect.why}" for i, defect in unreadable)
         aside.problems.append(
             f"none of its snapshots can be read, so that nothing was set aside. {why}. Restore a file from a copy, or"
@@ -137,7 +137,7 @@ def _snapshots(branch: Table, aside: Quarantined) -> _Found:
 
 
 def _above_readable(branch: Table, ids: list[int], torn: Collection[int]) -> tuple[dict[int, _Defect], int | None]:
-    """The snapshots above the newest readable one whose manifests cannot be read, and that one."""
+    """The snapshots with unreadable manifests above the latest readable one, and the id of that one."""
     broken: dict[int, _Defect] = {}
     for i in reversed(ids):
         if i not in torn:
@@ -162,7 +162,7 @@ def _manifests_of(branch: Table) -> Parse:
 def _named_files(branch: Table, aside: Quarantined) -> _Found:
     """Torn tags, changelogs and consumers."""
     changelogs = ChangelogManager(branch.file_io, branch.paths.branch_root)
-    found: list[tuple[str, str, Parse, str]] = [
+    candidates: list[tuple[str, str, Parse, str]] = [
         *(
             (branch.tags.path(n), f"tag '{n}'", parse_tag, "Lost is the tag; what only it kept is an orphan.")
             for n in branch.tags.names()
@@ -177,16 +177,16 @@ def _named_files(branch: Table, aside: Quarantined) -> _Found:
         ),
     ]
     files = []
-    for path, name, parse, lost in found:
+    for path, name, parse, lost in candidates:
         defect = _defect(branch.file_io, path, parse)
         if defect is not None:
-            kept = _member(defect.data, "id")
-            files.append(_Unreadable(path, f"{name} of snapshot {kept}" if kept else name, defect.why, lost))
+            number = _member(defect.data, "id")
+            files.append(_Unreadable(path, f"{name} of snapshot {number}" if number else name, defect.why, lost))
     return _Found(files)
 
 
 def _schemas(branch: Table, aside: Quarantined) -> _Found:
-    """Torn schemas above the newest that can be read, unless something that can be read needs one of them."""
+    """Torn schemas above the latest readable one, unless a readable file needs one of them."""
     directory = branch.schemas.directory
     needed = _needed_schemas(branch, aside.paths)
     files: list[_Unreadable] = []
@@ -198,17 +198,17 @@ def _schemas(branch: Table, aside: Quarantined) -> _Found:
         if i in needed:
             break
         files.append(_Unreadable(path, f"schema {i}", defect.why, "Lost is that change of the definition."))
-    return _Found([])  # the look through what snapshots need says so
+    return _Found([])  # the check of the snapshots' metadata reports it
 
 
-def _needed_schemas(branch: Table, gone: Collection[str]) -> set[int]:
+def _needed_schemas(branch: Table, quarantined: Collection[str]) -> set[int]:
     """The schemas that readable snapshots, tags and changelogs name."""
     changelogs = ChangelogManager(branch.file_io, branch.paths.branch_root)
     found = [branch.snapshots.directory.path(i) for i in branch.snapshots.directory.versions()]
     found += [branch.tags.path(name) for name in branch.tags.names()]
     found += [changelogs.directory.path(i) for i in changelogs.ids()]
     needed = set()
-    for path in set(found) - set(gone):
+    for path in set(found) - set(quarantined):
         try:
             needed.add(parse_snapshot(branch.file_io.read_bytes(path), path).schema_id)
         except (MissingFileError, CorruptFileError):
@@ -217,11 +217,11 @@ def _needed_schemas(branch: Table, gone: Collection[str]) -> set[int]:
 
 
 def _defect(file_io: FileIO, path: str, parse: Parse) -> _Defect | None:
-    """What is wrong with a file; None if it can be read, is not there, or may still be growing.
+    """Return the defect of a file; None if it is readable, does not exist, or may still be growing.
 
-    A file counts only if it is the same at a second look.
+    A file counts as defective only if a second read gives the same content.
     """
-    first = _look(file_io, path, parse)
+    first = _read_defect(file_io, path, parse)
     if first is None:
         return None
     if not file_io.can_create_exclusively(path):
@@ -229,11 +229,11 @@ def _defect(file_io: FileIO, path: str, parse: Parse) -> _Defect | None:
         if status is None or status.mtime_millis > present_millis() - _GROWING_MILLIS:
             return None
     time.sleep(_PAUSE)
-    second = _look(file_io, path, parse)
+    second = _read_defect(file_io, path, parse)
     return second if second is not None and second.data == first.data else None
 
 
-def _look(file_io: FileIO, path: str, parse: Parse) -> _Defect | None:
+def _read_defect(file_io: FileIO, path: str, parse: Parse) -> _Defect | None:
     data = b""
     try:
         data = file_io.read_bytes(path)
@@ -245,8 +245,8 @@ def _look(file_io: FileIO, path: str, parse: Parse) -> _Defect | None:
     return None
 
 
-def _moved(branch: Table, path: str, target: str) -> bool:
-    """Whether this call set a file aside; while the table's lock is held no writer makes one of that name."""
+def _quarantine(branch: Table, path: str, target: str) -> bool:
+    """Move a file to the quarantine; return whether it existed. The lock keeps writers from creating it again."""
     with branch.lock.held(branch.branch) as hold:
         hold.confirm()
         if not branch.file_io.exists(path):
@@ -257,15 +257,15 @@ def _moved(branch: Table, path: str, target: str) -> bool:
 
 
 def _lost(file_io: FileIO, path: str, data: bytes) -> str:
-    """What is lost with a snapshot, as far as its file still tells."""
+    """Describe what is lost with a snapshot, by the readable fields of its file."""
     user, millis, rows = (_member(data, name) for name in ("user", "time", "rows"))
     status = file_io.status(path)
     when = f"of {show_instant(int(millis))}" if millis else ""
     if not when and status is not None:
         when = f"written at {show_instant(status.mtime_millis)}"
     by = f"of user {user}" if user else "of an unknown user"
-    many = "an unknown number of rows" if rows is None else f"{rows} rows"
-    return f"Lost is the commit {by}, {when}, with {many}."
+    row_count = "an unknown number of rows" if rows is None else f"{rows} rows"
+    return f"Lost is the commit {by}, {when}, with {row_count}."
 
 
 def _member(data: bytes, name: str) -> str | None:

@@ -1,4 +1,4 @@
-"""How a table takes a change of rows, which its kind and its merge engine decide."""
+"""Row-level strategies: how UPDATE, DELETE and MERGE change rows, by table layout and merge engine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from paimon_sql.storage.table.table import Table
 
 
 class RowLevelStrategy(Enum):
-    """How rows are changed."""
+    """A strategy of changing rows."""
 
     UPSERT = "new rows of the same key, marked as updates and deletes"
     DROP_KEYS = "files of a keyed table rewritten without the rows of some keys"
@@ -28,28 +28,28 @@ class RowLevelStrategy(Enum):
 
 
 def row_level_strategy(table: Table, operation: Operation, deletes: bool) -> RowLevelStrategy:
-    """How a statement changes rows of a table.
+    """Choose the strategy by which a statement changes rows of a table.
 
     Args:
         table: the table.
         operation: the kind of statement.
-        deletes: whether it may delete rows.
+        deletes: whether the statement may delete rows.
 
     Raises:
-        UnsupportedError: the merge engine would merge the changed rows with the old ones instead of replacing them,
-            or rows of a table with data evolution would be deleted without deletion vectors.
+        UnsupportedError: the merge engine would merge the changed rows with the old ones instead of replacing them, or
+            rows of a table with data evolution would be deleted without deletion vectors.
     """
     options = table.options
-    marks = options.get(DELETION_VECTORS_ENABLED)
+    has_vectors = options.get(DELETION_VECTORS_ENABLED)
     if options.get(DATA_EVOLUTION_ENABLED):
-        if deletes and not marks:
+        if deletes and not has_vectors:
             raise UnsupportedError(
                 f"{table.name}: rows of tables with data evolution are deleted by deletion vectors only.",
                 remedy=f"ALTER TABLE .. SET TBLPROPERTIES ('{DELETION_VECTORS_ENABLED.key}' = 'true') first.",
             )
         return RowLevelStrategy.VECTORS if operation is Operation.DELETE else RowLevelStrategy.COLUMNS
     if not table.schema.primary_keys:
-        return RowLevelStrategy.VECTORS if marks else RowLevelStrategy.REWRITE
+        return RowLevelStrategy.VECTORS if has_vectors else RowLevelStrategy.REWRITE
     engine = options.get(MERGE_ENGINE)
     if operation is not Operation.DELETE and engine not in ("deduplicate", "partial-update"):
         raise UnsupportedError(

@@ -1,4 +1,4 @@
-"""Whole partitions taken away: their files go, and nothing is read or written for it."""
+"""Deletes of whole partitions: a change of metadata alone, no row is read or written."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from paimon_sql.storage.table.table import Table
 
 
 def remove_partitions(table: Table, base: Snapshot | None, partitions: Predicate | None) -> None:
-    """Commit that all files of some partitions go.
+    """Commit the deletion of all files of some partitions.
 
     Args:
         table: the table.
-        base: the snapshot whose rows go.
-        partitions: true for the partitions that go; None for all.
+        base: the snapshot whose rows are deleted.
+        partitions: a condition on the partitions to delete; None for all.
 
     Raises:
-        CommitConflictError: a rival has written to these partitions since.
+        CommitConflictError: a concurrent commit has written to these partitions since.
     """
     overwrite = Overwrite(partitions)
     known = {e.file.file_name for e in overwritten(table, base, overwrite, [])}

@@ -1,1 +1,1 @@
-"""Schemas: how they change, and what is valid."""
+"""Changes of schemas, and their validation."""

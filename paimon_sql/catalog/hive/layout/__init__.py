@@ -1,1 +1,1 @@
-"""How Hive's metastore stores tables, columns and locations."""
+"""Layout of entries in Hive's metastore: tables, columns and locations."""

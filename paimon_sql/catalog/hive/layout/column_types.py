@@ -1,6 +1,6 @@
-"""Types of columns as Hive writes them, and back.
+"""Conversion of column types to Hive's, and back.
 
-Hive has no TIME, no lengths of binary strings and no NOT NULL; the table's own definition is what counts.
+Hive has no TIME, no lengths of binary strings and no NOT NULL; the table's own schema is authoritative.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.schema import types as t
 
 LOCAL_TIMESTAMP = "timestamp with local time zone"
-"""How Hive calls TIMESTAMP WITH LOCAL TIME ZONE, since its version 3."""
-_LONGEST_CHAR, _LONGEST_VARCHAR = 255, 65535
+"""Hive's name of TIMESTAMP WITH LOCAL TIME ZONE, since version 3."""
+_MAX_CHAR, _MAX_VARCHAR = 255, 65535
 
 
 @singledispatch
 def hive_type(data_type: t.DataType) -> str:
-    """The name of the type in Hive that shows values of such a type.
+    """The name of the Hive type for a type.
 
     Raises:
         UnsupportedError: Hive has none.
@@ -66,12 +66,12 @@ def _(data_type: t.DecimalType) -> str:
 
 @hive_type.register
 def _(data_type: t.CharType) -> str:
-    return f"char({data_type.length})" if data_type.length <= _LONGEST_CHAR else "string"
+    return f"char({data_type.length})" if data_type.length <= _MAX_CHAR else "string"
 
 
 @hive_type.register
 def _(data_type: t.VarCharType) -> str:
-    return f"varchar({data_type.length})" if data_type.length <= _LONGEST_VARCHAR else "string"
+    return f"varchar({data_type.length})" if data_type.length <= _MAX_VARCHAR else "string"
 
 
 @hive_type.register
@@ -116,10 +116,10 @@ _PRIMITIVES: dict[PrimitiveCategory, t.DataType] = {
 
 
 def paimon_type(name: str) -> t.DataType:
-    """The type that a type of Hive's is read as.
+    """The type for a Hive type.
 
     Raises:
-        UnsupportedError: there is none, or the name cannot be understood.
+        UnsupportedError: there is none, or the name cannot be parsed.
     """
     try:
         return _paimon_type(TypeParser(name).parse_type())

@@ -1,4 +1,4 @@
-"""Tables of plain files among Hive's own, as format tables, and format tables as Hive keeps its own."""
+"""Conversion of Hive's tables of plain files to format tables, and back."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _LAZY = "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"
 
 @dataclass(frozen=True)
 class _Classes:
-    """The classes by which Hive reads and writes a format."""
+    """Hive's classes of a file format."""
 
     input: str
     output: str
@@ -59,7 +59,7 @@ _CLASSES = {
 def format_of(entry: Any) -> str | None:
     """The format of a table of plain files; None for another entry of the metastore."""
     parameters: Mapping[str, str] = entry.parameters or {}
-    # The files of tables with transactions, and of those that somebody else handles, are not all of them rows.
+    # Not all files of transactional tables, and of tables with a storage handler, contain rows.
     if is_view(entry) or entry.sd is None or parameters.get("transactional", "").lower() == "true":
         return None
     if parameters.get("storage_handler") or _skipped(parameters) is None:
@@ -78,21 +78,21 @@ def format_of(entry: Any) -> str | None:
 
 
 def format_schema(entry: Any, location: str) -> TableSchema:
-    """The definition of a table of plain files, read from its entry.
+    """The schema of a table of plain files, by its entry.
 
     Raises:
-        UnsupportedError: a column's type is not offered here.
+        UnsupportedError: a column's type is not supported.
     """
-    named, parameters = str(format_of(entry)), entry.parameters or {}
+    file_format, parameters = str(format_of(entry)), entry.parameters or {}
     options = {k: v for k, v in parameters.items() if k != COMMENT}
-    is_hives = parameters.get(TYPE.key) != _FORMAT_TABLE
-    if is_hives:
+    is_hive_table = parameters.get(TYPE.key) != _FORMAT_TABLE
+    if is_hive_table:
         options[DEFAULT_NAME_KEY] = _HIVES_DEFAULT_NAME
-    if named == "csv":
-        given = entry.sd.serdeInfo.parameters or {}
-        options |= _hives_text(entry.sd.serdeInfo.serializationLib, given, parameters) if is_hives else {}
-        options.setdefault(CSV_FIELD_DELIMITER.key, given.get(_DELIMITER, _HIVES_DELIMITER))
-    options |= {PATH.key: location, TYPE.key: _FORMAT_TABLE, FILE_FORMAT.key: named}
+    if file_format == "csv":
+        settings = entry.sd.serdeInfo.parameters or {}
+        options |= _hives_text(entry.sd.serdeInfo.serializationLib, settings, parameters) if is_hive_table else {}
+        options.setdefault(CSV_FIELD_DELIMITER.key, settings.get(_DELIMITER, _HIVES_DELIMITER))
+    options |= {PATH.key: location, TYPE.key: _FORMAT_TABLE, FILE_FORMAT.key: file_format}
     keys = entry.partitionKeys or []
     return new_schema(
         [DataField(i, c.name, paimon_type(c.type), c.comment) for i, c in enumerate([*entry.sd.cols, *keys])],
@@ -102,56 +102,56 @@ def format_schema(entry: Any, location: str) -> TableSchema:
     )
 
 
-def _hives_text(serde: str, given: Mapping[str, str], parameters: Mapping[str, str]) -> dict[str, str]:
-    """How Hive writes text into files, as options of a CSV table."""
+def _hives_text(serde: str, settings: Mapping[str, str], parameters: Mapping[str, str]) -> dict[str, str]:
+    """Hive's text format as options of a CSV table."""
     header = {CSV_INCLUDE_HEADER.key: str(bool(_skipped(parameters))).lower()}
     if serde == _OPEN_CSV:
         return {
             **header,
-            CSV_FIELD_DELIMITER.key: given.get("separatorChar", ","),
-            CSV_QUOTE_CHARACTER.key: given.get("quoteChar", '"'),
-            CSV_ESCAPE_CHARACTER.key: given.get("escapeChar", "\\"),
+            CSV_FIELD_DELIMITER.key: settings.get("separatorChar", ","),
+            CSV_QUOTE_CHARACTER.key: settings.get("quoteChar", '"'),
+            CSV_ESCAPE_CHARACTER.key: settings.get("escapeChar", "\\"),
         }
     return {
         **header,
-        CSV_FIELD_DELIMITER.key: _sign(given.get(_DELIMITER, given.get("serialization.format", "1"))),
+        CSV_FIELD_DELIMITER.key: _delimiter(settings.get(_DELIMITER, settings.get("serialization.format", "1"))),
         CSV_QUOTE_CHARACTER.key: "",
-        CSV_ESCAPE_CHARACTER.key: given.get("escape.delim", ""),
-        CSV_NULL_LITERAL.key: given.get("serialization.null.format", "\\N"),
+        CSV_ESCAPE_CHARACTER.key: settings.get("escape.delim", ""),
+        CSV_NULL_LITERAL.key: settings.get("serialization.null.format", "\\N"),
     }
 
 
-def _sign(text: str) -> str:
-    """What stands between values, which Hive may give by its number."""
+def _delimiter(text: str) -> str:
+    """A delimiter, which Hive may give by its code."""
     return chr(int(text)) if text.isdecimal() else text
 
 
 def _skipped(parameters: Mapping[str, str]) -> int | None:
-    """How many lines of a text file are no rows, none or the first one; None if others are none either."""
+    """The number of header lines of a text file, 0 or 1; None if Hive skips more, or footers."""
     first, last = (parameters.get(f"skip.{what}.line.count", "0").strip() for what in ("header", "footer"))
     return int(first) if first in ("0", "1") and last == "0" else None
 
 
 def describe_format(entry: Any, schema: TableSchema) -> None:
-    """Let an entry say what the definition of a format table says.
+    """Set an entry by the schema of a format table.
 
     Raises:
         UnsupportedError: Hive cannot read such a table.
     """
     options = TableOptions(schema.options)
-    named = str(options.get(FILE_FORMAT)).lower()
-    classes = _CLASSES.get(named)
+    file_format = str(options.get(FILE_FORMAT)).lower()
+    classes = _CLASSES.get(file_format)
     if classes is None:
-        raise UnsupportedError(f"Hive reads no format tables of {named}.", remedy=f"Use {', '.join(_CLASSES)}.")
-    kept = {k: v for k, v in schema.options.items() if k != PATH.key}
-    own = {KIND: named.upper(), FILE_FORMAT.key: named, TYPE.key: _FORMAT_TABLE}
-    entry.parameters = {**(entry.parameters or {}), **kept, **own}
+        raise UnsupportedError(f"Hive reads no format tables of {file_format}.", remedy=f"Use {', '.join(_CLASSES)}.")
+    properties = {k: v for k, v in schema.options.items() if k != PATH.key}
+    own = {KIND: file_format.upper(), FILE_FORMAT.key: file_format, TYPE.key: _FORMAT_TABLE}
+    entry.parameters = {**(entry.parameters or {}), **properties, **own}
     if schema.comment is not None:
         entry.parameters[COMMENT] = schema.comment
     descriptor = entry.sd
     descriptor.inputFormat, descriptor.outputFormat = classes.input, classes.output
     descriptor.serdeInfo.serializationLib = classes.serde
-    if named == "csv":
+    if file_format == "csv":
         descriptor.serdeInfo.parameters = {_DELIMITER: options.get(CSV_FIELD_DELIMITER)}
     descriptor.cols = columns(f for f in schema.fields if f.name not in schema.partition_keys)
     entry.partitionKeys = columns(schema.field(key) for key in schema.partition_keys)

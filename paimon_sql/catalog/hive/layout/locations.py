@@ -1,4 +1,4 @@
-"""Where the metastore keeps the places of things: where Hive looks for them, or among properties."""
+"""Locations in entries of the metastore: in Hive's own fields, or as properties."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ _PROPERTY = "paimon_location"
 
 
 class Locations(ABC):
-    """Reads and writes the places that objects of the metastore have."""
+    """Reads and writes the locations of entries."""
 
     @abstractmethod
     def place_database(self, database: Any, location: str) -> None:
-        """Say where the tables of a database stand."""
+        """Set the location of a database."""
 
     @abstractmethod
     def place(self, thing: Any, location: str) -> None:
-        """Say where a table or a partition stands."""
+        """Set the location of a table or a partition."""
 
     def of_database(self, database: Any) -> str | None:
-        """Where the tables of a database stand."""
+        """The location of a database."""
         return plain(database.locationUri)
 
     def of(self, thing: Any) -> str | None:
-        """Where a table or a partition stands."""
+        """The location of a table or a partition."""
         return plain(thing.sd.location if thing.sd else None)
 
 
 class InDescriptors(Locations):
-    """Where Hive itself looks for them."""
+    """Locations in Hive's own fields."""
 
     def place_database(self, database: Any, location: str) -> None:
         database.locationUri = location
@@ -41,7 +41,7 @@ class InDescriptors(Locations):
 
 
 class InProperties(Locations):
-    """Among the properties, for a storage that Hive cannot look into."""
+    """Locations as properties, for storage that Hive cannot access."""
 
     def place_database(self, database: Any, location: str) -> None:
         database.parameters = {**(database.parameters or {}), _PROPERTY: location}
@@ -58,7 +58,7 @@ class InProperties(Locations):
 
 
 def plain(location: str | None) -> str | None:
-    """A place as tables name theirs: a local folder without ``file:``, nothing with a slash behind it."""
+    """A location as in tables: a local path without ``file:``, and no trailing slash."""
     if not location:
         return None
     found = location.rstrip("/") or "/"

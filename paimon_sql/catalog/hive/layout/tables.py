@@ -1,4 +1,4 @@
-"""A table as Hive's metastore keeps it: what Apache Paimon's Hive catalog writes there and looks for."""
+"""Layout of table entries in Hive's metastore, as written and expected by Apache Paimon's Hive catalog."""
 
 from __future__ import annotations
 
@@ -25,41 +25,41 @@ _INPUT = "org.apache.paimon.hive.mapred.PaimonInputFormat"
 _OUTPUT = "org.apache.paimon.hive.mapred.PaimonOutputFormat"
 _SERDE = "org.apache.paimon.hive.PaimonSerDe"
 _OWN_PARAMETERS = {KIND: "PAIMON", "storage_handler": "org.apache.paimon.hive.PaimonStorageHandler"}
-_HIVES = "hive."
-_TOLD_ANYWAY = (PARTITION_EXPIRATION_TIME.key, DATA_FILE_PATH_DIRECTORY.key)
-_LONGEST_COMMENT = 255
+_HIVE_PREFIX = "hive."
+_ALWAYS_WRITTEN = (PARTITION_EXPIRATION_TIME.key, DATA_FILE_PATH_DIRECTORY.key)
+_MAX_COMMENT = 255
 _FOREVER = 2**31 - 1
 
 
 def is_paimon(table: Any) -> bool:
-    """Whether an entry of the metastore is a table of Paimon's."""
+    """Whether an entry is a Paimon table."""
     return table.sd is not None and (table.sd.inputFormat, table.sd.outputFormat) == (_INPUT, _OUTPUT)
 
 
 def is_view(table: Any) -> bool:
-    """Whether an entry of the metastore is a view."""
+    """Whether an entry is a view."""
     return bool(table.tableType == VIEW)
 
 
 def is_external(table: Any) -> bool:
-    """Whether the files of an entry stay when it is dropped."""
-    # Hive 4 calls its tables without transactions external, and says so here if their files are its own all the same.
+    """Whether the files of an entry are kept when it is dropped."""
+    # Hive 4 makes tables without transactions external, and marks those whose files it owns by this property.
     purged = (table.parameters or {}).get("external.table.purge", "").lower() == "true"
     return table.tableType == EXTERNAL and not purged
 
 
 def wants_external(options: Mapping[str, str]) -> bool:
-    """Whether a table's options say that it is external."""
+    """Whether a table's options make it external."""
     return options.get("external", options.get("EXTERNAL", "")).lower() == "true"
 
 
 def is_partitioned(schema: TableSchema) -> bool:
-    """Whether the metastore lists the partitions of a table with such a definition."""
+    """Whether the metastore lists the partitions of a table with such a schema."""
     return bool(schema.partition_keys) and bool(TableOptions(schema.options).get(METASTORE_PARTITIONED_TABLE))
 
 
 def new_entry(database: str, name: str, owner: str, kind: str) -> Any:
-    """An entry without columns."""
+    """A new entry without columns."""
     now = int(time.time())
     entry = Table(
         tableName=name,
@@ -79,20 +79,20 @@ def new_entry(database: str, name: str, owner: str, kind: str) -> Any:
 
 
 def describe(entry: Any, schema: TableSchema, *, all_properties: bool) -> None:
-    """Let an entry say what a table's definition says.
+    """Set an entry by a table's schema.
 
     Args:
         entry: the entry.
-        schema: the definition.
-        all_properties: whether all options are told, or only those that speak of Hive.
+        schema: the schema.
+        all_properties: whether all options are written, or only those about Hive.
 
     Raises:
-        InvalidSchemaError: names of columns differ only by case, which Hive cannot tell apart.
+        InvalidSchemaError: names of columns differ by case alone, which Hive does not distinguish.
         UnsupportedError: Hive has no type for a column.
     """
     _check_names(schema)
-    told = table_properties(schema, all_properties=all_properties)
-    entry.parameters = {**(entry.parameters or {}), **told, **_OWN_PARAMETERS}
+    properties = table_properties(schema, all_properties=all_properties)
+    entry.parameters = {**(entry.parameters or {}), **properties, **_OWN_PARAMETERS}
     if schema.comment is not None:
         entry.parameters[COMMENT] = schema.comment
     else:
@@ -101,33 +101,33 @@ def describe(entry: Any, schema: TableSchema, *, all_properties: bool) -> None:
     keys = schema.partition_keys if is_partitioned(schema) else ()
     entry.sd.cols = columns(f for f in schema.fields if f.name not in keys)
     entry.partitionKeys = [_column(schema.field(key)) for key in keys]
-    shown = schema.options.get(METASTORE_TAG_TO_PARTITION.key)
-    if shown and not schema.partition_keys:
-        entry.partitionKeys = [_column(DataField(0, shown, string_type()))]
+    tag_column = schema.options.get(METASTORE_TAG_TO_PARTITION.key)
+    if tag_column and not schema.partition_keys:
+        entry.partitionKeys = [_column(DataField(0, tag_column, string_type()))]
 
 
 def forget(entry: Any, before: TableSchema, after: TableSchema) -> None:
-    """Take from an entry what an older definition said and a newer one does not."""
-    gone = table_properties(before, all_properties=True).keys() - table_properties(after, all_properties=True).keys()
-    entry.parameters = {k: v for k, v in (entry.parameters or {}).items() if k not in gone}
+    """Remove the properties from an entry that an older schema has and a newer one does not."""
+    removed = table_properties(before, all_properties=True).keys() - table_properties(after, all_properties=True).keys()
+    entry.parameters = {k: v for k, v in (entry.parameters or {}).items() if k not in removed}
 
 
 def table_properties(schema: TableSchema, *, all_properties: bool) -> dict[str, str]:
-    """What the metastore is told of a definition beside its columns."""
+    """The properties of an entry by a table's schema."""
     if not all_properties:
-        hives = {k: v for k, v in schema.options.items() if k.startswith(_HIVES)}
-        return {**hives, **{k: schema.options[k] for k in _TOLD_ANYWAY if k in schema.options}}
+        hive_options = {k: v for k, v in schema.options.items() if k.startswith(_HIVE_PREFIX)}
+        return {**hive_options, **{k: schema.options[k] for k in _ALWAYS_WRITTEN if k in schema.options}}
     keys = {"primary-key": schema.primary_keys, "partition": schema.partition_keys, "bucket-key": schema.bucket_keys}
     return {**schema.options, **{k: ",".join(names) for k, names in keys.items() if names}}
 
 
 def columns(fields: Iterable[DataField]) -> list[Any]:
-    """Columns as the metastore keeps them, which has place for short comments on one line."""
+    """Columns as in the metastore, whose comments are short and of one line."""
     found = [_column(f) for f in fields]
     for column in found:
         if column.comment is not None:
             line = column.comment.replace("\n", " ").replace("\r", " ")
-            column.comment = line if len(line) <= _LONGEST_COMMENT else f"{line[: _LONGEST_COMMENT - 3]}..."
+            column.comment = line if len(line) <= _MAX_COMMENT else f"{line[: _MAX_COMMENT - 3]}..."
     return found
 
 

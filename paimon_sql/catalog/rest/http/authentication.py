@@ -1,6 +1,6 @@
-"""How a server is told who asks: one class for each word of ``token.provider``.
+"""Authentication of requests: one class per value of ``token.provider``.
 
-A way is a small class; a new one is added to `PROVIDERS`.
+A provider is a small class; new ones are added to `PROVIDERS`.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from paimon_sql.format.options.engines.catalog import TOKEN, TOKEN_PROVIDER
 
 
 class Authentication(ABC):
-    """What a request says about who sends it; an instance can be pickled."""
+    """Authenticates requests; an instance can be pickled."""
 
     @classmethod
     @abstractmethod
     def of(cls, catalog: str, options: Mapping[str, str]) -> Authentication:
-        """That of a catalog with these options; InvalidOptionError if one is missing or leads nowhere."""
+        """The authentication of a catalog with these options; InvalidOptionError if one is missing or invalid."""
 
     @abstractmethod
     def headers(self, request: Request) -> dict[str, str]:
         """The headers of a request.
 
         Raises:
-            CatalogUnavailableError: there are no credentials to be had.
+            CatalogUnavailableError: there are no credentials.
         """
 
 
 @dataclass(frozen=True)
 class Bearer(Authentication):
-    """A token that the server gave out."""
+    """A bearer token."""
 
     token: str = field(repr=False)
 
@@ -52,7 +52,7 @@ class Bearer(Authentication):
 
 @dataclass(frozen=True)
 class Dlf(Authentication):
-    """Signatures of Alibaba Cloud's Data Lake Formation: the secret itself is never sent.
+    """Signatures of Alibaba Cloud's Data Lake Formation: the secret is never sent.
 
     Source: Paimon's REST specification, authentication by DLF tokens.
     """
@@ -69,20 +69,20 @@ class Dlf(Authentication):
 
 
 PROVIDERS: dict[str, type[Authentication]] = {"bear": Bearer, "dlf": Dlf}
-"""The ways by the words of ``token.provider``."""
+"""The classes by values of ``token.provider``."""
 
 
 def authentication_of(catalog: str, options: Mapping[str, str]) -> Authentication:
-    """How a catalog with these options says who asks.
+    """The authentication of a catalog with these options.
 
     Raises:
-        InvalidOptionError: the options name no way, or lack what it needs.
+        InvalidOptionError: the provider is unknown, or an option is missing.
     """
     name = options.get(TOKEN_PROVIDER.key, "").strip().lower()
     if name not in PROVIDERS:
-        said = f"'{name}' is no way to say who asks" if name else f"no '{TOKEN_PROVIDER.key}' is set"
+        problem = f"'{name}' is no way to say who asks" if name else f"no '{TOKEN_PROVIDER.key}' is set"
         raise InvalidOptionError(
-            f"Catalog {catalog}: {said}.",
+            f"Catalog {catalog}: {problem}.",
             key=TOKEN_PROVIDER.key,
             remedy="Set it to 'bear', and 'token' to the token that the server gave out; or to 'dlf'.",
         )

@@ -1,4 +1,4 @@
-"""Requests to a server over connections that all who use it in this process share."""
+"""Requests to a server, with retries, over pooled connections of the process."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LOG = logging.getLogger(__name__)
 _HEADER = HEADER.for_name("")
 _VERSION = "v1"
 _RETRIES = 5
-_LONGEST_WAIT = 64.0
+_MAX_WAIT = 64.0
 _BUSY = (429, 503)
 _SUCCESS = (200, 201, 202, 204)
 _NEVER_SENT = (NewConnectionError, ConnectTimeoutError, UnreachableProxyError)
@@ -35,13 +35,13 @@ _NEVER_SENT = (NewConnectionError, ConnectTimeoutError, UnreachableProxyError)
 
 @dataclass(frozen=True)
 class Server:
-    """A server, as the options of a catalog name it; it can be pickled, and nothing is opened before it is used.
+    """The address of a server; it can be pickled, and connections are opened on use.
 
     Attributes:
-        address: where it is, without a slash behind it.
-        headers: what every request says beside.
-        authentication: what every request says about who sends it.
-        pool_size: how many connections are kept.
+        address: its URL, without a trailing slash.
+        headers: additional headers of all requests.
+        authentication: the authentication of all requests.
+        pool_size: the max number of pooled connections.
     """
 
     address: str
@@ -54,7 +54,7 @@ class Server:
         """The server of a catalog with these options.
 
         Raises:
-            InvalidOptionError: there is no address, or nothing that says who asks.
+            InvalidOptionError: the address or the authentication is missing or invalid.
         """
         address = options.get(URI.key, "").strip().rstrip("/")
         if address and "://" not in address:
@@ -78,20 +78,20 @@ class Server:
     def ask(
         self, method: str, path: Sequence[str], query: Mapping[str, str] | None = None, body: Any = None
     ) -> dict[str, Any]:
-        """What the server answers, empty if it only says that it was done.
+        """Send a request and return the response, which may be empty.
 
-        A server that is busy is asked again after a while, and so is one that fell silent if asking changes nothing.
+        The request is repeated after a wait if the server is busy, or if the connection failed and the method is GET.
 
         Args:
             method: ``GET``, ``POST`` or ``DELETE``.
-            path: the parts of the path behind ``/v1``.
-            query: what stands behind its ``?``.
-            body: what is sent as JSON.
+            path: the parts of the path after ``/v1``.
+            query: the query parameters.
+            body: the body, sent as JSON.
 
         Raises:
-            CatalogUnavailableError: it cannot be reached, so nothing happened.
-            AnswerLostError: it failed or fell silent, so that it may have happened.
-            PaimonError: it refused, so nothing happened.
+            CatalogUnavailableError: the server is unreachable; nothing happened.
+            AnswerLostError: the server or the connection failed; the request may have been executed.
+            PaimonError: the server refused; nothing happened.
         """
         target = "/".join(["", _VERSION, *(quote(part, safe="") for part in path)])
         url = self.address + target + (f"?{urlencode(query, quote_via=quote)}" if query else "")
@@ -100,7 +100,7 @@ class Server:
         sent = False
         for retry in range(_RETRIES + 1):
             try:
-                answer, data = self._sent(Request(method, host, target, query or {}, content), url)
+                response, data = self._sent(Request(method, host, target, query or {}, content), url)
             except _NEVER_SENT as error:
                 raise (self._lost(request, error) if sent else self._unreachable(error)) from error
             except HTTPError as error:
@@ -109,19 +109,19 @@ class Server:
                 _wait(retry, None)
                 continue
             sent = True
-            if answer.status in _SUCCESS:
+            if response.status in _SUCCESS:
                 return self._members(request, data)
-            if answer.status not in _BUSY or retry == _RETRIES:
+            if response.status not in _BUSY or retry == _RETRIES:
                 break
             _LOG.info("%s is busy: %s is sent again", self.address, request)
-            _wait(retry, answer.headers.get("Retry-After"))
-        raise refusal(self.address, request, answer.status, data, _request_id(answer))
+            _wait(retry, response.headers.get("Retry-After"))
+        raise refusal(self.address, request, response.status, data, _request_id(response))
 
     def _sent(self, request: Request, url: str) -> tuple[BaseHTTPResponse, bytes]:
         headers = {"Accept": JSON, **dict(self.headers)}
         if request.body is not None:
             headers["Content-Type"] = JSON
-        # What is signed is sent as it was signed, each time anew.
+        # Each attempt is signed anew, and the signed headers are sent unchanged.
         headers |= self.authentication.headers(request)
         return transport.request(self.address, self.pool_size, request.method, url, request.body, headers)
 
@@ -149,16 +149,16 @@ class Server:
         )
 
 
-def _wait(retry: int, said: str | None) -> None:
-    """Wait before a request is sent again: as long as the server says, or for a time that doubles."""
-    seconds = float(said) if said is not None and said.strip().isdecimal() else 2.0**retry
-    time.sleep(min(seconds, _LONGEST_WAIT) * random.uniform(1, 1.1))
+def _wait(retry: int, retry_after: str | None) -> None:
+    """Wait before a retry: the server's ``Retry-After``, or exponential backoff."""
+    seconds = float(retry_after) if retry_after is not None and retry_after.strip().isdecimal() else 2.0**retry
+    time.sleep(min(seconds, _MAX_WAIT) * random.uniform(1, 1.1))
 
 
-def _request_id(answer: BaseHTTPResponse) -> str | None:
-    return next((v for k, v in answer.headers.items() if "request-id" in k.lower()), None)
+def _request_id(response: BaseHTTPResponse) -> str | None:
+    return next((v for k, v in response.headers.items() if "request-id" in k.lower()), None)
 
 
 def _reason(error: Exception) -> str:
-    """Why, without the object that urllib3 puts in front."""
+    """The reason of an error, without urllib3's prefix."""
     return " ".join(str(error).rpartition(": ")[2].split()).rstrip(".") or type(error).__name__

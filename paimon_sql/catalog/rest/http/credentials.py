@@ -1,6 +1,6 @@
-"""The credentials that requests are signed with: one class for each place where they come from.
+"""Credentials of signed requests: one class per source.
 
-A place is a small class; a new one is added to `LOADERS`. Those that end are fetched anew an hour before they do.
+A source is a small class; new ones are added to `LOADERS`. Credentials are renewed an hour before they expire.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from paimon_sql.storage.file_io.external.http import WebAnswer
 from paimon_sql.storage.file_io.external.locations import shown
 
 LEAST_SECONDS = 3600.0
-"""For how long credentials must still hold to be used."""
+"""The min remaining lifetime of credentials in use."""
 
 _TRIES = 4
 _PAUSE = 0.5
@@ -43,13 +43,13 @@ _MOST_BYTES = 64 * 1024
 
 @dataclass(frozen=True)
 class Credentials:
-    """Who asks, and the secret that proves it.
+    """An access key.
 
     Attributes:
-        key_id: the access key's id.
+        key_id: the id of the key.
         secret: its secret.
-        security_token: what goes with keys that end.
-        expires: when they end, in seconds since the epoch; None for never.
+        security_token: the token of temporary keys.
+        expires: when it expires, in seconds since the epoch; None for never.
     """
 
     key_id: str
@@ -58,24 +58,24 @@ class Credentials:
     expires: float | None = None
 
     def holds(self) -> bool:
-        """Whether they can still be used."""
+        """Whether it can still be used."""
         return self.expires is None or self.expires - time.time() >= LEAST_SECONDS
 
 
 class CredentialSource(ABC):
-    """Where credentials come from; an instance can be pickled and be a key."""
+    """A source of credentials; an instance can be pickled and be a key."""
 
     @classmethod
     @abstractmethod
     def of(cls, catalog: str, options: Mapping[str, str]) -> CredentialSource:
-        """That of a catalog with these options; InvalidOptionError if one is missing."""
+        """The source of a catalog with these options; InvalidOptionError if one is missing."""
 
     @abstractmethod
     def load(self) -> Credentials:
-        """The credentials as they are now; CatalogUnavailableError if there are none to be had."""
+        """Load the current credentials; CatalogUnavailableError if there are none."""
 
     def current(self) -> Credentials:
-        """The credentials, which all of this process share as long as they hold; the errors are those of `load`."""
+        """The current credentials, cached in this process until renewal; errors as in `load`."""
         return _held.get(self, self.load)
 
 
@@ -84,7 +84,7 @@ _held: Expiring[CredentialSource, Credentials] = Expiring()
 
 @dataclass(frozen=True)
 class GivenKeys(CredentialSource):
-    """The catalog's options say them."""
+    """Credentials in the catalog's options."""
 
     credentials: Credentials
 
@@ -103,7 +103,7 @@ class GivenKeys(CredentialSource):
 
 @dataclass(frozen=True)
 class TokenFile(CredentialSource):
-    """A file that somebody else keeps fresh."""
+    """A file that another process keeps current."""
 
     path: str
 
@@ -115,7 +115,7 @@ class TokenFile(CredentialSource):
         for _ in range(_TRIES - 1):
             with suppress(CatalogUnavailableError):
                 return self._read()
-            time.sleep(_PAUSE)  # it may be in the middle of being replaced
+            time.sleep(_PAUSE)  # the file may be about to be replaced
         return self._read()
 
     def _read(self) -> Credentials:
@@ -128,11 +128,11 @@ class TokenFile(CredentialSource):
 
 @dataclass(frozen=True)
 class InstanceRole(CredentialSource):
-    """The service that tells a machine of Alibaba Cloud what its role may do.
+    """The metadata service of a machine of Alibaba Cloud, with the credentials of its role.
 
     Attributes:
-        address: where the service is.
-        role: the role's name; None for the one that the machine has.
+        address: the URL of the service.
+        role: the name of the role; None for that of the machine.
     """
 
     address: str
@@ -153,19 +153,19 @@ class InstanceRole(CredentialSource):
             with WebAnswer("GET", self.address + what, seconds=_SECONDS, most_bytes=_MOST_BYTES) as answer:
                 return answer.read()
         except (PaimonError, ValueError) as error:
-            told = str(error).replace(shown(self.address + what), "it", 1).rstrip(".")
-            raise _unreadable(self.address, told) from None
+            reason = str(error).replace(shown(self.address + what), "it", 1).rstrip(".")
+            raise _unreadable(self.address, reason) from None
 
 
 LOADERS: dict[str, type[CredentialSource]] = {"local_file": TokenFile, "ecs": InstanceRole}
-"""The places by the words of ``dlf.token-loader``."""
+"""The sources by values of ``dlf.token-loader``."""
 
 
 def source_of(catalog: str, options: Mapping[str, str]) -> CredentialSource:
-    """Where a catalog with these options takes its credentials from.
+    """The source of a catalog with these options.
 
     Raises:
-        InvalidOptionError: the options name no place, or lack what it needs.
+        InvalidOptionError: the source is unknown, or an option is missing.
     """
     name = TableOptions(options).get(DLF_TOKEN_LOADER)
     kind = LOADERS[name] if name else TokenFile if options.get(DLF_TOKEN_PATH.key) else GivenKeys
@@ -173,19 +173,19 @@ def source_of(catalog: str, options: Mapping[str, str]) -> CredentialSource:
 
 
 def parse(text: bytes, place: str) -> Credentials:
-    """Credentials as files and services write them, a JSON object.
+    """Parse credentials, a JSON object.
 
     Raises:
-        CatalogUnavailableError: they are not written so; what is there is not repeated, as it may be secret.
+        CatalogUnavailableError: the JSON is invalid; the message does not repeat it, for it may be secret.
     """
     try:
-        said: dict[str, Any] = json.loads(text)
-        expiration = said.get("Expiration")
+        members: dict[str, Any] = json.loads(text)
+        expiration = members.get("Expiration")
         end = expiration and datetime.strptime(expiration, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc)
-        key_id, secret = str(said["AccessKeyId"]), str(said["AccessKeySecret"])
+        key_id, secret = str(members["AccessKeyId"]), str(members["AccessKeySecret"])
     except (ValueError, TypeError, KeyError, AttributeError):
         raise _unreadable(place, "it is no JSON object with AccessKeyId and AccessKeySecret") from None
-    token = str(said.get("SecurityToken") or "")
+    token = str(members.get("SecurityToken") or "")
     if not fits_header(key_id + token):
         raise _unreadable(place, "what it says cannot stand in a header")
     return Credentials(key_id, secret, token or None, end.timestamp() if end else None)

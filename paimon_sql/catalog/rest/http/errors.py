@@ -1,4 +1,4 @@
-"""What a server refuses, said as our errors (spec: REST API, ``ErrorResponse``)."""
+"""Errors by error responses of a server (spec: REST API, ``ErrorResponse``)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from paimon_sql.errors import (
     UnsupportedError,
 )
 
-_LONGEST = 500
+_LIMIT = 500
 
 
 class NotFoundAnswerError(NotFoundError):
-    """Something that the server does not have; ``resource`` says what kind, such as ``TABLE``, empty if it does not."""
+    """An object does not exist on the server; ``resource`` is its kind, such as ``TABLE``, or empty."""
 
     def __init__(self, message: str, *, resource: str, name: str) -> None:
         super().__init__(message, name=name)
@@ -28,7 +28,7 @@ class NotFoundAnswerError(NotFoundError):
 
 
 class ConflictAnswerError(AlreadyExistsError):
-    """Something that the server has already; ``resource`` says what kind, such as ``TABLE``."""
+    """An object exists on the server already; ``resource`` is its kind, such as ``TABLE``."""
 
     def __init__(self, message: str, *, resource: str, name: str) -> None:
         super().__init__(message, name=name)
@@ -36,19 +36,19 @@ class ConflictAnswerError(AlreadyExistsError):
 
 
 def refusal(server: str, request: str, status: int, body: bytes, request_id: str | None) -> PaimonError:
-    """The error that an answer other than success stands for.
+    """The error for a response without success.
 
     Args:
         server: the server's address.
         request: the request's method and path, for messages.
-        status: the answer's status.
-        body: what stands in it; one that is no ``ErrorResponse`` is not repeated, as it could hold anything.
-        request_id: the server's name for the request.
+        status: the status code.
+        body: the body; the message does not repeat it unless it is an ``ErrorResponse``, for it could contain anything.
+        request_id: the server's id of the request.
     """
-    said = _members(body)
-    text = " ".join(str(said.get("message") or f"{request} was answered with {status}").split())[:_LONGEST].rstrip(".")
+    members = _members(body)
+    text = " ".join(str(members.get("message") or f"{request} was answered with {status}").split())[:_LIMIT].rstrip(".")
     message = f"The catalog's server {server} refused: {text}" + (f" (request {request_id})." if request_id else ".")
-    resource, name = str(said.get("resourceType") or "").upper(), str(said.get("resourceName") or "")
+    resource, name = str(members.get("resourceType") or "").upper(), str(members.get("resourceName") or "")
     if status == 401:
         return CatalogUnavailableError(message, remedy="Check the options 'token.provider' and 'token'.")
     if status == 403:
@@ -66,7 +66,7 @@ def refusal(server: str, request: str, status: int, body: bytes, request_id: str
 
 def _members(body: bytes) -> dict[str, Any]:
     try:
-        said = json.loads(body)
+        members = json.loads(body)
     except (ValueError, RecursionError):
         return {}
-    return said if isinstance(said, dict) else {}
+    return members if isinstance(members, dict) else {}

@@ -1,4 +1,4 @@
-"""A request as those see it who sign it."""
+"""A request, as input of its signature."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from dataclasses import dataclass, field
 from paimon_sql.errors import InvalidOptionError
 
 JSON = "application/json"
-"""What bodies of requests and answers are."""
+"""The content type of requests and responses."""
 
 _IN_HEADER = re.compile(r"[\x20-\x7e\xa0-\xff]*")
 _HEADER_NAME = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
 
 
 def fits_header(text: str) -> bool:
-    """Whether a header can say so."""
+    """Whether a string is valid as the value of a header."""
     return _IN_HEADER.fullmatch(text) is not None
 
 
 def check_header(catalog: str, key: str, value: str, name: str = "Authorization") -> None:
-    """Raise InvalidOptionError unless a header of that name can say what an option of a catalog says."""
+    """Raise InvalidOptionError unless the name and value of a header, set by an option of a catalog, are valid."""
     if not _HEADER_NAME.fullmatch(name):
         raise InvalidOptionError(
             f"Catalog {catalog}: '{key}' names no header.",
@@ -38,14 +38,14 @@ def check_header(catalog: str, key: str, value: str, name: str = "Authorization"
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of a server.
+    """A request to a server.
 
     Attributes:
         method: ``GET``, ``POST`` or ``DELETE``.
-        host: the server, with the port if its address says one.
-        path: the path from ``/v1`` on, as it is sent.
-        query: what stands behind its ``?``, not yet encoded.
-        body: the JSON that is sent; None for none.
+        host: the server, with the port if its address has one.
+        path: the encoded path from ``/v1`` on.
+        query: the query parameters, not encoded.
+        body: the JSON of the body; None for none.
     """
 
     method: str

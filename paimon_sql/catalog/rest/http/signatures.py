@@ -1,6 +1,6 @@
-"""How requests are signed: one class for each word of ``dlf.signing-algorithm``.
+"""Signatures of requests: one class per value of ``dlf.signing-algorithm``.
 
-A way is a small class; a new one is added to `SIGNATURES`. Source: Paimon's REST specification, DLF tokens.
+An algorithm is a small class; new ones are added to `SIGNATURES`. Source: Paimon's REST specification, DLF tokens.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ class Signature(ABC):
     @classmethod
     @abstractmethod
     def of(cls, catalog: str, options: Mapping[str, str]) -> Signature:
-        """That of a catalog with these options; InvalidOptionError if one is missing."""
+        """The signature of a catalog with these options; InvalidOptionError if one is missing."""
 
     @abstractmethod
     def headers(self, request: Request, credentials: Credentials) -> dict[str, str]:
-        """The headers that a request is sent with, its signature among them."""
+        """The headers of a signed request, signature included."""
 
 
 @dataclass(frozen=True)
 class DlfSignature(Signature):
-    """Version 4 of the signatures of Data Lake Formation, by HMAC-SHA256 and a key for each day and region.
+    """Signatures of Data Lake Formation, version 4: HMAC-SHA256 with a key per day and region.
 
     Attributes:
         region: the region of the server.
@@ -74,55 +74,55 @@ class DlfSignature(Signature):
         for part in scope.split("/"):
             key = _sha256(key, part)
         signature = _sha256(key, "\n".join(("DLF4-HMAC-SHA256", moment, scope, canonical))).hex()
-        said = f"DLF4-HMAC-SHA256 Credential={credentials.key_id}/{scope},Signature={signature}"
-        return {**signed, "Authorization": said}
+        authorization = f"DLF4-HMAC-SHA256 Credential={credentials.key_id}/{scope},Signature={signature}"
+        return {**signed, "Authorization": authorization}
 
 
 @dataclass(frozen=True)
 class OpenApiSignature(Signature):
-    """Signatures of Alibaba Cloud's open interface (DlfNext), by HMAC-SHA1."""
+    """Signatures of Alibaba Cloud's OpenAPI (DlfNext): HMAC-SHA1."""
 
     @classmethod
     def of(cls, catalog: str, options: Mapping[str, str]) -> OpenApiSignature:
         return cls()
 
     def headers(self, request: Request, credentials: Credentials) -> dict[str, str]:
-        own = {
+        acs_headers = {
             "x-acs-signature-method": "HMAC-SHA1",
             "x-acs-signature-nonce": str(uuid.uuid4()),
             "x-acs-signature-version": "1.0",
             "x-acs-version": "2026-01-18",
         }
         if credentials.security_token is not None:
-            own["x-acs-security-token"] = credentials.security_token
+            acs_headers["x-acs-security-token"] = credentials.security_token
         headers = {"Accept": JSON, "Date": format_datetime(datetime.now(timezone.utc), usegmt=True)}
         if request.body:
             headers |= {"Content-MD5": _md5(request.body), "Content-Type": JSON}
-        first = (request.method, *(headers.get(h, "") for h in ("Accept", "Content-MD5", "Content-Type", "Date")))
+        first_lines = (request.method, *(headers.get(h, "") for h in ("Accept", "Content-MD5", "Content-Type", "Date")))
         query = "&".join(f"{k}={v}" if v else k for k, v in sorted(request.query.items()))
         resource = unquote_plus(request.path) + (f"?{query}" if query else "")
-        text = "\n".join((*first, *(f"{k}:{v.strip()}" for k, v in sorted(own.items())), resource))
+        text = "\n".join((*first_lines, *(f"{k}:{v.strip()}" for k, v in sorted(acs_headers.items())), resource))
         digest = hmac.new(credentials.secret.encode(), text.encode(), hashlib.sha1).digest()
-        said = f"acs {credentials.key_id}:{base64.b64encode(digest).decode()}"
-        return {**headers, **own, "Host": request.host, "Authorization": said}
+        authorization = f"acs {credentials.key_id}:{base64.b64encode(digest).decode()}"
+        return {**headers, **acs_headers, "Host": request.host, "Authorization": authorization}
 
 
 SIGNATURES: dict[str, type[Signature]] = {"default": DlfSignature, "openapi": OpenApiSignature}
-"""The ways by the words of ``dlf.signing-algorithm``."""
+"""The classes by values of ``dlf.signing-algorithm``."""
 
 
 def signature_of(catalog: str, options: Mapping[str, str]) -> Signature:
-    """How a catalog with these options signs; where nothing is said its address decides.
+    """The signature of a catalog with these options; by default chosen by its address.
 
     Raises:
-        InvalidOptionError: the options name no way, or lack what it needs.
+        InvalidOptionError: the algorithm is unknown, or an option is missing.
     """
     by_address = "openapi" if "dlfnext" in options.get(URI.key, "").lower() else "default"
     return SIGNATURES[TableOptions(options).get(DLF_SIGNING_ALGORITHM) or by_address].of(catalog, options)
 
 
 def _canonical(request: Request, signed: Mapping[str, str]) -> str:
-    """A request as it is signed: method, path, query, headers by name, and how the content is signed."""
+    """The canonical form that is signed: method, path, query, sorted headers, and the content hash of the headers."""
     query = "&".join(f"{k.strip()}={_encoded(v)}" if v else k.strip() for k, v in sorted(request.query.items()))
     named = sorted((k.lower(), v.strip()) for k, v in signed.items())
     headers = (f"{k}:{v}" for k, v in named)
@@ -130,7 +130,7 @@ def _canonical(request: Request, signed: Mapping[str, str]) -> str:
 
 
 def _encoded(value: str) -> str:
-    """A value as Java encodes it in forms."""
+    """A value as encoded by Java's `URLEncoder`."""
     return quote_plus(value, safe="*").replace("~", "%7E").strip()
 
 

@@ -1,4 +1,4 @@
-"""Connections to a REST catalog's server, and its answers within bounds of time and size."""
+"""Transport to a REST catalog's server: pooled connections, and responses with limits of time and size."""
 
 from __future__ import annotations
 
@@ -19,57 +19,57 @@ from paimon_sql.storage.file_io.external.http import TimedReading
 
 _TIMEOUT = Timeout(connect=30, read=180)
 _MOST_SECONDS = 600.0
-"""How long an answer may take from its first byte to its last: silence ends sooner, by the time for a read."""
+"""The max seconds of a response from its first byte to its last; a silent server hits the read timeout earlier."""
 _MOST_BYTES = 64 * 1024 * 1024
 _PIECE = 1024 * 1024
 
 
 class OversizedAnswerError(HTTPError):
-    """An answer that is larger than any that the specification knows, or packed so that its size cannot be told."""
+    """A response that is larger than the limit, or compressed so that its size is unknown."""
 
 
 def request(
     address: str, pool_size: int, method: str, url: str, body: bytes | None, headers: dict[str, str]
 ) -> tuple[BaseHTTPResponse, bytes]:
-    """An answer and its body; redirects are answers like others.
+    """Send a request, and return the response and its body; redirects are not followed.
 
     Args:
         address: the server's address.
-        pool_size: how many connections to it are kept.
+        pool_size: the max number of pooled connections.
         method: the method.
-        url: what is asked for.
-        body: what is sent.
-        headers: what is said of it.
+        url: the URL.
+        body: the body.
+        headers: the headers.
 
     Raises:
-        HTTPError: the server cannot be reached, does not answer in time, or answers with too much.
+        HTTPError: the server is unreachable, or the response is too slow or too large.
     """
-    answer = _pool(address, pool_size).request(
+    response = _pool(address, pool_size).request(
         method, url, body=body, headers=headers, timeout=_TIMEOUT, retries=False, redirect=False, preload_content=False
     )
     try:
-        data = _read(answer)
+        data = _read(response)
     except BaseException:
-        answer.close()
+        response.close()
         raise
-    answer.release_conn()
-    return answer, data
+    response.release_conn()
+    return response, data
 
 
-def _read(answer: BaseHTTPResponse) -> bytes:
-    # None was asked for: what is packed could become any number of bytes.
-    if answer.headers.get("Content-Encoding", "identity") not in ("", "identity"):
+def _read(response: BaseHTTPResponse) -> bytes:
+    # Compression was not requested: compressed content could expand to any number of bytes.
+    if response.headers.get("Content-Encoding", "identity") not in ("", "identity"):
         raise OversizedAnswerError("the answer is packed, although none was asked to be")
-    found = bytearray()
-    while data := answer.read(_PIECE, decode_content=False):
-        found += data
-        if len(found) > _MOST_BYTES:
+    body = bytearray()
+    while data := response.read(_PIECE, decode_content=False):
+        body += data
+        if len(body) > _MOST_BYTES:
             raise OversizedAnswerError(f"the answer has more than {_MOST_BYTES} bytes")
-    return bytes(found)
+    return bytes(body)
 
 
 class _Answer(http.client.HTTPResponse):
-    """An answer whose status, headers and body all come before one moment."""
+    """A response with a deadline for status, headers and body together."""
 
     def __init__(self, connected: Any, *arguments: Any, seconds: float, **named: Any) -> None:
         super().__init__(TimedReading(connected, time.monotonic() + seconds), *arguments, **named)  # type: ignore[arg-type]
@@ -96,30 +96,30 @@ _lock = threading.Lock()
 
 
 def _pool(address: str, pool_size: int) -> PoolManager:
-    """The connections of a server, which threads may share; requests of several users may go over one of them."""
+    """The connection pool of a server, shared by threads; a connection may carry requests of several users."""
     key = (address, pool_size)
     found = _pools.get(key)
     if found is not None:
         return found
     with _lock:
         if key not in _pools:
-            _pools[key] = _opened(address, pool_size)
+            _pools[key] = _create(address, pool_size)
         return _pools[key]
 
 
-def _opened(address: str, pool_size: int) -> PoolManager:
+def _create(address: str, pool_size: int) -> PoolManager:
     parts = urlsplit(address)
     proxy = getproxies().get(parts.scheme)
     if proxy and not proxy_bypass(parts.netloc):
-        made: PoolManager = ProxyManager(proxy if "://" in proxy else f"http://{proxy}", maxsize=pool_size)
+        manager: PoolManager = ProxyManager(proxy if "://" in proxy else f"http://{proxy}", maxsize=pool_size)
     else:
-        made = PoolManager(maxsize=pool_size)
-    made.pool_classes_by_scheme = {"http": _Pool, "https": _SecurePool}
-    return made
+        manager = PoolManager(maxsize=pool_size)
+    manager.pool_classes_by_scheme = {"http": _Pool, "https": _SecurePool}
+    return manager
 
 
 def _after_fork() -> None:
-    """Leave the connections to the process that opened them."""
+    """Drop the connections of the parent process."""
     global _lock
     _lock = threading.Lock()
     _pools.clear()

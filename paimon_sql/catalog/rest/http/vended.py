@@ -1,4 +1,4 @@
-"""What servers lend for a while: held as long as it is good, by all who use it in this process."""
+"""Cache of vended credentials in a process, until their renewal."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Generic, Protocol, TypeVar
 
-_MOST = 1000
+_MAX_VALUES = 1000
 
 
 class Vended(Protocol):
-    """Something that ends."""
+    """A value that expires."""
 
     def holds(self) -> bool:
         """Whether it can still be used."""
@@ -23,32 +23,32 @@ V = TypeVar("V", bound=Vended)
 
 
 class Expiring(Generic[K, V]):
-    """What was lent, by those who lend it; bounded by their number, those that lent longest ago leave first."""
+    """A cache of expiring values by provider; when it is full, the oldest values are dropped first."""
 
     def __init__(self) -> None:
         self._values: OrderedDict[K, V] = OrderedDict()
         self._renew_lock()
         os.register_at_fork(after_in_child=self._renew_lock)
 
-    def get(self, lender: K, ask: Callable[[], V]) -> V:
-        """What a lender lent, asked for anew if it no longer holds; nobody waits while another asks."""
+    def get(self, provider: K, request: Callable[[], V]) -> V:
+        """The value of a provider, requested anew if it has expired; requests do not block other callers."""
         with self._lock:
-            held = self._values.get(lender)
-        if held is not None and held.holds():
-            return held
-        held = ask()
+            value = self._values.get(provider)
+        if value is not None and value.holds():
+            return value
+        value = request()
         with self._lock:
-            self._values[lender] = held
-            self._values.move_to_end(lender)
-            while len(self._values) > _MOST:
+            self._values[provider] = value
+            self._values.move_to_end(provider)
+            while len(self._values) > _MAX_VALUES:
                 self._values.popitem(last=False)
-        return held
+        return value
 
     def clear(self) -> None:
-        """Let everything be asked for anew."""
+        """Drop all values."""
         with self._lock:
             self._values.clear()
 
     def _renew_lock(self) -> None:
-        # A thread of the process that forked may have held it.
+        # A thread of the parent process may have held it.
         self._lock = threading.Lock()

@@ -1,1 +1,1 @@
-"""The kinds of file indexes, one module each."""
+"""Kinds of file indexes, one module each."""

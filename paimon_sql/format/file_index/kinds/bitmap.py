@@ -1,10 +1,10 @@
-"""Bitmaps: for each value of a column the rows that have it.
+"""File index ``bitmap``: for each value of a column, the bitmap of its rows.
 
-An index is a version (1 byte), a head that finds the bitmap of a value, and the bitmaps. The head has the number of
-rows, the number of values (4 bytes each), whether there are nulls (1 byte) and where their bitmap stands (4 bytes).
-In version 1 all values follow, each with its place. Version 2 adds the length of the null's bitmap, then lists the
-first value of each block of values, so that a look-up reads one block; in blocks each value has its place and length.
-A place counts from the first bitmap; -1 - row stands for the one row of a value, which has no bitmap.
+An index is a version (1 byte), a head, and the bitmaps. The head holds the number of rows, the number of values (4
+bytes each), whether there are nulls (1 byte) and the offset of their bitmap (4 bytes). In version 1 all values follow,
+each with its offset. Version 2 adds the length of the nulls' bitmap, then lists the first value of each block of
+values, so that a look-up reads one block; in blocks each value has its offset and length.
+Offsets count from the first bitmap; -1 - row is the single row of a value, which has no bitmap.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _HEAD = struct.Struct(">iib")
 _INT = struct.Struct(">i")
 _PAIR = struct.Struct(">ii")
 Key = int | bytes
-_Places = npt.NDArray[np.int64]
+_Numbers = npt.NDArray[np.int64]
 _Bytes = npt.NDArray[np.uint8]
 
 
@@ -80,28 +80,28 @@ class _Builder(ColumnBuilder):
         nulls = column.nulls
         null_bitmap = serialized(nulls)
         bodies = [null_bitmap] if len(nulls) > 1 else []
-        places, lengths, others = _places(column, sum(map(len, bodies)))
+        offsets, lengths, others = _encode_bitmaps(column, sum(map(len, bodies)))
         head = _HEAD.pack(column.rows, len(column.distinct), bool(len(nulls)))
         if len(nulls):
             head += _INT.pack(0 if len(nulls) > 1 else -1 - int(nulls[0]))
         if self._version == 1:
-            head += _entries(self.keys, column.distinct, [places])[0].tobytes()
+            head += _entries(self.keys, column.distinct, [offsets])[0].tobytes()
         else:
             head += _INT.pack(len(null_bitmap)) if len(nulls) else b""
-            blocks = self._blocks(column, places, lengths)
+            blocks = self._blocks(column, offsets, lengths)
             if blocks is None:
                 return None
             head += blocks
         return b"".join([bytes([self._version]), head, *bodies, *others])
 
-    def _blocks(self, column: RankedColumn, places: _Places, lengths: _Places) -> bytes | None:
-        """The list of blocks and the blocks; None if a value fits into none."""
-        data, ends = _entries(self.keys, column.distinct, [places, lengths])
-        room = self._block - _INT.size
+    def _blocks(self, column: RankedColumn, offsets: _Numbers, lengths: _Numbers) -> bytes | None:
+        """Encode the list of blocks and the blocks; None if a value exceeds the size of a block."""
+        data, ends = _entries(self.keys, column.distinct, [offsets, lengths])
+        max_bytes = self._block - _INT.size
         starts = np.concatenate([[0], ends])
         cuts = [0]
         while cuts[-1] < len(ends):
-            after = int(np.searchsorted(ends, starts[cuts[-1]] + room, side="right"))
+            after = int(np.searchsorted(ends, starts[cuts[-1]] + max_bytes, side="right"))
             if after == cuts[-1]:
                 return None
             cuts.append(after)
@@ -115,31 +115,31 @@ class _Builder(ColumnBuilder):
         return b"".join([_INT.pack(len(blocks)), *listed, _INT.pack(offset), *blocks])
 
 
-def _places(column: RankedColumn, offset: int) -> tuple[_Places, _Places, list[bytes]]:
-    """Where the bitmap of each value stands and how long it is, and the bitmaps, from an offset on."""
+def _encode_bitmaps(column: RankedColumn, offset: int) -> tuple[_Numbers, _Numbers, list[bytes]]:
+    """The offset and the length of each value's bitmap, and the bitmaps, which begin at ``offset``."""
     counts = np.bincount(column.ranks, minlength=len(column.distinct))
     rows = column.positions[np.argsort(column.ranks, kind="stable")]
     ends = np.cumsum(counts)
-    places, lengths = np.empty(len(counts), np.int64), np.full(len(counts), -1, np.int64)
+    offsets, lengths = np.empty(len(counts), np.int64), np.full(len(counts), -1, np.int64)
     alone = counts == 1
-    places[alone] = -1 - rows[ends[alone] - 1]
+    offsets[alone] = -1 - rows[ends[alone] - 1]
     bodies = serialized_each(rows[np.repeat(~alone, counts)], counts[~alone])
     lengths[~alone] = [len(body) for body in bodies]
-    places[~alone] = offset + np.cumsum(lengths[~alone]) - lengths[~alone]
-    return places, lengths, bodies
+    offsets[~alone] = offset + np.cumsum(lengths[~alone]) - lengths[~alone]
+    return offsets, lengths, bodies
 
 
-def _entries(keys: KeyType, distinct: _Places | pa.Array, numbers: list[_Places]) -> tuple[_Bytes, _Places]:
-    """The bytes of keys with numbers behind each, and where each entry ends."""
-    behind = np.stack(numbers, axis=1).astype(">i4")
+def _entries(keys: KeyType, distinct: _Numbers | pa.Array, numbers: list[_Numbers]) -> tuple[_Bytes, _Numbers]:
+    """Encode entries, a key followed by its numbers; with the end of each entry."""
+    suffixes = np.stack(numbers, axis=1).astype(">i4")
     if not isinstance(distinct, np.ndarray):
         if not len(distinct):
             return np.empty(0, np.uint8), np.empty(0, np.int64)
-        entries = pc.binary_join_element_wise(with_length(distinct), fixed(behind), b"")
+        entries = pc.binary_join_element_wise(with_length(distinct), fixed(suffixes), b"")
         ends = np.cumsum(pc.binary_length(entries).to_numpy(), dtype=np.int64)
         return np.frombuffer(b"".join(entries.to_pylist()), np.uint8), ends
-    rows = np.empty(len(distinct), [("key", keys.stored), ("numbers", ">i4", (behind.shape[1],))])
-    rows["key"], rows["numbers"] = keys.encode(distinct), behind
+    rows = np.empty(len(distinct), [("key", keys.stored), ("numbers", ">i4", (suffixes.shape[1],))])
+    rows["key"], rows["numbers"] = keys.encode(distinct), suffixes
     return rows.view(np.uint8).reshape(-1), np.arange(1, len(rows) + 1, dtype=np.int64) * rows.itemsize
 
 
@@ -148,8 +148,8 @@ def _key_size(entry: _Bytes, keys: KeyType) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a value's bitmap stands; version 1 does not tell its length."""
+class _Location:
+    """Location of a value's bitmap; version 1 does not store its length."""
 
     offset: int
     length: int = -1
@@ -172,13 +172,13 @@ class _Reader(RowsReader):
         check_count(rows, MAX_FILE_ROWS, "rows")
         at = 1 + _HEAD.size
         self._rows: int = rows
-        self._null: _Place | None = None
+        self._null: _Location | None = None
         if has_nulls:
-            self._null = _Place(*(_PAIR if self._version > 1 else _INT).unpack_from(self._data, at))
+            self._null = _Location(*(_PAIR if self._version > 1 else _INT).unpack_from(self._data, at))
             at += _INT.size * self._version
         if self._version == 1:
             found, self._body = self._entries(at, values, 1)
-            self._places = {key: _Place(*numbers) for key, numbers in found}
+            self._locations = {key: _Location(*numbers) for key, numbers in found}
             return
         (blocks,) = _INT.unpack_from(self._data, at)
         listed, at = self._entries(at + _INT.size, blocks, 1)
@@ -187,44 +187,44 @@ class _Reader(RowsReader):
         self._body = at + _INT.size + _INT.unpack_from(self._data, at)[0]
 
     def _entries(self, at: int, count: int, numbers: int) -> tuple[list[tuple[Key, tuple[int, ...]]], int]:
-        """Keys with numbers behind them, and where the last entry ends."""
+        """Decode entries, a key followed by its numbers; with the end of the last entry."""
         check_count(count, (len(self._data) - at) // _INT.size, "values")
         if not self.keys.is_text:
             kind = np.dtype([("key", self.keys.stored), ("numbers", ">i4", (numbers,))])
             stored = np.frombuffer(self._data, kind, count, at) if count else np.empty(0, kind)
             keys = self.keys.decode(stored["key"]).tolist()
             return list(zip(keys, map(tuple, stored["numbers"].tolist()), strict=True)), at + stored.nbytes
-        behind = struct.Struct(f">{numbers}i")
+        suffix = struct.Struct(f">{numbers}i")
         found: list[tuple[Key, tuple[int, ...]]] = []
         for _ in range(count):
             start = at + _INT.size
             (size,) = _INT.unpack_from(self._data, at)
             check_range(start, size, len(self._data), "a value of a bitmap index")
             stop = start + size
-            found.append((self._data[start:stop], behind.unpack_from(self._data, stop)))
-            at = stop + behind.size
+            found.append((self._data[start:stop], suffix.unpack_from(self._data, stop)))
+            at = stop + suffix.size
         return found, at
 
     def equal(self, key: Any) -> BitMap:
         return self._bitmap(self._find(key))
 
-    def _find(self, key: Any) -> _Place | None:
+    def _find(self, key: Any) -> _Location | None:
         if self._version == 1:
-            return self._places.get(key)
+            return self._locations.get(key)
         block = bisect_right(self._firsts, key) - 1
         if block < 0:
             return None
         at = self._blocks[block]
         (count,) = _INT.unpack_from(self._data, at)
         found, _ = self._entries(at + _INT.size, count, 2)
-        return next((_Place(*numbers) for known, numbers in found if known == key), None)
+        return next((_Location(*numbers) for known, numbers in found if known == key), None)
 
-    def _bitmap(self, place: _Place | None) -> BitMap:
-        if place is None:
+    def _bitmap(self, location: _Location | None) -> BitMap:
+        if location is None:
             return BitMap()
-        if place.offset < 0:
-            return BitMap([-1 - place.offset])
-        start = self._body + place.offset
+        if location.offset < 0:
+            return BitMap([-1 - location.offset])
+        start = self._body + location.offset
         check_range(start, 0, len(self._data), "a bitmap of an index")
         return read_bitmap(self._data[start : start + most_bytes(self._rows)])
 

@@ -1,4 +1,4 @@
-"""Bloom filters: they tell of values that no row of a file has, and now and then keep silent about one.
+"""File index ``bloom-filter``: excludes values that a file does not contain, with false positives.
 
 An index is the number of hash functions (4 bytes, big-endian) and the bits of the filter.
 """
@@ -28,8 +28,8 @@ FPP = double(
 )
 
 _COUNT_BYTES = 4
-_MOST_BITS = 2**31 - 8
-_MOST_FUNCTIONS = 1024
+_MAX_BITS = 2**31 - 8
+_MAX_FUNCTIONS = 1024
 
 
 class BloomFilter(FileIndexKind):
@@ -44,7 +44,7 @@ class BloomFilter(FileIndexKind):
         return isinstance(data_type, (*kinds, *others, t.TimestampType, t.LocalZonedTimestampType))
 
     def check(self, settings: TableOptions) -> str | None:
-        if _least_bits(settings) >= _MOST_BITS:
+        if _min_bits(settings) >= _MAX_BITS:
             return "asks for a filter of more than 256 MB: set a smaller 'items' or a greater 'fpp'"
         return None
 
@@ -57,14 +57,14 @@ class BloomFilter(FileIndexKind):
 
 class _Builder(IndexBuilder):
     def __init__(self, data_type: t.DataType, settings: TableOptions) -> None:
-        least = _least_bits(settings)
+        min_bits = _min_bits(settings)
         self._keys = KeyType(data_type)
-        self._size = least + 8 - least % 8
+        self._size = min_bits + 8 - min_bits % 8
         self._functions = max(1, math.floor(self._size / settings.get(ITEMS) * math.log(2) + 0.5))
         self._bits = np.zeros(self._size, np.bool_)
 
     def add(self, values: pa.Array) -> None:
-        self._bits[_places(_hashes(self._keys, values), self._functions, self._size).ravel()] = True
+        self._bits[_bit_positions(_hashes(self._keys, values), self._functions, self._size).ravel()] = True
 
     def finish(self) -> bytes:
         return self._functions.to_bytes(_COUNT_BYTES, "big") + np.packbits(self._bits, bitorder="little").tobytes()
@@ -75,28 +75,28 @@ class _Reader(IndexReader):
         self._keys = KeyType(data_type)
         self._functions = int.from_bytes(data[:_COUNT_BYTES], "big")
         self._bits = np.frombuffer(data, np.uint8, offset=_COUNT_BYTES) if len(data) > _COUNT_BYTES else None
-        if self._bits is None or not 0 < self._functions <= _MOST_FUNCTIONS:
+        if self._bits is None or not 0 < self._functions <= _MAX_FUNCTIONS:
             raise ValueError(f"a bloom filter of {self._functions} hash functions in {len(data)} bytes")
 
     def among(self, values: pa.Array) -> BitMap | None:
         assert self._bits is not None
         if self._keys.is_float:
-            # The zeros of either sign are equal, and have different hashes.
+            # Zeros of both signs are equal, but have different hashes.
             keys = pa.array(self._keys.equals(values), pa.int64())
             hashes = hash_numbers(_float_bits(self._keys, keys.to_numpy()))
         else:
             hashes = _hashes(self._keys, values)
-        places = _places(hashes, self._functions, 8 * len(self._bits))
-        there = self._bits[places >> 3] >> (places & 7).astype(np.uint8) & 1
-        return None if there.all(axis=1).any() else BitMap()
+        positions = _bit_positions(hashes, self._functions, 8 * len(self._bits))
+        bits = self._bits[positions >> 3] >> (positions & 7).astype(np.uint8) & 1
+        return None if bits.all(axis=1).any() else BitMap()
 
 
-def _least_bits(settings: TableOptions) -> int:
+def _min_bits(settings: TableOptions) -> int:
     return int(-settings.get(ITEMS) * math.log(settings.get(FPP)) / (math.log(2) * math.log(2)))
 
 
 def _hashes(keys: KeyType, values: pa.Array) -> Hashes:
-    """The hashes of the values that occur, each once."""
+    """The hashes of the distinct values without null."""
     found = keys.of(values.drop_null()).unique()
     if keys.is_text:
         return hash_bytes(found)
@@ -108,8 +108,8 @@ def _float_bits(keys: KeyType, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np
     return keys.encode(numbers).astype(np.int64)
 
 
-def _places(hashes: Hashes, functions: int, size: int) -> npt.NDArray[np.int64]:
-    """The bits of each hash, a row each: both halves combined in as many ways as there are functions."""
+def _bit_positions(hashes: Hashes, functions: int, size: int) -> npt.NDArray[np.int64]:
+    """The positions of the bits of each hash, one row per hash: both halves combined, once per function."""
     low = hashes.astype(np.int32)
     high = (hashes >> 32).astype(np.int32)
     with np.errstate(over="ignore"):

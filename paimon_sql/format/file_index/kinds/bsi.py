@@ -1,8 +1,9 @@
-"""Bit-sliced indexes: for each bit of a column's numbers the rows where it is set, which answers ranges.
+"""File index ``bsi``: for each bit of a column's numbers, the bitmap of rows where it is set; it supports ranges.
 
-An index is a version (1 byte), the number of rows (4) and twice, for the numbers from 0 on and for the others by their
-absolute values, whether there are any (1 byte) and if so a version (1), their least and greatest bound (8 each), the
-rows that have one, the number of slices (4) and the slices from the lowest bit on. The least bound is always 0.
+An index is a version (1 byte), the number of rows (4) and two sides: the numbers from 0 on, and the negative ones by
+their absolute values. A side is whether it has numbers (1 byte) and, if so, a version (1), their min and max bound (8
+each), the bitmap of their rows, the number of slices (4) and the slices from the lowest bit on. Writers set the min
+bound to 0.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _HEAD = struct.Struct(">bi")
 _BOUNDS = struct.Struct(">bqq")
 _INT = struct.Struct(">i")
 _VERSION = 1
-_LEAST = -(2**63)
+_MIN_LONG = -(2**63)
 
 
 class BitSliced(FileIndexKind):
@@ -57,8 +58,8 @@ class _Builder(ColumnBuilder):
     def build(self, column: RankedColumn) -> bytes | None:
         distinct = column.distinct
         assert isinstance(distinct, np.ndarray)
-        if len(distinct) and distinct[0] == _LEAST:
-            return None  # its absolute value is beyond 64 bits
+        if len(distinct) and distinct[0] == _MIN_LONG:
+            return None  # its absolute value exceeds 64 bits
         numbers = distinct[column.ranks]
         parts = [_HEAD.pack(_VERSION, column.rows)]
         for chosen in (numbers >= 0, numbers < 0):
@@ -69,10 +70,10 @@ class _Builder(ColumnBuilder):
 
 
 def _slices(positions: Positions, numbers: Numbers) -> bytes:
-    greatest = int(numbers.max())
+    maximum = int(numbers.max())
     unsigned: npt.NDArray[np.uint64] = numbers.astype(np.uint64)
-    slices = slices_of(positions, unsigned, greatest.bit_length())
-    head = _BOUNDS.pack(_VERSION, 0, greatest) + serialized(positions) + _INT.pack(len(slices))
+    slices = slices_of(positions, unsigned, maximum.bit_length())
+    head = _BOUNDS.pack(_VERSION, 0, maximum) + serialized(positions) + _INT.pack(len(slices))
     return head + b"".join(slices)
 
 
@@ -111,32 +112,32 @@ class _Reader(RowsReader):
 
 
 class _Side:
-    """The numbers of one sign, less their least bound."""
+    """The numbers of one sign, stored as differences from their min bound."""
 
-    def __init__(self, slices: BitSlices, least: int = 0) -> None:
+    def __init__(self, slices: BitSlices, minimum: int = 0) -> None:
         self._slices = slices
-        self._least = least
+        self._minimum = minimum
 
     @property
     def rows(self) -> BitMap:
         return self._slices.rows
 
     def equal(self, number: int) -> BitMap:
-        return self._slices.split(number - self._least)[1]
+        return self._slices.split(number - self._minimum)[1]
 
     def below(self, number: int, *, inclusive: bool) -> BitMap:
-        less, equal, _ = self._slices.split(number - self._least)
+        less, equal, _ = self._slices.split(number - self._minimum)
         return less | equal if inclusive else less
 
     def above(self, number: int, *, inclusive: bool) -> BitMap:
-        _, equal, greater = self._slices.split(number - self._least)
+        _, equal, greater = self._slices.split(number - self._minimum)
         return greater | equal if inclusive else greater
 
 
 def _read(data: bytes, at: int, rows: int) -> tuple[_Side, int]:
     if not data[at]:
         return _Side(BitSlices(BitMap(), [])), at + 1
-    version, least, _ = _BOUNDS.unpack_from(data, at + 1)
+    version, minimum, _ = _BOUNDS.unpack_from(data, at + 1)
     if version != _VERSION:
         raise ValueError(f"bit slices of version {version}")
     valued, at = _bitmap(data, at + 1 + _BOUNDS.size, rows)
@@ -147,7 +148,7 @@ def _read(data: bytes, at: int, rows: int) -> tuple[_Side, int]:
     for _ in range(count):
         found, at = _bitmap(data, at, rows)
         slices.append(found)
-    return _Side(BitSlices(valued, slices), least), at
+    return _Side(BitSlices(valued, slices), minimum), at
 
 
 def _bitmap(data: bytes, at: int, rows: int) -> tuple[BitMap, int]:

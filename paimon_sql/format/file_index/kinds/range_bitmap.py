@@ -1,15 +1,17 @@
-"""Range bitmaps: the values of a column in order, each with a number, and bit slices of the rows' numbers.
+"""File index ``range-bitmap``: a sorted dictionary of a column's values, and bit slices of the rows' dictionary codes.
 
-An index is the length of its head (4 bytes) and the head: a version (1), the number of rows and of values (4 each),
-the least and the greatest value if there is any, the length of the dictionary (4); then dictionary and bit slices.
+An index is the length of its head (4 bytes) and the head: a version (1), the number of rows and of values (4 each), the
+min and the max value if there is any, the length of the dictionary (4); then dictionary and bit slices.
 
 The dictionary is the length of its head (4) and the head: a version (1), the number of chunks, the length of their
 offsets and of their heads (4 each); then the offsets (4 each), the heads and the keys. A chunk's head holds a version
-(1), its first key, this key's number, where its other keys stand, how many they are and how long (4 each) and, of keys
-of one size, this size (4); other keys have their offsets before them, whose length comes before that of the keys.
+(1), its first key, the code of this key, the offset, number and length of its other keys (4 each) and, for keys of
+fixed size, this size (4). Keys of variable size are preceded by their offsets, whose length is stored before the
+length of the keys.
 
 The bit slices are the length of their head (4) and the head: a version (1), the number of slices (1), the length of the
-bitmap of rows and of the places of the slices (4 each), each place an offset and a length (4 each); then the bitmaps.
+bitmap of rows and of the locations of the slices (4 each), each location an offset and a length (4 each); then the
+bitmaps.
 """
 
 from __future__ import annotations
@@ -55,7 +57,7 @@ _SLICES = struct.Struct(">ibbii")
 _CHUNK_HEAD = struct.Struct(">5i")
 _CHUNK = 16 * 1024
 _ALONE = (t.BooleanType, t.TinyIntType, t.SmallIntType)
-_MOST_DIGITS, _MOST_PRECISION = 18, 6
+_MAX_DIGITS, _MAX_PRECISION = 18, 6
 _EMPTY_SLICES = 64
 
 
@@ -67,9 +69,9 @@ class RangeBitmap(FileIndexKind):
 
     def takes(self, data_type: t.DataType) -> bool:
         if isinstance(data_type, t.DecimalType):
-            return data_type.precision <= _MOST_DIGITS
+            return data_type.precision <= _MAX_DIGITS
         if isinstance(data_type, (t.TimestampType, t.LocalZonedTimestampType)):
-            return data_type.precision <= _MOST_PRECISION
+            return data_type.precision <= _MAX_PRECISION
         kinds = (t.CharType, t.VarCharType, t.BooleanType, t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType)
         return isinstance(data_type, (*kinds, t.FloatType, t.DoubleType, t.DateType, t.TimeType))
 
@@ -87,27 +89,27 @@ class _Builder(ColumnBuilder):
         self._chunk = chosen if chosen is not None else 0 if isinstance(data_type, _ALONE) else _CHUNK
 
     def build(self, column: RankedColumn) -> bytes:
-        words = _Words.of(self.keys, column.distinct)
+        words = _EncodedKeys.of(self.keys, column.distinct)
         head = _HEAD.pack(_VERSION, column.rows, len(words))
         if len(words):
-            head += words.word(0) + words.word(len(words) - 1)
+            head += words.key(0) + words.key(len(words) - 1)
         dictionary = _dictionary(words, self._chunk)
         head += _INT.pack(len(dictionary))
         width = max(1, (len(words) - 1).bit_length()) if len(words) else _EMPTY_SLICES
         slices = slices_of(column.positions, column.ranks.astype(np.uint64), width)
-        return _INT.pack(len(head)) + head + dictionary + _written(serialized(column.positions), slices)
+        return _INT.pack(len(head)) + head + dictionary + _encode_slices(serialized(column.positions), slices)
 
 
 @dataclass(frozen=True)
-class _Words:
-    """Serialised keys one behind the other; ``ends`` tell where each ends."""
+class _EncodedKeys:
+    """Encoded keys, concatenated; ``ends`` are the end offsets, ``size`` is None if it varies."""
 
     data: bytes
     ends: npt.NDArray[np.int64]
     size: int | None
 
     @classmethod
-    def of(cls, keys: KeyType, distinct: npt.NDArray[np.int64] | pa.Array) -> _Words:
+    def of(cls, keys: KeyType, distinct: npt.NDArray[np.int64] | pa.Array) -> _EncodedKeys:
         if isinstance(distinct, np.ndarray):
             size = keys.stored.itemsize
             return cls(keys.encode(distinct).tobytes(), np.arange(1, len(distinct) + 1) * size, size)
@@ -120,26 +122,28 @@ class _Words:
     def start(self, index: int) -> int:
         return int(self.ends[index - 1]) if index else 0
 
-    def word(self, index: int) -> bytes:
+    def key(self, index: int) -> bytes:
         return self.data[self.start(index) : int(self.ends[index])]
 
-    def after(self, first: int, room: int) -> int:
-        """The first word from one on that does not fit into so many bytes any more, nor its offset if it needs one."""
-        last = int(np.searchsorted(self.ends, self.start(first) + room, side="right")) if first < len(self) else first
-        return last if self.size is not None else min(last, first + room // _INT.size)
+    def after(self, first: int, max_bytes: int) -> int:
+        """The first key after ``first`` that, with its offset if it needs one, exceeds ``max_bytes``."""
+        last = (
+            int(np.searchsorted(self.ends, self.start(first) + max_bytes, side="right")) if first < len(self) else first
+        )
+        return last if self.size is not None else min(last, first + max_bytes // _INT.size)
 
 
-def _dictionary(words: _Words, room: int) -> bytes:
+def _dictionary(words: _EncodedKeys, chunk_bytes: int) -> bytes:
     offsets, heads, bodies = [], [], []
     heads_size = bodies_size = first = 0
     while first < len(words):
-        after = words.after(first + 1, room)
+        after = words.after(first + 1, chunk_bytes)
         start = words.start(first + 1) if first + 1 < len(words) else int(words.ends[-1])
         keys = words.data[start : words.start(after)] if after > first + 1 else b""
         before = b""
         if words.size is None and after > first + 1:
             before = (words.ends[first : after - 1] - start).astype(">i4").tobytes()
-        head = bytes([_VERSION]) + words.word(first) + struct.pack(">iii", first, bodies_size, after - first - 1)
+        head = bytes([_VERSION]) + words.key(first) + struct.pack(">iii", first, bodies_size, after - first - 1)
         head += (
             struct.pack(">ii", len(before), len(keys))
             if words.size is None
@@ -155,14 +159,14 @@ def _dictionary(words: _Words, room: int) -> bytes:
     return b"".join([head, *offsets, *heads, *bodies])
 
 
-def _written(rows: bytes, bodies: Sequence[bytes]) -> bytes:
-    places = bytearray()
+def _encode_slices(rows: bytes, bodies: Sequence[bytes]) -> bytes:
+    locations = bytearray()
     offset = 0
     for body in bodies:
-        places += struct.pack(">ii", offset, len(body))
+        locations += struct.pack(">ii", offset, len(body))
         offset += len(body)
-    size = _SLICES.size - _INT.size + len(places)
-    return b"".join([_SLICES.pack(size, _VERSION, len(bodies), len(rows), len(places)), places, rows, *bodies])
+    size = _SLICES.size - _INT.size + len(locations)
+    return b"".join([_SLICES.pack(size, _VERSION, len(bodies), len(rows), len(locations)), locations, rows, *bodies])
 
 
 class _Reader(RowsReader):
@@ -207,7 +211,7 @@ class _Reader(RowsReader):
 
 
 class _Dictionary:
-    """The values in order; a look-up reads the heads of some chunks and the keys of one."""
+    """The sorted values; a look-up reads the heads of some chunks and the keys of one."""
 
     def __init__(self, data: bytes, at: int, keys: KeyType, count: int) -> None:
         size, version, self._chunks, offsets, heads = _DICTIONARY.unpack_from(data, at)
@@ -222,7 +226,7 @@ class _Dictionary:
             check_range(start, length, len(data), "the dictionary of a range bitmap")
 
     def find(self, key: Any) -> tuple[int, bool]:
-        """The number of the first value that is not less than a key, and whether it is the key."""
+        """The code of the first value that is not less than ``key``, and whether it equals ``key``."""
         low, high = 0, self._chunks
         while low < high:
             middle = (low + high) // 2
@@ -277,9 +281,9 @@ def _read_slices(data: bytes, at: int) -> BitSlices:
         raise ValueError(f"bit slices of version {version}")
     check_count(count, MAX_SLICES, "bit slices")
     body = at + _INT.size + size
-    places = np.frombuffer(data, ">i4", 2 * count, at + _SLICES.size).reshape(-1, 2).tolist()
+    locations = np.frombuffer(data, ">i4", 2 * count, at + _SLICES.size).reshape(-1, 2).tolist()
     start = body + rows
-    for begin, length in ((body, rows), *((start + offset, length) for offset, length in places)):
+    for begin, length in ((body, rows), *((start + offset, length) for offset, length in locations)):
         check_range(begin, length, len(data), "a bitmap of a range bitmap")
-    slices = [read_bitmap(data[start + offset : start + offset + length]) for offset, length in places]
+    slices = [read_bitmap(data[start + offset : start + offset + length]) for offset, length in locations]
     return BitSlices(read_bitmap(data[body:start]), slices)

@@ -1,1 +1,1 @@
-"""The kinds of global indexes, one module each."""
+"""Kinds of global indexes, one module each."""

@@ -1,7 +1,7 @@
-"""Global indexes of the type ``bitmap``: for each value the bitmap of the rows that hold it.
+"""Global index ``bitmap``: for each value the bitmap of its rows.
 
-A file holds the bitmaps, blocks of a dictionary that tell where each value's bitmap stands, a block that tells the
-first value of each of these, the rows without and with a value, and a footer.
+A file consists of the bitmaps, dictionary blocks with the location of each value's bitmap, a block with the first value
+of each dictionary block, the bitmaps of rows without and with a value, and a footer.
 Source: Paimon's bitmap global index files.
 """
 
@@ -46,22 +46,22 @@ from paimon_sql.format.options.values import Option
 _MAGIC, _VERSION = 0x42474958, 1
 _FOOTER = struct.Struct(">qiqiqiiii")
 _COUNT_BYTES = 3
-"""What the number of keys of a block takes at the most."""
-_MOST_BITS = 63
+"""Max bytes of the number of keys of a block."""
+_MAX_BITS = 63
 _ENTRY_BYTES = 3
-"""What an entry of a block takes at the least: the length of its key, and its place."""
+"""Min bytes of an entry of a block: the length of its key, and its location."""
 
 
 @dataclass(frozen=True)
 class Places:
-    """Keys as bytes, each with where something of it stands."""
+    """Keys as bytes, each with the location of its bitmap or block."""
 
     keys: pa.Array
     offsets: Longs
     lengths: Longs
 
     def block(self) -> bytes:
-        """The content of a block: how many there are, and each key behind its length, with its place."""
+        """Encode the content of a block: the number of keys, then for each its length, its bytes and its location."""
         data, starts = stretches(self.keys)
         sizes = np.diff(starts)
         heads, offsets, lengths = sizes_of(sizes), sizes_of(self.offsets), sizes_of(self.lengths)
@@ -76,17 +76,17 @@ class Places:
         return encoded(np.array([len(sizes)])).tobytes() + out.tobytes()
 
     def sizes(self) -> Longs:
-        """The bytes of each in a block."""
+        """The encoded size of each entry."""
         sizes = np.diff(stretches(self.keys)[1])
         return sizes + sizes_of(sizes) + sizes_of(self.offsets) + sizes_of(self.lengths)
 
     def part(self, start: int, end: int) -> Places:
-        """Some of them."""
+        """The entries of a range."""
         return Places(self.keys.slice(start, end - start), self.offsets[start:end], self.lengths[start:end])
 
 
 def read_places(block: bytes) -> Places:
-    """What a block with its trailer tells.
+    """Decode a block with its trailer.
 
     Raises:
         ValueError: it is broken.
@@ -95,20 +95,20 @@ def read_places(block: bytes) -> Places:
     (count,), at = (numbers.tolist() for numbers in decoded_at(data, np.zeros(1, np.int64)))
     check_count(count, (len(data) - at[0]) // _ENTRY_BYTES, "keys of a block")
     keys, offsets, lengths = [], np.zeros(count, np.int64), np.zeros(count, np.int64)
-    held, place = data.tobytes(), at[0]
-    # Each entry begins where the one before it ends, so that they are told one by one; a block holds few.
+    content, cursor = data.tobytes(), at[0]
+    # Each entry begins at the end of the previous one, so they are decoded one by one; a block has few.
     for i in range(count):
-        size, place = _number(held, place)
-        check_range(place, size, len(held), "a key of a block")
-        keys.append(held[place : place + size])
-        offsets[i], place = _number(held, place + size)
-        lengths[i], place = _number(held, place)
+        size, cursor = _number(content, cursor)
+        check_range(cursor, size, len(content), "a key of a block")
+        keys.append(content[cursor : cursor + size])
+        offsets[i], cursor = _number(content, cursor + size)
+        lengths[i], cursor = _number(content, cursor)
     return Places(pa.array(keys, pa.large_binary()), offsets, lengths)
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
     number = shift = 0
-    while at < len(data) and shift < _MOST_BITS:
+    while at < len(data) and shift < _MAX_BITS:
         byte = data[at]
         number |= (byte & 0x7F) << shift
         at, shift = at + 1, shift + 7
@@ -118,7 +118,7 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
 
 
 class Bitmap(GlobalIndexKind):
-    """A bitmap for each value: good for few values, which are asked for one by one or several at a time."""
+    """A bitmap for each value: for columns of few distinct values, searched by equality."""
 
     name = "bitmap"
     most_to_search = BITMAP_INDEX_FALLBACK_SCAN_MAX_SIZE
@@ -133,9 +133,9 @@ class Bitmap(GlobalIndexKind):
         lengths = np.zeros(len(starts), np.int64)
         for first, last in rows.portions():
             low = starts[first]
-            some = serialized_rows_each(rows.rows[low : low + counts[first:last].sum()], counts[first:last])
-            lengths[first:last] = [len(body) for body in some]
-            yield b"".join(some)
+            bitmaps = serialized_rows_each(rows.rows[low : low + counts[first:last].sum()], counts[first:last])
+            lengths[first:last] = [len(body) for body in bitmaps]
+            yield b"".join(bitmaps)
         dictionary = Places(keys.encoded(rows.keys.take(pa.array(starts))), np.cumsum(lengths) - lengths, lengths)
         at = int(lengths.sum())
         firsts, offsets, sizes = [], [], []
@@ -146,17 +146,17 @@ class Bitmap(GlobalIndexKind):
             sizes.append(size)
             at += len(block)
             yield block
-        places = []
+        locations = []
         none = rows.nulls[:0]
         for some_rows in (none, none) if self.is_of_elements else (rows.nulls, np.sort(rows.rows)):
             body = serialized_rows(some_rows)
-            places += [at, len(body)]
+            locations += [at, len(body)]
             at += len(body)
             yield body
         index = Places(dictionary.keys.take(pa.array(firsts, pa.int64())), _longs(offsets), _longs(sizes))
         block, size = sealed(index.block(), compression)
         yield block
-        yield _FOOTER.pack(*places, at, size, len(starts), _VERSION, _MAGIC)
+        yield _FOOTER.pack(*locations, at, size, len(starts), _VERSION, _MAGIC)
 
     def reader(self, read: Read, size: int, keys: IndexKeys) -> GlobalIndexReader:
         return _Reader(read, size, keys)
@@ -167,7 +167,7 @@ def _longs(numbers: list[int]) -> Longs:
 
 
 def _cuts(sizes: Longs, block_size: int) -> list[int]:
-    """Where blocks of the dictionary begin and the last one ends: as many keys as go into a block, at least one."""
+    """Cut the dictionary into blocks: max keys that fit into a block, at least one; the starts, then the end."""
     before = np.concatenate([[0], np.cumsum(sizes)])
     cuts = [0]
     while (start := cuts[-1]) < len(sizes):
@@ -179,13 +179,13 @@ def _cuts(sizes: Longs, block_size: int) -> list[int]:
 class _Reader(GlobalIndexReader):
     def __init__(self, read: Read, size: int, keys: IndexKeys) -> None:
         self._read, self._size, self._keys = read, size, keys
-        places = footer_of(read, size, _FOOTER, _MAGIC, _VERSION, "bitmap index")
-        self._nulls, self._index = places[0:2], places[4:6]
+        numbers = footer_of(read, size, _FOOTER, _MAGIC, _VERSION, "bitmap index")
+        self._nulls, self._index = numbers[0:2], numbers[4:6]
 
     def among(self, keys: pa.Array) -> BitMap64:
         firsts = self._firsts
         blocks = sorted({position(firsts, key, behind=True) - 1 for key in keys})
-        return self._rows([i for i in blocks if i >= 0], lambda held: pc.is_in(held, value_set=keys))
+        return self._rows([i for i in blocks if i >= 0], lambda found: pc.is_in(found, value_set=keys))
 
     def between(
         self, low: pa.Scalar | None, high: pa.Scalar | None, *, with_low: bool = True, with_high: bool = True
@@ -193,7 +193,7 @@ class _Reader(GlobalIndexReader):
         first = 0 if low is None else max(0, position(self._firsts, low, behind=True) - 1)
         last = len(self._firsts) if high is None else position(self._firsts, high, behind=with_high)
         return self._rows(
-            range(first, last), lambda held: lying_between(held, low, high, with_low=with_low, with_high=with_high)
+            range(first, last), lambda found: lying_between(found, low, high, with_low=with_low, with_high=with_high)
         )
 
     def nulls(self) -> BitMap64:
@@ -202,9 +202,9 @@ class _Reader(GlobalIndexReader):
     @cached_property
     def _top(self) -> Places:
         offset, size = self._index
-        places = read_places(self._read(offset, size + TRAILER_BYTES))
-        check_total(places.lengths, self._size, "the blocks of the dictionary")
-        return places
+        blocks = read_places(self._read(offset, size + TRAILER_BYTES))
+        check_total(blocks.lengths, self._size, "the blocks of the dictionary")
+        return blocks
 
     @cached_property
     def _firsts(self) -> pa.Array:
@@ -215,9 +215,9 @@ class _Reader(GlobalIndexReader):
         found = BitMap64()
         for i in blocks:
             offset, size = int(self._top.offsets[i]), int(self._top.lengths[i])
-            held = read_places(self._read(offset, size + TRAILER_BYTES))
-            check_total(held.lengths, self._size, "the bitmaps of a block")
-            wanted = is_wanted(self._keys.decoded(held.keys)).to_numpy(zero_copy_only=False)
-            for at, length in zip(held.offsets[wanted].tolist(), held.lengths[wanted].tolist(), strict=True):
+            entries = read_places(self._read(offset, size + TRAILER_BYTES))
+            check_total(entries.lengths, self._size, "the bitmaps of a block")
+            wanted = is_wanted(self._keys.decoded(entries.keys)).to_numpy(zero_copy_only=False)
+            for at, length in zip(entries.offsets[wanted].tolist(), entries.lengths[wanted].tolist(), strict=True):
                 found |= read_rows(self._read(at, length))
         return found

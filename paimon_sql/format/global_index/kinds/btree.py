@@ -1,6 +1,6 @@
-"""Global indexes of the type ``btree``: sorted keys, each with the rows that hold it.
+"""Global index ``btree``: sorted keys, each with its rows.
 
-A file holds blocks of keys, a bitmap of the rows without a value, a block of the blocks' last keys, and a footer.
+A file consists of blocks of keys, a bitmap of the rows without a value, a block of the blocks' last keys, and a footer.
 Source: Paimon's B-tree index files.
 """
 
@@ -56,7 +56,7 @@ _CHECKSUM = struct.Struct("<I")
 
 
 class BTree(GlobalIndexKind):
-    """Sorted keys: single ones, ranges and prefixes are found quickly."""
+    """Sorted keys: for searches by equality, range and prefix."""
 
     name = "btree"
     most_to_search = BTREE_INDEX_FALLBACK_SCAN_MAX_SIZE
@@ -68,28 +68,28 @@ class BTree(GlobalIndexKind):
         for block in written_blocks(_entries(rows, keys), options.get(BTREE_INDEX_BLOCK_SIZE), compression, lasts):
             at += len(block)
             yield block
-        null_place = (0, 0)
+        null_location = (0, 0)
         if len(rows.nulls):
             bitmap = serialized_rows(rows.nulls)
-            null_place = (at, len(bitmap))
+            null_location = (at, len(bitmap))
             yield bitmap + _CHECKSUM.pack(zlib.crc32(bitmap))
             at += len(bitmap) + _CHECKSUM.size
         index, size = sealed(joined(lasts).block(), compression)
         yield index
-        yield _FOOTER.pack(0, 0, 0, at, size, *null_place, _VERSION, _MAGIC)
+        yield _FOOTER.pack(0, 0, 0, at, size, *null_location, _VERSION, _MAGIC)
 
     def reader(self, read: Read, size: int, keys: IndexKeys) -> GlobalIndexReader:
         return _Reader(read, size, keys)
 
 
 def _entries(rows: SortedRows, keys: IndexKeys) -> Iterator[Entries]:
-    """The distinct keys, each with how many rows hold it and which; not all at once."""
+    """Yield the distinct keys, each with the number of its rows and the rows, in batches."""
     starts = rows.starts()
     ends = np.append(starts[1:], len(rows.rows))
     for first, last in rows.portions():
         low, high = int(starts[first]), int(ends[last - 1])
         counts = ends[first:last] - starts[first:last]
-        # The count of each key stands before its rows: both are numbers of one kind.
+        # The count of each key precedes its rows, as a number of the same encoding.
         numbers = np.insert(rows.rows[low:high], starts[first:last] - low, counts)
         heads = starts[first:last] - low + np.arange(last - first)
         sizes = np.add.reduceat(sizes_of(numbers), heads)
@@ -107,9 +107,9 @@ class _Reader(SortedIndexReader):
 
     def among(self, keys: pa.Array) -> BitMap64:
         wanted = keys.take(pc.sort_indices(keys))
-        chosen = sorted({place for key in wanted for place in [position(self._lasts, key, behind=False)]})
+        chosen = sorted({block for key in wanted for block in [position(self._lasts, key, behind=False)]})
         blocks = [self._handles[i] for i in chosen if i < len(self._handles)]
-        return self._rows(blocks, lambda held: pc.is_in(held, value_set=wanted))
+        return self._rows(blocks, lambda found: pc.is_in(found, value_set=wanted))
 
     def between(
         self, low: pa.Scalar | None, high: pa.Scalar | None, *, with_low: bool = True, with_high: bool = True
@@ -118,22 +118,22 @@ class _Reader(SortedIndexReader):
         last = len(self._handles) if high is None else position(self._lasts, high, behind=False) + 1
         return self._rows(
             self._handles[first:last],
-            lambda held: lying_between(held, low, high, with_low=with_low, with_high=with_high),
+            lambda found: lying_between(found, low, high, with_low=with_low, with_high=with_high),
         )
 
     def nulls(self) -> BitMap64:
-        place = self._nulls
-        if not place.size:
+        handle = self._nulls
+        if not handle.size:
             return BitMap64()
-        data = self._read(place.offset, place.size + _CHECKSUM.size)
-        body = data[: place.size]
-        if data[place.size :] != _CHECKSUM.pack(zlib.crc32(body)):
+        data = self._read(handle.offset, handle.size + _CHECKSUM.size)
+        body = data[: handle.size]
+        if data[handle.size :] != _CHECKSUM.pack(zlib.crc32(body)):
             raise ValueError("the rows without a value do not match their checksum")
         return read_rows(body)
 
     def in_order(self, *, descending: bool) -> Iterator[KeyedRows]:
-        for place in reversed(self._handles) if descending else self._handles:
-            entries = read_entries(self._read(place.offset, place.size + TRAILER_BYTES))
+        for handle in reversed(self._handles) if descending else self._handles:
+            entries = read_entries(self._read(handle.offset, handle.size + TRAILER_BYTES))
             keys, values = self._keys.decoded(entries.keys), entries.values
             if descending:
                 backwards = pa.array(np.arange(len(keys))[::-1])
@@ -155,24 +155,24 @@ class _Reader(SortedIndexReader):
         return read_handles(self._top.values)
 
     def _rows(self, blocks: list[Handle], is_wanted: Callable[[pa.Array], pa.Array]) -> BitMap64:
-        """The rows of the wanted keys of some blocks."""
+        """The rows of the wanted keys in blocks."""
         found = BitMap64()
         for run in runs_of(blocks):
             begin = run[0].offset
             data = self._read(begin, run[-1].offset + run[-1].size + TRAILER_BYTES - begin)
-            for place in run:
-                start = place.offset - begin
-                entries = read_entries(data[start : start + place.size + TRAILER_BYTES])
+            for handle in run:
+                start = handle.offset - begin
+                entries = read_entries(data[start : start + handle.size + TRAILER_BYTES])
                 wanted = is_wanted(self._keys.decoded(entries.keys))
                 found |= bitmap_of(_listed(entries.values.filter(wanted))[0])
         return found
 
 
 def _listed(values: pa.Array) -> tuple[Longs, Longs]:
-    """The rows that some values list, and how many each does."""
+    """Decode the rows of values, with the number of rows of each."""
     data, starts = stretches(values)
-    numbers, places = decoded(data[starts[0] : starts[-1]])
-    heads = np.searchsorted(places, starts[:-1] - starts[0])
+    numbers, offsets = decoded(data[starts[0] : starts[-1]])
+    heads = np.searchsorted(offsets, starts[:-1] - starts[0])
     sizes = np.diff(heads, append=len(numbers))
     if not np.array_equal(numbers[heads], sizes - 1):
         raise ValueError("a key does not list as many rows as it says")

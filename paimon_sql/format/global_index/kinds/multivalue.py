@@ -1,7 +1,7 @@
-"""Global indexes of the type ``multivalue``: for each element of arrays the bitmap of the rows whose array holds it.
+"""Global index ``multivalue``: for each element of arrays the bitmap of the rows whose array contains it.
 
-A file is laid out as those of the type ``bitmap``. Rows with no array, an empty one or one of nulls are in none of its
-bitmaps, so that it cannot tell them apart.
+Files have the layout of the kind ``bitmap``. Rows with a null array, an empty one or one of nulls are in none of the
+bitmaps, so the index cannot distinguish them.
 Source: Paimon's multivalue global index files.
 """
 
@@ -23,7 +23,7 @@ from paimon_sql.format.schema import types as t
 
 
 class MultiValue(Bitmap):
-    """A bitmap for each element of a column of arrays, which is asked which arrays hold it."""
+    """A bitmap for each element of a column of arrays: for searches of arrays by an element."""
 
     name = "multivalue"
     is_of_elements = True
@@ -42,5 +42,5 @@ class MultiValue(Bitmap):
         numbers = keys.dictionary_encode().indices.to_numpy()
         order = np.lexsort((numbers, owners))
         same = (np.diff(owners[order]) == 0) & (np.diff(numbers[order]) == 0)
-        once = order[np.append(np.ones(min(1, len(order)), np.bool_), ~same)]
-        return keys.take(pa.array(once)), owners[once]
+        distinct = order[np.append(np.ones(min(1, len(order)), np.bool_), ~same)]
+        return keys.take(pa.array(distinct)), owners[distinct]

@@ -1,1 +1,1 @@
-"""Options of engines and catalogs."""
+"""Topics of options: engines and catalogs."""

@@ -1,4 +1,4 @@
-"""Options of catalogs: where they are, what they cache and how they lock."""
+"""Options of catalogs: location, cache, lock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options that only Flink jobs on a table obey; a table that both engines use may hold them."""
+"""Options for Flink jobs only; a table that both engines use may have them."""
 
 from __future__ import annotations
 

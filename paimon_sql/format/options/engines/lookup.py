@@ -1,4 +1,4 @@
-"""Options about looking rows up by key: the local files and caches that this keeps."""
+"""Options of lookups by key: local files and caches."""
 
 from __future__ import annotations
 

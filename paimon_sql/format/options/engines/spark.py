@@ -1,4 +1,4 @@
-"""Options of the connector with Spark, for a session, a statement or a DataFrame."""
+"""Options of the Spark connector, for a session, a statement or a DataFrame."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Options of what is done with a table: reads, writes, commits, compaction, tags, snapshots."""
+"""Topics of options: reads, writes, commits, compaction, tags, snapshots."""

@@ -1,4 +1,4 @@
-"""Options about changelogs: how they are made, written and kept."""
+"""Options of changelogs: producers, files, retention."""
 
 from __future__ import annotations
 

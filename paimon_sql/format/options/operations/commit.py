@@ -1,4 +1,4 @@
-"""Options about commits and the manifests that they write."""
+"""Options of commits and their manifests."""
 
 from __future__ import annotations
 

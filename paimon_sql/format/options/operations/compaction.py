@@ -1,4 +1,4 @@
-"""Options about compaction: when files are merged, into what order and how many levels there are."""
+"""Options of compaction: triggers, levels, clustering."""
 
 from __future__ import annotations
 

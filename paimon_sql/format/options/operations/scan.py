@@ -1,4 +1,4 @@
-"""Options about reading: from which snapshot, which part of the data, and in what pieces."""
+"""Options of scans: snapshot, selection, splits."""
 
 from __future__ import annotations
 

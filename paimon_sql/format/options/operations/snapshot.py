@@ -1,4 +1,4 @@
-"""Options about snapshots and the consumers that hold on to them."""
+"""Options of snapshots, and of the consumers that retain them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options about tags: when they are made by themselves and how long they live."""
+"""Options of tags: automatic creation, expiration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options about writing: buffers, spilling and batches."""
+"""Options of writes: buffers, spilling, batches."""
 
 from __future__ import annotations
 

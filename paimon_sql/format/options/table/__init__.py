@@ -1,1 +1,1 @@
-"""Options of what a table is: buckets, merge engine, partitions, files, indexes."""
+"""Topics of options: buckets, merge engine, partitions, files, indexes."""

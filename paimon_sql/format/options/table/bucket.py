@@ -1,4 +1,4 @@
-"""Options about buckets: how many there are and which rows go where."""
+"""Options of buckets: number, bucket key, bucket function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options about data files: format, compression, size, names, place and statistics."""
+"""Options of data files: format, compression, size, names, location, statistics."""
 
 from __future__ import annotations
 

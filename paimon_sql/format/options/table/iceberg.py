@@ -1,4 +1,4 @@
-"""Options of Iceberg's metadata, by which Iceberg's readers read the data files of a table."""
+"""Options of Iceberg's metadata, with which Iceberg's readers read the data files of a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options about indexes over files and rows, deletion vectors and searches by text or vector."""
+"""Options of file indexes, global indexes, deletion vectors, and searches by text or vector."""
 
 from __future__ import annotations
 

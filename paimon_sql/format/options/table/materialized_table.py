@@ -1,6 +1,6 @@
-"""Options of materialized tables: what defines one and how it is kept up to date.
+"""Options of materialized tables: definition and refresh.
 
-Flink and Paimon's catalogs write those that begin with ``materialized-table.``, the words in upper case.
+Flink and Paimon's catalogs write those with prefix ``materialized-table.``, with values in upper case.
 """
 
 from __future__ import annotations

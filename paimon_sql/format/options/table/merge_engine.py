@@ -1,4 +1,4 @@
-"""Options of primary-key tables: which row wins, how columns are combined and what a delete does."""
+"""Options of primary-key tables: merge engine, sequence fields, aggregation, deletes."""
 
 from __future__ import annotations
 

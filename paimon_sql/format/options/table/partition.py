@@ -1,4 +1,4 @@
-"""Options about partitions: their names, when they expire, when they are done, and expiry of single rows."""
+"""Options of partitions: names, expiration, mark done; and of record expiration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options about rows with ids of their own, the columns that are written beside them, and blobs."""
+"""Options of row tracking, data evolution and blobs."""
 
 from __future__ import annotations
 

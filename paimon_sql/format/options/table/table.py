@@ -1,4 +1,4 @@
-"""Options that say what a table is: its kind, keys, location and rules for changing its columns."""
+"""Options of a table: kind, keys, location, rules for changes of columns."""
 
 from __future__ import annotations
 

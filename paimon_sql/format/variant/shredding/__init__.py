@@ -1,1 +1,1 @@
-"""Variants stored as typed columns (spec: Parquet, "Variant Shredding")."""
+"""Shredding of variants into typed columns (spec: Parquet, "Variant Shredding")."""

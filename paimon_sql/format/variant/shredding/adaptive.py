@@ -1,4 +1,4 @@
-"""Shapes found from the rows of a file and from those of the files that the same writer wrote before."""
+"""Adaptive shapes: inferred from the first rows of a file and of the previous files of the same writer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NESTED = (t.RowType, t.ArrayType)
 
 @dataclass(frozen=True)
 class _Evidence:
-    """What is known of a column: how many variants tell it, and what they are."""
+    """The observed values of a column: the number (weight) of variants, and what was seen in them."""
 
     roots: float
     seen: Seen | None
@@ -39,33 +39,33 @@ class ShapeHistory:
     """The shapes of the files of one writer.
 
     Args:
-        limits: how far variants are taken apart.
-        most: how many variants tell of a column at most: what was seen before counts as so many.
-        kept: in which share of the variants a field must be that the file before had as a column.
+        limits: the limits of shredding.
+        max_roots: max weight of the evidence of a column, in variants: older evidence is scaled down to it.
+        min_share: min share of variants for a field that was a column of the previous file.
     """
 
-    def __init__(self, limits: Limits, most: int, kept: float) -> None:
+    def __init__(self, limits: Limits, max_roots: int, min_share: float) -> None:
         self._limits = limits
-        self._most = most
-        self._kept = kept
+        self._max_roots = max_roots
+        self._min_share = min_share
         self._evidence: list[_Evidence] = []
         self._shapes: list[t.DataType] = []
 
     @property
     def is_new(self) -> bool:
-        """Whether no file has told anything yet."""
+        """Whether no file has been observed."""
         return not self._evidence
 
     def shapes_of(self, columns: Sequence[pa.StructArray]) -> list[t.DataType]:
-        """The shape of each column in a file that begins with these values, which later files are told of."""
+        """Choose the shape of each column for a file that begins with these values, and record them as evidence."""
         budget, found = Budget(self._limits.width), [self._observed(column) for column in columns]
         if self.is_new:
             self._shapes = [final(e.seen, least_of(e.roots, self._limits), budget) for e in found]
-            self._evidence = [_at_most(e, self._most) for e in found]
+            self._evidence = [_at_most(e, self._max_roots) for e in found]
             return self._shapes
         together = [self._combined(old, new) for old, new in zip(self._evidence, found, strict=True)]
         self._shapes = [
-            self._chosen(all_.seen, new.seen, shape, all_.roots, budget)
+            self._choose(all_.seen, new.seen, shape, all_.roots, budget)
             for all_, new, shape in zip(together, found, self._shapes, strict=True)
         ]
         self._evidence = together
@@ -78,16 +78,16 @@ class ShapeHistory:
     def _combined(self, old: _Evidence, new: _Evidence) -> _Evidence:
         if not new.roots:
             return old
-        before = _at_most(old, self._most)
-        return _at_most(_Evidence(before.roots + new.roots, _merged(before.seen, new.seen)), self._most)
+        before = _at_most(old, self._max_roots)
+        return _at_most(_Evidence(before.roots + new.roots, _merged(before.seen, new.seen)), self._max_roots)
 
-    def _chosen(
+    def _choose(
         self, together: Seen | None, now: Seen | None, before: t.DataType | None, roots: float, budget: Budget
     ) -> t.DataType:
         budget.left -= 1
         if budget.left <= 0:
             return UNSHREDDED
-        if now is not None and before is not None and not _go_together(before, now.type):
+        if now is not None and before is not None and not _are_compatible(before, now.type):
             together, before = now, None
         if together is None or together.type == UNSHREDDED:
             if now is not None and now.type != UNSHREDDED:
@@ -100,7 +100,7 @@ class ShapeHistory:
             case t.ArrayType():
                 element = before.element if isinstance(before, t.ArrayType) else None
                 return t.ArrayType(
-                    True, self._chosen(together.element, now.element if now else None, element, roots, budget)
+                    True, self._choose(together.element, now.element if now else None, element, roots, budget)
                 )
         budget.left -= 1
         return _scalar(together.type, None if now is None else now.type, before)
@@ -111,18 +111,18 @@ class ShapeHistory:
         old = {f.name: f.type for f in before.fields} if isinstance(before, t.RowType) else {}
         new = {name: inner for name, _, inner in now.fields} if now is not None else {}
 
-        def is_kept(name: str, count: float) -> bool:
-            return (count / roots if roots else 0) >= (self._kept if name in old else self._limits.share)
+        def is_frequent(name: str, count: float) -> bool:
+            return (count / roots if roots else 0) >= (self._min_share if name in old else self._limits.share)
 
         candidates = sorted(
-            ((name, count, inner) for name, count, inner in together.fields if is_kept(name, count)),
+            ((name, count, inner) for name, count, inner in together.fields if is_frequent(name, count)),
             key=lambda field: (-field[1], field[0] not in old, field[0]),
         )
         chosen = []
         for name, _, inner in candidates:
             if budget.left <= 0:
                 break
-            chosen.append((name, self._chosen(inner, new.get(name), old.get(name), roots, budget)))
+            chosen.append((name, self._choose(inner, new.get(name), old.get(name), roots, budget)))
         return row_of(sorted(chosen))
 
 
@@ -135,7 +135,7 @@ def _scalar(together: t.DataType, now: t.DataType | None, before: t.DataType | N
     return widened(now) if both == UNSHREDDED else both
 
 
-def _go_together(before: t.DataType, now: t.DataType) -> bool:
+def _are_compatible(before: t.DataType, now: t.DataType) -> bool:
     if isinstance(before, _NESTED) or isinstance(now, _NESTED):
         return type(before) is type(now)
     return _merged_types(before, now) != UNSHREDDED
@@ -170,10 +170,10 @@ def _merged(first: Seen | None, second: Seen | None) -> Seen | None:
     return Seen(_merged_types(first.type, second.type))
 
 
-def _at_most(evidence: _Evidence, most: int) -> _Evidence:
-    if evidence.roots <= most:
+def _at_most(evidence: _Evidence, max_roots: int) -> _Evidence:
+    if evidence.roots <= max_roots:
         return evidence
-    return _Evidence(float(most), _scaled(evidence.seen, most / evidence.roots))
+    return _Evidence(float(max_roots), _scaled(evidence.seen, max_roots / evidence.roots))
 
 
 def _scaled(found: Seen | None, share: float) -> Seen | None:

@@ -1,4 +1,4 @@
-"""Variants put together from the columns that they were taken apart into (spec: Parquet, "Variant Shredding")."""
+"""Assembly of variants from shredded columns (spec: Parquet, "Variant Shredding")."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from paimon_sql.format.variant.values import Values
 
 
 def assembled(columns: pa.StructArray, target: pa.StructType) -> pa.StructArray:
-    """Variants as structs of value and metadata, out of the columns of a file.
+    """Assemble variants, structs of value and metadata, from the columns of a file.
 
-    Of an object or array those parts are left out whose columns were not read. Where a value must be but none is
-    there, it is the variant null.
+    Parts of objects and arrays whose columns were not read are missing. A required value that is missing is the variant
+    null.
 
     Args:
-        columns: what was read; at least the dictionaries and one column beside them.
+        columns: the columns that were read; at least the dictionaries and one other column.
         target: the type of the structs.
 
     Raises:
-        ValueError: a column has a type that variants have not, or a part is malformed.
+        ValueError: a column has a type that variants do not support, or a part is malformed.
     """
     present = validity(columns)
     metadata = columns.field(METADATA)
     dictionaries, rows = Dictionaries.of(metadata, present)
     lacking: set[tuple[int, str]] = set()
     values = _Group(columns, rows, dictionaries, lacking).values(present)
-    if lacking:  # which well-made files do not
+    if lacking:  # only in invalid files
         dictionaries = dictionaries.with_keys(lacking)
         metadata = dictionaries.encoded.take(pa.array(rows))
         values = _Group(columns, rows, dictionaries, set()).values(present)
@@ -56,7 +56,7 @@ def _is_list(kind: pa.DataType) -> bool:
 
 @dataclass(frozen=True)
 class _Group:
-    """The columns of a value, and the dictionary of each row; keys that one of these lacks are noted."""
+    """The columns of a value, and the dictionary of each row; ``lacking`` collects missing keys of dictionaries."""
 
     columns: pa.StructArray
     dictionary: Longs
@@ -67,18 +67,18 @@ class _Group:
         return _Group(columns, dictionary, self.dictionaries, self.lacking)
 
     def values(self, wanted: Mask) -> pa.Array:
-        """The values as binary, null where they are missing or not wanted."""
+        """Encode the values; null if missing or not wanted."""
         typed, plain = _child(self.columns, TYPED_VALUE), _child(self.columns, VALUE)
         if plain is None:
             plain = pa.nulls(len(self.columns), pa.binary())
         plain = pc.if_else(pa.array(wanted), plain.cast(pa.binary()), pa.scalar(None, pa.binary()))
         if typed is None:
             return plain
-        typed_there = validity(typed) & wanted
+        is_typed = validity(typed) & wanted
         if pa.types.is_struct(typed.type):
-            return pc.coalesce(self._objects(typed, plain, typed_there), plain)
+            return pc.coalesce(self._objects(typed, plain, is_typed), plain)
         if _is_list(typed.type):
-            return pc.coalesce(self._arrays(typed, typed_there), plain)
+            return pc.coalesce(self._arrays(typed, is_typed), plain)
         return pc.coalesce(pc.if_else(pa.array(wanted), encoded(typed), pa.scalar(None, pa.binary())), plain)
 
     def _arrays(self, typed: pa.ListArray, wanted: Mask) -> pa.Array:
@@ -94,7 +94,7 @@ class _Group:
         names = [field.name for field in typed.type]
         children = [typed.field(i) for i in range(len(names))]
         fields = [self._below(child, self.dictionary).values(validity(child) & wanted) for child in children]
-        # What no column takes stands beside, in objects whose keys are none of the columns'.
+        # Fields without a column are in the value column, as objects without the keys of columns.
         rows = np.flatnonzero(validity(plain) & wanted)
         data, at, _ = stretches_of(plain)
         rest = Values(data, at[rows], self.dictionary[rows], self.dictionaries)
@@ -104,12 +104,12 @@ class _Group:
         owners, keys, ids = [rows[inside.owners]], [inside.keys], [inside.ids]
         parts = [binary_of(data, inside.values.at, inside.values.sizes)]
         for name, values in zip(names, fields, strict=True):
-            there = np.flatnonzero(validity(values))
-            found = self.dictionaries.ids_of(name)[self.dictionary[there]]
-            self.lacking.update((int(number), name) for number in np.unique(self.dictionary[there[found < 0]]))
-            owners.append(there)
-            keys.append(np.full(len(there), self.dictionaries.numbers_of([name])[0]))
-            ids.append(found)
+            having = np.flatnonzero(validity(values))
+            key_ids = self.dictionaries.ids_of(name)[self.dictionary[having]]
+            self.lacking.update((int(number), name) for number in np.unique(self.dictionary[having[key_ids < 0]]))
+            owners.append(having)
+            keys.append(np.full(len(having), self.dictionaries.numbers_of([name])[0]))
+            ids.append(key_ids)
             parts.append(values.drop_null())
         if self.lacking:
             return pa.nulls(len(typed), pa.binary())

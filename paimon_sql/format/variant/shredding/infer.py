@@ -1,7 +1,7 @@
-"""What variants have in common: the fields and types that most of them share, which get columns of their own.
+"""Inference of shapes: fields and types that most variants share become columns.
 
-The rules are those of the connectors: whole numbers become BIGINT, decimals DECIMAL(18, s) or DECIMAL(38, s), types
-that do not go together VARIANT; what few values have, and what goes beyond the widest or deepest shape, stays inside.
+The rules are those of Paimon's connectors: integers become BIGINT, decimals DECIMAL(18, s) or DECIMAL(38, s),
+incompatible types VARIANT; rare fields, and those beyond the max width or depth, are not shredded.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from paimon_sql.format.variant.scalars import DECIMALS, INTEGERS, decimal_number
 from paimon_sql.format.variant.shredding.shred import values_of
 from paimon_sql.format.variant.values import Values
 
-_MOST_FIELDS = 1000
+_MAX_FIELDS = 1000
 SMALL_DIGITS, BIG_DIGITS = 18, 38
 LONG_DIGITS = 19
 _ATOMIC: dict[tuple[Primitive, ...], t.DataType] = {
@@ -39,12 +39,12 @@ UNSHREDDED = t.VariantType()
 
 @dataclass(frozen=True)
 class Limits:
-    """How far variants are taken apart.
+    """Limits of shredding.
 
     Attributes:
-        width: the most columns of all variants of a file.
-        depth: how deep inside values fields are looked for.
-        share: in which share of the variants a field must be.
+        width: max columns of all variants of a file.
+        depth: max depth of fields.
+        share: min share of variants that have a field.
     """
 
     width: int
@@ -54,9 +54,9 @@ class Limits:
 
 @dataclass(frozen=True)
 class Seen:
-    """What values at one place are: a type, the fields of objects with how many have each, or the elements of arrays.
+    """The values seen at one path: their type, the fields of objects with their counts, the elements of arrays.
 
-    ``type`` is VARIANT for values of types that do not go together. None instead of it all stands for null alone.
+    ``type`` is VARIANT for values of incompatible types. If there are only nulls, None is used instead of `Seen`.
     """
 
     type: t.DataType
@@ -65,34 +65,34 @@ class Seen:
 
 
 def shapes_of(columns: Sequence[pa.StructArray], limits: Limits) -> list[t.DataType]:
-    """The shape of each of some columns of variants."""
+    """Infer the shape of each column of variants."""
     budget = Budget(limits.width)
     shapes = []
     for column in columns:
         values, present = values_of(column)
-        least = least_of(float(present.sum()), limits)
-        shapes.append(final(seen(values.some(present), limits.depth, least), least, budget))
+        min_count = least_of(float(present.sum()), limits)
+        shapes.append(final(seen(values.some(present), limits.depth, min_count), min_count, budget))
     return shapes
 
 
 def least_of(roots: float, limits: Limits) -> int:
-    """How many of so many variants must have a field."""
+    """The min number of variants, of ``roots``, that must have a field."""
     return math.ceil(roots * limits.share)
 
 
-def seen(values: Values, depth: int, least: int = 0) -> Seen | None:
-    """What values are, looking so deep inside; fields that fewer than ``least`` objects have need not be told."""
+def seen(values: Values, depth: int, min_count: int = 0) -> Seen | None:
+    """Summarize values up to a depth; fields of fewer than ``min_count`` objects may be omitted."""
     values = values.some(~values.is_primitive(Primitive.NULL))
     if not len(values):
         return None
     if (values.basic == Basic.OBJECT).all() and depth > 0:
-        return _objects(values, depth, least)
+        return _objects(values, depth, min_count)
     if (values.basic == Basic.ARRAY).all() and depth > 0:
         inside = values.children()
         is_null = inside.values.is_primitive(Primitive.NULL)
-        # An array without a value that is not null tells nothing of its elements, so that they may be anything.
-        told = np.bincount(inside.owners[~is_null], minlength=len(values)) > 0
-        element = seen(inside.values, depth - 1, least) if told.all() else Seen(UNSHREDDED)
+        # The element type of an array without non-null values is unknown, so the elements become VARIANT.
+        is_known = np.bincount(inside.owners[~is_null], minlength=len(values)) > 0
+        element = seen(inside.values, depth - 1, min_count) if is_known.all() else Seen(UNSHREDDED)
         return Seen(t.ArrayType(True, UNSHREDDED), element=element)
     if (values.basic == Basic.SHORT_STRING).any():
         is_text = (values.basic == Basic.SHORT_STRING) | values.is_primitive(Primitive.STRING)
@@ -105,29 +105,29 @@ def seen(values: Values, depth: int, least: int = 0) -> Seen | None:
     return Seen(UNSHREDDED)
 
 
-def _objects(values: Values, depth: int, least: int) -> Seen:
+def _objects(values: Values, depth: int, min_count: int) -> Seen:
     inside = values.children()
     keys = inside.keys
     order = np.argsort(keys, kind="stable")
-    different, first, counts = np.unique(keys[order], return_index=True, return_counts=True)
-    names = values.dictionaries.names_at(different)
-    ranks = values.dictionaries.ranks[different] if len(different) else different
+    distinct, first, counts = np.unique(keys[order], return_index=True, return_counts=True)
+    names = values.dictionaries.names_at(distinct)
+    ranks = values.dictionaries.ranks[distinct] if len(distinct) else distinct
     fields = []
-    for i in np.argsort(ranks)[:_MOST_FIELDS]:
-        if counts[i] >= least:
+    for i in np.argsort(ranks)[:_MAX_FIELDS]:
+        if counts[i] >= min_count:
             of_key = order[first[i] : first[i] + counts[i]]
-            fields.append((names[i], float(counts[i]), seen(inside.values.some(of_key), depth - 1, least)))
+            fields.append((names[i], float(counts[i]), seen(inside.values.some(of_key), depth - 1, min_count)))
     return Seen(t.RowType(True, ()), fields=tuple(fields))
 
 
 def _number_type(values: Values) -> t.DataType:
-    """BIGINT or the DECIMAL that has the digits of all numbers before and behind the point; VARIANT if none has."""
-    whole, is_whole = whole_numbers(values)
-    before = digits(whole[is_whole])
+    """BIGINT or the DECIMAL that represents all numbers; VARIANT if there is none."""
+    integers, is_integer = whole_numbers(values)
+    before = digits(integers[is_integer])
     is_long = bool((before > SMALL_DIGITS).any())
     ahead, scale = int(before[before <= SMALL_DIGITS].max(initial=0)), 0
-    if not is_whole.all():
-        numbers, scales = _without_zeros(*decimal_numbers(values.some(~is_whole)))
+    if not is_integer.all():
+        numbers, scales = _without_zeros(*decimal_numbers(values.some(~is_integer)))
         lengths = np.maximum(digits(numbers), scales)
         ahead, scale = max(ahead, int((lengths - scales).max())), int(scales.max())
     if not is_long:
@@ -136,13 +136,13 @@ def _number_type(values: Values) -> t.DataType:
 
 
 def decimal_type(ahead: int, scale: int) -> t.DataType:
-    """The DECIMAL of so many digits before and behind the point; VARIANT if there is none."""
+    """The DECIMAL with so many digits before and after the decimal point; VARIANT if there is none."""
     precision = max(1, ahead + scale)
     return t.DecimalType(True, precision, scale) if precision <= BIG_DIGITS else UNSHREDDED
 
 
 def _without_zeros(numbers: Whole, scales: Longs) -> tuple[Whole, Longs]:
-    """Decimals without the zeros at their ends, as far as these stand behind the point."""
+    """Remove trailing zeros after the decimal point."""
     while (longer := (scales > 0) & (numbers % 10 == 0)).any():
         numbers = np.where(longer, numbers // 10, numbers)
         scales = scales - longer
@@ -151,13 +151,13 @@ def _without_zeros(numbers: Whole, scales: Longs) -> tuple[Whole, Longs]:
 
 @dataclass
 class Budget:
-    """How many columns a file's variants may still get."""
+    """The remaining number of columns for a file's variants."""
 
     left: int
 
 
-def final(found: Seen | None, least: int, budget: Budget) -> t.DataType:
-    """The shape for values that are such, of whose fields those are left out that fewer than ``least`` have."""
+def final(found: Seen | None, min_count: int, budget: Budget) -> t.DataType:
+    """The shape of values, without fields that fewer than ``min_count`` of them have."""
     budget.left -= 1
     if budget.left <= 0 or found is None:
         return UNSHREDDED
@@ -165,25 +165,25 @@ def final(found: Seen | None, least: int, budget: Budget) -> t.DataType:
         case t.VariantType():
             return UNSHREDDED
         case t.RowType():
-            kept = []
+            shredded = []
             for name, count, inner in found.fields:
-                if count >= least and budget.left > 0:
-                    kept.append((name, final(inner, least, budget)))
-            return row_of(kept)
+                if count >= min_count and budget.left > 0:
+                    shredded.append((name, final(inner, min_count, budget)))
+            return row_of(shredded)
         case t.ArrayType():
-            return t.ArrayType(True, final(found.element, least, budget))
+            return t.ArrayType(True, final(found.element, min_count, budget))
     budget.left -= 1
     return widened(found.type)
 
 
 def row_of(fields: Sequence[tuple[str, t.DataType]]) -> t.DataType:
-    """A row of some fields; VARIANT of none."""
-    made = tuple(t.DataField(i, name, kind) for i, (name, kind) in enumerate(fields))
-    return t.RowType(True, made) if made else UNSHREDDED
+    """The ROW of fields; VARIANT if there are none."""
+    columns = tuple(t.DataField(i, name, kind) for i, (name, kind) in enumerate(fields))
+    return t.RowType(True, columns) if columns else UNSHREDDED
 
 
 def widened(kind: t.DataType) -> t.DataType:
-    """The type of a column for values of a type, which later values fit as well."""
+    """The column's type for values of a type, widened for later values."""
     if not isinstance(kind, t.DecimalType):
         return kind
     if kind.precision <= SMALL_DIGITS and kind.scale == 0:

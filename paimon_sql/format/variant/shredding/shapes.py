@@ -1,7 +1,7 @@
-"""How a variant is taken apart: a type whose fields and elements get columns of their own, where a value has them.
+"""Shapes of shredded variants: types whose fields and elements become columns.
 
-A ROW stands for objects of which these fields are taken out, an ARRAY for arrays, an atomic type for values of it, and
-VARIANT for what stays as it is.
+A ROW is for objects with these fields, an ARRAY for arrays, an atomic type for values of it, and VARIANT for values
+that are not shredded.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ METADATA, VALUE, TYPED_VALUE = "metadata", "value", "typed_value"
 
 
 def group_type(shape: t.DataType, *, top: bool = False, in_object: bool = False) -> t.RowType:
-    """The columns of a variant that is taken apart.
+    """The columns of a shredded variant.
 
     Args:
-        shape: how.
-        top: whether it is a whole variant, which has its dictionary beside it.
+        shape: its shape.
+        top: whether it is the root, which has the dictionary.
         in_object: whether it is a field of an object, which may be missing.
 
     Raises:
-        ValueError: the shape has a type that variants have not.
+        ValueError: the shape has a type that variants do not support.
     """
     columns: list[tuple[str, t.DataType]] = [(METADATA, t.bytes_type(False))] if top else []
     inside = _typed_type(shape)

@@ -1,4 +1,4 @@
-"""Variants taken apart into typed columns (spec: Parquet, "Variant Shredding")."""
+"""Shredding of variants (spec: Parquet, "Variant Shredding")."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from paimon_sql.format.variant.values import Children, Values
 
 
 def shredded(variants: pa.StructArray, shape: t.DataType) -> pa.StructArray:
-    """Variants, as structs of value and metadata, as structs of the columns that a shape gives them.
+    """Shred variants, structs of value and metadata, to structs of the columns of a shape.
 
-    Values that the shape does not fit stay as they are; nothing is lost.
+    Values that do not match the shape are stored unshredded; nothing is lost.
 
     Raises:
         ValueError: a variant is malformed.
@@ -34,7 +34,7 @@ def shredded(variants: pa.StructArray, shape: t.DataType) -> pa.StructArray:
 
 
 def values_of(variants: pa.StructArray) -> tuple[Values, Mask]:
-    """The values of a column of variants, and where they are not null."""
+    """The values of a column of variants, and the mask of non-null ones."""
     present = validity(variants)
     dictionaries, rows = Dictionaries.of(variants.field(METADATA), present)
     data, starts, _ = stretches_of(variants.field(VALUE))
@@ -48,20 +48,20 @@ def _group(values: Values, present: Mask, shape: t.DataType, kind: pa.StructType
 def _parts(
     values: Values, present: Mask, shape: t.DataType, kind: pa.StructType, before: list[pa.Array]
 ) -> list[pa.Array]:
-    """The columns of a group; those of a value that is not present are null."""
+    """The columns of a group; null for values that are not present."""
     match shape:
         case t.VariantType():
-            return [*before, _whole(values, present)]
+            return [*before, _unshredded(values, present)]
         case t.RowType():
             return [*before, *_object_parts(values, present, shape, kind.field(kind.num_fields - 1).type)]
         case t.ArrayType():
             return [*before, *_array_parts(values, present, shape, kind.field(kind.num_fields - 1).type)]
     fitting = typed(values, present, shape)
-    return [*before, _whole(values, present & ~validity(fitting)), fitting]
+    return [*before, _unshredded(values, present & ~validity(fitting)), fitting]
 
 
-def _whole(values: Values, present: Mask) -> pa.Array:
-    """The bytes of values as they are, null where they are not wanted."""
+def _unshredded(values: Values, present: Mask) -> pa.Array:
+    """The encoded values; null where not present."""
     lengths = np.zeros(len(values), np.int64)
     lengths[present] = values.some(present).sizes
     return binary_of(values.data, values.at, lengths, present)
@@ -81,38 +81,38 @@ def _array_parts(values: Values, present: Mask, shape: t.ArrayType, kind: pa.Lis
     offsets[1:][is_array] = inside.counts
     np.cumsum(offsets, out=offsets)
     lists = pa.Array.from_buffers(kind, len(values), [bitmap(is_array), pa.py_buffer(offsets)], children=[elements])
-    return [_whole(values, present & ~is_array), lists]
+    return [_unshredded(values, present & ~is_array), lists]
 
 
 def _object_parts(values: Values, present: Mask, shape: t.RowType, kind: pa.StructType) -> list[pa.Array]:
     is_object = _is(values, present, Basic.OBJECT)
-    places = np.flatnonzero(is_object)
+    rows_of_objects = np.flatnonzero(is_object)
     inside = values.some(is_object).children()
     names = [f.name for f in shape.fields]
     dictionaries = values.dictionaries
     field_of = np.full(len(dictionaries.names) + 1, -1, np.int64)
     field_of[dictionaries.numbers_of(names)] = np.arange(len(names))
-    field_of[-1] = -1  # where keys stand that no dictionary has
+    field_of[-1] = -1  # the item of names that no dictionary has
     fields = field_of[inside.keys]
     order = np.argsort(fields, kind="stable")
     bounds = np.searchsorted(fields[order], np.arange(-1, len(names) + 1))
     groups = []
     for i, field in enumerate(shape.fields):
         of_field = order[bounds[i + 1] : bounds[i + 2]]
-        rows = places[inside.owners[of_field]]
+        rows = rows_of_objects[inside.owners[of_field]]
         at, has = np.zeros(len(values), np.int64), np.zeros(len(values), np.bool_)
         at[rows], has[rows] = inside.values.at[of_field], True
         child = Values(values.data, at, values.dictionary, dictionaries)
         groups.append(_group(child, has, field.type, kind.field(i).type))
     mask = None if is_object.all() else pa.array(~is_object)
     struct = pa.StructArray.from_arrays(groups, fields=list(kind), mask=mask)
-    rest = _rest(inside, np.sort(order[: bounds[1]]), places, len(values))
-    others = _whole(values, present & ~is_object)
+    rest = _rest(inside, np.sort(order[: bounds[1]]), rows_of_objects, len(values))
+    others = _unshredded(values, present & ~is_object)
     return [pc.coalesce(rest, others), struct]
 
 
-def _rest(inside: Children, left: Longs, places: Longs, rows: int) -> pa.Array:
-    """Objects of those fields that no column takes; null where there are none."""
-    values = inside.values.some(left)
-    counts = np.bincount(places[inside.owners[left]], minlength=rows)
-    return packed(counts, binary_of(values.data, values.at, values.sizes), counts > 0, inside.ids[left])
+def _rest(inside: Children, remaining: Longs, rows_of_objects: Longs, rows: int) -> pa.Array:
+    """Encode the fields without a column as objects; null if there are none."""
+    values = inside.values.some(remaining)
+    counts = np.bincount(rows_of_objects[inside.owners[remaining]], minlength=rows)
+    return packed(counts, binary_of(values.data, values.at, values.sizes), counts > 0, inside.ids[remaining])

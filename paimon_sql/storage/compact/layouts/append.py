@@ -1,7 +1,7 @@
-"""The compaction of append tables: small files are put together, and rows that are marked as deleted left out.
+"""Compaction of append tables: small files are packed into bigger ones, and deleted rows dropped.
 
-A table without buckets knows no order of its rows, so files are packed by size. In a fixed bucket rows keep their
-order: only neighbours are put together (spec: Append Table, Compaction).
+Rows of a table without buckets have no order, so files are packed by size. In fixed buckets rows keep their order, so
+only consecutive files are packed (spec: Append Table, Compaction).
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ from paimon_sql.storage.write.files.rolling import write_all
 from paimon_sql.storage.write.settings import WriteSettings
 
 _FEW = 3
-"""From how many files on a bucket is compacted in full, as the peer does."""
+"""The min number of files for a full compaction of a bucket, as in Apache Paimon."""
 
 
 @dataclass(frozen=True)
 class AppendCompactTask:
-    """Puts some files of a bucket together."""
+    """Packs some files of a bucket."""
 
     moved: BucketFiles
 
     @property
     def size(self) -> int:
-        """The bytes to be read."""
+        """The bytes to read."""
         return self.moved.size
 
     def run(self) -> CommitMessage:
-        """Do it; the files made are seen by nobody until the message is committed, and on an error none is left."""
+        """Write the new files, which take effect with the commit; on an error they are deleted."""
         moved = self.moved
         writer = moved.writer(source=FileSource.COMPACT, first_sequence=moved.files[0].min_sequence_number)
         after = tuple(write_all(writer, moved.rows()))
@@ -57,17 +57,17 @@ class AppendCompactTask:
 
 
 def run_append_task(task: AppendCompactTask) -> CommitMessage:
-    """Run one task; a function of the module, so that it can be sent to a worker."""
+    """Run a task; a module-level function, so that it can be pickled."""
     return task.run()
 
 
 def plan_append_compaction(table: Table, *, full: bool, scope: Scope = EVERYTHING) -> list[AppendCompactTask]:
-    """The tasks that compact an append table as it stands.
+    """Plan the compaction of the latest snapshot of an append table.
 
     Args:
         table: the table.
-        full: whether fixed buckets are put together as far as they can be; otherwise only what is due.
-        scope: which buckets.
+        full: whether fixed buckets are packed as far as possible; otherwise only what is due.
+        scope: the buckets to compact.
     """
     live = scope.of(table, live_files(table, table.snapshots.latest()).entries)
     return _tasks(table, entries(live), full=full)
@@ -76,7 +76,7 @@ def plan_append_compaction(table: Table, *, full: bool, scope: Scope = EVERYTHIN
 def plan_append_triggered(
     table: Table, base: Snapshot | None, messages: Sequence[CommitMessage], overwrite: Overwrite | None = None
 ) -> list[AppendCompactTask]:
-    """The tasks that new files make due in fixed buckets; arguments as of `files_of_touched_buckets`."""
+    """Plan the compactions that become due by new files in fixed buckets; arguments as in `touched_files`."""
     touched = files_of_touched_buckets(table, base, messages, overwrite)
     return _tasks(table, touched, full=False) if touched else []
 
@@ -84,28 +84,28 @@ def plan_append_triggered(
 def files_of_touched_buckets(
     table: Table, latest: Snapshot | None, messages: Sequence[CommitMessage], overwrite: Overwrite | None
 ) -> list[ManifestEntry]:
-    """All files of the fixed buckets that a write adds files to.
+    """Return all files of the fixed buckets that a write adds files to.
 
-    Args: as of `touched_files`.
+    Args: as in `touched_files`.
     """
     replaced, added_to = touched_files(table, latest, messages, overwrite)
     return [*replaced, *added_to]
 
 
 def with_vectors(table: Table, base: Snapshot | None, messages: Sequence[CommitMessage]) -> list[CommitMessage]:
-    """The messages of append compactions, and those that let go of the deletion vectors of the files that go.
+    """Return the messages of append compactions, and those that drop the deletion vectors of the replaced files.
 
     Args:
         table: the table.
-        base: a snapshot from before the compactions were planned: vectors that came later must not be let go of.
+        base: a snapshot from before the compactions were planned: later vectors must not be dropped.
         messages: the messages.
     """
-    gone = [
+    replaced = [
         ManifestEntry(FileKind.DELETE, m.partition, m.bucket, m.total_buckets, f)
         for m in messages
         for f in m.compact_before
     ]
-    forgotten = (
+    dropped = (
         replace(
             m,
             new_indexes=(),
@@ -113,47 +113,47 @@ def with_vectors(table: Table, base: Snapshot | None, messages: Sequence[CommitM
             compact_new_indexes=m.new_indexes,
             compact_deleted_indexes=m.deleted_indexes,
         )
-        for m in forget(table, base, gone)
+        for m in forget(table, base, replaced)
     )
-    return [*messages, *forgotten]
+    return [*messages, *dropped]
 
 
 def _tasks(table: Table, files: Iterable[ManifestEntry], *, full: bool) -> list[AppendCompactTask]:
     packing = _Packing(table)
-    found = []
+    tasks = []
     packs: Iterable[list[DataFileMeta]]
-    for held in by_bucket(table, files, table.snapshots.latest()):
+    for bucket in by_bucket(table, files, table.snapshots.latest()):
         if table.options.get(BUCKET) <= 0:
-            packs = packing.unordered(held.files, held.deletions)
+            packs = packing.unordered(bucket.files, bucket.deletions)
         else:
-            whole = list(packing.whole(held.files, held.deletions)) if full else []
-            packs = whole or packing.neighbours(held.files)
-        found += [AppendCompactTask(held.only(pack)) for pack in packs]
-    return found
+            all_files = list(packing.whole(bucket.files, bucket.deletions)) if full else []
+            packs = all_files or packing.neighbours(bucket.files)
+        tasks += [AppendCompactTask(bucket.only(pack)) for pack in packs]
+    return tasks
 
 
 class _Packing:
-    """Which files of a bucket are put together, as the table's options say."""
+    """Packs the files of a bucket, by the table's options."""
 
     def __init__(self, table: Table) -> None:
         options = table.options
         self._target = WriteSettings(table.schema).target_file_size
         self._small = self._target * options.get(COMPACTION_SMALL_FILE_RATIO)
-        self._least = options.get(COMPACTION_MIN_FILE_NUM)
-        self._deleted = options.get(COMPACTION_DELETE_RATIO_THRESHOLD)
+        self._min_files = options.get(COMPACTION_MIN_FILE_NUM)
+        self._max_delete_ratio = options.get(COMPACTION_DELETE_RATIO_THRESHOLD)
         self._open_cost = options.get(SOURCE_SPLIT_OPEN_FILE_COST)
 
     def unordered(
         self, files: Sequence[DataFileMeta], deletions: Mapping[str, Deletion]
     ) -> Iterator[list[DataFileMeta]]:
-        """Small files together, the smallest first; those with deleted rows in any case, big ones if they are many."""
+        """Small files, smallest first; files with deleted rows: small ones, and big ones above the delete ratio."""
         stale = [f for f in files if f.file_name in deletions and self._is_stale(f, deletions[f.file_name])]
         small = [f for f in files if f.file_size < self._small and f.file_name not in deletions]
         yield from self._packs(stale, least=1)
-        yield from self._packs(small, least=max(self._least, 2))
+        yield from self._packs(small, least=max(self._min_files, 2))
 
     def whole(self, files: Sequence[DataFileMeta], deletions: Mapping[str, Deletion]) -> Iterator[list[DataFileMeta]]:
-        """All files of a bucket from the first on that is small, if enough of them are."""
+        """All files of a bucket from the first small one on, if enough of them are small."""
         ordered = sorted(files, key=lambda f: f.min_sequence_number)
         while ordered and ordered[0].file_size >= self._small and ordered[0].file_name not in deletions:
             ordered.pop(0)
@@ -162,14 +162,14 @@ class _Packing:
             yield ordered
 
     def neighbours(self, files: Sequence[DataFileMeta]) -> Iterator[list[DataFileMeta]]:
-        """The first small files that follow each other and are enough to be put together."""
+        """The first consecutive small files that are enough for a pack."""
         candidates: list[DataFileMeta] = []
         for f in sorted(files, key=lambda f: f.min_sequence_number):
             if f.file_size >= self._small:
                 candidates = []
                 continue
             candidates.append(f)
-            if len(candidates) >= max(self._least, 2):
+            if len(candidates) >= max(self._min_files, 2):
                 yield candidates
                 return
             while len(candidates) > 1 and sum(c.file_size for c in candidates) >= self._target:
@@ -177,7 +177,7 @@ class _Packing:
 
     def _is_stale(self, file: DataFileMeta, deletion: Deletion) -> bool:
         count = deletion.range.cardinality
-        return file.file_size < self._small or count is None or count > file.row_count * self._deleted
+        return file.file_size < self._small or count is None or count > file.row_count * self._max_delete_ratio
 
     def _packs(self, files: Sequence[DataFileMeta], least: int) -> Iterator[list[DataFileMeta]]:
         pack: list[DataFileMeta] = []

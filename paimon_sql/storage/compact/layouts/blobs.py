@@ -1,6 +1,6 @@
-"""The compaction of files of blobs: those of the same and of neighbouring rows become one.
+"""Compaction of blob files: files of the same and of consecutive rows are merged (spec: Blob File).
 
-Values that a newer file has replaced go, and so does what newer files say of values that older ones hold.
+Replaced values and placeholders are dropped.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from paimon_sql.storage.write.files.blob_files import BlobColumnWriter
 from paimon_sql.storage.write.files.file_names import FileNamer
 from paimon_sql.storage.write.settings import WriteSettings
 
-_LEAST_FILES = 2
+_MIN_FILES = 2
 
 
 @dataclass(frozen=True)
 class BlobTask:
-    """Makes one file of blobs out of several.
+    """Merges several blob files into one.
 
     Attributes:
         table: the table.
-        place: a group of one of the files, which says where they stand.
+        place: a group of one of the files, for their partition and bucket.
         field: the column.
-        files: the files; their rows follow one another, or are the same.
+        files: the files; their rows are consecutive, or the same.
     """
 
     table: Table
@@ -42,14 +42,14 @@ class BlobTask:
 
     @property
     def size(self) -> int:
-        """The bytes to be read."""
+        """The bytes to read."""
         return sum(f.file_size for f in self.files)
 
     def run(self) -> CommitMessage:
-        """Do it; the file made is seen by nobody until the message is committed, and on an error there is none."""
+        """Write the new file, which takes effect with the commit; on an error it is deleted."""
         partition, bucket = self.place.partition, self.place.bucket
         first, end = _first(self.files[0]), max(map(_end, self.files))
-        # Blobs are copied from where they lie, and never held whole.
+        # Blobs are copied from their files in chunks, and are never in memory as a whole.
         column = BlobColumn(
             self.table, partition, bucket, self.field, first, end - first, self.files, as_descriptors=True
         )
@@ -68,71 +68,71 @@ class BlobTask:
         try:
             for _, values in column.stretches(None):
                 writer.write(values.column(0))
-            (made,) = writer.finish()
+            (file,) = writer.finish()
         except BaseException:
             writer.abort()
             raise
-        made = replace(
-            made,
+        file = replace(
+            file,
             first_row_id=first,
             min_sequence_number=min(f.min_sequence_number for f in self.files),
             max_sequence_number=max(f.max_sequence_number for f in self.files),
         )
         return CommitMessage(
-            partition, bucket, self.place.total_buckets, compact_before=self.files, compact_after=(made,)
+            partition, bucket, self.place.total_buckets, compact_before=self.files, compact_after=(file,)
         )
 
 
 def plan_blob_compaction(table: Table, groups: Sequence[BucketedGroup]) -> list[BlobTask]:
-    """The tasks that compact the files of blobs of groups whose rows follow one another.
+    """Plan the compaction of the blob files of groups of consecutive rows.
 
-    Files of rows that follow one another are put together up to ``blob.target-file-size``; one that is as big already
-    stays as it is, unless others hold the same rows.
+    Files of consecutive rows are merged up to ``blob.target-file-size``; a file of that size is not changed, unless
+    others have the same rows.
     """
     target = WriteSettings(table.schema).blob_target_file_size
     fields = {f.id: f for f in fields_in_blob_files(table.schema)}
-    held: dict[int, list[DataFileMeta]] = {}
-    for file in (f for placed in groups for f in placed.group.files if is_blob_file(f.file_name)):
+    by_column: dict[int, list[DataFileMeta]] = {}
+    for file in (f for bucketed in groups for f in bucketed.group.files if is_blob_file(f.file_name)):
         for column in stored_fields(table.schemas.get(file.schema_id), file):
             if column.id in fields:
-                held.setdefault(column.id, []).append(file)
+                by_column.setdefault(column.id, []).append(file)
     return [
         BlobTask(table, groups[0], fields[field_id], tuple(files))
-        for field_id, whole in held.items()
-        for files in _packed(sorted(whole, key=lambda f: (_first(f), f.max_sequence_number)), target)
+        for field_id, of_column in by_column.items()
+        for files in _packed(sorted(of_column, key=lambda f: (_first(f), f.max_sequence_number)), target)
     ]
 
 
 def _packed(files: Sequence[DataFileMeta], target: int) -> Iterator[list[DataFileMeta]]:
-    """The files, in the order of their rows, that are put together each time."""
-    taken: list[DataFileMeta] = []
-    for alike in _of_same_rows(files):
-        apart = taken and _first(alike[0]) != max(map(_end, taken))
-        big = len(alike) == 1 and alike[0].file_size >= target
-        if apart or big or sum(f.file_size for f in taken) >= target:
-            if len(taken) >= _LEAST_FILES:
-                yield taken
-                taken = []
-            elif apart or big:
-                taken = []
+    """Group files, given in the order of their rows, into those that are merged."""
+    pending: list[DataFileMeta] = []
+    for same_rows in _of_same_rows(files):
+        has_gap = pending and _first(same_rows[0]) != max(map(_end, pending))
+        big = len(same_rows) == 1 and same_rows[0].file_size >= target
+        if has_gap or big or sum(f.file_size for f in pending) >= target:
+            if len(pending) >= _MIN_FILES:
+                yield pending
+                pending = []
+            elif has_gap or big:
+                pending = []
         if not big:
-            taken = [*taken, *alike]
-    if len(taken) >= _LEAST_FILES:
-        yield taken
+            pending = [*pending, *same_rows]
+    if len(pending) >= _MIN_FILES:
+        yield pending
 
 
 def _of_same_rows(files: Sequence[DataFileMeta]) -> Iterator[list[DataFileMeta]]:
-    """The files, those together that have rows in common."""
-    held: list[DataFileMeta] = []
+    """Group files that have rows in common."""
+    same_rows: list[DataFileMeta] = []
     end = -1
     for file in files:
-        if held and _first(file) >= end:
-            yield held
-            held = []
-        held.append(file)
+        if same_rows and _first(file) >= end:
+            yield same_rows
+            same_rows = []
+        same_rows.append(file)
         end = max(end, _end(file))
-    if held:
-        yield held
+    if same_rows:
+        yield same_rows
 
 
 def _first(file: DataFileMeta) -> int:

@@ -1,4 +1,4 @@
-"""Files of one bucket of an append table whose rows are to move into new files."""
+"""Files of one bucket of an append table, whose rows are rewritten to new files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from paimon_sql.storage.write.settings import TrackedSettings, WriteSettings
 
 @dataclass(frozen=True)
 class BucketFiles:
-    """Some files of a bucket; ``deletions`` are their deletion vectors by file name."""
+    """Some files of a bucket; ``deletions`` has their deletion vectors by file name."""
 
     table: Table
     partition: bytes
@@ -31,27 +31,27 @@ class BucketFiles:
 
     @property
     def size(self) -> int:
-        """The bytes to be read."""
+        """The bytes to read."""
         return sum(f.file_size for f in self.files)
 
     @property
     def settings(self) -> WriteSettings:
-        """How new files of theirs are written."""
+        """The write settings of the new files."""
         return (TrackedSettings if is_tracked(self.table.schema) else WriteSettings)(self.table.schema)
 
     def only(self, files: Sequence[DataFileMeta]) -> BucketFiles:
-        """Some of these files."""
-        theirs = {f.file_name: self.deletions[f.file_name] for f in files if f.file_name in self.deletions}
-        return replace(self, files=tuple(files), deletions=theirs)
+        """Select some of these files."""
+        vectors = {f.file_name: self.deletions[f.file_name] for f in files if f.file_name in self.deletions}
+        return replace(self, files=tuple(files), deletions=vectors)
 
     def rows(self) -> Iterator[pa.RecordBatch]:
-        """Their rows in order, without those that are marked as deleted; with their ids where the table tracks them."""
+        """Read the rows in order, without deleted ones; with their ids if the table has row tracking."""
         for file in self.files:
             deletion = self.deletions.get(file.file_name)
             yield from rows_to_move(self.table, self.partition, self.bucket, file, deletion=deletion)
 
     def writer(self, *, source: FileSource = FileSource.APPEND, first_sequence: int = 0) -> RollingWriter:
-        """What writes new files into the bucket."""
+        """A writer of new files of the bucket."""
         settings = self.settings
         namer = FileNamer(settings.file_prefix)
         return RollingWriter(
@@ -66,14 +66,14 @@ class BucketFiles:
 
 
 def by_bucket(table: Table, files: Iterable[ManifestEntry], snapshot: Snapshot | None) -> list[BucketFiles]:
-    """Live files by their buckets, with the deletion vectors that they have in a snapshot."""
-    held: dict[tuple[bytes, int, int], list[DataFileMeta]] = {}
+    """Group live files by bucket, with their deletion vectors in a snapshot."""
+    grouped: dict[tuple[bytes, int, int], list[DataFileMeta]] = {}
     for e in files:
-        held.setdefault((e.partition, e.bucket, e.total_buckets), []).append(e.file)
+        grouped.setdefault((e.partition, e.bucket, e.total_buckets), []).append(e.file)
     deletions = deletions_of(table, snapshot)
     found = []
-    for (partition, bucket, total), theirs in held.items():
-        marked = {f.file_name: deletions.get((partition, bucket, f.file_name)) for f in theirs}
+    for (partition, bucket, total), in_bucket in grouped.items():
+        marked = {f.file_name: deletions.get((partition, bucket, f.file_name)) for f in in_bucket}
         vectors = {name: deletion for name, deletion in marked.items() if deletion is not None}
-        found.append(BucketFiles(table, partition, bucket, total, tuple(theirs), vectors))
+        found.append(BucketFiles(table, partition, bucket, total, tuple(in_bucket), vectors))
     return found

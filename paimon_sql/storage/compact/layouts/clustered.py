@@ -1,8 +1,8 @@
-"""The compaction of append tables that are kept clustered (``clustering.incremental``), run by run.
+"""Compaction of append tables with incremental clustering (``clustering.incremental``).
 
-New files stand on level 0 and are sorted runs of their own; what was sorted together stands on one level below. The
-strategy of tables with a primary key says which runs are due; their rows are sorted along the table's curve and written
-anew, onto the deepest level if it is all of them (spec: Append Table, Incremental Clustering).
+New files are on level 0, each a sorted run; files that were sorted together are one run on a deeper level. The strategy
+of primary-key tables picks the runs that are due; their rows are sorted in the table's clustering order and rewritten,
+to the max level if these are all runs (spec: Append Table, Incremental Clustering).
 """
 
 from __future__ import annotations
@@ -54,54 +54,54 @@ class ClusterTask:
 
     @property
     def size(self) -> int:
-        """The bytes to be read."""
+        """The bytes to read."""
         return self.moved.size
 
     def run(self) -> CommitMessage:
-        """Do it; the files made are seen by nobody until the message is committed, and on an error none is left."""
+        """Write the new files, which take effect with the commit; on an error they are deleted."""
         moved = self.moved
         first = min(f.min_sequence_number for f in moved.files)
         writer = moved.writer(source=FileSource.COMPACT, first_sequence=first)
-        made = write_all(writer, sorted_rows(moved.rows(), self.clustering.keys, moved.settings.buffer_size))
-        after = tuple(f.upgrade(self.level) for f in made)
+        written = write_all(writer, sorted_rows(moved.rows(), self.clustering.keys, moved.settings.buffer_size))
+        after = tuple(f.upgrade(self.level) for f in written)
         return CommitMessage(
             moved.partition, moved.bucket, moved.total_buckets, compact_before=moved.files, compact_after=after
         )
 
 
 def run_cluster_task(task: ClusterTask) -> CommitMessage:
-    """Run one task; a function of the module, so that it can be sent to a worker."""
+    """Run a task; a module-level function, so that it can be pickled."""
     return task.run()
 
 
 def plan_clustering(table: Table, base: Snapshot | None, *, full: bool, scope: Scope = EVERYTHING) -> list[ClusterTask]:
-    """The tasks that cluster a table as it stands in a snapshot; none if it is clustered as far as is due.
+    """Plan the clustering of a snapshot's files; no tasks if nothing is due.
 
-    Where the scope names partitions, others that have been quiet for long are clustered fully beside them, if the table
-    asks for that.
+    If the scope has a condition on partitions, other partitions that were idle for long are clustered fully as well, if
+    the table's options ask for it.
 
     Args:
         table: the table.
         base: the snapshot.
-        full: all rows of a bucket together; otherwise only what the strategy thinks is due.
-        scope: which buckets.
+        full: whether all files of a bucket are clustered; otherwise those that are due by the strategy.
+        scope: the buckets to compact.
 
     Raises:
-        InvalidInputError: a column to cluster by has no order.
-        UnsupportedError: the table names no such columns.
+        InvalidInputError: a clustering column has no order.
+        UnsupportedError: the table has no clustering columns.
     """
     live = live_files(table, base).entries
     chosen = scope.of(table, live)
     tasks = _tasks(table, entries(chosen), base, full=full)
     if scope.partitions is not None and not bucket_mode(table.schema).has_buckets:
-        tasks += _tasks(table, entries(_quiet(table, live, chosen)), base, full=True)
+        tasks += _tasks(table, entries(_idle(table, live, chosen)), base, full=True)
     return tasks
 
 
 def plan_clustering_triggered(
     table: Table, base: Snapshot | None, messages: Sequence[CommitMessage], overwrite: Overwrite | None = None
 ) -> list[ClusterTask]:
-    """The tasks that new files make due in fixed buckets; arguments as of `files_of_touched_buckets`."""
+    """Plan the clustering that becomes due by new files in fixed buckets; arguments as in `touched_files`."""
     touched = files_of_touched_buckets(table, base, messages, overwrite)
     return _tasks(table, touched, base, full=False) if touched else []
 
@@ -113,39 +113,39 @@ def _tasks(table: Table, files: Iterable[ManifestEntry], base: Snapshot | None, 
             f"{table.name} is to be clustered ({CLUSTERING_INCREMENTAL.key}), but names no columns to cluster by.",
             remedy=f"Set '{CLUSTERING_COLUMNS.key}'.",
         )
-    found = []
-    for held in by_bucket(table, files, base):
-        unit = _full(table, held) if full else UniversalCompaction.of(table.options).pick(level_runs(held.files))
+    tasks = []
+    for bucket in by_bucket(table, files, base):
+        unit = _full(table, bucket) if full else UniversalCompaction.of(table.options).pick(level_runs(bucket.files))
         if unit is not None:
-            packs = _packs(table, held.only(unit.files))
-            found += [ClusterTask(part, clustering, unit.output_level) for part in packs]
-    return found
+            packs = _packs(table, bucket.only(unit.files))
+            tasks += [ClusterTask(part, clustering, unit.output_level) for part in packs]
+    return tasks
 
 
-def _full(table: Table, held: BucketFiles) -> CompactUnit | None:
-    """All files of a bucket; None if they were sorted together by these columns and no row of them was deleted."""
-    runs = level_runs(held.files)
-    whole = CompactUnit(max(max_level(table.options), runs[-1].level), held.files)
-    if held.deletions or pick_full(runs, table.options) is not None:
-        return whole
+def _full(table: Table, bucket: BucketFiles) -> CompactUnit | None:
+    """All files of a bucket; None if they were sorted together by these columns and none has deleted rows."""
+    runs = level_runs(bucket.files)
+    all_files = CompactUnit(max(max_level(table.options), runs[-1].level), bucket.files)
+    if bucket.deletions or pick_full(runs, table.options) is not None:
+        return all_files
     written = TableOptions(table.schemas.get(runs[0].files[0].schema_id).options)
-    return None if named_columns(written) == named_columns(table.options) else whole
+    return None if named_columns(written) == named_columns(table.options) else all_files
 
 
-def _packs(table: Table, held: BucketFiles) -> list[BucketFiles]:
-    """The files of which the rows are sorted together: all of them, or as many as one worker takes."""
+def _packs(table: Table, bucket: BucketFiles) -> list[BucketFiles]:
+    """The files whose rows are sorted together: all of them, or the size of one split with ``local-sort``."""
     if table.options.get(CLUSTERING_INCREMENTAL_MODE) != "local-sort":
-        return [held]
-    return [held.only(part) for part in pack(held.files, lambda f: f.file_size, SPLIT_BYTES)]
+        return [bucket]
+    return [bucket.only(part) for part in pack(bucket.files, lambda f: f.file_size, SPLIT_BYTES)]
 
 
-def _quiet(table: Table, live: pa.Table, chosen: pa.Table) -> pa.Table:
-    """The files of partitions beside those chosen to which no file has come for long, the quietest first.
+def _idle(table: Table, live: pa.Table, chosen: pa.Table) -> pa.Table:
+    """The files of idle partitions that were not chosen, the longest idle first.
 
-    A partition all of whose files stand on the deepest level is clustered already.
+    Partitions with all files on the max level are clustered already.
     """
     idle = table.options.get(CLUSTERING_HISTORY_PARTITION_IDLE_TO_FULL_SORT)
-    most = table.options.get(CLUSTERING_HISTORY_PARTITION_LIMIT)
+    limit = table.options.get(CLUSTERING_HISTORY_PARTITION_LIMIT)
     if idle is None:
         return live.slice(0, 0)
     others = live.filter(pc.invert(pc.is_in(live["partition"], value_set=chosen["partition"].combine_chunks())))
@@ -153,4 +153,4 @@ def _quiet(table: Table, live: pa.Table, chosen: pa.Table) -> pa.Table:
     newest = fresh.group_by("partition").aggregate([("creation_time_millis", "max")])
     since = wall_clock_millis() - idle // MILLISECOND
     old = newest.filter(pc.less(newest["creation_time_millis_max"], since)).sort_by("creation_time_millis_max")
-    return others.filter(pc.is_in(others["partition"], value_set=old["partition"].combine_chunks().slice(0, most)))
+    return others.filter(pc.is_in(others["partition"], value_set=old["partition"].combine_chunks().slice(0, limit)))

@@ -1,7 +1,7 @@
-"""The compaction of tables with data evolution: files of the same and of neighbouring rows become one.
+"""Compaction of tables with data evolution: files of the same and of consecutive rows are merged.
 
-Rows keep their ids, so a new file holds all rows from its first to its last id, deleted ones too, and their deletion
-vectors move to it. Rows without deleted ones among them get new ids: that is left to whoever asks for it.
+Rows keep their ids, so a new file has all rows from its first to its last id, deleted ones included, and their deletion
+vectors move to it. Dropping deleted rows changes row ids, and is done by `plan_materialization` alone.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ from paimon_sql.storage.write.settings import ColumnSettings, WriteSettings
 
 @dataclass(frozen=True)
 class DataEvolutionTask:
-    """Puts groups of files of one bucket together.
+    """Merges groups of files of one bucket.
 
     Attributes:
         table: the table.
         groups: the groups, in the order of their row ids.
-        deletions: the deletion vectors that they have, by the names of the groups' oldest files.
-        renumbers: whether deleted rows are left out and the others get new ids; else the groups' rows follow one
-            another, and all of them stay.
+        deletions: their deletion vectors, by name of the groups' oldest files.
+        renumbers: whether deleted rows are dropped and the others get new ids; otherwise the groups' rows are
+            consecutive, and all are kept.
     """
 
     table: Table
@@ -65,54 +65,54 @@ class DataEvolutionTask:
 
     @property
     def files(self) -> list[DataFileMeta]:
-        """The files that go."""
-        stays = is_dedicated if self._vectors_stay() else is_blob_file
-        return [f for f in self._all_files if self.renumbers or not stays(f.file_name)]
+        """The files to replace."""
+        remains = is_dedicated if self._vectors_remain() else is_blob_file
+        return [f for f in self._all_files if self.renumbers or not remains(f.file_name)]
 
     @property
     def _all_files(self) -> list[DataFileMeta]:
-        return [f for placed in self.groups for f in placed.group.files]
+        return [f for bucketed in self.groups for f in bucketed.group.files]
 
     @property
     def size(self) -> int:
-        """The bytes to be read."""
+        """The bytes to read."""
         return sum(f.file_size for f in self.files)
 
     def run(self) -> CommitMessage:
-        """Do it; the files made are seen by nobody until the message is committed, and on an error none is left."""
-        place = self.groups[0]
+        """Write the new files, which take effect with the commit; on an error they are deleted."""
+        first = self.groups[0]
         columns, settings = self._columns(), WriteSettings(self.table.schema)
         if not self.renumbers:
             settings = ColumnSettings(self.table.schema, columns)
         source = FileSource.APPEND if self.renumbers else FileSource.COMPACT
         namer = FileNamer(settings.file_prefix)
         writer = RollingWriter(
-            self.table, settings, place.partition, place.bucket, namer=namer, source=source, copies_blobs=True
+            self.table, settings, first.partition, first.bucket, namer=namer, source=source, copies_blobs=True
         )
         after = tuple(write_all(writer, self._rows(columns)))
         if not self.renumbers:
-            after = (self._in_place(after[0], columns),)
+            after = (self._with_row_ids(after[0], columns),)
         before = tuple(self.files)
         return CommitMessage(
-            place.partition, place.bucket, place.total_buckets, compact_before=before, compact_after=after
+            first.partition, first.bucket, first.total_buckets, compact_before=before, compact_after=after
         )
 
     def _columns(self) -> tuple[str, ...]:
-        """The columns that are written; those in dedicated files stay there, if rows keep their ids."""
+        """The columns to write; those in dedicated files remain there if rows keep their ids."""
         if self.renumbers:
             return tuple(self.table.schema.names)
-        vectors = self._columns_apart(self._all_files) if self._vectors_stay() else frozenset()
+        vectors = self._vector_columns(self._all_files) if self._vectors_remain() else frozenset()
         blobs = {f.id for f in fields_in_blob_files(self.table.schema)}
         return tuple(f.name for f in self.table.schema.fields if f.id not in vectors | blobs)
 
-    def _vectors_stay(self) -> bool:
-        """Whether files of vectors have the last word on the same columns in all groups, so that they may stay."""
-        apart = [self._columns_apart(placed.group.files) for placed in self.groups]
+    def _vectors_remain(self) -> bool:
+        """Whether vector files are the newest files of the same columns in all groups, so that they can remain."""
+        vector_columns = [self._vector_columns(bucketed.group.files) for bucketed in self.groups]
         others = (f for f in self._all_files if not is_dedicated(f.file_name))
-        return len(set(apart)) == 1 and not any(apart[0] & self._columns_of(file) for file in others)
+        return len(set(vector_columns)) == 1 and not any(vector_columns[0] & self._columns_of(file) for file in others)
 
-    def _columns_apart(self, files: Sequence[DataFileMeta]) -> frozenset[int]:
-        """The columns of files of vectors, by their ids."""
+    def _vector_columns(self, files: Sequence[DataFileMeta]) -> frozenset[int]:
+        """The ids of the columns of vector files."""
         vectors = (f for f in files if is_dedicated(f.file_name) and not is_blob_file(f.file_name))
         return frozenset().union(*map(self._columns_of, vectors))
 
@@ -120,56 +120,55 @@ class DataEvolutionTask:
         return frozenset(f.id for f in stored_fields(self.table.schemas.get(file.schema_id), file))
 
     def _rows(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        # Where blobs lie is told to the writer, which copies them without ever holding one whole.
+        # The writer gets blob descriptors and copies the blobs in chunks, never in memory as a whole.
         table = self.table.with_options({BLOB_AS_DESCRIPTOR.key: "true"})
-        for placed in self.groups:
-            deletion = self.deletions.get(placed.group.anchor.file_name) if self.renumbers else None
-            read = read_group(table, placed.partition, placed.bucket, placed.group, columns, deletion=deletion)
+        for bucketed in self.groups:
+            deletion = self.deletions.get(bucketed.group.anchor.file_name) if self.renumbers else None
+            read = read_group(table, bucketed.partition, bucketed.bucket, bucketed.group, columns, deletion=deletion)
             yield from (rows for _, rows in read if rows.num_rows)
 
-    def _in_place(self, file: DataFileMeta, columns: Sequence[str]) -> DataFileMeta:
-        """The new file with the ids of its rows, as changed by the snapshots that changed those it replaces."""
+    def _with_row_ids(self, file: DataFileMeta, columns: Sequence[str]) -> DataFileMeta:
+        """The new file with the row ids and the range of sequence numbers of the replaced files."""
         before = self.files
-        assert file.row_count == sum(placed.group.row_count for placed in self.groups)
-        whole = len(columns) == len(self.table.schema.names)
+        assert file.row_count == sum(bucketed.group.row_count for bucketed in self.groups)
+        has_all_columns = len(columns) == len(self.table.schema.names)
         return replace(
             file,
             first_row_id=self.groups[0].group.first_row_id,
             min_sequence_number=min(f.min_sequence_number for f in before),
             max_sequence_number=max(f.max_sequence_number for f in before),
-            write_cols=None if whole else tuple(columns),
+            write_cols=None if has_all_columns else tuple(columns),
             value_stats_cols=None
-            if whole and len(file.value_stats_cols or ()) == len(columns)
+            if has_all_columns and len(file.value_stats_cols or ()) == len(columns)
             else file.value_stats_cols,
         )
 
     def moved_vector(self, table: Table) -> DeletionVector | None:
-        """The deleted rows by their places in the new file; None if there are none."""
-        places, start = [], 0
-        for placed in self.groups:
-            deletion = self.deletions.get(placed.group.anchor.file_name)
+        """The positions of the deleted rows in the new file; None without any."""
+        positions, start = [], 0
+        for bucketed in self.groups:
+            deletion = self.deletions.get(bucketed.group.anchor.file_name)
             if deletion is not None:
-                places.append(np.asarray(deletion.read(table.file_io).positions, dtype=np.int64) + start)
-            start += placed.group.row_count
-        return DeletionVector(np.concatenate(places)) if places else None
+                positions.append(np.asarray(deletion.read(table.file_io).positions, dtype=np.int64) + start)
+            start += bucketed.group.row_count
+        return DeletionVector(np.concatenate(positions)) if positions else None
 
 
 def run_data_evolution_task(task: DataEvolutionTask | BlobTask) -> CommitMessage:
-    """Run one task; a function of the module, so that it can be sent to a worker."""
+    """Run a task; a module-level function, so that it can be pickled."""
     return task.run()
 
 
 def plan_data_evolution_compaction(
     table: Table, base: Snapshot | None, scope: Scope = EVERYTHING
 ) -> list[DataEvolutionTask | BlobTask]:
-    """The tasks that compact a table with data evolution as it stands in a snapshot.
+    """Plan the compaction of a snapshot of a table with data evolution.
 
-    Groups whose rows follow one another are put together up to the target size of files, and a group that is bigger
-    alone, if they have at least ``compaction.min.file-num`` files. Files of blobs stay as they are unless the table has
-    ``blob-compaction.enabled``.
+    Groups of consecutive rows are packed up to the target file size, a bigger group alone, and are merged if they have
+    at least ``compaction.min.file-num`` files. Blob files are compacted only with ``blob-compaction.enabled``.
 
     Raises:
-        InvalidOptionError: the table asks for compactions that give rows new ids.
+        InvalidOptionError: the table's options ask for compactions that change row ids.
     """
     if table.options.get(DATA_EVOLUTION_COMPACTION_REWRITE_ROW_IDS):
         key = DATA_EVOLUTION_COMPACTION_REWRITE_ROW_IDS.key
@@ -178,24 +177,24 @@ def plan_data_evolution_compaction(
             key=key,
             remedy="CALL sys.materialize_deletion_vectors leaves deleted rows out.",
         )
-    target, least = WriteSettings(table.schema).target_file_size, table.options.get(COMPACTION_MIN_FILE_NUM)
+    target, min_files = WriteSettings(table.schema).target_file_size, table.options.get(COMPACTION_MIN_FILE_NUM)
     open_cost = table.options.get(SOURCE_SPLIT_OPEN_FILE_COST)
     deletions = deletions_of(table, base)
     tasks: list[DataEvolutionTask | BlobTask] = []
     for run in _runs(placed_in(table, scope.of(table, live_files(table, base).entries))):
         for packed in pack(run, lambda p: p.group.size_of_rows, target, open_cost):
             task = _task(table, packed, deletions)
-            together = len(task.files) >= max(least, 2)
-            if together:
+            merges = len(task.files) >= max(min_files, 2)
+            if merges:
                 tasks.append(task)
             if table.options.get(BLOB_COMPACTION_ENABLED):
-                for groups in [packed] if together else [[group] for group in packed]:
+                for groups in [packed] if merges else [[group] for group in packed]:
                     tasks += plan_blob_compaction(table, groups)
     return tasks
 
 
 def plan_materialization(table: Table, base: Snapshot | None, scope: Scope = EVERYTHING) -> list[DataEvolutionTask]:
-    """The tasks that write the rows anew of all groups in which a snapshot marks rows as deleted, with new ids."""
+    """Plan the tasks that rewrite all groups with deleted rows in a snapshot, without these rows and with new ids."""
     target, open_cost = WriteSettings(table.schema).target_file_size, table.options.get(SOURCE_SPLIT_OPEN_FILE_COST)
     deletions = deletions_of(table, base)
     marked = [
@@ -206,21 +205,21 @@ def plan_materialization(table: Table, base: Snapshot | None, scope: Scope = EVE
     ordered = sorted(marked, key=lambda p: (p.partition, p.bucket, p.group.first_row_id))
     return [
         replace(_task(table, packed, deletions), renumbers=True)
-        for _, held in groupby(ordered, key=lambda p: (p.partition, p.bucket))
-        for packed in pack(held, lambda p: p.group.size_of_rows, target, open_cost)
+        for _, of_bucket in groupby(ordered, key=lambda p: (p.partition, p.bucket))
+        for packed in pack(of_bucket, lambda p: p.group.size_of_rows, target, open_cost)
     ]
 
 
 def _task(
     table: Table, groups: Sequence[BucketedGroup], deletions: Mapping[tuple[bytes, int, str], Deletion]
 ) -> DataEvolutionTask:
-    places = {p.group.anchor.file_name: (p.partition, p.bucket, p.group.anchor.file_name) for p in groups}
-    theirs = {name: deletions[key] for name, key in places.items() if key in deletions}
-    return DataEvolutionTask(table, tuple(groups), theirs)
+    keys = {p.group.anchor.file_name: (p.partition, p.bucket, p.group.anchor.file_name) for p in groups}
+    vectors = {name: deletions[key] for name, key in keys.items() if key in deletions}
+    return DataEvolutionTask(table, tuple(groups), vectors)
 
 
 def _runs(groups: Sequence[BucketedGroup]) -> Iterator[list[BucketedGroup]]:
-    """The groups of each bucket, cut where row ids do not go on."""
+    """The groups of each bucket, divided where row ids are not consecutive."""
     run: list[BucketedGroup] = []
     for p in sorted(groups, key=lambda p: (p.partition, p.bucket, p.group.first_row_id)):
         if run:
@@ -237,7 +236,7 @@ def _runs(groups: Sequence[BucketedGroup]) -> Iterator[list[BucketedGroup]]:
 def run_evolved(
     table: Table, executor: Executor, base: Snapshot | None, tasks: Sequence[DataEvolutionTask | BlobTask]
 ) -> list[CommitMessage]:
-    """What is to be committed when all tasks are done; if one fails, nothing is left of the others.
+    """Run the tasks, and return what to commit; if one fails, the files of all are deleted.
 
     Args:
         table: the table.
@@ -255,10 +254,10 @@ def run_evolved(
 def _without_indexes(
     table: Table, base: Snapshot | None, tasks: Sequence[DataEvolutionTask | BlobTask]
 ) -> list[CommitMessage]:
-    """What takes the global indexes of partitions away in which rows get new ids."""
+    """The messages that delete the global indexes of partitions in which rows get new ids."""
     partitions = {task.groups[0].partition for task in tasks if isinstance(task, DataEvolutionTask) and task.renumbers}
-    gone = renumbered(table, base, partitions) if partitions else []
-    return [CommitMessage(e.partition, e.bucket, 1, compact_deleted_indexes=(e.file,)) for e in gone]
+    stale = renumbered(table, base, partitions) if partitions else []
+    return [CommitMessage(e.partition, e.bucket, 1, compact_deleted_indexes=(e.file,)) for e in stale]
 
 
 def _with_moved_vectors(
@@ -267,23 +266,23 @@ def _with_moved_vectors(
     tasks: Sequence[DataEvolutionTask | BlobTask],
     messages: Sequence[CommitMessage],
 ) -> list[CommitMessage]:
-    """The messages of the tasks, and those by which deletion vectors go to the new files, or go where rows went."""
+    """The messages of the tasks, and those that move deletion vectors to new files, or drop those of dropped rows."""
     marked = [
-        (task, made)
-        for task, made in zip(tasks, messages, strict=True)
+        (task, message)
+        for task, message in zip(tasks, messages, strict=True)
         if isinstance(task, DataEvolutionTask) and task.deletions
     ]
     entries = index_entries(table, base) if marked else []
-    places: dict[tuple[bytes, int, int], dict[str, DeletionVector | None]] = {}
-    for task, made in marked:
-        changed = places.setdefault((made.partition, made.bucket, made.total_buckets), {})
+    by_bucket: dict[tuple[bytes, int, int], dict[str, DeletionVector | None]] = {}
+    for task, message in marked:
+        changed = by_bucket.setdefault((message.partition, message.bucket, message.total_buckets), {})
         changed |= dict.fromkeys(task.deletions)
         if not task.renumbers:
-            changed[made.compact_after[0].file_name] = task.moved_vector(table)
+            changed[message.compact_after[0].file_name] = task.moved_vector(table)
     found = list(messages)
-    for (partition, bucket, total), changed in places.items():
-        held = [e for e in entries if (e.partition, e.bucket) == (partition, bucket)]
-        m = replaced_vectors(table, held, CommitMessage(partition, bucket, total), changed)
+    for (partition, bucket, total), changed in by_bucket.items():
+        stored = [e for e in entries if (e.partition, e.bucket) == (partition, bucket)]
+        m = replaced_vectors(table, stored, CommitMessage(partition, bucket, total), changed)
         found.append(
             replace(
                 m,

@@ -1,4 +1,4 @@
-"""The compaction of tables with postponed buckets: waiting rows go to real buckets, which are then merged as is due."""
+"""Compaction of tables with postponed buckets: postponed rows are moved to real buckets, which are then compacted."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from paimon_sql.storage.write.buckets.state import WriteState
 
 
 def plan_postponed(table: Table, *, scope: Scope = EVERYTHING, full: bool = False) -> PlannedCompaction:
-    """The compaction that brings waiting rows into real buckets and merges those.
+    """Plan the compaction that moves postponed rows to real buckets and compacts these.
 
     Args:
         table: the table.
-        scope: which partitions.
-        full: whether buckets are merged fully, those that got no rows, too; otherwise only what is due.
+        scope: the partitions to compact.
+        full: whether all buckets are compacted fully, also those that get no rows; otherwise only what is due.
     """
     if is_ordered_by_snapshots(table.schema):
         raise UnsupportedError(
@@ -38,29 +38,29 @@ def plan_postponed(table: Table, *, scope: Scope = EVERYTHING, full: bool = Fals
             remedy="Copy the table's rows into one with another 'bucket'.",
         )
     state = WriteState(table, None, table.snapshots.latest())
-    waiting = [e for e in entries(scope.of(table, state.files)) if e.bucket == POSTPONE_BUCKET]
+    postponed = [e for e in entries(scope.of(table, state.files)) if e.bucket == POSTPONE_BUCKET]
     rest = plan_compaction(table, full=full, scope=scope)
-    files = [*(e.file for e in waiting), *(f for task in rest for f in task.changed_files)]
-    return PlannedCompaction(files, lambda executor: _compact(table, executor, state, waiting, rest, full=full))
+    files = [*(e.file for e in postponed), *(f for task in rest for f in task.changed_files)]
+    return PlannedCompaction(files, lambda executor: _compact(table, executor, state, postponed, rest, full=full))
 
 
 def _compact(
     table: Table,
     executor: Executor,
     state: WriteState,
-    waiting: Sequence[ManifestEntry],
+    postponed: Sequence[ManifestEntry],
     rest: Sequence[CompactTask],
     *,
     full: bool,
 ) -> list[CommitMessage]:
-    totals = numbers_for_compaction(table.options, amounts(waiting), state.bucket_numbers)
-    placed: list[CommitMessage] = []
+    totals = numbers_for_compaction(table.options, amounts(postponed), state.bucket_numbers)
+    distributed: list[CommitMessage] = []
     with StagedFiles(table) as staged:
-        for messages in executor.map(run_distribution, plan_distribution(table, waiting, totals, state.sequences)):
-            placed.extend(staged.take(messages))
-        touched = {(m.partition, m.bucket) for m in placed}
-        tasks = plan_triggered(table.with_options({WRITE_ONLY.key: "false"}), placed, full=full)
+        for messages in executor.map(run_distribution, plan_distribution(table, postponed, totals, state.sequences)):
+            distributed.extend(staged.take(messages))
+        touched = {(m.partition, m.bucket) for m in distributed}
+        tasks = plan_triggered(table.with_options({WRITE_ONLY.key: "false"}), distributed, full=full)
         tasks += [task for task in rest if (task.partition, task.bucket) not in touched]
         merged = run_tasks(table, executor, run_task, tasks)
         staged.release_all()
-    return as_compaction(table, waiting, placed, merged)
+    return as_compaction(table, postponed, distributed, merged)

@@ -1,7 +1,7 @@
-"""Compaction that lays out rows anew: those of each partition are sorted by some columns and written again.
+"""Sort compaction: the rows of each partition are sorted by some columns and rewritten.
 
-It applies to append tables without buckets, whose rows have no order of their own. The commit is an overwrite, and
-deletion vectors are applied and dropped with the old files; rows that have ids keep them.
+It applies to append tables without buckets, whose rows have no order. The commit is an overwrite; deletion vectors are
+applied and dropped with the old files, and tracked rows keep their ids.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class SortTask:
 
     @property
     def size(self) -> int:
-        """The bytes to be read."""
+        """The bytes to read."""
         return self.moved.size
 
     def run(self) -> CommitMessage:
-        """Do it; the files made are seen by nobody until the message is committed, and on an error none is left."""
+        """Write the new files, which take effect with the commit; on an error they are deleted."""
         moved = self.moved
         new = write_all(moved.writer(), sorted_rows(moved.rows(), self.layout.keys, moved.settings.buffer_size))
         return CommitMessage(
@@ -52,22 +52,23 @@ class SortTask:
 
 
 def run_sort(task: SortTask) -> CommitMessage:
-    """Run one task; a function of the module, so that it can be sent to a worker."""
+    """Run a task; a module-level function, so that it can be pickled."""
     return task.run()
 
 
 def plan_sort(table: Table, strategy: str, columns: Sequence[str], *, scope: Scope = EVERYTHING) -> PlannedCompaction:
-    """The compaction after which the rows of each partition stand in an order; a task a partition.
+    """Plan the compaction that sorts the rows of each partition, with one task per partition.
 
     Args:
         table: the table.
         strategy: the name of a row layout.
         columns: the columns to order by.
-        scope: which partitions.
+        scope: the partitions to sort.
 
     Raises:
-        InvalidInputError: no such layout or column, none at all, one of the partition or one without an order.
-        UnsupportedError: the table has buckets or keeps its rows in order by itself.
+        InvalidInputError: the layout or a column does not exist, a column is a partition column or has no order, or
+            there are none.
+        UnsupportedError: the table has buckets, data evolution or incremental clustering.
     """
     layout = row_layout(strategy)
     if bucket_mode(table.schema).has_buckets:
@@ -87,7 +88,7 @@ def plan_sort(table: Table, strategy: str, columns: Sequence[str], *, scope: Sco
     clustering = Clustering(layout.name, wanted, table.options.get(ZORDER_VAR_LENGTH_CONTRIBUTION))
     latest = table.snapshots.latest()
     live = entries(scope.of(table, live_files(table, latest).entries))
-    tasks = [SortTask(held, clustering) for held in by_bucket(table, live, latest)]
+    tasks = [SortTask(bucket, clustering) for bucket in by_bucket(table, live, latest)]
     files = [f for task in tasks for f in task.moved.files]
     return PlannedCompaction(files, lambda executor: _sort(table, executor, latest, tasks))
 
@@ -95,15 +96,15 @@ def plan_sort(table: Table, strategy: str, columns: Sequence[str], *, scope: Sco
 def sort_table(
     table: Table, executor: Executor, strategy: str, columns: Sequence[str], *, scope: Scope = EVERYTHING
 ) -> list[CommitMessage]:
-    """What is to be committed so that rows stand in an order: what `plan_sort` says, carried out."""
+    """Plan and run a sort compaction (see `plan_sort`); return what to commit."""
     return plan_sort(table, strategy, columns, scope=scope).run(executor)
 
 
 def _sort(table: Table, executor: Executor, latest: Snapshot | None, tasks: Sequence[SortTask]) -> list[CommitMessage]:
     messages = run_tasks(table, executor, run_sort, tasks)
-    gone = [
+    replaced = [
         ManifestEntry(FileKind.DELETE, m.partition, m.bucket, m.total_buckets, f)
         for m in messages
         for f in m.deleted_files
     ]
-    return [*messages, *forget(table, latest, gone)]
+    return [*messages, *forget(table, latest, replaced)]

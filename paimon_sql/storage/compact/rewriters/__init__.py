@@ -1,4 +1,4 @@
-"""The ways to rewrite the files of a bucket; which one a table needs follows from its options."""
+"""Rewriters of a bucket's files, one module each; a table's options select one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Casts from text. What cannot be read is an error that shows the text: nothing turns to null unseen."""
+"""Casts from strings. An unparsable string is an error that shows it, never null."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NUMBER = r"^\d+$"
 
 @rule(TEXTS, (t.BooleanType,))
 def text_to_boolean(array: pa.Array, call: CastCall) -> pa.Array:
-    """``true``, ``t``, ``yes``, ``y``, ``1`` and their opposites, in any case."""
+    """``true``, ``t``, ``yes``, ``y``, ``1`` and their opposites, case-insensitive."""
     lower = pc.utf8_lower(array)
     true, false = pc.is_in(lower, _TRUE), pc.is_in(lower, _FALSE)
     _check(array, pc.or_(true, false), call)
@@ -35,7 +35,7 @@ def text_to_boolean(array: pa.Array, call: CastCall) -> pa.Array:
 
 @rule(TEXTS, INTEGERS)
 def text_to_integer(array: pa.Array, call: CastCall) -> pa.Array:
-    """Digits with a sign; a fraction is cut off; a number that does not fit is an error."""
+    """Digits with a sign; a fraction is truncated; a number out of range is an error."""
     _check(array, pc.match_substring_regex(array, _INTEGER), call)
     whole = pc.replace_substring_regex(pc.utf8_ltrim(array, "+"), r"\..*$", "")
     whole = pc.replace_substring_regex(whole, r"^-?$", "0")
@@ -44,7 +44,7 @@ def text_to_integer(array: pa.Array, call: CastCall) -> pa.Array:
 
 @rule(TEXTS, FLOATS)
 def text_to_float(array: pa.Array, call: CastCall) -> pa.Array:
-    """Digits with point and exponent, ``NaN``, ``Infinity``, and a type letter as Java takes it."""
+    """Digits with point and exponent, ``NaN``, ``Infinity``, and a type suffix like Java's."""
     _check(array, pc.match_substring_regex(array, _FLOAT), call)
     bare = pc.replace_substring_regex(pc.utf8_trim_whitespace(array), r"([0-9.])[dDfF]$", r"\1")
     return bare.cast(call.arrow)
@@ -106,11 +106,11 @@ def text_to_timestamp(array: pa.Array, call: CastCall) -> pa.Array:
     )
     text = pc.if_else(parts.is_valid(), written, pa.scalar(None, pa.string()))
     parsed = to_timestamp(text.cast(pa.timestamp(unit)), call)
-    return pc.coalesce(parsed, _counted(array, number, call))
+    return pc.coalesce(parsed, _from_counts(array, number, call))
 
 
-def _counted(array: pa.Array, number: pa.Array, call: CastCall) -> pa.Array:
-    """Numbers in text as counts since 1970, of seconds, milli-, micro- or nanoseconds by the type's precision."""
+def _from_counts(array: pa.Array, number: pa.Array, call: CastCall) -> pa.Array:
+    """Numeric strings as counts since 1970, of seconds, milli-, micro- or nanoseconds by the type's precision."""
     precision = getattr(call.target, "precision", 6)
     unit = next(u for digits, u in ((0, "s"), (3, "ms"), (6, "us"), (9, "ns")) if precision <= digits)
     counts = _numbers(array, number, pa.int64())
@@ -122,7 +122,7 @@ def _numbers(array: pa.Array, chosen: pa.Array, target: pa.DataType) -> pa.Array
 
 
 def _check(array: pa.Array, good: pa.Array, call: CastCall) -> None:
-    """InvalidInputError showing the first text that is not null and not good."""
+    """Raise `InvalidInputError` with the first string that is neither null nor good."""
     bad = pc.and_(array.is_valid(), pc.invert(pc.fill_null(good, False)))
     if pc.any(bad).as_py():
         first = array.filter(bad)[0].as_py()

@@ -32,7 +32,7 @@ _NUMPY: dict[type[t.DataType], Any] = {
 
 
 def plain_values(array: pa.Array) -> npt.NDArray[Any]:
-    """A numeric column as NumPy; nulls are zeros."""
+    """Return a numeric column as NumPy array; nulls are zeros."""
     values: npt.NDArray[Any] = pc.fill_null(array, pa.scalar(0, array.type)).to_numpy(zero_copy_only=False)
     return values
 
@@ -45,13 +45,15 @@ def _typed(values: npt.NDArray[Any], call: CastCall) -> npt.NDArray[Any]:
 @rule(INTEGERS, INTEGERS + FLOATS)
 @rule(FLOATS, FLOATS)
 def number_to_number(array: pa.Array, call: CastCall) -> pa.Array:
-    """Integers wrap around when they are narrowed; a double beyond FLOAT becomes infinite."""
+    """Narrowed integers wrap around; a double out of the range of FLOAT becomes infinite."""
     return with_validity_of(array, pa.array(_typed(plain_values(array), call)))
 
 
 @rule(FLOATS, INTEGERS)
 def float_to_integer(array: pa.Array, call: CastCall) -> pa.Array:
-    """The fraction goes, what is too big stops at the limits of INT or BIGINT, NaN is 0; narrower types wrap then."""
+    """The fraction is truncated, values saturate at the limits of INT or BIGINT, NaN is 0; narrower types wrap after
+    that.
+    """
     values = np.nan_to_num(plain_values(array).astype(np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf)
     if isinstance(call.target, t.BigIntType):
         high = values >= _LONG_LIMIT
@@ -70,37 +72,37 @@ def integer_to_decimal(array: pa.Array, call: CastCall) -> pa.Array:
 
 @rule(FLOATS, (t.DecimalType,))
 def float_to_decimal(array: pa.Array, call: CastCall) -> pa.Array:
-    """The shortest digits that tell the double apart, rounded half up; too big, infinite or NaN become null."""
+    """The shortest digits that identify the double, rounded half up; too big, infinite or NaN become null."""
     doubles = array.cast(pa.float64())
     return number_text_to_decimal(doubles.cast(pa.string()), doubles, call)
 
 
 def number_text_to_decimal(text: pa.Array, size: pa.Array, call: CastCall) -> pa.Array:
-    """Digits with or without point and exponent as decimals: rounded half up, null if too big.
+    """Convert digits with optional point and exponent to decimals: rounded half up, null if too big.
 
     Args:
         text: the digits.
-        size: about the same numbers as doubles; what is not finite becomes null.
-        call: the target.
+        size: approximately the same numbers as doubles; what is not finite becomes null.
+        call: the cast.
     """
     precision, scale = call.arrow.precision, call.arrow.scale
-    # Far too big goes first, so that what is left fits into the wide type.
+    # Remove what is far too big first, so that the rest fits into the wide type.
     near = pc.less(pc.abs(size), 2 * 10.0 ** (precision - scale))
-    kept = pc.if_else(near, text, pa.scalar(None, pa.string()))
-    # One digit behind the last is enough to round by; Arrow refuses to cut more itself.
+    numbers = pc.if_else(near, text, pa.scalar(None, pa.string()))
+    # One digit after the last is enough for rounding; Arrow refuses to truncate more itself.
     digits = scale + 1
     tiny = pc.less(pc.abs(size), 10.0 ** -(digits + 1))
-    kept = pc.if_else(pc.and_(near, tiny), "0", _written_out(kept))
-    exponent = pc.match_substring_regex(kept, "[eE]")
+    numbers = pc.if_else(pc.and_(near, tiny), "0", _expand_exponent(numbers))
+    exponent = pc.match_substring_regex(numbers, "[eE]")
     nothing = pa.scalar(None, pa.string())
-    plain = pc.replace_substring_regex(kept, rf"^([+-]?\d*\.\d{{{digits}}})\d+$", r"\1")
+    plain = pc.replace_substring_regex(numbers, rf"^([+-]?\d*\.\d{{{digits}}})\d+$", r"\1")
     plain = pc.if_else(exponent, nothing, plain).cast(pa.decimal256(_WIDE_DIGITS, digits))
-    scientific = pc.if_else(exponent, kept, nothing).cast(pa.decimal256(_WIDE_DIGITS, _EXPONENT_SCALE))
+    scientific = pc.if_else(exponent, numbers, nothing).cast(pa.decimal256(_WIDE_DIGITS, _EXPONENT_SCALE))
     return pc.coalesce(fitted(plain, call), fitted(scientific, call))
 
 
-def _written_out(text: pa.Array) -> pa.Array:
-    """Numbers below 1 with a negative exponent, such as 1.25e-12, without one; others as they are."""
+def _expand_exponent(text: pa.Array) -> pa.Array:
+    """Write numbers below 1 with a negative exponent, such as 1.25e-12, without one; others are unchanged."""
     parts = pc.extract_regex(text, r"^(?P<sign>[+-]?)(?P<whole>\d*)\.?(?P<part>\d*)[eE]-(?P<power>\d{1,4})$")
     power = pc.coalesce(pc.struct_field(parts, "power"), "0").cast(pa.int64())
     zeros = pc.subtract(power, pc.utf8_length(pc.coalesce(pc.struct_field(parts, "whole"), "")).cast(pa.int64()))
@@ -120,21 +122,21 @@ def decimal_to_decimal(array: pa.Array, call: CastCall) -> pa.Array:
 
 
 def fitted(array: pa.Array, call: CastCall) -> pa.Array:
-    """Decimals of any type in the precision and scale of the target: rounded half up, null if too big."""
+    """Convert decimals of any type to the precision and scale of the target: rounded half up, null if too big."""
     precision, scale = call.arrow.precision, call.arrow.scale
     wide = array.cast(pa.decimal256(_WIDE_DIGITS, array.type.scale))
     if array.type.scale > scale:
         wide = pc.round(wide, scale, "half_towards_infinity")
     places = min(wide.type.scale, scale)
     nines = Decimal(10 ** (precision - scale + places) - 1).scaleb(-places, _EXACT)
-    greatest = pa.scalar(nines, pa.decimal256(_WIDE_DIGITS, wide.type.scale))
-    fits = pc.less_equal(pc.abs(wide), greatest)
+    maximum = pa.scalar(nines, pa.decimal256(_WIDE_DIGITS, wide.type.scale))
+    fits = pc.less_equal(pc.abs(wide), maximum)
     return pc.if_else(fits, wide, pa.scalar(None, wide.type)).cast(call.arrow)
 
 
 @rule((t.DecimalType,), INTEGERS)
 def decimal_to_integer(array: pa.Array, call: CastCall) -> pa.Array:
-    """The digits behind the point go; of a number that is too big the low bits stay."""
+    """The fraction is truncated; a number that is too big keeps its low bits."""
     whole = array.cast(pa.decimal128(array.type.precision, 0), safe=False)
     low = np.frombuffer(whole.buffers()[1], "<i8")[2 * whole.offset :: 2][: len(whole)]
     return with_validity_of(array, pa.array(_typed(low, call)))

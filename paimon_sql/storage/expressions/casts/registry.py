@@ -1,7 +1,7 @@
-"""Which type can become which, and by what function: one rule for each pair of kinds of types.
+"""Registry of casts: one rule per pair of type kinds.
 
-A rule works on whole columns. What it does with a value that does not fit is that of Java's casts: integers wrap,
-floating-point numbers saturate, decimals that are too big become null, text that cannot be read is an error.
+A rule works on whole columns. Values out of range behave like Java's casts: integers wrap, floating-point numbers
+saturate, decimals that are too big become null, unparsable strings are an error.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Kind: TypeAlias = type[t.DataType]
 
 @dataclass(frozen=True, slots=True)
 class CastCall:
-    """What a rule is told: the types on both sides and the zone in which times with local time zone are shown."""
+    """The parameters of a rule: both types, and the session time zone for timestamps with local time zone."""
 
     source: t.DataType
     target: t.DataType
@@ -47,7 +47,7 @@ TIMESTAMPS: tuple[Kind, ...] = (t.TimestampType, t.LocalZonedTimestampType)
 
 
 def rule(sources: Iterable[Kind], targets: Iterable[Kind]) -> Callable[[R], R]:
-    """Register a function as the rule from each of some kinds of types to each of others."""
+    """Register a function as the rule from each of the source kinds to each of the target kinds."""
     pairs = [(source, target) for source in sources for target in targets]
 
     def register(function: R) -> R:
@@ -60,7 +60,7 @@ def rule(sources: Iterable[Kind], targets: Iterable[Kind]) -> Callable[[R], R]:
 def can_cast(source: t.DataType, target: t.DataType) -> bool:
     """Whether columns of one type can be read as another; nullability does not matter.
 
-    Parts are looked at too: an array casts if its elements do, a row to text if all its fields do.
+    Children are checked too: an array casts if its elements do, a row to a string if all its fields do.
     """
     if source.as_nullable() == target.as_nullable():
         return True
@@ -71,17 +71,17 @@ def can_cast(source: t.DataType, target: t.DataType) -> bool:
 
 
 def cast(array: pa.Array, source: t.DataType, target: t.DataType, *, time_zone: str = "UTC") -> pa.Array:
-    """A column of one type as a column of another.
+    """Cast a column to another type.
 
     Args:
         array: the column, of the canonical Arrow type of ``source``.
         source: its type.
-        target: the type wanted; its nullability is not enforced.
-        time_zone: the zone in which a timestamp with local time zone is read and shown.
+        target: the target type; its nullability is not enforced.
+        time_zone: the zone of timestamps with local time zone.
 
     Raises:
         UnsupportedError: there is no such cast.
-        InvalidInputError: a value cannot be read as the type, such as text that is no number.
+        InvalidInputError: a value cannot be cast, such as a string that is not a number.
     """
     if source.as_nullable() == target.as_nullable():
         return conform(array, arrow_type(target))

@@ -1,4 +1,4 @@
-"""Casts between dates, times of day, timestamps and the numbers that count them."""
+"""Casts between dates, times of day, timestamps and their counts."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _DIGITS = {"us": 6, "ns": 9}
 
 @rule(TIMESTAMPS, TIMESTAMPS)
 def timestamp_to_timestamp(array: pa.Array, call: CastCall) -> pa.Array:
-    """Digits beyond the new precision are cut, towards the past; local time zones are read in the session's."""
+    """Digits beyond the new precision are floored; timestamps with local time zone are read in the session's."""
     return to_timestamp(wall_clock(array, call.time_zone) if array.type.tz and not call.arrow.tz else array, call)
 
 
 def to_timestamp(array: pa.Array, call: CastCall) -> pa.Array:
-    """Timestamps without zone in the target's unit, precision and zone; with zone they only change the former two."""
+    """Convert timestamps without zone to the target's unit, precision and zone; with zone, to the unit and precision."""
     target = call.arrow
     moved = instants_of(array, call.time_zone) if target.tz and not array.type.tz else array
     counted = conform(moved, target)
@@ -36,26 +36,26 @@ def to_timestamp(array: pa.Array, call: CastCall) -> pa.Array:
 
 @rule((t.DateType,), TIMESTAMPS)
 def date_to_timestamp(array: pa.Array, call: CastCall) -> pa.Array:
-    """Midnight, that of the session's zone where the target has a local time zone."""
+    """Midnight, in the session's time zone if the target has a local time zone."""
     return to_timestamp(array.cast(pa.timestamp("us")), call)
 
 
 @rule(TIMESTAMPS, (t.DateType,))
 def timestamp_to_date(array: pa.Array, call: CastCall) -> pa.Array:
-    """The day, that of the session's zone where the source has a local time zone."""
+    """The day, in the session's time zone if the source has a local time zone."""
     local = wall_clock(array, call.time_zone) if array.type.tz else array
     return local.cast(pa.date32(), safe=False)
 
 
 @rule((t.TimeType,), TIMESTAMPS)
 def time_to_timestamp(array: pa.Array, call: CastCall) -> pa.Array:
-    """That time of 1970-01-01."""
+    """The time on 1970-01-01."""
     return to_timestamp(array.view(pa.int32()).cast(pa.int64()).view(pa.timestamp("ms")), call)
 
 
 @rule(TIMESTAMPS, (t.TimeType,))
 def timestamp_to_time(array: pa.Array, call: CastCall) -> pa.Array:
-    """The time of day in milliseconds, that of the session's zone where the source has a local time zone."""
+    """The time of day in milliseconds, in the session's time zone if the source has a local time zone."""
     local = wall_clock(array, call.time_zone) if array.type.tz else array
     millis = plain_values(conform(local, pa.timestamp("ms")).view(pa.int64())) % _MILLIS_PER_DAY
     return with_validity_of(array, pa.array(millis.astype(np.int32))).view(pa.time32("ms"))
@@ -63,14 +63,14 @@ def timestamp_to_time(array: pa.Array, call: CastCall) -> pa.Array:
 
 @rule((t.IntType, t.BigIntType), TIMESTAMPS)
 def seconds_to_timestamp(array: pa.Array, call: CastCall) -> pa.Array:
-    """The number counts the seconds since 1970 in UTC."""
+    """The number counts seconds since 1970 in UTC."""
     seconds = array.cast(pa.int64()).view(pa.timestamp("s", call.arrow.tz))
     return to_timestamp(seconds, call)
 
 
 @rule(TIMESTAMPS, (t.IntType, t.BigIntType))
 def timestamp_to_seconds(array: pa.Array, call: CastCall) -> pa.Array:
-    """The whole seconds since 1970 in UTC, cut towards 1970; more than INT holds wraps around."""
+    """The seconds since 1970 in UTC, truncated towards 1970; INT wraps around."""
     per_second = 10 ** _DIGITS[array.type.unit]
     seconds = np.fix(plain_values(array.view(pa.int64())) / per_second).astype(np.int64)
     narrow = seconds.astype(np.int32) if isinstance(call.target, t.IntType) else seconds

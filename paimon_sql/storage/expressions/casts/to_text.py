@@ -1,4 +1,4 @@
-"""Casts to text, and between text and bytes."""
+"""Casts to strings, and between strings and bytes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from paimon_sql.storage.expressions.casts.registry import (
 from paimon_sql.storage.expressions.casts.zones import wall_clock
 from paimon_sql.storage.expressions.kernels.conform import rebuild_list
 
-_MOST_PLAIN, _LEAST_PLAIN = 1e7, 1e-3
+_MAX_PLAIN, _MIN_PLAIN = 1e7, 1e-3
 _NULL = "null"
 
 
 def fitted_text(text: pa.Array, call: CastCall) -> pa.Array:
-    """Text cut to the length of its type, and padded with spaces if that is CHAR."""
+    """Truncate strings to the length of the target type, padded with spaces for CHAR."""
     target = call.target
     if isinstance(target, t.VarCharType | t.CharType) and target.length < t.MAX_LENGTH:
         text = pc.utf8_slice_codeunits(text, 0, target.length)
@@ -35,7 +35,7 @@ def fitted_text(text: pa.Array, call: CastCall) -> pa.Array:
 
 @rule(TEXTS, TEXTS)
 def text_to_text(array: pa.Array, call: CastCall) -> pa.Array:
-    """Cut to the new length, padded for CHAR."""
+    """Truncated to the new length, padded for CHAR."""
     return fitted_text(array, call)
 
 
@@ -52,7 +52,7 @@ def decimal_to_text(array: pa.Array, call: CastCall) -> pa.Array:
 
 
 def decimal_text(array: pa.Array) -> pa.Array:
-    """Decimals as digits with a point, such as ``-0.050``."""
+    """Return decimals as digits with a point, such as ``-0.050``."""
     scale = array.type.scale
     whole = pa.Array.from_buffers(pa.decimal128(38, 0), len(array), array.buffers(), array.null_count, array.offset)
     digits = pc.utf8_lpad(pc.abs(whole).cast(pa.string()), scale + 1, "0")
@@ -66,17 +66,17 @@ def decimal_text(array: pa.Array) -> pa.Array:
 
 @rule(FLOATS, TEXTS)
 def float_to_text(array: pa.Array, call: CastCall) -> pa.Array:
-    """As Java writes doubles: ``1.0``, ``1.0E10``, ``1.5E-5``, ``NaN``, ``-Infinity``."""
+    """Like Java's doubles: ``1.0``, ``1.0E10``, ``1.5E-5``, ``NaN``, ``-Infinity``."""
     return fitted_text(float_text(array), call)
 
 
 def float_text(array: pa.Array) -> pa.Array:
-    """Floating-point numbers as Java writes them, in the fewest digits that tell them apart."""
+    """Return floating-point numbers as Java writes them, with the fewest digits that identify them."""
     shortest = array.cast(pa.string())
     special = pc.replace_substring(pc.replace_substring(shortest, "nan", "NaN"), "inf", "Infinity")
     size = pc.abs(array.cast(pa.float64()))
     zero = pc.equal(size, 0.0)
-    plain = pc.or_(zero, pc.and_(pc.greater_equal(size, _LEAST_PLAIN), pc.less(size, _MOST_PLAIN)))
+    plain = pc.or_(zero, pc.and_(pc.greater_equal(size, _MIN_PLAIN), pc.less(size, _MAX_PLAIN)))
     with_point = pc.if_else(
         pc.match_substring(shortest, "."), shortest, pc.binary_join_element_wise(shortest, ".0", "")
     )
@@ -85,15 +85,15 @@ def float_text(array: pa.Array) -> pa.Array:
 
 
 def _scientific(text: pa.Array) -> pa.Array:
-    """Numbers as ``d.ddEn``; what is no finite number comes out as null or nonsense that nobody looks at."""
+    """Return numbers as ``d.ddEn``; values that are not finite give null or garbage, which the caller ignores."""
     parts = pc.extract_regex(text, r"^(?P<sign>-?)(?P<whole>\d+)(?:\.(?P<part>\d+))?(?:[eE](?P<power>[+-]?\d+))?$")
     whole, part = pc.struct_field(parts, "whole"), pc.struct_field(parts, "part")
-    together = pc.binary_join_element_wise(whole, part, "")
-    significant = pc.utf8_ltrim(together, "0")
-    leading = pc.subtract(pc.utf8_length(together), pc.utf8_length(significant))
-    stated = pc.if_else(pc.equal(pc.struct_field(parts, "power"), ""), "0", pc.struct_field(parts, "power"))
+    all_digits = pc.binary_join_element_wise(whole, part, "")
+    significant = pc.utf8_ltrim(all_digits, "0")
+    leading = pc.subtract(pc.utf8_length(all_digits), pc.utf8_length(significant))
+    exponent = pc.if_else(pc.equal(pc.struct_field(parts, "power"), ""), "0", pc.struct_field(parts, "power"))
     point = pc.subtract(pc.subtract(pc.utf8_length(whole), leading), 1)
-    power = pc.add(pc.utf8_ltrim(stated, "+").cast(pa.int64()), point.cast(pa.int64()))
+    power = pc.add(pc.utf8_ltrim(exponent, "+").cast(pa.int64()), point.cast(pa.int64()))
     digits = pc.utf8_rtrim(significant, "0")
     rest = pc.utf8_slice_codeunits(digits, 1)
     return pc.binary_join_element_wise(
@@ -115,7 +115,7 @@ def date_to_text(array: pa.Array, call: CastCall) -> pa.Array:
 
 @rule((t.TimeType,), TEXTS)
 def time_to_text(array: pa.Array, call: CastCall) -> pa.Array:
-    """``HH:mm:ss`` and as many digits behind the point as are needed, one at least, none for TIME(0)."""
+    """``HH:mm:ss`` and the required digits after the point, at least one, none for TIME(0)."""
     precision = call.source.precision if isinstance(call.source, t.TimeType) else 0
     text = array.cast(pa.string())
     text = pc.utf8_slice_codeunits(text, 0, 9 + min(precision, 3) if precision else 8)
@@ -124,7 +124,7 @@ def time_to_text(array: pa.Array, call: CastCall) -> pa.Array:
 
 @rule(TIMESTAMPS, TEXTS)
 def timestamp_to_text(array: pa.Array, call: CastCall) -> pa.Array:
-    """``yyyy-MM-dd HH:mm:ss`` and the digits of the type's precision; a local time zone shows the session's."""
+    """``yyyy-MM-dd HH:mm:ss`` and the digits of the type's precision; a local time zone is shown in the session's."""
     precision = getattr(call.source, "precision", 6)
     local = wall_clock(array, call.time_zone) if array.type.tz else array
     spare = (9 if array.type.unit == "ns" else 6) - precision
@@ -143,13 +143,13 @@ def bytes_to_text(array: pa.Array, call: CastCall) -> pa.Array:
 
 @rule(TEXTS, BYTES)
 def text_to_bytes(array: pa.Array, call: CastCall) -> pa.Array:
-    """The UTF-8 bytes, cut to the length of the type."""
+    """The UTF-8 bytes, truncated to the length of the type."""
     return bytes_to_bytes(array.cast(pa.binary()), call)
 
 
 @rule(BYTES, BYTES)
 def bytes_to_bytes(array: pa.Array, call: CastCall) -> pa.Array:
-    """Cut to the new length; BINARY is filled up with zero bytes."""
+    """Truncated to the new length; BINARY is padded with zero bytes."""
     target = call.target
     if not isinstance(target, t.VarBinaryType | t.BinaryType) or target.length == t.MAX_LENGTH:
         return array
@@ -193,8 +193,8 @@ def _element_text(array: pa.Array, data_type: t.DataType, call: CastCall) -> pa.
     return pc.fill_null(cast(array, data_type, t.string_type(), time_zone=call.time_zone), _NULL)
 
 
-def _joined(shape: pa.Array, texts: pa.Array) -> pa.Array:
-    return pc.binary_join(rebuild_list(shape, pa.list_(pa.string()), texts), ", ")
+def _joined(shape: pa.Array, strings: pa.Array) -> pa.Array:
+    return pc.binary_join(rebuild_list(shape, pa.list_(pa.string()), strings), ", ")
 
 
 def _enclosed(before: str, text: pa.Array, after: str) -> pa.Array:

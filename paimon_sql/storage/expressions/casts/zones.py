@@ -1,4 +1,4 @@
-"""Between points in time and what the clock on the wall of a time zone shows."""
+"""Conversion between instants and the wall clock of a time zone."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from paimon_sql.errors import InvalidInputError
 
 
 def wall_clock(instants: pa.Array, time_zone: str) -> pa.Array:
-    """Timestamps with zone as timestamps without, as they are shown in a time zone."""
-    zoned = instants.view(pa.timestamp(instants.type.unit, _known(time_zone)))
+    """Convert timestamps with zone to timestamps without, as displayed in a time zone."""
+    zoned = instants.view(pa.timestamp(instants.type.unit, _validated(time_zone)))
     return pc.local_timestamp(zoned)
 
 
 def instants_of(local: pa.Array, time_zone: str) -> pa.Array:
-    """Timestamps without zone, read in a time zone, as points in time; of two such times the earlier one.
+    """Convert timestamps without zone, read in a time zone, to instants; the earlier one if ambiguous.
 
-    A time that the clock leaps over becomes the first one after the leap.
+    A time in a gap becomes the first one after the gap.
     """
-    zoned = pc.assume_timezone(local, _known(time_zone), ambiguous="earliest", nonexistent="latest")
+    zoned = pc.assume_timezone(local, _validated(time_zone), ambiguous="earliest", nonexistent="latest")
     return zoned.view(pa.timestamp(local.type.unit, "UTC"))
 
 
-def _known(time_zone: str) -> str:
+def _validated(time_zone: str) -> str:
     try:
         pc.local_timestamp(pa.scalar(0, pa.timestamp("s", time_zone)))
     except pa.ArrowInvalid as error:

@@ -1,1 +1,1 @@
-"""Vectorised kernels over Arrow arrays."""
+"""Vectorized kernels over Arrow arrays."""

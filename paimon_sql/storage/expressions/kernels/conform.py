@@ -1,8 +1,8 @@
-"""Arrays brought to an Arrow type: same values, other layout, unit or names.
+"""Conversion of arrays to an Arrow type: same values, other layout, unit or names.
 
-Files name list elements differently, keep timestamps in other units, write decimals under another precision. What
-comes out of a reader has exactly the type asked for. A nested array is rebuilt around its conformed children; its
-validity and offsets are shared, not copied.
+Files name list elements differently, store timestamps in other units and decimals in another precision; a reader's
+result has exactly the requested type. A nested array is rebuilt around its converted children; its validity and offsets
+are shared, not copied.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def conform(array: pa.Array, target: pa.DataType, leaf: Leaf | None = None) -> pa.Array:
-    """The same values as an array of type ``target``; a struct's missing children become null, others are dropped.
+    """Convert an array to ``target``; a struct's missing children become null, others are dropped.
 
     Args:
         array: any array.
-        target: the type wanted.
-        leaf: what converts an array without children; `conform_leaf` if not given.
+        target: the target type.
+        leaf: converts an array without children; `conform_leaf` if not given.
 
     Raises:
         pa.ArrowInvalid: a value does not fit.
-        pa.ArrowNotImplementedError: the types have nothing to do with each other.
+        pa.ArrowNotImplementedError: the types are not compatible.
     """
     if array.type.equals(target):
         return array
@@ -49,7 +49,7 @@ def conform(array: pa.Array, target: pa.DataType, leaf: Leaf | None = None) -> p
 
 
 def conform_leaf(array: pa.Array, target: pa.DataType) -> pa.Array:
-    """An array without children as another type; a cast that would lose anything but time digits is refused."""
+    """Cast an array without children; a cast that loses more than fractions of a second is refused."""
     if pa.types.is_timestamp(target) and pa.types.is_timestamp(array.type):
         return _timestamp(array, target)
     if pa.types.is_string(target) and not is_bytes(array.type):
@@ -58,10 +58,10 @@ def conform_leaf(array: pa.Array, target: pa.DataType) -> pa.Array:
 
 
 def _timestamp(array: pa.Array, target: pa.TimestampType) -> pa.Array:
-    """A timestamp in another unit or zone; a coarser unit takes the floor, also before 1970."""
+    """Convert a timestamp to another unit or zone; a coarser unit takes the floor, also before 1970."""
     source = array.type
     if source.tz != target.tz:
-        # Either side counts from 1970 in UTC: only the label changes.
+        # Both count from 1970 in UTC: only the label changes.
         array = array.view(pa.timestamp(source.unit, target.tz))
     if _PER_SECOND[source.unit] <= _PER_SECOND[target.unit]:
         return array.cast(target)
@@ -72,7 +72,7 @@ def _timestamp(array: pa.Array, target: pa.TimestampType) -> pa.Array:
 
 
 def with_validity_of(array: pa.Array, values: pa.Array) -> pa.Array:
-    """``values`` with null wherever ``array`` is null."""
+    """Return ``values`` with nulls where ``array`` is null."""
     return pc.if_else(array.is_valid(), values, pa.scalar(None, values.type)) if array.null_count else values
 
 
@@ -82,14 +82,14 @@ def _conform_struct(array: pa.Array, target: pa.StructType, leaf: Leaf | None) -
     children = []
     for i in range(target.num_fields):
         field = target.field(i)
-        at = array.type.get_field_index(field.name)
-        child = pa.nulls(len(array), field.type) if at < 0 else conform(array.field(at), field.type, leaf)
+        index = array.type.get_field_index(field.name)
+        child = pa.nulls(len(array), field.type) if index < 0 else conform(array.field(index), field.type, leaf)
         children.append(child)
     return rebuild_struct(array, target, children)
 
 
 def map_leaves(array: pa.Array, change: Callable[[pa.Array], pa.Array]) -> pa.Array:
-    """The same array with every part that has no children changed, which must keep the part's type and length."""
+    """Apply a function to every part without children; it must preserve the part's type and length."""
     kind = array.type
     if pa.types.is_struct(kind):
         return rebuild_struct(array, kind, [map_leaves(array.field(i), change) for i in range(kind.num_fields)])
@@ -101,7 +101,7 @@ def map_leaves(array: pa.Array, change: Callable[[pa.Array], pa.Array]) -> pa.Ar
 
 
 def push_nulls_down(array: pa.Array) -> pa.Array:
-    """The same array with null in every child of a struct wherever the struct is null, at any depth."""
+    """Set every child of a struct to null where the struct is null, at any depth."""
     kind = array.type
     if pa.types.is_struct(kind):
         children = [array.field(i) for i in range(kind.num_fields)]
@@ -117,9 +117,9 @@ def push_nulls_down(array: pa.Array) -> pa.Array:
 
 
 def fill_below_nulls(array: pa.Array) -> pa.Array:
-    """The same array with some value instead of null in every required child of a struct that is null itself.
+    """Replace nulls in required children of a struct by some value where the struct itself is null.
 
-    Nobody sees those values, but a writer that is told a child is required counts its nulls wherever they are.
+    The values are invisible, but a writer counts the nulls of a required child wherever they are.
     """
     kind = array.type
     if not pa.types.is_struct(kind):
@@ -140,7 +140,7 @@ def _some_value(kind: pa.DataType) -> pa.Scalar:
 
 
 def rebuild_struct(array: pa.Array, target: pa.StructType, children: list[pa.Array]) -> pa.Array:
-    """A struct of new children that is null where ``array`` is."""
+    """Return a struct of new children that is null where ``array`` is."""
     if not children:
         return array.cast(target)
     fields = [target.field(i) for i in range(target.num_fields)]
@@ -171,7 +171,7 @@ def is_listlike(found: pa.DataType) -> bool:
 
 
 def rebuild_list(array: pa.Array, target: pa.DataType, values: pa.Array) -> pa.Array:
-    """A list or map of new values in the shape of ``array``: its offsets and nulls hold for them too."""
+    """Return a list or map of new values with the offsets and nulls of ``array``."""
     return pa.Array.from_buffers(
         target, len(array), array.buffers()[:2], array.null_count, array.offset, children=[values]
     )
@@ -188,35 +188,35 @@ def _conform_map(array: pa.Array, target: pa.MapType, leaf: Leaf | None) -> pa.A
 
 
 def rebuild_map(array: pa.Array, target: pa.MapType, keys: pa.Array, items: pa.Array) -> pa.Array:
-    """A map of new keys and values in the shape of ``array``."""
+    """Return a map of new keys and values with the offsets and nulls of ``array``."""
     entries = pa.StructArray.from_arrays([keys, items], fields=[target.key_field, target.item_field])
     return rebuild_list(array, target, entries)
 
 
 def as_fixed_lists(lists: pa.Array, kind: pa.FixedSizeListType) -> pa.Array:
-    """Lists in a type of a fixed size.
+    """Convert lists to a fixed-size list type.
 
     Args:
         lists: lists of any sizes.
-        kind: the type.
+        kind: the target type.
 
     Raises:
-        pa.ArrowInvalid: one has another size or holds a null, or an element does not fit its type.
+        pa.ArrowInvalid: a list has another size or contains a null, or an element does not fit its type.
     """
     size, is_null = kind.list_size, pc.is_null(lists).to_numpy(zero_copy_only=False)
     sizes = pc.list_value_length(lists).drop_null()
     if not pc.all(pc.equal(sizes, size), min_count=0).as_py():
         raise pa.ArrowInvalid(f"a vector has {size} elements")
-    held = pc.list_flatten(lists)
-    if held.null_count:
+    elements = pc.list_flatten(lists)
+    if elements.null_count:
         raise pa.ArrowInvalid("a vector has no nulls among its elements")
-    # Of a null there are as many elements as of any other, whatever they are.
-    places = np.repeat(np.where(is_null, 0, np.cumsum(~is_null) - 1) * size, size) + np.tile(
+    # A null list occupies as many elements as any other, with any values.
+    positions = np.repeat(np.where(is_null, 0, np.cumsum(~is_null) - 1) * size, size) + np.tile(
         np.arange(size), len(lists)
     )
-    elements = held.cast(kind.value_type)
-    if len(elements):
-        filled = elements.take(pa.array(places, pa.int64()))
+    cast_elements = elements.cast(kind.value_type)
+    if len(cast_elements):
+        filled = cast_elements.take(pa.array(positions, pa.int64()))
     else:
         filled = pa.array([0] * (size * len(lists)), pa.int64()).cast(kind.value_type)
     return pa.FixedSizeListArray.from_arrays(filled, type=kind, mask=pa.array(is_null))

@@ -1,4 +1,4 @@
-"""Decimals as whole numbers, for exact arithmetic over arrays."""
+"""Decimals as unscaled integers, for exact arithmetic over arrays."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import pyarrow as pa
 
 _LOW = 1 << 64
 LONG_DIGITS = 18
-"""The digits that always fit into 64 bits."""
+"""The precision that always fits into 64 bits."""
 
 
 def unscaled(values: pa.Array) -> npt.NDArray[np.object_]:
-    """The decimals as Python's whole numbers of their last digit; what stands for a null is not defined."""
+    """Return the unscaled values as Python integers; the value at a null is undefined."""
     words = np.frombuffer(values.buffers()[1], dtype="<u8")[2 * values.offset : 2 * (values.offset + len(values))]
     high = words[1::2].astype(np.int64).astype(object)
     numbers: npt.NDArray[np.object_] = high * _LOW + words[0::2].astype(object)
@@ -20,13 +20,13 @@ def unscaled(values: pa.Array) -> npt.NDArray[np.object_]:
 
 
 def unscaled_longs(values: pa.Array) -> npt.NDArray[np.int64]:
-    """As `unscaled`, for decimals of at most `LONG_DIGITS` digits."""
+    """Like `unscaled`, for decimals of at most `LONG_DIGITS` digits."""
     words = np.frombuffer(values.buffers()[1], dtype="<i8")[2 * values.offset : 2 * (values.offset + len(values))]
     return words[0::2]
 
 
 def scaled(numbers: npt.NDArray[np.object_] | npt.NDArray[np.int64], kind: pa.DataType, valid: np.ndarray) -> pa.Array:
-    """Decimals of whole numbers that fit into the type, null where they are not valid."""
+    """Build decimals from unscaled integers that fit into the type; null where not valid."""
     words = np.empty((len(numbers), 2), dtype="<u8")
     if numbers.dtype == object:
         words[:, 0] = (numbers % _LOW).astype(np.uint64)
@@ -39,7 +39,7 @@ def scaled(numbers: npt.NDArray[np.object_] | npt.NDArray[np.int64], kind: pa.Da
 
 
 def divided(numbers: npt.NDArray[np.object_], divisor: npt.NDArray[np.object_] | int) -> npt.NDArray[np.object_]:
-    """Quotients rounded to the nearest whole number, halves away from zero."""
+    """Divide, rounding to the nearest integer, halves away from zero."""
     size = np.abs(divisor)
     quotients = (2 * np.abs(numbers) + size) // (2 * size)
     negative = (numbers < 0) != (np.asarray(divisor) < 0)

@@ -1,4 +1,4 @@
-"""Whether rows hold the same values, nested ones too; nulls equal nulls, NaN equals nothing, as in Java's ``==``."""
+"""Equality of rows, including nested values; nulls equal nulls, NaN equals nothing, like Java's ``==``."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from paimon_sql.storage.expressions.kernels.segments import Mask
 
 
 def rows_equal(one: pa.Table, other: pa.Table, columns: Sequence[str]) -> Mask:
-    """For each row whether both tables, which are equally long, hold the same in these columns."""
-    same = np.ones(len(one), dtype=np.bool_)
+    """Whether each pair of rows of two tables of equal length has equal values in these columns."""
+    equal = np.ones(len(one), dtype=np.bool_)
     for name in columns:
-        same &= _equal(_flat(one[name]), _flat(other[name]))
-    return same
+        equal &= _equal(_flat(one[name]), _flat(other[name]))
+    return equal
 
 
 def _flat(column: pa.ChunkedArray) -> pa.Array:
@@ -27,8 +27,8 @@ def _flat(column: pa.ChunkedArray) -> pa.Array:
 def _equal(one: pa.Array, other: pa.Array) -> Mask:
     empty, other_empty = (a.is_null().to_numpy(zero_copy_only=False) for a in (one, other))
     both = ~(empty | other_empty)
-    same: Mask = (empty & other_empty) | (both & _same_values(one, other, both))
-    return same
+    equal: Mask = (empty & other_empty) | (both & _same_values(one, other, both))
+    return equal
 
 
 def _same_values(one: pa.Array, other: pa.Array, both: Mask) -> Mask:
@@ -43,10 +43,10 @@ def _same_values(one: pa.Array, other: pa.Array, both: Mask) -> Mask:
 
 
 def _same_lists(one: pa.Array, other: pa.Array, both: Mask) -> Mask:
-    """Lists of the same length whose elements are the same one by one; a map is a list of its entries."""
+    """Whether lists have equal lengths and pairwise equal elements; a map is a list of its entries."""
     lengths = [np.diff(a.offsets.to_numpy()) for a in (one, other)]
-    same = both & (lengths[0] == lengths[1])
-    rows = np.flatnonzero(same)
+    equal = both & (lengths[0] == lengths[1])
+    rows = np.flatnonzero(equal)
     counts = lengths[0][rows]
     within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     starts = [a.offsets.to_numpy()[:-1][rows] for a in (one, other)]
@@ -54,7 +54,7 @@ def _same_lists(one: pa.Array, other: pa.Array, both: Mask) -> Mask:
         _elements(a).take(pa.array(np.repeat(s, counts) + within)) for a, s in zip((one, other), starts, strict=True)
     ]
     differs: Mask = np.bincount(np.repeat(rows, counts)[~_equal(*elements)], minlength=len(one)) > 0
-    found: Mask = same & ~differs
+    found: Mask = equal & ~differs
     return found
 
 

@@ -1,7 +1,7 @@
-"""The order of keys: vectorised stable sorting, and where a new key begins.
+"""The order of keys: vectorized stable sorting, and the boundaries of keys.
 
-A key compares column by column as Paimon's comparators do: numbers by value, texts and bytes by unsigned bytes,
-floating-point numbers in Java's total order, in which -0.0 comes before 0.0 and NaN after everything.
+Keys compare column by column like Paimon's comparators: numbers by value, strings and bytes by unsigned bytes,
+floating-point numbers in Java's total order, with -0.0 before 0.0 and NaN last.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _FLOAT_BITS: dict[pa.DataType, Any] = {pa.float32(): np.int32, pa.float64(): np.
 
 @dataclass(frozen=True)
 class SortColumn:
-    """One column to sort by; nulls come first in either direction."""
+    """A sort column; nulls come first in both directions."""
 
     values: pa.Array
     descending: bool = False
 
 
 def comparable(array: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """The column in a type whose plain order is the order of keys."""
+    """Convert a column to a type whose natural order is the order of keys."""
     flat = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
     if isinstance(flat, pa.ChunkedArray):
         flat = pa.concat_arrays(flat.chunks) if flat.num_chunks else pa.array([], flat.type)
@@ -38,7 +38,7 @@ def comparable(array: pa.Array | pa.ChunkedArray) -> pa.Array:
     if kind in _FLOAT_BITS:
         signed = _FLOAT_BITS[kind]
         bits = flat.fill_null(0).to_numpy(zero_copy_only=False)
-        # All NaNs are one value to Java; the sign bit of negatives turns their order round.
+        # All NaNs are equal in Java; the order of negatives is reversed by flipping their other bits.
         raw = np.where(np.isnan(bits), np.array(np.nan, bits.dtype), bits).view(signed)
         ordered = np.where(raw < 0, np.bitwise_xor(raw, np.iinfo(signed).max), raw)
         mask = flat.is_null().to_numpy(zero_copy_only=False) if flat.null_count else None
@@ -51,7 +51,7 @@ def comparable(array: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 
 def ordinals(values: pa.Array) -> npt.NDArray[Any]:
-    """Numbers in the order of the values, equal ones alike; nulls have any."""
+    """Return numbers in the order of the values, equal for equal values; arbitrary for nulls."""
     ordered = comparable(values)
     if pa.types.is_boolean(ordered.type):
         ordered = ordered.cast(pa.int8())
@@ -62,7 +62,7 @@ def ordinals(values: pa.Array) -> npt.NDArray[Any]:
 
 
 def sort_order(columns: Sequence[SortColumn]) -> Indices:
-    """The permutation that sorts the rows, equal ones staying in the order given."""
+    """Return the stable permutation that sorts the rows."""
     if all(_is_plain(c) for c in columns):
         arrays = [_signed(c) for c in columns]
         if len(arrays) == 1:
@@ -77,7 +77,7 @@ def sort_order(columns: Sequence[SortColumn]) -> Indices:
 
 
 def group_starts(columns: Sequence[pa.Array], order: Indices) -> Indices:
-    """The positions in a sorted order at which a new key begins, the first among them; empty without rows."""
+    """Return the positions in a sorted order at which a new key begins, including the first; empty without rows."""
     if not len(order):
         return np.empty(0, dtype=np.int64)
     changes = np.zeros(len(order) - 1, dtype=bool)
@@ -102,5 +102,5 @@ def _is_plain(column: SortColumn) -> bool:
 
 def _signed(column: SortColumn) -> npt.NDArray[np.int64]:
     values: npt.NDArray[np.int64] = column.values.to_numpy()
-    # The complement turns the order of integers round without overflow.
+    # The complement reverses the order of integers without overflow.
     return np.invert(values) if column.descending else values

@@ -1,1 +1,1 @@
-"""Access to what lies outside of a warehouse: policy, locations, HTTP."""
+"""Access to locations outside of a warehouse: policy, locations, HTTP."""

@@ -1,7 +1,7 @@
-"""HTTP requests within bounds: one server, no redirects, no proxies of the environment, so many bytes and seconds.
+"""Bounded HTTP requests: one server, no redirects, no proxies of the environment, limited size and time.
 
-The seconds are those of the whole request, from the look-up of the host's name to the last byte: a server that sends
-a byte now and then holds a statement no longer than one that is silent.
+The time limit covers the whole request, from the DNS lookup to the last byte, so that a slow server cannot hold a
+statement longer than a silent one.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from urllib.parse import urlsplit
 from paimon_sql.errors import MissingFileError, PaimonError
 from paimon_sql.storage.file_io.external.locations import WEB_PORTS, shown
 
-_LONGEST_WAIT = 30.0
-"""Seconds without a byte after which a server counts as gone."""
+_READ_TIMEOUT = 30.0
+"""Seconds without a byte after which a server counts as dead."""
 _NOT_FOUND = (404, 410)
-_PIECE = 1024 * 1024
+_CHUNK = 1024 * 1024
 
 
 class WebAnswer:
-    """What a server answers, read as a stream from its beginning; as a context it lets go of the connection.
+    """The response of a server, read as a stream from its beginning; as a context manager it closes the connection.
 
     Args:
-        method: the method.
-        url: the address, which the caller has found to be allowed.
-        seconds: how long all of it may take.
-        most_bytes: how much of the answer's body is read.
-        body: what is sent.
-        headers: what is said of it.
+        method: the HTTP method.
+        url: the URL, which the caller has checked to be allowed.
+        seconds: time limit of the whole request.
+        most_bytes: maximum size of the response body.
+        body: body of the request.
+        headers: headers of the request.
 
     Raises:
-        MissingFileError: the server does not know the address.
-        PaimonError: it does not answer, not in time, or with another status than success.
+        MissingFileError: the server answers 404 or 410.
+        PaimonError: it does not answer in time, or answers with another error.
     """
 
     def __init__(
@@ -52,16 +52,16 @@ class WebAnswer:
         headers: Mapping[str, str] | None = None,
     ) -> None:
         self._shown = shown(url)
-        self._left = most_bytes
-        self._most = most_bytes
+        self._remaining = most_bytes
+        self._max_bytes = most_bytes
         self._seconds = seconds
         self._socket: socket.socket | None = None
         self._answer: http.client.HTTPResponse | None = None
         try:
-            self._check_status(self._asked(method, url, body, dict(headers or {})).status)
+            self._check_status(self._send(method, url, body, dict(headers or {})).status)
         except BaseException as error:
             self.close()
-            raise self._failed(error) from None
+            raise self._translate(error) from None
 
     def __enter__(self) -> WebAnswer:
         return self
@@ -72,49 +72,49 @@ class WebAnswer:
         self.close()
 
     def read(self, size: int = -1) -> bytes:
-        """The next bytes, up to so many; all that follow without a number. None are left at the end."""
+        """Read up to `size` bytes, all remaining without a size; empty at the end."""
         try:
             assert self._answer is not None
-            wanted = self._left + 1 if size < 0 else min(size, self._left + 1)
+            wanted = self._remaining + 1 if size < 0 else min(size, self._remaining + 1)
             data = self._answer.read(wanted)
         except (OSError, ValueError, http.client.HTTPException) as error:
-            raise self._failed(error) from None
+            raise self._translate(error) from None
         if not data and self._answer.length and size:
             raise PaimonError(f"{self._shown} ends {self._answer.length} bytes before the length that it says.")
-        self._left -= len(data)
-        if self._left < 0:
-            raise PaimonError(f"{self._shown} answers with more than the {self._most} bytes that are allowed.")
+        self._remaining -= len(data)
+        if self._remaining < 0:
+            raise PaimonError(f"{self._shown} answers with more than the {self._max_bytes} bytes that are allowed.")
         return data
 
     def seek(self, offset: int) -> None:
-        """Pass over bytes."""
+        """Skip bytes, forward only."""
         while offset > 0:
-            passed = len(self.read(min(offset, _PIECE)))
-            if not passed:
+            skipped = len(self.read(min(offset, _CHUNK)))
+            if not skipped:
                 return
-            offset -= passed
+            offset -= skipped
 
     def close(self) -> None:
-        """Let the connection go."""
+        """Close the connection."""
         if self._answer is not None:
             self._answer.close()
         if self._socket is not None:
             self._socket.close()
             self._socket = None
 
-    def _asked(self, method: str, url: str, body: bytes | None, headers: dict[str, str]) -> http.client.HTTPResponse:
+    def _send(self, method: str, url: str, body: bytes | None, headers: dict[str, str]) -> http.client.HTTPResponse:
         deadline = time.monotonic() + self._seconds
         parts = urlsplit(url)
         host, port = str(parts.hostname), parts.port or WEB_PORTS[parts.scheme]
-        self._socket = connected = _connected(host, port, deadline)
+        self._socket = connected = _connect(host, port, deadline)
         if parts.scheme == "https":
-            connected.settimeout(_left(deadline))
+            connected.settimeout(_remaining_seconds(deadline))
             self._socket = connected = ssl.create_default_context().wrap_socket(connected, server_hostname=host)
         connection = http.client.HTTPConnection(host, port)
         connection.default_port = WEB_PORTS[parts.scheme]
         connection.sock = connected
         target = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
-        connected.settimeout(_left(deadline))
+        connected.settimeout(_remaining_seconds(deadline))
         connection.request(method, target, body, {"Connection": "close", **headers})
         reading = TimedReading(connected, deadline)
         self._answer = answer = http.client.HTTPResponse(reading, method=method)  # type: ignore[arg-type]
@@ -129,7 +129,7 @@ class WebAnswer:
         if not 200 <= status < 300:
             raise PaimonError(f"{self._shown} answered {status}.")
 
-    def _failed(self, error: BaseException) -> BaseException:
+    def _translate(self, error: BaseException) -> BaseException:
         if isinstance(error, TimeoutError):
             return PaimonError(f"{self._shown} did not answer in time: {self._seconds:g} seconds are allowed.")
         if isinstance(error, (OSError, ValueError, http.client.HTTPException)) and not isinstance(error, PaimonError):
@@ -140,11 +140,11 @@ class WebAnswer:
 
 
 class TimedReading:
-    """A connection as ``http.client.HTTPResponse`` reads it, until a moment by the monotonic clock.
+    """A connection as ``http.client.HTTPResponse`` reads it, until a deadline.
 
     Args:
         connected: the connection.
-        deadline: the moment.
+        deadline: time of the monotonic clock.
     """
 
     def __init__(self, connected: socket.socket, deadline: float) -> None:
@@ -152,14 +152,14 @@ class TimedReading:
         self._deadline = deadline
 
     def makefile(self, mode: str) -> io.BufferedReader:
-        """The file that is read; TimeoutError where the time is over."""
+        """Return the file to read; reads after the deadline raise ``TimeoutError``."""
         return io.BufferedReader(_RawReading(self._socket, self._deadline))
 
 
 class _RawReading(io.RawIOBase):
     def __init__(self, connected: socket.socket, deadline: float) -> None:
         self._socket = connected
-        # It keeps the connection open for as long as it is open itself, whoever closes the socket before.
+        # It keeps the connection open until it is closed, even if the socket is closed before.
         self._raw = connected.makefile("rb", buffering=0)
         self._deadline = deadline
 
@@ -167,7 +167,7 @@ class _RawReading(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int | None:
-        self._socket.settimeout(_left(self._deadline))
+        self._socket.settimeout(_remaining_seconds(self._deadline))
         return self._raw.readinto(buffer)
 
     def close(self) -> None:
@@ -175,23 +175,23 @@ class _RawReading(io.RawIOBase):
         super().close()
 
 
-def _connected(host: str, port: int, deadline: float) -> socket.socket:
-    """A connection to the first of the host's addresses that takes it."""
-    refused: OSError | None = None
+def _connect(host: str, port: int, deadline: float) -> socket.socket:
+    """Connect to the first address of the host that accepts."""
+    last_error: OSError | None = None
     for family, kind, protocol, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
-        connected = socket.socket(family, kind, protocol)
+        connection = socket.socket(family, kind, protocol)
         try:
-            connected.settimeout(_left(deadline))
-            connected.connect(address)
-            return connected
+            connection.settimeout(_remaining_seconds(deadline))
+            connection.connect(address)
+            return connection
         except OSError as error:
-            connected.close()
-            refused = error
-    raise refused or OSError(f"{host} has no address")
+            connection.close()
+            last_error = error
+    raise last_error or OSError(f"{host} has no address")
 
 
-def _left(deadline: float) -> float:
-    left = deadline - time.monotonic()
-    if left <= 0:
+def _remaining_seconds(deadline: float) -> float:
+    remaining = deadline - time.monotonic()
+    if remaining <= 0:
         raise TimeoutError
-    return min(left, _LONGEST_WAIT)
+    return min(remaining, _READ_TIMEOUT)

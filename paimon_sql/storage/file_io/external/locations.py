@@ -1,6 +1,6 @@
-"""Places named by URI, in a form in which one can be compared with another: is it below it?
+"""Locations named by URI, normalized for containment checks.
 
-Nothing is below another that climbs: a part ``..``, spelled plainly or by percent signs, makes a URI unusable.
+A URI with a part ``..``, plain or percent-encoded, is invalid: nothing may climb out of a location.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from urllib.parse import unquote, urlsplit
 from paimon_sql.storage.file_io.paths import S3_SCHEMES, scheme_of, without_scheme
 
 WEB_PORTS = {"http": 80, "https": 443}
-"""The schemes of the web, and the port of each."""
+"""The schemes of the web, with their default ports."""
 
-_CLIMBING = (".", "..")
+_DOT_PARTS = (".", "..")
 
 
 @dataclass(frozen=True)
 class Place:
-    """A file, directory or address.
+    """A file, directory or URL.
 
     Attributes:
-        scheme: in lower case, one for all that mean the same store.
-        authority: the host and port, or the bucket, in lower case; empty for local files.
-        parts: the path's parts; those of local files with symbolic links followed.
+        scheme: in lower case, the same for all schemes of one store.
+        authority: host and port, or bucket, in lower case; empty for local files.
+        parts: the path's parts; for local files with symbolic links resolved.
     """
 
     scheme: str
@@ -33,10 +33,10 @@ class Place:
 
     @classmethod
     def of(cls, uri: str) -> Place:
-        """The place that a URI names; a path without a scheme is a local file.
+        """Parse a URI; a path without a scheme is a local file.
 
         Raises:
-            ValueError: it names none that can be told apart from others.
+            ValueError: it is not a location that can be compared.
         """
         if not uri or any(ord(c) < 0x20 or ord(c) == 0x7F for c in uri):
             raise ValueError("it is empty, or has control characters")
@@ -60,13 +60,13 @@ class Place:
         return Path("/", *self.parts)
 
     def is_below(self, root: Place) -> bool:
-        """Whether this is the other place, or lies below it."""
-        same = (self.scheme, self.authority) == (root.scheme, root.authority)
-        return same and self.parts[: len(root.parts)] == root.parts
+        """Whether this location equals the other one, or is below it."""
+        same_store = (self.scheme, self.authority) == (root.scheme, root.authority)
+        return same_store and self.parts[: len(root.parts)] == root.parts
 
 
 def shown(uri: str) -> str:
-    """A URI for messages, without what may be secret in it: user, password, query and fragment."""
+    """Return a URI for messages, without possible secrets: user, password, query and fragment."""
     plain = uri.partition("?")[0].partition("#")[0]
     scheme, slashes, rest = plain.partition("://")
     if slashes:
@@ -92,6 +92,6 @@ def _parts(path: str) -> tuple[str, ...]:
     parts = tuple(path.strip("/").split("/")) if path.strip("/") else ()
     for part in parts:
         plain = unquote(part)
-        if plain in _CLIMBING or "/" in plain or "\\" in plain or unquote(plain) in _CLIMBING:
+        if plain in _DOT_PARTS or "/" in plain or "\\" in plain or unquote(plain) in _DOT_PARTS:
             raise ValueError("a part of its path climbs")
     return tuple(map(unquote, parts))

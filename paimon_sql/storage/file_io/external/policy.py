@@ -1,8 +1,8 @@
-"""What a catalog allows the data and options of its tables to name outside of them.
+"""The policy of a catalog for locations outside of it that its tables may refer to.
 
-Data name places by descriptors of blobs, options by the address of ``partition.mark-done-action`` and the endpoints of
-``blob-descriptor.<property>``. An option of a table never widens what is allowed: options of tables and catalogs come
-from different people.
+Data refers to locations by blob descriptors, options by the URL of ``partition.mark-done-action`` and the endpoints of
+``blob-descriptor.<property>``. A table's options never widen the policy: table and catalog options are set by different
+people.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from paimon_sql.storage.file_io.external.locations import WEB_PORTS, Place, show
 from paimon_sql.storage.file_io.paths import scheme_of, without_scheme
 
 _ENDPOINTS = ("endpoint", "url", "uri", "host", "address", "proxy")
-"""Words in the keys of settings whose values say where requests go."""
+"""Words in the keys of settings whose values determine where requests are sent."""
 
 
 @dataclass(frozen=True)
 class ExternalAccess:
-    """What one catalog allows.
+    """The locations that one catalog allows.
 
     Attributes:
-        warehouse: the catalog's own place, in which blobs may lie; None where it has none.
-        blob_roots: further places in which blobs may lie.
-        urls: what HTTP requests that options of tables name may go to.
-        blob_bytes: how large a blob of the web may be.
-        blob_seconds: how long it may take to fetch one.
-        table_roots: the places in which external directories of tables may lie; None for any.
+        warehouse: the catalog's warehouse, which may hold blobs; None without one.
+        blob_roots: further locations that may hold blobs.
+        urls: allowed targets of HTTP requests that table options name.
+        blob_bytes: maximum size of a blob of the web.
+        blob_seconds: time limit for fetching one.
+        table_roots: allowed locations of tables' external directories; None allows any.
     """
 
     warehouse: str | None = None
@@ -49,23 +49,23 @@ class ExternalAccess:
 
     @classmethod
     def of(cls, options: Mapping[str, str], warehouse: str | None = None) -> ExternalAccess:
-        """What a catalog with these options allows.
+        """Create the policy of a catalog from its options.
 
         Raises:
-            InvalidOptionError: an option names no place.
+            InvalidOptionError: an option is not a list of locations.
         """
         read = TableOptions(options).get
-        roots = _listed(read(BLOB_ALLOWED_ROOTS), BLOB_ALLOWED_ROOTS, web_only=False)
-        urls = _listed(read(HTTP_ALLOWED_URLS), HTTP_ALLOWED_URLS, web_only=True)
+        roots = _locations(read(BLOB_ALLOWED_ROOTS), BLOB_ALLOWED_ROOTS, web_only=False)
+        urls = _locations(read(HTTP_ALLOWED_URLS), HTTP_ALLOWED_URLS, web_only=True)
         seconds = read(BLOB_FETCH_TIMEOUT).total_seconds()
         given = read(EXTERNAL_ALLOWED_ROOTS)
-        tables = None if given is None else _listed(given, EXTERNAL_ALLOWED_ROOTS, web_only=False)
+        tables = None if given is None else _locations(given, EXTERNAL_ALLOWED_ROOTS, web_only=False)
         return cls(warehouse, roots, urls, read(BLOB_FETCH_MAX_SIZE), seconds, tables)
 
     def allows_root(self, root: str) -> bool:
-        """Whether a directory that options of a table name may hold files of the table.
+        """Whether a directory that table options name may hold files of the table.
 
-        A whole file system, a store without a bucket and what leads upwards never may.
+        A whole file system, a store without a bucket and a path with ``..`` never may.
         """
         try:
             place = Place.of(f"{root}/")
@@ -77,14 +77,14 @@ class ExternalAccess:
         return self.table_roots is None or any(place.is_below(Place.of(known)) for known in self.table_roots)
 
     def blob_place(self, uri: str, own: Iterable[str]) -> Place:
-        """The place of a blob that a descriptor names.
+        """Return the location that a blob descriptor refers to.
 
         Args:
-            uri: what the descriptor says.
-            own: places that are allowed beside those that the catalog lists.
+            uri: the descriptor's URI.
+            own: locations that are allowed beside those of the catalog.
 
         Raises:
-            InvalidInputError: it names no place.
+            InvalidInputError: the URI is not a location.
             NotAllowedError: the catalog does not allow it.
         """
         try:
@@ -101,15 +101,15 @@ class ExternalAccess:
         return place
 
     def check_url(self, url: str, key: str) -> None:
-        """Refuse an address to which options of tables may not lead.
+        """Validate that table options may refer to a URL.
 
         Args:
-            url: the address.
+            url: the URL.
             key: the option that names it.
 
         Raises:
-            InvalidOptionError: it is no address of HTTP.
-            NotAllowedError: the catalog does not list it.
+            InvalidOptionError: it is not an HTTP URL.
+            NotAllowedError: the catalog does not allow it.
         """
         try:
             place = Place.of(url)
@@ -126,11 +126,11 @@ class ExternalAccess:
             )
 
     def check_settings(self, settings: Mapping[str, str], prefix: str) -> None:
-        """Refuse settings of a file system, given by a table, that lead requests where the catalog does not allow it.
+        """Validate that a table's settings of a file system send requests only to URLs that the catalog allows.
 
         Args:
             settings: the settings.
-            prefix: what stands before their keys in the table's options.
+            prefix: prefix of their keys in the table's options.
         """
         for key, value in settings.items():
             if value and any(word in key.lower() for word in _ENDPOINTS):
@@ -138,18 +138,18 @@ class ExternalAccess:
 
 
 NO_ACCESS = ExternalAccess()
-"""Nothing outside of a table."""
+"""A policy that allows nothing outside of a table."""
 
 
-def _listed(text: str | None, option: Option[str | None], *, web_only: bool) -> tuple[str, ...]:
-    found = tuple(comma_separated(text))
-    for place in found:
+def _locations(text: str | None, option: Option[str | None], *, web_only: bool) -> tuple[str, ...]:
+    locations = tuple(comma_separated(text))
+    for location in locations:
         try:
-            Place.of(place)
-            if web_only and scheme_of(place) not in WEB_PORTS:
+            Place.of(location)
+            if web_only and scheme_of(location) not in WEB_PORTS:
                 raise ValueError("it does not begin with http:// or https://")
         except ValueError as error:
             raise InvalidOptionError(
-                f"The option '{option.key}' names '{shown(place)}', which is no place: {error}.", key=option.key
+                f"The option '{option.key}' names '{shown(location)}', which is no place: {error}.", key=option.key
             ) from None
-    return found
+    return locations

@@ -1,4 +1,4 @@
-"""Changes of a table's definition: one class a kind of change, one new version of the schema a statement."""
+"""Schema changes: one class per kind of change, one new schema version per statement."""
 
 from __future__ import annotations
 

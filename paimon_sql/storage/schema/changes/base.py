@@ -1,4 +1,4 @@
-"""What every kind of schema change is, and what it is told about the table and the session."""
+"""Base class of schema changes, and the context in which they apply."""
 
 from __future__ import annotations
 
@@ -13,56 +13,56 @@ from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.schema.validation import validate_change
 
 Path: TypeAlias = tuple[str, ...]
-"""A column's name, and behind it the names of fields inside it; the parts of arrays and maps are ``element``, ``key``
-and ``value``."""
+"""A column's name, followed by the names of nested fields; parts of arrays and maps are ``element``, ``key`` and
+``value``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Under which conditions a change is made.
+    """The conditions under which a change is made.
 
     Attributes:
-        has_data: whether the table was written to, so that rows exist that the change must not spoil.
-        case_sensitive: whether ``A`` and ``a`` are two columns, as ``spark.sql.caseSensitive`` says.
+        has_data: whether the table has rows that must stay readable after the change.
+        case_sensitive: whether ``A`` and ``a`` are two columns (``spark.sql.caseSensitive``).
     """
 
     has_data: bool = True
     case_sensitive: bool = False
 
     def find(self, name: str, among: Iterable[str]) -> str | None:
-        """The name among those given that this one means; None when it means none, or several."""
+        """Resolve a name among others; None if it matches none, or several."""
         names = list(among)
         if name in names or self.case_sensitive:
             return name if name in names else None
-        alike = [n for n in names if n.lower() == name.lower()]
-        return alike[0] if len(alike) == 1 else None
+        matches = [n for n in names if n.lower() == name.lower()]
+        return matches[0] if len(matches) == 1 else None
 
     def clash(self, name: str, among: Iterable[str]) -> str | None:
-        """The name among those given that stands in the way of a new one."""
+        """The existing name that conflicts with a new one; None if there is none."""
         return next((n for n in among if n == name or (not self.case_sensitive and n.lower() == name.lower())), None)
 
 
 CAREFUL = Context()
-"""The conditions that forbid most."""
+"""The most restrictive conditions."""
 
 
 class SchemaChange(ABC):
-    """One change of a table's definition."""
+    """A change of a table's schema."""
 
     @abstractmethod
     def apply(self, schema: TableSchema, context: Context = CAREFUL) -> TableSchema:
-        """The definition after the change; the same object if it changes nothing.
+        """Return the changed schema; the same object if nothing changes.
 
-        The id and the time of the version stay: `apply_changes` gives them.
+        Id and time are not changed: `apply_changes` sets them.
 
         Raises:
-            InvalidSchemaError: the change names what does not exist, or keys or data forbid it.
-            InvalidOptionError: an option does not exist, does not take the value or must not change.
+            InvalidSchemaError: the change names a column that does not exist, or keys or data forbid it.
+            InvalidOptionError: an option does not exist, its value is invalid, or it must not change.
         """
 
 
 def dotted(path: Path) -> str:
-    """The path as messages show it."""
+    """The path for messages."""
     return ".".join(path)
 
 
@@ -77,10 +77,10 @@ def refuse_key(schema: TableSchema, path: Path, verb: str, *, primary: bool) -> 
     """Refuse a change of a partition column, or with ``primary`` of one of the primary key.
 
     Args:
-        schema: the definition.
+        schema: the schema.
         path: the column.
-        verb: what would happen to it, such as ``dropped``.
-        primary: whether columns of the primary key are meant too.
+        verb: the change in the past participle, such as ``dropped``.
+        primary: whether to refuse columns of the primary key as well.
     """
     if len(path) > 1:
         return
@@ -100,21 +100,21 @@ def apply_changes(
     case_sensitive: bool = False,
     now: Callable[[], float] = time.time,
 ) -> TableSchema:
-    """The next version of a schema, with all changes made one after the other.
+    """Apply changes one after the other, and return the next schema version.
 
     Args:
-        schema: the newest version.
-        changes: the changes; each sees what those before it made.
+        schema: the latest version.
+        changes: the changes; each applies to the result of those before it.
         has_data: whether the table has a snapshot.
         case_sensitive: whether ``A`` and ``a`` are two columns.
         now: the clock, in seconds.
 
     Returns:
-        A version whose id is one more; the same object if nothing changes.
+        The version with the next id; the same object if nothing changes.
 
     Raises:
-        InvalidSchemaError: a change is not possible, or the definition would not be valid any more.
-        InvalidOptionError: an option does not exist, does not take the value or must not change.
+        InvalidSchemaError: a change is not possible, or the new schema would be invalid.
+        InvalidOptionError: an option does not exist, its value is invalid, or it must not change.
     """
     context = Context(has_data, case_sensitive)
     changed = schema

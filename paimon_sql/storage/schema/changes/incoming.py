@@ -1,7 +1,7 @@
-"""What must become of a table's columns so that rows with other columns can be written into it.
+"""Schema changes by the columns of written rows (``write.merge-schema``).
 
-New columns and new fields inside columns are added, nullable and at the end. Columns keep their types, unless types are
-widened: then a type that cannot hold the incoming values becomes theirs.
+New columns and new nested fields are added, nullable and at the end. Columns keep their types, unless types are
+widened: then a type that cannot represent the incoming values is replaced by theirs.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _REMEDY = "CAST the values to the column's type, or set write.merge-schema.expli
 
 @dataclass(frozen=True)
 class IncomingColumns:
-    """How a table takes in columns that it does not have as they are.
+    """The rules by which incoming columns change a table's columns.
 
     Attributes:
-        widens: whether columns take wider types.
-        casts: whether they also take types that lose something.
-        case_sensitive: whether names that differ in their case are different.
-        lenient: whether columns that cannot be widened keep their types, and values are cast to them if they can be.
+        widens: whether columns get wider types.
+        casts: whether they also get types with loss of information.
+        case_sensitive: whether names that differ in case are different.
+        lenient: whether columns that cannot be widened keep their types, and values are cast to these if possible.
     """
 
     widens: bool = False
@@ -37,54 +37,54 @@ class IncomingColumns:
     lenient: bool = False
 
     def changes(self, held: Sequence[DataField], incoming: Sequence[DataField]) -> list[SchemaChange]:
-        """The changes, in the order of the incoming columns.
+        """Return the changes, in the order of the incoming columns.
 
         Raises:
-            InvalidSchemaError: types are to be widened, and neither type of a column can hold the other's values.
+            InvalidSchemaError: types are widened, and neither type of a column can represent the other's values.
         """
         return list(self._fields((), held, incoming))
 
     def folded(self, name: str) -> str:
-        """A name as it is compared."""
+        """The name for comparisons."""
         return name if self.case_sensitive else name.lower()
 
-    def _fields(self, parent: Path, held: Iterable[DataField], incoming: Iterable[DataField]) -> Iterator[SchemaChange]:
-        own = {self.folded(f.name): f for f in held}
+    def _fields(self, parent: Path, old: Iterable[DataField], incoming: Iterable[DataField]) -> Iterator[SchemaChange]:
+        own = {self.folded(f.name): f for f in old}
         for f in incoming:
-            known = own.get(self.folded(f.name))
-            if known is None:
+            existing = own.get(self.folded(f.name))
+            if existing is None:
                 yield AddColumn((*parent, f.name), f.type.as_nullable())
             else:
-                yield from self._type((*parent, known.name), known.type, f.type)
+                yield from self._type((*parent, existing.name), existing.type, f.type)
 
-    def _type(self, path: Path, held: DataType, incoming: DataType) -> Iterator[SchemaChange]:
-        match held, incoming:
+    def _type(self, path: Path, old: DataType, incoming: DataType) -> Iterator[SchemaChange]:
+        match old, incoming:
             case RowType(), RowType():
-                yield from self._fields(path, held.fields, incoming.fields)
+                yield from self._fields(path, old.fields, incoming.fields)
             case ArrayType(), ArrayType():
-                yield from self._type((*path, "element"), held.element, incoming.element)
+                yield from self._type((*path, "element"), old.element, incoming.element)
             case MapType(), MapType():
-                yield from self._type((*path, "value"), held.value, incoming.value)
-            case _ if self.widens and not same_type(held, incoming):
-                if (wanted := self._wider(path, held, incoming)) is not None:
+                yield from self._type((*path, "value"), old.value, incoming.value)
+            case _ if self.widens and not same_type(old, incoming):
+                if (wanted := self._wider(path, old, incoming)) is not None:
                     yield UpdateColumnType(path, wanted)
 
-    def _wider(self, path: Path, held: DataType, incoming: DataType) -> DataType | None:
-        """The type that a column takes; None if it keeps its own."""
-        wanted = incoming.as_nullable(held.nullable)
-        if isinstance(held, DecimalType) and isinstance(incoming, DecimalType):
-            fits = held.scale == incoming.scale
-            wanted = DecimalType(held.nullable, max(held.precision, incoming.precision), held.scale) if fits else wanted
+    def _wider(self, path: Path, old: DataType, incoming: DataType) -> DataType | None:
+        """The new type of a column; None if it keeps its own."""
+        wanted = incoming.as_nullable(old.nullable)
+        if isinstance(old, DecimalType) and isinstance(incoming, DecimalType):
+            fits = old.scale == incoming.scale
+            wanted = DecimalType(old.nullable, max(old.precision, incoming.precision), old.scale) if fits else wanted
         elif self.casts:
-            Promotion(False, True, count()).change(path, held, wanted)
+            Promotion(False, True, count()).change(path, old, wanted)
             return wanted
         else:
-            fits = is_widening(held, incoming)
+            fits = is_widening(old, incoming)
         if fits:
-            return None if same_type(held, wanted) else wanted
-        if self.lenient or is_widening(incoming, held):
+            return None if same_type(old, wanted) else wanted
+        if self.lenient or is_widening(incoming, old):
             return None
         raise InvalidSchemaError(
-            f"Column '{dotted(path)}' is {held.sql()}, and cannot be widened for values of type {incoming.sql()}.",
+            f"Column '{dotted(path)}' is {old.sql()}, and cannot be widened for values of type {incoming.sql()}.",
             remedy=_REMEDY,
         )

@@ -1,4 +1,4 @@
-"""Options, the table's comment and its key as parts of a definition that change."""
+"""Changes of options, of the table's comment and of its primary key."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _KEYS = (PRIMARY_KEY.key, PARTITION.key)
 
 @dataclass(frozen=True)
 class SetOption(SchemaChange):
-    """Give an option a value."""
+    """Set an option."""
 
     key: str
     value: str
@@ -34,7 +34,7 @@ class SetOption(SchemaChange):
 
 @dataclass(frozen=True)
 class RemoveOption(SchemaChange):
-    """Take an option away, so that its default holds; one that is not set is passed over."""
+    """Remove an option, so that its default applies; an option that is not set is ignored."""
 
     key: str
 
@@ -47,7 +47,7 @@ class RemoveOption(SchemaChange):
 
 @dataclass(frozen=True)
 class UpdateComment(SchemaChange):
-    """Say what the table is; None takes its comment away."""
+    """Set the table's comment; None removes it."""
 
     comment: str | None
 
@@ -57,7 +57,7 @@ class UpdateComment(SchemaChange):
 
 @dataclass(frozen=True)
 class DropPrimaryKey(SchemaChange):
-    """Make a table without data one without a primary key; the columns stay NOT NULL."""
+    """Drop the primary key of a table without data; the columns stay NOT NULL."""
 
     def apply(self, schema: TableSchema, context: Context = CAREFUL) -> TableSchema:
         if not schema.primary_keys:
@@ -70,20 +70,20 @@ class DropPrimaryKey(SchemaChange):
         return replace(schema, primary_keys=())
 
 
-def _with_primary_key(schema: TableSchema, text: str, context: Context) -> TableSchema:
-    """A table without data becomes one with a key, as an empty branch may get one that main does not have."""
+def _with_primary_key(schema: TableSchema, columns: str, context: Context) -> TableSchema:
+    """Add a primary key to a table without data, such as an empty branch that gets one that main does not have."""
     names = []
-    for name in comma_separated(text):
-        found = context.find(name, schema.names)
-        if found is None:
+    for name in comma_separated(columns):
+        resolved = context.find(name, schema.names)
+        if resolved is None:
             raise missing_column((name,), schema.names)
-        names.append(found)
+        names.append(resolved)
     fields = tuple(replace(f, type=f.type.as_nullable(False)) if f.name in names else f for f in schema.fields)
     return replace(schema, fields=fields, primary_keys=tuple(names))
 
 
 def _with_keys(schema: TableSchema) -> Mapping[str, str]:
-    """The options with the keys among them, as a user would have said them."""
+    """The options, including the keys as options that a user could have set."""
     keys = ((PRIMARY_KEY.key, schema.primary_keys), (PARTITION.key, schema.partition_keys))
     return {**schema.options, **{key: ",".join(names) for key, names in keys if names}}
 

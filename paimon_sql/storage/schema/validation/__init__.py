@@ -1,6 +1,6 @@
-"""What a table may be: rules that every CREATE and every ALTER passes, one function a matter.
+"""Validation of schemas: rules for every CREATE and ALTER, one function per subject.
 
-A rule is a function that gives an error for each thing that is wrong; a new one is added to `RULES`.
+A rule is a function that yields an error for each violation; new rules are added to `RULES`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RULES: tuple[Rule, ...] = (
     columns.key_columns,
     columns.default_values,
 )
-"""The rules for every table, those first whose errors explain others."""
+"""The rules for all tables, first those whose errors explain others."""
 
 STORE_RULES: tuple[Rule, ...] = (
     option_values.option_columns,
@@ -72,36 +72,36 @@ RULES_OF_KIND: dict[str, tuple[Rule, ...]] = {
     "format-table": (table_types.format_of_files, table_types.columns_of_files),
     "object-table": (table_types.columns_of_objects, *STORE_RULES),
 }
-"""The rules that each kind of table has besides, by the option ``type``."""
+"""The additional rules by table type (option ``type``)."""
 
 
 def validate_schema(schema: TableSchema) -> None:
-    """Refuse a definition that is not possible.
+    """Refuse an invalid schema.
 
     Raises:
-        InvalidSchemaError: a column or key is not possible; the message names it.
-        InvalidOptionError: an option does not exist, does not take its value, or does not go with the rest.
+        InvalidSchemaError: a column or key is invalid; the message names it.
+        InvalidOptionError: an option does not exist, its value is invalid, or it conflicts with the schema.
     """
     for problem in problems(schema):
         raise problem
 
 
 def validate_change(old: TableSchema, new: TableSchema) -> None:
-    """Refuse a changed definition for what is wrong in it and was not before.
+    """Refuse a changed schema with new violations.
 
-    A table that another implementation made under looser rules can so still be changed in other respects.
+    Thus a table that another implementation created under looser rules can still be changed in other respects.
 
     Raises:
         InvalidSchemaError, InvalidOptionError: as `validate_schema`.
     """
-    known = {str(problem) for problem in problems(old)}
+    old_problems = {str(problem) for problem in problems(old)}
     for problem in problems(new):
-        if str(problem) not in known:
+        if str(problem) not in old_problems:
             raise problem
 
 
 def problems(schema: TableSchema) -> Iterator[PaimonError]:
-    """All that is wrong in a definition, the most telling first."""
+    """All violations of a schema, the most helpful first."""
     table = Definition(schema)
     yield from _checked(RULES, table)
     try:
@@ -116,5 +116,5 @@ def _checked(rules: tuple[Rule, ...], table: Definition) -> Iterator[PaimonError
         try:
             yield from rule(table)
         except InvalidOptionError as error:
-            # A value that cannot be read; the rule about values has told it already, in the same words.
+            # An unreadable value, which the rule about values has reported already, with the same message.
             yield error

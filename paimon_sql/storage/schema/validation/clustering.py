@@ -1,4 +1,4 @@
-"""Rules about the order of rows and manifests, and about chains of partitions."""
+"""Rules about the order of rows and manifests, and about chain tables."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from paimon_sql.storage.schema.validation.definition import Definition, conflict
 
 
 def incremental_clustering(table: Definition) -> Iterator[PaimonError]:
-    """Rows are kept in an order of their own only where nothing else orders them."""
+    """Incremental clustering is for rows without another order."""
     if not table.is_on(CLUSTERING_INCREMENTAL):
         return
     if table.has_key:
@@ -65,7 +65,7 @@ def manifest_order(table: Definition) -> Iterator[PaimonError]:
 
 
 def chains(table: Definition) -> Iterator[PaimonError]:
-    """A chain of partitions needs keys, fixed buckets, an order of rows and the time of each partition."""
+    """Chain tables need keys, fixed buckets, an order of rows and partition times."""
     if not table.is_on(CHAIN_TABLE_ENABLED):
         return
     key, schema = CHAIN_TABLE_ENABLED, table.schema

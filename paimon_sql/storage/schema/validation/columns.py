@@ -1,4 +1,4 @@
-"""Rules about columns: their names, their types as keys, their default values."""
+"""Rules about columns: names, types of keys, default values."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from paimon_sql.storage.merge.aggregates.type_groups import UNORDERED
 from paimon_sql.storage.schema.validation.definition import Definition, listed, wrong
 
 RESERVED_NAMES = frozenset((*(f.name for f in (SEQUENCE_NUMBER, VALUE_KIND, LEVEL, ROW_ID)), "rowkind"))
-"""Names of columns that Paimon adds."""
+"""The names of columns that Paimon adds."""
 
 
 def column_names(table: Definition) -> Iterator[PaimonError]:
-    """Each column has a name of its own, which is none of Paimon's."""
+    """Column names are unique and not reserved."""
     if not table.schema.fields:
         yield wrong("A table needs at least one column.")
     if any(not name.strip() for name in table.schema.names):
         yield wrong("A column has no name.", "Give each column one.")
-    for name in _twice(table.schema.names):
+    for name in _duplicates(table.schema.names):
         yield wrong(f"The column '{name}' is defined twice (a duplicate).")
     for field in table.schema.fields:
-        for inner in walk(field.type):
-            if isinstance(inner, RowType) and (again := _twice(inner.names)):
-                yield wrong(f"Column '{field.name}': the field '{again[0]}' is defined twice (a duplicate).")
+        for nested in walk(field.type):
+            if isinstance(nested, RowType) and (duplicates := _duplicates(nested.names)):
+                yield wrong(f"Column '{field.name}': the field '{duplicates[0]}' is defined twice (a duplicate).")
         if field.name in RESERVED_NAMES or field.name.startswith(KEY_PREFIX):
             yield wrong(
                 f"The column name '{field.name}' is reserved for Paimon's own columns.", "Give the column another name."
@@ -36,10 +36,10 @@ def column_names(table: Definition) -> Iterator[PaimonError]:
 
 
 def key_columns(table: Definition) -> Iterator[PaimonError]:
-    """Partition and primary keys are made of columns, each once, whose types can be compared."""
+    """Partition and primary keys consist of distinct columns with comparable types."""
     schema = table.schema
     for kind, names in (("partition", schema.partition_keys), ("primary", schema.primary_keys)):
-        for name in _twice(names):
+        for name in _duplicates(names):
             yield wrong(f"The {kind} key names the column '{name}' twice (a duplicate).")
         for name in names:
             if name not in table.columns:
@@ -59,7 +59,7 @@ def key_columns(table: Definition) -> Iterator[PaimonError]:
 
 
 def default_values(table: Definition) -> Iterator[PaimonError]:
-    """A default value is one of its column's type."""
+    """Default values are valid for their column's type."""
     for field in table.schema.fields:
         try:
             default_scalar(field)
@@ -67,5 +67,5 @@ def default_values(table: Definition) -> Iterator[PaimonError]:
             yield error
 
 
-def _twice(names: Iterable[str]) -> list[str]:
+def _duplicates(names: Iterable[str]) -> list[str]:
     return [name for name, times in Counter(names).items() if times > 1]

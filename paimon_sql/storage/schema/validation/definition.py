@@ -1,4 +1,4 @@
-"""What the rules look at: a table's definition with its options read, and the errors that they make."""
+"""Input and errors of the rules: the schema with typed options."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from paimon_sql.format.schema.types import DataField, DataType, walk
 
 @dataclass(frozen=True)
 class Definition:
-    """A table's definition, as the rules read it."""
+    """A table's schema with derived properties."""
 
     schema: TableSchema
 
@@ -50,17 +50,17 @@ class Definition:
 
     @cached_property
     def merge_engine(self) -> str:
-        """What becomes of several rows with one key."""
+        """The merge engine."""
         return self.options.get(MERGE_ENGINE)
 
     @cached_property
     def producer(self) -> str:
-        """Where the changelog comes from."""
+        """The changelog producer."""
         return self.options.get(CHANGELOG_PRODUCER)
 
     @cached_property
     def sequence_fields(self) -> tuple[str, ...]:
-        """The columns that decide which row is the latest."""
+        """The sequence fields."""
         return self.names_of(SEQUENCE_FIELD)
 
     def names_of(self, option: Option[str | None], *names: str) -> tuple[str, ...]:
@@ -68,30 +68,30 @@ class Definition:
         return comma_separated(self.options.get(option, *names))
 
     def is_on(self, option: Option[bool]) -> bool:
-        """Whether a switch is on."""
+        """The value of a boolean option."""
         return self.options.get(option)
 
 
 Rule: TypeAlias = Callable[[Definition], Iterator[PaimonError]]
-"""Gives an error for each thing that is wrong in its matter."""
+"""Yields an error for each violation."""
 
 
 def wrong(message: str, remedy: str | None = None) -> InvalidSchemaError:
-    """The error for columns or keys that are not possible."""
+    """The error for invalid columns or keys."""
     return InvalidSchemaError(message, remedy=remedy)
 
 
 def conflict(option: Option[object] | str, message: str, remedy: str | None = None) -> InvalidOptionError:
-    """The error for an option that does not go with the rest; the message follows its key."""
+    """The error for a conflicting option; the message continues after its key."""
     key = option if isinstance(option, str) else option.key
     return InvalidOptionError(f"The option '{key}' {message}", key=key, remedy=remedy)
 
 
 def holds(data_type: DataType, kinds: type[DataType] | tuple[type[DataType], ...]) -> bool:
-    """Whether a type of some kinds stands anywhere in a type."""
+    """Whether a type is, or contains, a type of some kinds."""
     return any(isinstance(inner, kinds) for inner in walk(data_type))
 
 
 def listed(names: Iterable[str]) -> str:
-    """Names as messages show them."""
+    """Names for messages."""
     return ", ".join(f"'{name}'" for name in names)

@@ -1,4 +1,4 @@
-"""Rules about what begins and ends by the clock: tags and partitions."""
+"""Rules about automatic tags and the expiration of partitions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from paimon_sql.storage.table.time_travel.local_times import zone_of
 
 
 def automatic_tags(table: Definition) -> Iterator[PaimonError]:
-    """The span of a tag is longer than its delay, and clocks have zones that there are."""
+    """The period of tags is longer than their delay, and time zones exist."""
     try:
         TagPeriod.of(table.options)
     except InvalidOptionError as error:
@@ -33,7 +33,7 @@ def automatic_tags(table: Definition) -> Iterator[PaimonError]:
 
 
 def partition_ends(table: Definition) -> Iterator[PaimonError]:
-    """The time in values can be read, there is such a strategy, and there are such actions."""
+    """Partition times can be parsed, and the expiration strategy and mark-done actions exist."""
     if table.schema.partition_keys:
         try:
             PartitionTimes(table.schema.partition_fields, table.options)

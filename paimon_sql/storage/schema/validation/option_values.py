@@ -1,4 +1,4 @@
-"""Rules about options one by one: they exist, take their values, and name columns that exist."""
+"""Rules about single options: they exist, their values are valid, and they name existing columns."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from paimon_sql.storage.columns.in_options import named_columns
 from paimon_sql.storage.schema.validation.definition import Definition, conflict, listed
 
 ORDINARY_TYPES = ("table", "materialized-table")
-"""The values of ``type`` whose tables have snapshots."""
+"""The values of ``type`` for tables with snapshots."""
 
 
 def option_values(table: Definition) -> Iterator[PaimonError]:
-    """Each option exists and takes its value."""
-    for key, text in table.schema.options.items():
+    """Options exist and their values are valid."""
+    for key, value in table.schema.options.items():
         try:
-            validate({key: text})
+            validate({key: value})
         except PaimonError as error:
             yield error
     if table.schema.options.get(AUTO_CREATE.key, "false").strip().lower() == "true":
@@ -28,7 +28,7 @@ def option_values(table: Definition) -> Iterator[PaimonError]:
 
 
 def option_columns(table: Definition) -> Iterator[PaimonError]:
-    """Each column that an option names exists; members of rows have no options of their own."""
+    """Columns that options name exist; nested fields cannot be named."""
     for named in named_columns(table.schema.options):
         if named.column in table.columns or named.option is ORC_COLUMN_ENCODING_DIRECT:
             continue
@@ -44,7 +44,7 @@ def option_columns(table: Definition) -> Iterator[PaimonError]:
 
 
 def table_kind(table: Definition) -> Iterator[PaimonError]:
-    """Tables without snapshots have no keys."""
+    """Tables without snapshots have no primary key."""
     option = find_option(TYPE.key)
     if option is not None and table.has_key and table.options.get(TYPE) not in ORDINARY_TYPES:
         yield conflict(TYPE, f"'{table.options.get(TYPE)}' has no primary key.", "Leave the primary key out.")

@@ -1,4 +1,4 @@
-"""Rules about format tables: plain files hold what their format can hold."""
+"""Rules about format tables and object tables."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ _NOT_EMPTY = {
 }
 _NESTED = (t.ArrayType, t.MapType, t.RowType, t.MultisetType, t.VectorType)
 _BYTES = (t.BinaryType, t.VarBinaryType, t.BlobType)
-_NOT_HELD: dict[str, tuple[type[t.DataType], ...]] = {
+_UNSUPPORTED: dict[str, tuple[type[t.DataType], ...]] = {
     "csv": (*_NESTED, *_BYTES, t.VariantType),
     "json": (t.BlobType, t.VectorType),
     "orc": (t.BlobType, t.VectorType, t.VariantType),
     "parquet": (t.BlobType, t.VectorType),
 }
-"""The types that files of a format cannot hold."""
+"""The types that a file format does not support."""
 
 
 def format_of_files(table: Definition) -> Iterator[PaimonError]:
-    """The files have a format, and the signs that part their values are there."""
+    """The file format exists, and its delimiters are not empty."""
     found = _format(table)
     if found not in FORMATS:
         yield conflict(FILE_FORMAT, f"cannot be '{found}' for a format table.", f"It takes {', '.join(FORMATS)}.")
@@ -51,18 +51,18 @@ def format_of_files(table: Definition) -> Iterator[PaimonError]:
 
 
 def columns_of_files(table: Definition) -> Iterator[PaimonError]:
-    """Files hold a column at least, and of no type that their format does not know."""
+    """Files have at least one column, and only types that their format supports."""
     found = _format(table)
-    held = [f for f in table.schema.fields if f.name not in table.schema.partition_keys]
-    if not held:
+    stored = [f for f in table.schema.fields if f.name not in table.schema.partition_keys]
+    if not stored:
         yield wrong("A format table needs a column beside its partition columns, for its files to hold.")
-    if found == "text" and held and (len(held) > 1 or not isinstance(held[0].type, (t.VarCharType, t.CharType))):
+    if found == "text" and stored and (len(stored) > 1 or not isinstance(stored[0].type, (t.VarCharType, t.CharType))):
         yield wrong(
-            f"Files of text hold one column of type STRING, and not {listed(f.name for f in held)}.",
+            f"Files of text hold one column of type STRING, and not {listed(f.name for f in stored)}.",
             "Use 'csv' or 'json', or leave the others out.",
         )
-    for field in held:
-        if holds(field.type, _NOT_HELD.get(found, ())):
+    for field in stored:
+        if holds(field.type, _UNSUPPORTED.get(found, ())):
             yield wrong(f"Column '{field.name}' is a {field.type.sql()}, which files of {found} cannot hold.")
 
 
@@ -74,7 +74,7 @@ def _format(table: Definition) -> str:
 
 
 def columns_of_objects(table: Definition) -> Iterator[PaimonError]:
-    """The columns are those of every object table."""
+    """The columns are those of all object tables."""
     if [(f.name, f.type) for f in table.schema.fields] != [(f.name, f.type) for f in OBJECT_FIELDS]:
         yield wrong("The columns of an object table are always the same.", "Leave them out.")
     if table.schema.partition_keys:

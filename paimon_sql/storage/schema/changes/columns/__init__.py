@@ -1,1 +1,1 @@
-"""Changes of columns, one module a kind."""
+"""Changes of columns, one module per kind."""

@@ -1,4 +1,4 @@
-"""A column's comment and default value."""
+"""Changes of a column's comment and default value."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from paimon_sql.storage.schema.changes.columns.nesting import replace_field, res
 
 @dataclass(frozen=True)
 class UpdateColumnComment(SchemaChange):
-    """Say what a column is; None takes its comment away."""
+    """Set a column's comment; None removes it."""
 
     path: Path
     comment: str | None
@@ -33,12 +33,12 @@ class UpdateColumnComment(SchemaChange):
 
 @dataclass(frozen=True)
 class UpdateColumnDefaultValue(SchemaChange):
-    """Give a column another default value, for rows to come; None takes it away.
+    """Set a column's default value, for new rows; None removes it.
 
     Attributes:
         path: the column.
-        default: its text, in the form of schema files.
-        is_sql: whether the text is an expression of SQL instead.
+        default: the value as a string, in the form of schema files.
+        is_sql: whether it is a SQL expression instead.
     """
 
     path: Path

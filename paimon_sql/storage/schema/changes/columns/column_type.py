@@ -1,4 +1,4 @@
-"""ALTER COLUMN .. TYPE and SET or DROP NOT NULL: old files stay as they are and are cast when they are read."""
+"""ALTER COLUMN .. TYPE and SET or DROP NOT NULL: values of old files are cast when they are read."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _SAME_HASH = ((CharType, VarCharType), (BinaryType, VarBinaryType))
 
 @dataclass(frozen=True)
 class UpdateColumnType(SchemaChange):
-    """Give a column, or a part of one, another type.
+    """Change the type of a column, or of a part of one.
 
-    With ``keep_nullability`` the column itself stays as nullable as it is; else the type says it.
+    With ``keep_nullability`` the nullability of the column itself does not change; otherwise it is that of the type.
     """
 
     path: Path
@@ -35,14 +35,14 @@ class UpdateColumnType(SchemaChange):
         if same_type(source, target):
             return UpdateColumnNullability(path, target.nullable).apply(schema, context)
         refuse_key(schema, path, f"changed to {target.sql()}", primary=True)
-        _refuse_bound(schema, path, source, target, context)
+        _refuse_dependent(schema, path, source, target, context)
         changed = replace_type(schema, path, lambda old: promotion.change(path, old, target))
         return replace(changed, highest_field_id=next(promotion.ids) - 1)
 
 
 @dataclass(frozen=True)
 class UpdateColumnNullability(SchemaChange):
-    """Let a column hold null, or forbid it where the table allows to."""
+    """Make a column nullable, or NOT NULL if the table allows that."""
 
     path: Path
     nullable: bool
@@ -59,24 +59,24 @@ class UpdateColumnNullability(SchemaChange):
         return replace_type(schema, path, lambda old: old.as_nullable(self.nullable))
 
 
-def _refuse_bound(schema: TableSchema, path: Path, source: DataType, target: DataType, context: Context) -> None:
-    """Refuse types that the place of rows or the form of files depends on."""
-    where = dotted(path)
+def _refuse_dependent(schema: TableSchema, path: Path, source: DataType, target: DataType, context: Context) -> None:
+    """Refuse changes of types on which buckets, files or indexes depend."""
+    label = dotted(path)
     if any(isinstance(inner, BlobType) for side in (source, target) for inner in walk(side)):
         raise InvalidSchemaError(
-            f"Column '{where}' cannot change from {source.sql()} to {target.sql()}: blobs stay blobs."
+            f"Column '{label}' cannot change from {source.sql()} to {target.sql()}: blobs stay blobs."
         )
     if len(path) > 1:
         return
-    alike = any(isinstance(source, kinds) and isinstance(target, kinds) for kinds in _SAME_HASH)
-    if context.has_data and where in schema.bucket_keys and not alike:
+    same_hash = any(isinstance(source, kinds) and isinstance(target, kinds) for kinds in _SAME_HASH)
+    if context.has_data and label in schema.bucket_keys and not same_hash:
         raise InvalidSchemaError(
-            f"Column '{where}' cannot change from {source.sql()} to {target.sql()}: it is in the bucket key, and rows"
+            f"Column '{label}' cannot change from {source.sql()} to {target.sql()}: it is in the bucket key, and rows"
             " that exist would be looked for in other buckets.",
             remedy="Create a new table with the wanted columns and copy the data into it.",
         )
-    if index := global_index_of(schema.options, where):
+    if index := global_index_of(schema.options, label):
         raise InvalidSchemaError(
-            f"Column '{where}' cannot change its type: the index of '{index}' is built on it.",
+            f"Column '{label}' cannot change its type: the index of '{index}' is built on it.",
             remedy="Drop the index first.",
         )

@@ -1,4 +1,4 @@
-"""DROP COLUMN: the column's data stay in old files and are never read again, for its id is not given again."""
+"""DROP COLUMN: the data stay in old files and are never read again, for the field id is not reused."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from paimon_sql.storage.schema.changes.columns.nesting import parts_of, replace_
 
 @dataclass(frozen=True)
 class DropColumn(SchemaChange):
-    """Drop a column, or a field inside one; with ``if_exists`` a missing one is passed over."""
+    """Drop a column, or a nested field; with ``if_exists`` a missing one is ignored."""
 
     path: Path
     if_exists: bool = False
@@ -48,9 +48,9 @@ class DropColumn(SchemaChange):
                 )
 
         def drop(fields: Sequence[DataField]) -> list[DataField]:
-            kept = [f for f in fields if f.name != name]
-            if not kept:
+            remaining = [f for f in fields if f.name != name]
+            if not remaining:
                 raise InvalidSchemaError(f"Column '{dotted(path)}' cannot be dropped: it is the last one.")
-            return kept
+            return remaining
 
         return replace(replace_fields(schema, parent, drop), options=options)

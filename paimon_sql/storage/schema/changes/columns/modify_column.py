@@ -1,4 +1,4 @@
-"""MODIFY: a column is from now on as the statement writes it."""
+"""MODIFY: a column's complete definition is replaced."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from paimon_sql.storage.schema.changes.columns.position import Position, UpdateC
 
 @dataclass(frozen=True)
 class ModifyColumn(SchemaChange):
-    """Give a column another type, nullability, comment and, where ``position`` says so, place.
+    """Replace a column's type, nullability and comment, and its position if one is given.
 
-    A column of the primary key stays NOT NULL whatever the type says. The default value stays.
+    A column of the primary key stays NOT NULL with any type. The default value is not changed.
     """
 
     name: str

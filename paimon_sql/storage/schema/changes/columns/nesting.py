@@ -1,4 +1,4 @@
-"""Columns inside columns: finding and replacing what a path such as ``orders.element.price`` leads to."""
+"""Nested columns: resolution and replacement by paths such as ``orders.element.price``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def parts_of(data_type: DataType) -> tuple[str, ...]:
 
 
 def part(data_type: DataType, name: str) -> DataType:
-    """The type of the part of that exact name."""
+    """The type of the part with exactly this name."""
     if isinstance(data_type, RowType):
         return data_type.field(name).type
     inner: DataType = getattr(data_type, name)
@@ -34,56 +34,56 @@ def part(data_type: DataType, name: str) -> DataType:
 
 
 def resolve(schema: TableSchema, path: Path, context: Context) -> Path:
-    """The path with its names as the schema spells them.
+    """Resolve a path: the names as spelled in the schema.
 
     Raises:
-        InvalidSchemaError: a step leads nowhere; the message names it and what is there.
+        InvalidSchemaError: a step does not exist; the message lists the names that do.
     """
     found: list[str] = []
-    here: DataType = schema.row_type
+    current: DataType = schema.row_type
     for step in path:
-        names = parts_of(here)
+        names = parts_of(current)
         name = context.find(step, names)
         if name is None:
             raise missing_column((*found, step), names)
         found.append(name)
-        here = part(here, name)
+        current = part(current, name)
     return tuple(found)
 
 
 def type_at(schema: TableSchema, path: Path) -> DataType:
-    """The type that a resolved path leads to."""
-    here: DataType = schema.row_type
+    """The type at a resolved path."""
+    current: DataType = schema.row_type
     for step in path:
-        here = part(here, step)
-    return here
+        current = part(current, step)
+    return current
 
 
 def replace_type(schema: TableSchema, path: Path, edit: Callable[[DataType], DataType]) -> TableSchema:
-    """The schema with the type at a resolved path replaced."""
+    """Replace the type at a resolved path."""
     return _with_row(schema, _replaced(schema.row_type, path, edit))
 
 
 def replace_fields(schema: TableSchema, parent: Path, edit: Callable[[Fields], Sequence[DataField]]) -> TableSchema:
-    """The schema with other fields in the row at a resolved path; the empty path is the table itself.
+    """Replace the fields of the row type at a resolved path; the empty path is the table itself.
 
     Raises:
-        InvalidSchemaError: what is there has no fields.
+        InvalidSchemaError: the type at the path has no fields.
     """
 
     def edit_row(row: DataType) -> DataType:
         if not isinstance(row, RowType):
-            where = dotted(parent)
+            label = dotted(parent)
             inner = parts_of(row)
-            remedy = f"Its parts are {' and '.join(f'{where}.{name}' for name in inner)}." if inner else None
-            raise InvalidSchemaError(f"Column '{where}' is {row.sql()} and has no fields.", remedy=remedy)
+            remedy = f"Its parts are {' and '.join(f'{label}.{name}' for name in inner)}." if inner else None
+            raise InvalidSchemaError(f"Column '{label}' is {row.sql()} and has no fields.", remedy=remedy)
         return replace(row, fields=tuple(edit(row.fields)))
 
     return _with_row(schema, _replaced(schema.row_type, parent, edit_row))
 
 
 def replace_field(schema: TableSchema, path: Path, edit: Callable[[DataField], DataField]) -> TableSchema:
-    """The schema with the column or field at a resolved path replaced."""
+    """Replace the column or field at a resolved path."""
     return replace_fields(schema, path[:-1], lambda fields: [edit(f) if f.name == path[-1] else f for f in fields])
 
 

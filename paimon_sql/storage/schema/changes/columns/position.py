@@ -1,4 +1,4 @@
-"""Where a column stands among its neighbours."""
+"""Positions of columns among their siblings."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from paimon_sql.storage.schema.changes.columns.nesting import replace_fields, re
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """FIRST, LAST, or beside the column ``reference``, a name without its path."""
+    """FIRST, LAST, or before or after the column ``reference``, a name without its path."""
 
     kind: Literal["FIRST", "LAST", "AFTER", "BEFORE"]
     reference: str | None = None
 
     def insert(self, fields: Sequence[DataField], field: DataField, parent: Path, context: Context) -> list[DataField]:
-        """The fields with one more among them.
+        """Insert a field.
 
         Args:
-            fields: the others.
-            field: the one to put in.
-            parent: where the fields are, for messages.
-            context: how names are compared.
+            fields: the other fields.
+            field: the field to insert.
+            parent: the path of the fields, for messages.
+            context: for the comparison of names.
 
         Raises:
-            InvalidSchemaError: the reference is none of the fields.
+            InvalidSchemaError: the reference is not one of the fields.
         """
         if self.kind in ("FIRST", "LAST"):
-            at = 0 if self.kind == "FIRST" else len(fields)
+            index = 0 if self.kind == "FIRST" else len(fields)
         else:
             names = [f.name for f in fields]
-            beside = context.find(self.reference or "", names)
-            if beside is None:
+            reference = context.find(self.reference or "", names)
+            if reference is None:
                 raise missing_column((*parent, self.reference or ""), names)
-            at = names.index(beside) + (self.kind == "AFTER")
-        return [*fields[:at], field, *fields[at:]]
+            index = names.index(reference) + (self.kind == "AFTER")
+        return [*fields[:index], field, *fields[index:]]
 
 
 FIRST = Position("FIRST")
@@ -49,7 +49,7 @@ LAST = Position("LAST")
 
 @dataclass(frozen=True)
 class UpdateColumnPosition(SchemaChange):
-    """Move a column, or a field inside one, among its neighbours."""
+    """Move a column, or a nested field, among its siblings."""
 
     path: Path
     position: Position

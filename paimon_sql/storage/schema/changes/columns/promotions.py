@@ -1,7 +1,7 @@
-"""Which type may become which: what old files can be read as, and what loses nothing on the way.
+"""Type promotions: allowed changes of types, by the casts that old files can be read with.
 
-A change is allowed when the values of old files can be cast, as a CAST in SQL would; with
-``disable-explicit-type-casting`` only when every value of the old type is one of the new.
+A change is allowed if the values of old files can be cast as by a SQL CAST; with ``disable-explicit-type-casting`` only
+if every value of the old type is a value of the new one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from paimon_sql.storage.expressions.casts import can_cast
 from paimon_sql.storage.schema.changes.base import Path, dotted
 
 _INTEGERS: dict[type[t.DataType], int] = {t.TinyIntType: 3, t.SmallIntType: 5, t.IntType: 10, t.BigIntType: 19}
-"""The integers with the number of digits of their greatest values."""
+"""The integers with the number of digits of their max values."""
 _WIDER: dict[type[t.DataType], tuple[type[t.DataType], ...]] = {
     t.TinyIntType: (t.SmallIntType, t.IntType, t.BigIntType, t.FloatType, t.DoubleType),
     t.SmallIntType: (t.IntType, t.BigIntType, t.FloatType, t.DoubleType),
@@ -31,12 +31,12 @@ _TIMES = (t.TimeType, t.TimestampType, t.LocalZonedTimestampType)
 
 @dataclass(frozen=True, slots=True)
 class Promotion:
-    """What a table allows when a column's type changes.
+    """The rules of a table for changes of types.
 
     Attributes:
-        widening_only: whether every old value must be kept.
+        widening_only: whether every old value must be preserved.
         not_null_allowed: whether a nullable type may become NOT NULL.
-        ids: gives the ids of fields that are new.
+        ids: the ids for new fields.
     """
 
     widening_only: bool
@@ -45,7 +45,7 @@ class Promotion:
 
     @classmethod
     def of(cls, options: TableOptions, highest_field_id: int) -> Promotion:
-        """What the options of a table allow."""
+        """The rules by a table's options."""
         return cls(
             options.get(DISABLE_EXPLICIT_TYPE_CASTING),
             not options.get(ALTER_COLUMN_NULL_TO_NOT_NULL_DISABLED),
@@ -53,12 +53,12 @@ class Promotion:
         )
 
     def change(self, path: Path, source: t.DataType, target: t.DataType) -> t.DataType:
-        """The type that a column has after the change; fields inside are matched by name and keep their ids.
+        """Return a column's type after the change; nested fields are matched by name and keep their ids.
 
         Args:
             path: the column, for messages.
-            source: its type.
-            target: the type wanted; the ids inside it do not count.
+            source: its current type.
+            target: the wanted type; its nested ids are ignored.
 
         Raises:
             InvalidSchemaError: old values could not be read as the new type.
@@ -92,7 +92,7 @@ class Promotion:
             )
 
     def _key(self, path: Path, source: t.DataType, target: t.DataType) -> t.DataType:
-        """A map's key stays what it is, for two keys could become one."""
+        """Refuse a change of a map's key type, for two keys could become equal."""
         if not same_type(source, target):
             raise InvalidSchemaError(
                 f"Column '{dotted(path)}' cannot change from {source.sql()} to {target.sql()}: it is a map's key."
@@ -101,27 +101,27 @@ class Promotion:
 
     def _row(self, path: Path, source: t.RowType, target: t.RowType) -> t.DataType:
         old = {f.name: f for f in source.fields}
-        kept = [f.name for f in target.fields if f.name in old]
-        if kept != [name for name in source.names if name in kept]:
+        retained = [f.name for f in target.fields if f.name in old]
+        if retained != [name for name in source.names if name in retained]:
             raise InvalidSchemaError(
-                f"Column '{dotted(path)}': the order of the fields {', '.join(kept)} must stay.",
+                f"Column '{dotted(path)}': the order of the fields {', '.join(retained)} must stay.",
                 remedy="Move a field with ALTER COLUMN .. AFTER.",
             )
         fields = []
         for field in target.fields:
-            inside = (*path, field.name)
-            if known := old.get(field.name):
-                changed = self.change(inside, known.type, field.type)
-                fields.append(replace(field, id=known.id, type=changed, default=known.default))
+            nested_path = (*path, field.name)
+            if existing := old.get(field.name):
+                changed = self.change(nested_path, existing.type, field.type)
+                fields.append(replace(field, id=existing.id, type=changed, default=existing.default))
             else:
-                self.check_nullability(inside, True, field.type.nullable)
-                own = next(self.ids)
-                fields.append(replace(field, id=own, type=t.reassign_ids(field.type, self.ids.__next__)))
+                self.check_nullability(nested_path, True, field.type.nullable)
+                field_id = next(self.ids)
+                fields.append(replace(field, id=field_id, type=t.reassign_ids(field.type, self.ids.__next__)))
         return t.RowType(target.nullable, tuple(fields))
 
 
 def is_widening(source: t.DataType, target: t.DataType) -> bool:
-    """Whether every value of an atomic type is one of another, nullability aside."""
+    """Whether every value of an atomic type is a value of another, ignoring nullability."""
     if source.as_nullable() == target.as_nullable() or type(target) in _WIDER.get(type(source), ()):
         return True
     match source, target:
@@ -132,13 +132,13 @@ def is_widening(source: t.DataType, target: t.DataType) -> bool:
     if isinstance(source, _TIMES) and isinstance(target, _TIMES) and type(source) is type(target):
         return target.precision >= source.precision
     if isinstance(source, _LENGTHS) and isinstance(target, t.VarCharType | t.VarBinaryType):
-        texts = isinstance(source, t.CharType | t.VarCharType) == isinstance(target, t.VarCharType)
-        return texts and target.length >= source.length
+        same_kind = isinstance(source, t.CharType | t.VarCharType) == isinstance(target, t.VarCharType)
+        return same_kind and target.length >= source.length
     return isinstance(source, t.CharType) and isinstance(target, t.CharType) and target.length >= source.length
 
 
 def same_type(source: t.DataType, target: t.DataType) -> bool:
-    """Whether two types are the same but for their own nullability and the ids inside them."""
+    """Whether two types are equal except for their own nullability and nested ids."""
     return _without_ids(source) == _without_ids(target)
 
 

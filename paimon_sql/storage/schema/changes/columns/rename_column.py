@@ -1,4 +1,4 @@
-"""RENAME COLUMN: another name for the same data; keys and options follow."""
+"""RENAME COLUMN: a new name for the same data, also in keys and options."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from paimon_sql.storage.schema.changes.columns.nesting import replace_fields, re
 
 @dataclass(frozen=True)
 class RenameColumn(SchemaChange):
-    """Rename a column, or a field inside one; its id and so its data stay."""
+    """Rename a column, or a nested field; its id, and thus its data, stay the same."""
 
     path: Path
     new_name: str

@@ -1,4 +1,4 @@
-"""Rules about data files: what their formats can hold, and how maps and variants are taken apart."""
+"""Rules about data files: types of their formats, shredding of maps and variants, names and paths."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _SHREDDED_COMPRESSIONS = ("none", "uncompressed", "lz4", "zstd")
 
 
 def file_formats(table: Definition) -> Iterator[PaimonError]:
-    """Every format that the table writes exists and can hold its columns."""
+    """All file formats that the table writes exist and support its columns."""
     for option, name in _formats(table):
         try:
             file_format(name).check_fields(columns_in_data_files(table))
@@ -46,19 +46,19 @@ def file_formats(table: Definition) -> Iterator[PaimonError]:
 
 
 def columns_in_data_files(table: Definition) -> list[t.DataField]:
-    """The columns that stand in ordinary data files: blobs and vectors may have files of their own."""
+    """The columns in ordinary data files; blobs and vectors may be in dedicated files."""
     inline = {*table.names_of(BLOB_DESCRIPTOR_FIELD), *table.names_of(BLOB_VIEW_FIELD)}
-    vectors_apart = table.options.get(VECTOR_FILE_FORMAT) is not None
+    has_vector_files = table.options.get(VECTOR_FILE_FORMAT) is not None
     return [
         field
         for field in table.schema.fields
         if not (holds(field.type, t.BlobType) and field.name not in inline)
-        and not (vectors_apart and isinstance(field.type, t.VectorType))
+        and not (has_vector_files and isinstance(field.type, t.VectorType))
     ]
 
 
 def shared_shredding(table: Definition) -> Iterator[PaimonError]:
-    """Maps whose keys share columns have text keys, and files and values that this was made for."""
+    """Maps with shared shredding have string keys, and supported values, formats and compressions."""
     shredded: list[tuple[Option[str], t.DataField]] = []
     for names, layout in table.options.matching(FIELD_MAP_STORAGE_LAYOUT):
         field = table.columns.get(names[0])
@@ -102,19 +102,19 @@ def shared_shredding(table: Definition) -> Iterator[PaimonError]:
 
 
 def variant_shredding(table: Definition) -> Iterator[PaimonError]:
-    """The shape of variants is one, and the shares that decide on their fields lie between 0 and 1."""
+    """The shredding schema of variants is unambiguous, and ratios are between 0 and 1."""
     try:
         given_shapes(table.options)
     except InvalidOptionError as error:
         yield error
-    admitted = table.options.get(VARIANT_SHREDDING_MIN_FIELD_CARDINALITY_RATIO)
-    kept = table.options.get(VARIANT_SHREDDING_ADAPTIVE_RETENTION_RATIO)
-    if not 0 <= admitted <= 1:
+    min_ratio = table.options.get(VARIANT_SHREDDING_MIN_FIELD_CARDINALITY_RATIO)
+    retained_ratio = table.options.get(VARIANT_SHREDDING_ADAPTIVE_RETENTION_RATIO)
+    if not 0 <= min_ratio <= 1:
         yield conflict(VARIANT_SHREDDING_MIN_FIELD_CARDINALITY_RATIO, "must lie between 0 and 1.")
-    elif table.options.get(VARIANT_SHREDDING_INFERENCE_MODE) == "adaptive" and not 0 <= kept <= admitted:
+    elif table.options.get(VARIANT_SHREDDING_INFERENCE_MODE) == "adaptive" and not 0 <= retained_ratio <= min_ratio:
         yield conflict(
             VARIANT_SHREDDING_ADAPTIVE_RETENTION_RATIO,
-            f"must lie between 0 and '{VARIANT_SHREDDING_MIN_FIELD_CARDINALITY_RATIO.key}', which is {admitted}.",
+            f"must lie between 0 and '{VARIANT_SHREDDING_MIN_FIELD_CARDINALITY_RATIO.key}', which is {min_ratio}.",
         )
 
 
@@ -130,29 +130,31 @@ _NOT_IN_NAMES = re.compile(r"[/\\\x00-\x1f]")
 
 
 def file_prefixes(table: Definition) -> Iterator[PaimonError]:
-    """What the names of files begin with holds no separator, or they would stand in other folders."""
+    """File name prefixes contain no path separator, or files would be in other directories."""
     for option in (DATA_FILE_PREFIX, CHANGELOG_FILE_PREFIX):
-        text = table.options.get(option)
-        if text and _NOT_IN_NAMES.search(text):
-            yield conflict(option, f"cannot be {text!r}: a file's name holds no slash, backslash or control character.")
+        value = table.options.get(option)
+        if value and _NOT_IN_NAMES.search(value):
+            yield conflict(
+                option, f"cannot be {value!r}: a file's name holds no slash, backslash or control character."
+            )
 
 
 def data_directory(table: Definition) -> Iterator[PaimonError]:
-    """The folder of the data is one under the table's."""
-    text = table.options.get(DATA_FILE_PATH_DIRECTORY)
-    if text is None:
+    """The data directory is below the table's directory."""
+    path = table.options.get(DATA_FILE_PATH_DIRECTORY)
+    if path is None:
         return
-    parts = text.rstrip("/").split("/")
-    if "://" in text or any(part in ("", ".", "..") or _NOT_IN_NAMES.search(part) for part in parts):
+    parts = path.rstrip("/").split("/")
+    if "://" in path or any(part in ("", ".", "..") or _NOT_IN_NAMES.search(part) for part in parts):
         yield conflict(
             DATA_FILE_PATH_DIRECTORY,
-            f"cannot be {text!r}: the data stand in a folder under the table's.",
+            f"cannot be {path!r}: the data stand in a folder under the table's.",
             "Give a path such as 'data', without '.', '..' or a slash at its beginning.",
         )
 
 
 def external_paths(table: Definition) -> Iterator[PaimonError]:
-    """The directories elsewhere can be chosen among as the table says."""
+    """The strategy of external paths is valid."""
     try:
         ExternalPlacement.of(table.schema.options)
     except InvalidOptionError as error:

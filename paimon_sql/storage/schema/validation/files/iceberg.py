@@ -1,4 +1,4 @@
-"""Rules about tables that Iceberg's readers are to see."""
+"""Rules about tables with Iceberg metadata."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from paimon_sql.storage.schema.validation.definition import Definition, conflict
 
 
 def iceberg_readers(table: Definition) -> Iterator[PaimonError]:
-    """Readers that cannot merge, nor read other files than Parquet, must find each file right by itself."""
+    """Iceberg readers do not merge and read Parquet only, so each file must be correct without the others."""
     if table.options.get(METADATA_ICEBERG_STORAGE) == DISABLED:
         return
     version = table.options.get(METADATA_ICEBERG_FORMAT_VERSION)
@@ -28,8 +28,8 @@ def iceberg_readers(table: Definition) -> Iterator[PaimonError]:
         yield conflict(METADATA_ICEBERG_STORAGE, f"does not go with '{DATA_EVOLUTION_ENABLED.key}'.")
     if table.options.get(FILE_FORMAT).lower() != "parquet":
         yield conflict(METADATA_ICEBERG_STORAGE, f"needs '{FILE_FORMAT.key}' = 'parquet'.")
-    told = version >= ROW_LINEAGE and table.is_on(DELETION_VECTORS_BITMAP64)
-    if table.is_on(DELETION_VECTORS_ENABLED) and not table.has_key and not told:
+    vectors_readable = version >= ROW_LINEAGE and table.is_on(DELETION_VECTORS_BITMAP64)
+    if table.is_on(DELETION_VECTORS_ENABLED) and not table.has_key and not vectors_readable:
         yield conflict(
             METADATA_ICEBERG_STORAGE,
             f"needs '{METADATA_ICEBERG_FORMAT_VERSION.key}' = '3' and '{DELETION_VECTORS_BITMAP64.key}' = 'true'"

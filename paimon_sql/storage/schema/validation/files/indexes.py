@@ -1,4 +1,4 @@
-"""Rules about indexes: of single files, and of whole tables with a primary key."""
+"""Rules about file indexes, and about indexes of tables with a primary key."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from paimon_sql.format.schema import types as t
 from paimon_sql.storage.columns.in_options import GLOBAL_INDEXES
 from paimon_sql.storage.schema.validation.definition import Definition, conflict, listed
 
-_TEXTS = (t.CharType, t.VarCharType)
+_STRINGS = (t.CharType, t.VarCharType)
 _DISTANCES = ("l2", "cosine", "inner_product")
 
 
 def file_indexes(table: Definition) -> Iterator[PaimonError]:
-    """Each file index is of a known kind and takes its columns' types; its settings are those of its columns."""
+    """File indexes are of a known kind that supports their columns' types, and settings are of declared indexes."""
     declared: set[tuple[str, str]] = set()
-    for (kind,), text in table.options.matching(FILE_INDEX_COLUMNS):
+    for (kind,), columns in table.options.matching(FILE_INDEX_COLUMNS):
         key = FILE_INDEX_COLUMNS.for_name(kind)
         if kind not in KINDS:
             yield conflict(key, f"names no kind of file index: '{kind}'.", f"There are {', '.join(KINDS)}.")
             continue
-        for name in comma_separated(text):
+        for name in comma_separated(columns):
             head, map_key = split_name(name)
             declared |= {(kind, name), (kind, head)}
             field = table.columns.get(head)
@@ -55,8 +55,8 @@ def file_indexes(table: Definition) -> Iterator[PaimonError]:
 
 
 def _index_settings(table: Definition, declared: set[tuple[str, str]]) -> Iterator[PaimonError]:
-    known: dict[tuple[str, str], dict[str, str]] = {}
-    for names, text in table.options.matching(FILE_INDEX_PROPERTY):
+    settings: dict[tuple[str, str], dict[str, str]] = {}
+    for names, value in table.options.matching(FILE_INDEX_PROPERTY):
         kind, column, setting = names
         if kind not in KINDS:
             continue
@@ -70,18 +70,18 @@ def _index_settings(table: Definition, declared: set[tuple[str, str]]) -> Iterat
             continue
         option = next((o for o in KINDS[kind].settings if o.key == setting), None)
         if option is None:
-            there = ", ".join(o.key for o in KINDS[kind].settings)
-            yield conflict(key, "sets nothing.", f"A {kind} index has {there or 'no settings'}.")
+            available = ", ".join(o.key for o in KINDS[kind].settings)
+            yield conflict(key, "sets nothing.", f"A {kind} index has {available or 'no settings'}.")
             continue
-        option.read(text or "", key)
-        known.setdefault((kind, column), {})[setting] = text or ""
-    for (kind, column), texts in known.items():
-        if (problem := KINDS[kind].check(TableOptions(texts))) is not None:
-            yield conflict(FILE_INDEX_PROPERTY.for_name(kind, column, next(iter(texts))), f"{problem}.")
+        option.read(value or "", key)
+        settings.setdefault((kind, column), {})[setting] = value or ""
+    for (kind, column), values in settings.items():
+        if (problem := KINDS[kind].check(TableOptions(values))) is not None:
+            yield conflict(FILE_INDEX_PROPERTY.for_name(kind, column, next(iter(values))), f"{problem}.")
 
 
 def table_indexes(table: Definition) -> Iterator[PaimonError]:
-    """An index over a table with a primary key needs rows that stay where they are."""
+    """Indexes over tables with a primary key need rows that do not move."""
     owners: dict[str, str] = {}
     for option in GLOBAL_INDEXES:
         columns = table.names_of(option)
@@ -110,7 +110,7 @@ def table_indexes(table: Definition) -> Iterator[PaimonError]:
 
 def _searched_types(table: Definition) -> Iterator[PaimonError]:
     for name in table.names_of(PK_FULL_TEXT_INDEX_COLUMNS):
-        if name in table.columns and not isinstance(table.columns[name].type, _TEXTS):
+        if name in table.columns and not isinstance(table.columns[name].type, _STRINGS):
             yield conflict(PK_FULL_TEXT_INDEX_COLUMNS, f"names '{name}', which is no text.")
     for name in table.names_of(PK_MULTIVALUE_INDEX_COLUMNS):
         if name in table.columns and not isinstance(table.columns[name].type, t.ArrayType):

@@ -1,4 +1,4 @@
-"""Rules about tables whose rows have ids, and about blobs and vectors, which live in files of their own."""
+"""Rules about row tracking and data evolution, and about blobs and vectors, which are in dedicated files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from paimon_sql.storage.schema.validation.definition import Definition, conflict
 
 
 def row_tracking(table: Definition) -> Iterator[PaimonError]:
-    """Row ids are for append tables without fixed buckets; columns evolve only with them."""
+    """Row tracking is for append tables without fixed buckets, and data evolution needs it."""
     tracked = table.is_on(ROW_TRACKING_ENABLED)
     if tracked and table.has_key:
         yield conflict(ROW_TRACKING_ENABLED, "is for tables without a primary key.", "Leave one of them out.")
@@ -39,7 +39,7 @@ def row_tracking(table: Definition) -> Iterator[PaimonError]:
 
 
 def blobs(table: Definition) -> Iterator[PaimonError]:
-    """Blobs are whole columns, beside others, of tables that can keep them."""
+    """Blobs are top-level columns, not the only ones, of tables with data evolution or a primary key."""
     columns = [f for f in table.schema.fields if is_blob(f.type)]
     for field in table.schema.fields:
         if holds(field.type, t.BlobType) and not is_blob(field.type):
@@ -72,11 +72,11 @@ def blobs(table: Definition) -> Iterator[PaimonError]:
         )
     if len(columns) == len(table.schema.fields):
         yield wrong("A table cannot consist of blobs alone.", "Add a column of another type.")
-    yield from _blobs_beside_key(table, {f.name for f in columns})
+    yield from _blobs_with_primary_key(table, {f.name for f in columns})
 
 
 def vectors(table: Definition) -> Iterator[PaimonError]:
-    """Vectors are of a fixed length, and may have files of their own where columns evolve."""
+    """Vectors have a fixed length; vector files need data evolution."""
     for name in table.names_of(VECTOR_FIELD):
         if name in table.columns and not isinstance(table.columns[name].type, t.VectorType):
             yield conflict(
@@ -101,7 +101,7 @@ def vectors(table: Definition) -> Iterator[PaimonError]:
         yield wrong("A table cannot consist of vectors alone.", "Add a column of another type.")
 
 
-def _blobs_beside_key(table: Definition, columns: set[str]) -> Iterator[PaimonError]:
+def _blobs_with_primary_key(table: Definition, columns: set[str]) -> Iterator[PaimonError]:
     managed = columns - {*table.names_of(BLOB_DESCRIPTOR_FIELD), *table.names_of(BLOB_VIEW_FIELD)}
     if not table.has_key or not managed:
         return

@@ -1,4 +1,4 @@
-"""Rules about aggregate functions: they exist and take their columns' types."""
+"""Rules about aggregate functions: they exist and support their columns' types."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _NESTED = ("nested_update", "nested_partial_update")
 
 
 def aggregate_functions(table: Definition) -> Iterator[PaimonError]:
-    """Each column's function exists, takes its type and finds the members that its options name."""
+    """Functions exist, support their column's type, and their options name existing nested fields."""
     if not table.has_key or table.merge_engine not in ("aggregation", "partial-update"):
         return
-    passed_over = {*table.schema.primary_keys, *table.sequence_fields}
+    excluded = {*table.schema.primary_keys, *table.sequence_fields}
     for names, _ in table.options.matching(FIELD_SEQUENCE_GROUP):
-        passed_over |= set(comma_separated(names[0]))
+        excluded |= set(comma_separated(names[0]))
     default = table.options.get(FIELDS_DEFAULT_AGG_FUNCTION)
     for name, field in table.columns.items():
         own = table.options.get(FIELD_AGG_FUNCTION, name)
         function = own or default
         key = FIELD_AGG_FUNCTION.for_name(name) if own else FIELDS_DEFAULT_AGG_FUNCTION.key
-        if function is None or (name in passed_over and own is None):
+        if function is None or (name in excluded and own is None):
             continue
         if function not in FUNCTIONS:
             yield conflict(
@@ -46,16 +46,16 @@ def aggregate_functions(table: Definition) -> Iterator[PaimonError]:
             )
             continue
         kind = FUNCTIONS[function]
-        if name not in passed_over and not kind.takes(field.type):
+        if name not in excluded and not kind.takes(field.type):
             yield conflict(
                 key, f"names '{function}', which takes {kind.wants}, for column '{name}' of type {field.type.sql()}."
             )
-        elif name not in passed_over:
-            yield from _members(table, field, function)
+        elif name not in excluded:
+            yield from _nested_fields(table, field, function)
 
 
 def retractions(table: Definition) -> Iterator[PaimonError]:
-    """What removes a whole row cannot pass retractions of a column over."""
+    """Retractions that delete a row cannot be ignored for a column."""
     if table.merge_engine == "aggregation" and table.is_on(AGGREGATION_REMOVE_RECORD_ON_DELETE):
         for names, ignored in table.options.matching(FIELD_IGNORE_RETRACT):
             if ignored:
@@ -66,13 +66,13 @@ def retractions(table: Definition) -> Iterator[PaimonError]:
                 )
 
 
-def _members(table: Definition, field: t.DataField, function: str) -> Iterator[PaimonError]:
+def _nested_fields(table: Definition, field: t.DataField, function: str) -> Iterator[PaimonError]:
     nested_key = table.names_of(FIELD_NESTED_KEY, field.name)
     if function == "nested_partial_update" and not nested_key:
         yield conflict(FIELD_NESTED_KEY.for_name(field.name), f"is needed by '{function}' of column '{field.name}'.")
     if function in _NESTED and isinstance(field.type, t.ArrayType) and isinstance(field.type.element, t.RowType):
         for option in (FIELD_NESTED_KEY, FIELD_NESTED_SEQUENCE_FIELD):
-            yield from _known(option.for_name(field.name), table.names_of(option, field.name), field.type.element)
+            yield from _check(option.for_name(field.name), table.names_of(option, field.name), field.type.element)
         for dependent in (FIELD_NESTED_SEQUENCE_FIELD, FIELD_NESTED_KEY_NULL_STRATEGY):
             if not nested_key and table.options.has(dependent, field.name):
                 needed = FIELD_NESTED_KEY.for_name(field.name)
@@ -82,13 +82,13 @@ def _members(table: Definition, field: t.DataField, function: str) -> Iterator[P
         if isinstance(row, t.RowType):
             key = FIELD_TS_FIELD.for_name(field.name)
             named = table.names_of(FIELD_TS_FIELD, field.name) or (row.names[-1],)
-            yield from _known(key, named, row)
+            yield from _check(key, named, row)
             for member in row.fields:
                 if member.name in named and not isinstance(member.type, t.CharType | t.VarCharType):
                     yield conflict(key, f"is '{member.name}' of type {member.type.sql()}.", "It must be a STRING.")
 
 
-def _known(key: str, names: tuple[str, ...], row: t.RowType) -> Iterator[PaimonError]:
+def _check(key: str, names: tuple[str, ...], row: t.RowType) -> Iterator[PaimonError]:
     for name in names:
         if name not in row.names:
             yield conflict(

@@ -1,4 +1,4 @@
-"""Rules about buckets: how many there are, and what decides on a row's bucket."""
+"""Rules about buckets: their number, key and function."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from paimon_sql.storage.schema.validation.definition import Definition, conflict
 
 
 def bucket_number(table: Definition) -> Iterator[PaimonError]:
-    """Dynamic and postponed buckets are for tables that can have them."""
+    """Postponed buckets need a primary key, and delta commits need buckets."""
     if table.bucket == -2 and not table.has_key:
         yield conflict(
             BUCKET, "can be -2 (postponed) only for a table with a primary key.", "Use -1 or a number above 0."
@@ -25,7 +25,7 @@ def bucket_number(table: Definition) -> Iterator[PaimonError]:
 
 
 def bucket_key(table: Definition) -> Iterator[PaimonError]:
-    """The bucket key is made of columns whose values have a hash, those of the primary key where there is one."""
+    """The bucket key consists of hashable columns, which are in the primary key if there is one."""
     schema = table.schema
     given = table.names_of(BUCKET_KEY)
     if table.bucket == -1 and table.options.has(BUCKET_KEY):
@@ -56,7 +56,7 @@ def bucket_key(table: Definition) -> Iterator[PaimonError]:
 
 
 def bucket_function(table: Definition) -> Iterator[PaimonError]:
-    """The remainder is that of one whole number."""
+    """The bucket function "mod" is for one integer column."""
     if table.options.get(BUCKET_FUNCTION_TYPE) != "mod":
         return
     schema = table.schema

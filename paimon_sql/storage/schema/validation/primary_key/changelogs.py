@@ -1,4 +1,4 @@
-"""Rules about changelogs, deletion vectors and how long snapshots stay."""
+"""Rules about changelogs, deletion vectors and the retention of snapshots."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from paimon_sql.storage.schema.validation.definition import Definition, conflict
 
 
 def producers(table: Definition) -> Iterator[PaimonError]:
-    """A changelog is that of a key, and its producer goes with what else reads and compacts."""
+    """Changelog producers need a primary key, and conflict with some options of reads and compactions."""
     if table.producer != "none" and not table.has_key:
         yield conflict(
             CHANGELOG_PRODUCER, f"cannot be '{table.producer}' for a table without a primary key.", "Define one."
@@ -57,7 +57,7 @@ def producers(table: Definition) -> Iterator[PaimonError]:
 
 
 def deletion_vectors(table: Definition) -> Iterator[PaimonError]:
-    """Deletion vectors need producers that see old rows, and an engine that replaces any."""
+    """Deletion vectors need a changelog producer that sees old rows, and a merge engine that replaces rows."""
     if not table.is_on(DELETION_VECTORS_ENABLED):
         return
     if table.producer == "full-compaction":
@@ -75,7 +75,7 @@ def deletion_vectors(table: Definition) -> Iterator[PaimonError]:
 
 
 def snapshot_ordering(table: Definition) -> Iterator[PaimonError]:
-    """Only the order of snapshots decides then, which compactions must find in their input."""
+    """Snapshot ordering excludes sequence fields, and compactions must see the snapshots of their input."""
     if not table.is_on(SEQUENCE_SNAPSHOT_ORDERING):
         return
     if not table.has_key:
@@ -99,19 +99,19 @@ def snapshot_ordering(table: Definition) -> Iterator[PaimonError]:
 
 
 def retention(table: Definition) -> Iterator[PaimonError]:
-    """The least number that stays is not above the greatest; changelogs stay as snapshots do unless said."""
+    """The min number of retained versions is not above the max; changelogs default to the values of snapshots."""
     low: int | None = None
     high: int | None = None
-    for least, most in (
+    for min_option, max_option in (
         (SNAPSHOT_NUM_RETAINED_MIN, SNAPSHOT_NUM_RETAINED_MAX),
         (CHANGELOG_NUM_RETAINED_MIN, CHANGELOG_NUM_RETAINED_MAX),
     ):
-        said = table.options.has(least)
-        low = table.options.get(least) or low
-        high = table.options.get(most) or high
-        if low is not None and high is not None and low > high and (said or table.options.has(most)):
+        is_set = table.options.has(min_option)
+        low = table.options.get(min_option) or low
+        high = table.options.get(max_option) or high
+        if low is not None and high is not None and low > high and (is_set or table.options.has(max_option)):
             yield conflict(
-                most,
-                f"cannot be {high}, less than '{least.key}', which is {low}{'' if said else ' by default'}.",
-                f"Set '{least.key}' to {high} or less.",
+                max_option,
+                f"cannot be {high}, less than '{min_option.key}', which is {low}{'' if is_set else ' by default'}.",
+                f"Set '{min_option.key}' to {high} or less.",
             )

@@ -1,4 +1,4 @@
-"""Rules about how rows with one key become one: engines, sequence fields, sequence groups, kinds of rows."""
+"""Rules about merging: merge engines, sequence fields, sequence groups, row kinds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NEEDS_NO_GROUP = "last_non_null_value"
 
 
 def sequence_fields(table: Definition) -> Iterator[PaimonError]:
-    """Sequence fields can be compared and belong to no key that moves and no function."""
+    """Sequence fields are comparable, have no aggregate function, and are not for cross-partition keys."""
     for name, times in Counter(table.sequence_fields).items():
         if times > 1:
             yield conflict(SEQUENCE_FIELD, f"names the column '{name}' twice.")
@@ -54,31 +54,31 @@ def sequence_fields(table: Definition) -> Iterator[PaimonError]:
 
 
 def sequence_groups(table: Definition) -> Iterator[PaimonError]:
-    """A column belongs to one group at most, and none of the key's to any."""
+    """A column belongs to at most one sequence group, and key columns to none."""
     if not table.has_key or table.merge_engine != "partial-update":
         return
     groups = [
-        (FIELD_SEQUENCE_GROUP.for_name(*names), comma_separated(names[0]), comma_separated(text))
-        for names, text in table.options.matching(FIELD_SEQUENCE_GROUP)
+        (FIELD_SEQUENCE_GROUP.for_name(*names), comma_separated(names[0]), comma_separated(members))
+        for names, members in table.options.matching(FIELD_SEQUENCE_GROUP)
     ]
-    owner: dict[str, str] = {}
+    owners: dict[str, str] = {}
     for key, ordering, members in groups:
         for name in (*ordering, *members):
             if name in table.schema.primary_keys:
                 yield conflict(key, f"names '{name}' of the primary key, which never changes.")
         for name in members:
-            if name in owner:
-                yield conflict(key, f"names the column '{name}', which '{owner[name]}' names too.")
-            owner.setdefault(name, key)
+            if name in owners:
+                yield conflict(key, f"names the column '{name}', which '{owners[name]}' names too.")
+            owners.setdefault(name, key)
         for name in ordering:
             if name in table.columns and isinstance(table.columns[name].type, UNORDERED):
                 yield conflict(key, f"orders by '{name}' of type {table.columns[name].type.sql()}, which has no order.")
-    yield from _functions_in_groups(table, set(owner), {n for _, ordering, _ in groups for n in ordering})
+    yield from _functions_in_groups(table, set(owners), {n for _, ordering, _ in groups for n in ordering})
     yield from _removals(table, {n for _, ordering, _ in groups for n in ordering})
 
 
 def first_row(table: Definition) -> Iterator[PaimonError]:
-    """Where the first row stays, only a look-up can tell the changes."""
+    """The merge engine first-row needs the changelog producer lookup, if any."""
     if table.merge_engine == "first-row" and table.producer not in ("none", "lookup"):
         yield conflict(
             "changelog-producer",
@@ -88,7 +88,7 @@ def first_row(table: Definition) -> Iterator[PaimonError]:
 
 
 def rowkind_field(table: Definition) -> Iterator[PaimonError]:
-    """The kind of a row is said by text."""
+    """The row kind column is a string."""
     name = table.options.get(ROWKIND_FIELD)
     if name in table.columns and not isinstance(table.columns[name].type, t.CharType | t.VarCharType):
         yield conflict(
@@ -97,7 +97,7 @@ def rowkind_field(table: Definition) -> Iterator[PaimonError]:
 
 
 def record_time(table: Definition) -> Iterator[PaimonError]:
-    """The time of a row is a number or a timestamp."""
+    """The record time column is a number or a timestamp."""
     name = table.options.get(RECORD_LEVEL_TIME_FIELD)
     if name in table.columns and not isinstance(table.columns[name].type, _TIMES):
         yield conflict(
