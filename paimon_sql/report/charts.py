@@ -67,25 +67,19 @@ class RowsOverTime(Chart):
         return any(c.records is not None for c in facts.commits)
 
     def draw(self, facts: Facts, palette: Palette, width: float) -> Figure:
-        figure, plot = axes(width, _HEIGHT)
-        recorded = [c for c in facts.commits if c.records is not None]
-        records = [c.records or 0 for c in recorded]
-        plot.step(
-            np.array([dates.date2num(c.time) for c in recorded]),
-            records,
-            where="post",
-            color=palette["six"],
-            lw=1.2,
-        )
+        figure, ax = axes(width, _HEIGHT)
+        points = [c for c in facts.commits if c.records is not None]
+        records = [c.records or 0 for c in points]
+        ax.step(np.array([dates.date2num(c.time) for c in points]), records, where="post", color=palette["six"], lw=1.2)
         for index, kind in enumerate(_KINDS):
-            of_kind = [(dates.date2num(c.time), c.records) for c in recorded if c.kind == kind]
+            of_kind = [(dates.date2num(c.time), c.records) for c in points if c.kind == kind]
             if of_kind:
                 xs, ys = zip(*of_kind, strict=True)
-                plot.scatter(xs, ys, s=16, color=palette.series(index), label=kind, zorder=3)
-        _time_axis(plot, width)
-        plot.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
-        plot.set_ylim(bottom=0)
-        _legend(plot)
+                ax.scatter(xs, ys, s=16, color=palette.series(index), label=kind, zorder=3)
+        _time_axis(ax, width)
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
+        ax.set_ylim(bottom=0)
+        _legend(ax)
         return figure
 
     def remark(self, facts: Facts) -> str | None:
@@ -103,16 +97,16 @@ class BytesOverTime(Chart):
         return bool(facts.commits)
 
     def draw(self, facts: Facts, palette: Palette, width: float) -> Figure:
-        figure, plot = axes(width, _HEIGHT)
+        figure, ax = axes(width, _HEIGHT)
         ids = [c.id for c in facts.commits]
-        plot.bar(ids, [c.added_bytes for c in facts.commits], width=0.8, color=palette["three"], label="added")
-        plot.bar(ids, [-c.removed_bytes for c in facts.commits], width=0.8, color=palette["five"], label="taken away")
-        plot.step(ids, [c.live_bytes for c in facts.commits], where="mid", color=palette["one"], lw=1.8, label="live")
-        plot.axhline(0, color=palette["line"], lw=1)
-        plot.set_xlabel("snapshot")
-        plot.xaxis.set_major_locator(MaxNLocator(nbins=6 if width < 5 else 12, integer=True))
-        _bytes_on(plot.yaxis, 6)
-        _legend(plot)
+        ax.bar(ids, [c.added_bytes for c in facts.commits], width=0.8, color=palette["three"], label="added")
+        ax.bar(ids, [-c.removed_bytes for c in facts.commits], width=0.8, color=palette["five"], label="taken away")
+        ax.step(ids, [c.live_bytes for c in facts.commits], where="mid", color=palette["one"], lw=1.8, label="live")
+        ax.axhline(0, color=palette["line"], lw=1)
+        ax.set_xlabel("snapshot")
+        ax.xaxis.set_major_locator(MaxNLocator(nbins=6 if width < 5 else 12, integer=True))
+        _bytes_on(ax.yaxis, 6)
+        _legend(ax)
         return figure
 
     def remark(self, facts: Facts) -> str | None:
@@ -130,21 +124,21 @@ class FileSizes(Chart):
         return len(facts.sizes) > 0
 
     def draw(self, facts: Facts, palette: Palette, width: float) -> Figure:
-        figure, plot = axes(width, _HEIGHT)
+        figure, ax = axes(width, _HEIGHT)
         powers = np.log2(np.maximum(facts.sizes.to_numpy(), 1))
         first, last = int(np.floor(powers.min())), int(np.floor(powers.max())) + 1
         edges = np.arange(first, max(last, first + 4) + 1)
         counts, _ = np.histogram(powers, bins=edges)
-        plot.bar(edges[:-1], counts, width=0.92, align="edge", color=palette["one"])
+        ax.bar(edges[:-1], counts, width=0.92, align="edge", color=palette["one"])
         small = np.log2(max(facts.layout.small_size, 1))
         if edges[0] <= small <= edges[-1]:
-            plot.axvline(small, color=palette["two"], lw=1.4, ls="--")
-        plot.set_xlim(edges[0], edges[-1])
-        plot.xaxis.set_major_locator(MaxNLocator(nbins=5 if width < 5 else 9, integer=True))
-        plot.xaxis.set_major_formatter(FuncFormatter(lambda power, _: size_text(2.0**power).replace(".0 ", " ")))
-        plot.yaxis.set_major_locator(MaxNLocator(integer=True))
-        plot.set_ylabel("files")
-        plot.grid(axis="x", visible=False)
+            ax.axvline(small, color=palette["two"], lw=1.4, ls="--")
+        ax.set_xlim(edges[0], edges[-1])
+        ax.xaxis.set_major_locator(MaxNLocator(nbins=5 if width < 5 else 9, integer=True))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda power, _: size_text(2.0**power).replace(".0 ", " ")))
+        ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+        ax.set_ylabel("files")
+        ax.grid(axis="x", visible=False)
         return figure
 
     def remark(self, facts: Facts) -> str | None:
@@ -166,25 +160,25 @@ class Levels(Chart):
 
     def draw(self, facts: Facts, palette: Palette, width: float) -> Figure:
         shown = facts.buckets[:_BUCKETS_SHOWN][::-1]
-        figure, plot = axes(width, max(1.4, 0.9 + _ROW * len(shown)))
+        figure, ax = axes(width, max(1.4, 0.9 + _ROW * len(shown)))
         levels = sorted({level for b in shown for level in b.levels})
         labels = [_shorten(b.label, 20 if width < 5 else 40) for b in shown]
         left = np.zeros(len(shown))
         for index, level in enumerate(levels):
             sizes = np.array([b.levels.get(level, 0) for b in shown], np.float64)
             name = f"level {level}" if facts.keys else "files"
-            plot.barh(range(len(shown)), sizes, left=left, height=0.72, color=palette.series(index), label=name)
+            ax.barh(range(len(shown)), sizes, left=left, height=0.72, color=palette.series(index), label=name)
             left += sizes
         what = "runs" if facts.keys else "files"
         for row, bucket in enumerate(shown):
-            _label_bar(plot, left[row], row, f"{bucket.runs:,} {what}", palette["quiet"])
-        plot.set_yticks(range(len(shown)), labels, fontsize=8.5)
-        plot.set_xlim(right=max(left.max(), 1) * (1.32 if width < 5 else 1.18))
-        plot.set_ylim(-0.6, len(shown) - 0.4)
-        plot.grid(axis="y", visible=False)
-        _bytes_on(plot.xaxis, 3 if width < 5 else 6)
+            _label_bar(ax, left[row], row, f"{bucket.runs:,} {what}", palette["quiet"])
+        ax.set_yticks(range(len(shown)), labels, fontsize=8.5)
+        ax.set_xlim(right=max(left.max(), 1) * (1.32 if width < 5 else 1.18))
+        ax.set_ylim(-0.6, len(shown) - 0.4)
+        ax.grid(axis="y", visible=False)
+        _bytes_on(ax.xaxis, 3 if width < 5 else 6)
         if facts.keys:
-            _legend(plot)
+            _legend(ax)
         return figure
 
     def remark(self, facts: Facts) -> str | None:
@@ -203,7 +197,7 @@ class ReadAmplification(Chart):
         return bool(facts.buckets)
 
     def draw(self, facts: Facts, palette: Palette, width: float) -> Figure:
-        figure, plot = axes(width, _HEIGHT)
+        figure, ax = axes(width, _HEIGHT)
         runs = np.array([b.runs for b in facts.buckets])
         trigger = int(facts.options.get(NUM_SORTED_RUNS_COMPACTION_TRIGGER.key, _TRIGGER)) if facts.keys else 0
         last = max(int(runs.max()), trigger, 4)
@@ -212,12 +206,12 @@ class ReadAmplification(Chart):
         counts, _ = np.histogram(runs, bins=edges)
         heavy = (edges[:-1] >= trigger) if trigger else np.zeros(len(counts), np.bool_)
         colours = [palette["two"] if is_heavy else palette["one"] for is_heavy in heavy]
-        plot.bar(edges[:-1] + (step - 1) / 2, counts, width=0.86 * step, color=colours)
-        plot.xaxis.set_major_locator(MaxNLocator(nbins=6 if width < 5 else 10, integer=True))
-        plot.yaxis.set_major_locator(MaxNLocator(integer=True))
-        plot.set_xlabel("sorted runs" if facts.keys else "files")
-        plot.set_ylabel("buckets")
-        plot.grid(axis="x", visible=False)
+        ax.bar(edges[:-1] + (step - 1) / 2, counts, width=0.86 * step, color=colours)
+        ax.xaxis.set_major_locator(MaxNLocator(nbins=6 if width < 5 else 10, integer=True))
+        ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+        ax.set_xlabel("sorted runs" if facts.keys else "files")
+        ax.set_ylabel("buckets")
+        ax.grid(axis="x", visible=False)
         return figure
 
     def remark(self, facts: Facts) -> str | None:
@@ -244,15 +238,15 @@ class HeldFor(Chart):
 
     def draw(self, facts: Facts, palette: Palette, width: float) -> Figure:
         parts = [(name, size) for name, size in space_parts(facts) if size]
-        figure, plot = axes(width, 0.9 + 0.36 * len(parts))
+        figure, ax = axes(width, 0.9 + 0.36 * len(parts))
         sizes = [size for _, size in parts][::-1]
-        plot.barh(range(len(parts)), sizes, height=0.68, color=[palette.series(i) for i in range(len(parts))][::-1])
+        ax.barh(range(len(parts)), sizes, height=0.68, color=[palette.series(i) for i in range(len(parts))][::-1])
         for row, size in enumerate(sizes):
-            _label_bar(plot, size, row, size_text(size), palette["ink"])
-        plot.set_yticks(range(len(parts)), [name for name, _ in parts][::-1])
-        plot.set_xlim(right=max(*sizes, 1) * (1.4 if width < 5 else 1.2))
-        plot.grid(axis="y", visible=False)
-        _bytes_on(plot.xaxis, 3 if width < 5 else 6)
+            _label_bar(ax, size, row, size_text(size), palette["ink"])
+        ax.set_yticks(range(len(parts)), [name for name, _ in parts][::-1])
+        ax.set_xlim(right=max(*sizes, 1) * (1.4 if width < 5 else 1.2))
+        ax.grid(axis="y", visible=False)
+        _bytes_on(ax.xaxis, 3 if width < 5 else 6)
         return figure
 
     def remark(self, facts: Facts) -> str | None:
@@ -321,28 +315,28 @@ def space_parts(facts: Facts) -> list[tuple[str, int]]:
 
 
 def _before_and_after(
-    plot: Axes, palette: Palette, title: str, before: float, after: float, format_value: Callable[[float], str]
+    ax: Axes, palette: Palette, title: str, before: float, after: float, format_value: Callable[[float], str]
 ) -> None:
-    plot.barh([1, 0], [before, after], height=0.62, color=[palette["six"], palette["three"]])
+    ax.barh([1, 0], [before, after], height=0.62, color=[palette["six"], palette["three"]])
     for row, value in ((1, before), (0, after)):
-        _label_bar(plot, value, row, format_value(value), palette["ink"])
-    plot.set_yticks([1, 0], ["before", "after"])
-    plot.set_xticks([])
-    plot.set_xlim(0, max(before, 1) * 1.45)
-    plot.set_title(title, fontsize=10, color=palette["quiet"], loc="left")
-    plot.spines["bottom"].set_visible(False)
-    plot.grid(visible=False)
+        _label_bar(ax, value, row, format_value(value), palette["ink"])
+    ax.set_yticks([1, 0], ["before", "after"])
+    ax.set_xticks([])
+    ax.set_xlim(0, max(before, 1) * 1.45)
+    ax.set_title(title, fontsize=10, color=palette["quiet"], loc="left")
+    ax.spines["bottom"].set_visible(False)
+    ax.grid(visible=False)
 
 
-def _label_bar(plot: Axes, end: float, row: int, text: str, colour: str) -> None:
+def _label_bar(ax: Axes, end: float, row: int, text: str, colour: str) -> None:
     """Write a text at the end of a horizontal bar."""
-    plot.annotate(text, (end, row), (5, 0), textcoords="offset points", va="center", fontsize=9, color=colour)
+    ax.annotate(text, (end, row), (5, 0), textcoords="offset points", va="center", fontsize=9, color=colour)
 
 
-def _time_axis(plot: Axes, width: float) -> None:
+def _time_axis(ax: Axes, width: float) -> None:
     locator = dates.AutoDateLocator(minticks=2, maxticks=3 if width < 5 else 7)
-    plot.xaxis.set_major_locator(locator)
-    plot.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))
+    ax.xaxis.set_major_locator(locator)
+    ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))
 
 
 def _bytes_on(axis: Axis, ticks: int) -> None:
@@ -369,8 +363,8 @@ class _BytesLocator(Locator):
         return ticks
 
 
-def _legend(plot: Axes) -> None:
-    plot.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=6, fontsize=9, handlelength=1.1, columnspacing=1.2)
+def _legend(ax: Axes) -> None:
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=6, fontsize=9, handlelength=1.1, columnspacing=1.2)
 
 
 def _short(value: float) -> str:

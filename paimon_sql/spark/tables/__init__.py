@@ -1,1 +1,1 @@
-"""Tables as Spark's connector API has them, one module a kind."""
+"""Tables of Spark's connector API (Spark: ``Table``): one module per kind of table."""

@@ -1,4 +1,4 @@
-"""What Spark's ``Table`` answers from a definition alone: its name, columns, partitioning and properties."""
+"""Base class of table proxies: name, columns, partitioning and properties from a table's schema."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from paimon_sql.spark.jvm.gateway import CATALOG, Jvm
 
 
 class SchemaTable(TableInterface):
-    """A table of the catalog, whatever its kind, as one statement sees it.
+    """A table of the catalog, of any kind, in one statement.
 
     Attributes:
         abilities: the names of its ``TableCapability``.
@@ -71,7 +71,7 @@ class SchemaTable(TableInterface):
         return self.jvm.java_map(known)
 
     def _own_properties(self) -> dict[str, str]:
-        """The properties that Spark itself has names for."""
+        """The properties that Spark reserves (Spark: ``TableCatalog.PROP_*``)."""
         return {"provider": "paimon", "location": self.table.path, "is_managed_location": "true"}
 
     def capabilities(self) -> Any:

@@ -1,4 +1,4 @@
-"""Spark's own queries of changes (``CHANGES FROM VERSION 1 TO VERSION 3``), answered commit by commit."""
+"""Spark's queries of changes (``CHANGES FROM VERSION 1 TO VERSION 3``): one split per change of each commit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.commit_range import Bound, commits_between
 from paimon_sql.storage.write.buckets.registry import bound_partition_keys
 
-_SPARKS_OWN = frozenset(
+_SPARK_OPTIONS = frozenset(
     {
         "startingversion",
         "endingversion",
@@ -41,13 +41,13 @@ _SPARKS_OWN = frozenset(
         "computeupdates",
     }
 )
-"""The options of a query of changes that Spark itself reads."""
+"""The options of a query of changes that Spark evaluates."""
 
 
 class ChangelogProxy(JavaObject):
     """The changes of a table between two commits as Spark's ``Changelog``.
 
-    A row is known by its primary key, or by its id where the table tracks rows; rows of other tables are not known.
+    The primary key identifies a row, or its row id if the table tracks rows; other tables have no identity of rows.
     """
 
     def __init__(self, jvm: Jvm, table: Table, commits: range) -> None:
@@ -77,13 +77,13 @@ class ChangelogProxy(JavaObject):
         return self._is_tracked
 
     def containsIntermediateChanges(self) -> bool:
-        return self._has_rows_known
+        return self._identifies_rows
 
     def representsUpdateAsDeleteAndInsert(self) -> bool:
         return self._is_tracked
 
     @property
-    def _has_rows_known(self) -> bool:
+    def _identifies_rows(self) -> bool:
         return bool(self.table.schema.primary_keys) or self._is_tracked
 
     def rowId(self) -> Any:
@@ -105,7 +105,7 @@ class ChangelogProxy(JavaObject):
 
 
 class ChangesBuilderProxy(JavaObject):
-    """Builds the scan of changes."""
+    """Builder of the scan of changes."""
 
     def __init__(self, jvm: Jvm, table: Table, commits: range, fields: tuple[DataField, ...]) -> None:
         super().__init__(jvm)
@@ -117,7 +117,7 @@ class ChangesBuilderProxy(JavaObject):
     def pruneColumns(self, struct: Any) -> None:
         known = {f.name: f for f in self._fields}
         wanted = tuple(known[f["name"]] for f in json.loads(struct.json())["fields"])
-        # Rows without columns could not be counted on their way; one column is the least.
+        # Batches without columns would lose the number of rows, so one column is read.
         self._columns = wanted or TOLD[:1]
 
     def pushFilters(self, expressions: Any) -> Any:
@@ -146,25 +146,25 @@ class ChangesBuilderProxy(JavaObject):
 
 
 def load_changelog(jvm: Jvm, session: Any, table: Table, context: Any, options: Any) -> ChangelogProxy:
-    """The changes of a table that a query asks for.
+    """Return the changes of a table that a query requests.
 
     Args:
         jvm: the JVM.
         session: the JVM's session.
         table: the table.
-        context: Spark's ``ChangelogContext``: the range, and what Spark is to make of the changes.
+        context: Spark's ``ChangelogContext``: the range, and how Spark post-processes the changes.
         options: the options of the query.
 
     Raises:
         InvalidInputError: the range ends before it begins.
         NoSuchSnapshotError: a version is not retained.
-        UnsupportedError: commits moved rows that cannot be told from those that they changed.
+        UnsupportedError: commits moved rows that cannot be distinguished from those that they changed.
     """
-    given = {k: v for k, v in given_options(jvm, options).items() if k.lower() not in _SPARKS_OWN}
+    given = {k: v for k, v in given_options(jvm, options).items() if k.lower() not in _SPARK_OPTIONS}
     table = under_options(jvm, session, table, given)
     commits = commits_between(table, *_bounds(context.range()))
-    tells_apart = bool(table.schema.primary_keys) or is_tracked(table.schema)
-    if not tells_apart and context.deduplicationMode().name() != "NONE" and rewrites_rows(table, commits):
+    identifies_rows = bool(table.schema.primary_keys) or is_tracked(table.schema)
+    if not identifies_rows and context.deduplicationMode().name() != "NONE" and rewrites_rows(table, commits):
         raise UnsupportedError(
             f"{table.name}: a commit of {commits.start} to {commits.stop - 1} moved rows beside those that it changed,"
             " and they have no ids by which to tell them apart.",
@@ -173,14 +173,14 @@ def load_changelog(jvm: Jvm, session: Any, table: Table, context: Any, options: 
     return ChangelogProxy(jvm, table, commits)
 
 
-def _bounds(asked: Any) -> tuple[Bound | None, Bound | None]:
+def _bounds(changes: Any) -> tuple[Bound | None, Bound | None]:
     """The ends of a ``ChangelogRange``."""
-    kind = asked.getClass().getSimpleName()
+    kind = changes.getClass().getSimpleName()
     if kind == "UnboundedRange":
         return None, None
     if kind == "VersionRange":
-        first, last = str(asked.startingVersion()), asked.endingVersion()
+        first, last = str(changes.startingVersion()), changes.endingVersion()
     else:
-        first, last = asked.startingTimestamp(), asked.endingTimestamp()
-    end = Bound(last.get(), asked.endingBoundInclusive()) if last.isPresent() else None
-    return Bound(first, asked.startingBoundInclusive()), end
+        first, last = changes.startingTimestamp(), changes.endingTimestamp()
+    end = Bound(last.get(), changes.endingBoundInclusive()) if last.isPresent() else None
+    return Bound(first, changes.startingBoundInclusive()), end

@@ -1,4 +1,4 @@
-"""A Paimon table as Spark's ``Table``: its columns, properties and what can be done with it."""
+"""Proxy of a table with snapshots, for reads and writes (Spark: ``Table``)."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
 
 
 class _Unknown(Enum):
-    """What there is in the place of a snapshot."""
+    """Values of `TableProxy._planned` that are not snapshots."""
 
     NOT_PLANNED = 1
-    CANNOT_TELL = 2
+    UNDETERMINED = 2
 
 
 class TableProxy(SchemaTable, PartitionManagement):
-    """A table, or one of its branches, as one statement sees it.
+    """A table, or one of its branches, in one statement.
 
     Attributes:
-        written: what a write goes to: the newest state, also where Spark did not say that it would write and reads
-            were to see an older one.
+        written: the target of writes: the newest state, even if reads time travel because Spark did not announce a
+            write when it loaded the table.
     """
 
     abilities: ClassVar[tuple[str, ...]] = (
@@ -50,33 +50,33 @@ class TableProxy(SchemaTable, PartitionManagement):
         self._planned: Snapshot | _Unknown | None = _Unknown.NOT_PLANNED
 
     def _is_like(self, other: SchemaTable) -> bool:
-        # What was planned before, and is perhaps cached, must be what this one would read now.
+        # The plan of the other table may be cached; it must have the snapshot that this table would read now.
         assert isinstance(other, TableProxy)
         mine, theirs = self.table, other.table
         if (mine.branch, mine.read_optimized) != (theirs.branch, theirs.read_optimized) or not super()._is_like(other):
             return False
-        return other._planned is _Unknown.NOT_PLANNED or other._planned == self._seen()
+        return other._planned is _Unknown.NOT_PLANNED or other._planned == self._current_snapshot()
 
     @property
     def is_planned(self) -> bool:
-        """Whether a scan of it was built, so that a cached plan may hold it."""
+        """Whether a scan was built, so that a cached plan may reference the table."""
         return self._planned is not _Unknown.NOT_PLANNED
 
     def has_changed(self) -> bool:
         if self._planned is _Unknown.NOT_PLANNED:
             return False
-        return self._planned != self._seen() or self._has_other_columns()
+        return self._planned != self._current_snapshot() or self._has_other_columns()
 
     def _has_other_columns(self) -> bool:
         if not TRAVEL_KEYS.isdisjoint(self.table.schema.options):
-            return False  # the columns are those of another time
+            return False  # time travel: the columns are those of an older schema
         latest = replace(self.table).schemas.latest()
         return latest is None or latest.id != self.table.schema.id
 
-    def _seen(self) -> Snapshot | _Unknown | None:
-        """The snapshot that would be read now."""
+    def _current_snapshot(self) -> Snapshot | _Unknown | None:
+        """The snapshot that a read would use now."""
         try:
-            # A copy, as a table remembers what it has read.
+            # A copy, since a table caches its metadata.
             table = under_options(self.jvm, self.session, replace(self.table), {})
             return snapshot_to_see(table) if sees_one_branch(table) else _Unknown.CANNOT_TELL
         except (PaimonError, OSError):
@@ -89,7 +89,7 @@ class TableProxy(SchemaTable, PartitionManagement):
         return False
 
     def newScanBuilder(self, options: Any) -> Any:
-        seen = self.table if self._planned is _Unknown.NOT_PLANNED else replace(self.table)  # which remembers nothing
+        seen = self.table if self._planned is _Unknown.NOT_PLANNED else replace(self.table)  # without cached metadata
         table = under_options(self.jvm, self.session, seen, given_options(self.jvm, options))
         builder = ScanBuilderProxy(self.jvm, table, self.session, self._note, also_read(options))
         return under_push_down(self.jvm, table.options, builder, table.schema.fields)
@@ -101,7 +101,7 @@ class TableProxy(SchemaTable, PartitionManagement):
         return WriteBuilderProxy(self.jvm, taking_rows(self._newest()), self.session, info, self.called)
 
     def _newest(self) -> Table:
-        """The table that a write goes to; its columns must be those by which Spark has checked the rows."""
+        """Return the target of a write; its columns must be those against which Spark validated the rows."""
         seen, written = ([(f.name, f.type) for f in t.schema.fields] for t in (self.table, self.written))
         if seen != written:
             raise InvalidInputError(

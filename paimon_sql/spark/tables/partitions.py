@@ -1,4 +1,4 @@
-"""Partition management: SHOW PARTITIONS, and partitions emptied by DROP PARTITION and TRUNCATE TABLE."""
+"""Partition management of tables with snapshots: SHOW, ADD and DROP PARTITION, and TRUNCATE TABLE."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from paimon_sql.storage.table.table import Table
 
 
 class PartitionManagement(PartitionInterface):
-    """The part of a table's proxy that lists and empties partitions; a partition exists while it holds files."""
+    """Partition methods of a table's proxy; a partition exists while it has live files."""
 
     jvm: Jvm
     table: Table
@@ -65,7 +65,7 @@ class PartitionManagement(PartitionInterface):
         return self.jvm.java_map({name: str(value) for name, value in figures.items()})
 
     def createPartitions(self, rows: Any, properties: Any) -> None:
-        """Let the catalog list them, if it lists any; rows alone make a partition that is read."""
+        """Add partitions to the catalog's partition registry, if there is one; only rows create partitions for reads."""
         if any(given.containsKey("location") for given in properties):
             raise UnsupportedError(
                 f"{self.table.name}: a partition stands in the table's folder.", remedy="Leave LOCATION out."
@@ -95,15 +95,15 @@ class PartitionManagement(PartitionInterface):
 
 
 def holds_partition(table: Table, partitions: Predicate | None) -> bool:
-    """Whether a table holds files of a partition for which a condition is true."""
+    """Whether a table has live files in a partition that matches a predicate."""
     entries = live_files(table, table.snapshots.latest()).entries
     return bool(len(filter_partitions(table, entries, partitions)))
 
 
 def having_values(schema: TableSchema, names: list[str], row: Any) -> Predicate | None:
-    """The condition that columns have the values of an ``InternalRow``; None without columns.
+    """The predicate that columns have the values of an ``InternalRow``; None without columns.
 
-    The name that stands in paths for null asks for null, too.
+    The default partition name, which is null in paths, matches null as well.
     """
     fields = schema.select(names)
     values = row_values(row, [f.type for f in fields])
@@ -119,15 +119,13 @@ def _having(field: DataField, value: Any, default_name: str) -> Predicate:
 
 
 def any_of_rows(schema: TableSchema, rows: Any) -> Predicate:
-    """The condition that the partition columns have the values of one of some rows."""
+    """The predicate that the partition columns have the values of any of the rows."""
     names = list(schema.partition_keys)
-    wanted = [p for p in (having_values(schema, names, row) for row in rows) if p is not None]
-    return wanted[0] if len(wanted) == 1 else Or(tuple(wanted))
+    predicates = [p for p in (having_values(schema, names, row) for row in rows) if p is not None]
+    return predicates[0] if len(predicates) == 1 else Or(tuple(predicates))
 
 
 def empty_table(table: Table, partitions: Predicate | None) -> None:
-    """Remove all rows, or those of the partitions for which a condition is true; what was there stays readable as of
-    earlier snapshots.
-    """
+    """Delete all rows, or those of the partitions that match a predicate; earlier snapshots stay readable."""
     with Transaction(table, Operation.TRUNCATE) as transaction:
         operations.overwrite(transaction, [], lambda latest: overwritten(table, latest, Overwrite(partitions), []))

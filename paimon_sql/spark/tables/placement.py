@@ -1,6 +1,6 @@
-"""Where a new table may stand: in its own folder of the warehouse, where it is found by its name.
+"""Locations of new tables: the directory in the warehouse by which the catalog finds the table, or an external one.
 
-The files of some kinds of tables may stand elsewhere; the table is found by its definition all the same.
+The files of some table types may be external; the catalog then finds the table by its definition.
 """
 
 from __future__ import annotations
@@ -19,43 +19,47 @@ from paimon_sql.storage.file_io.paths import join
 
 
 def placed(catalog: Catalog, identifier: Identifier, schema: TableSchema) -> TableSchema:
-    """The schema of a new table, without the place that it says if that is the table's own anyway.
+    """Return the schema of a new table, without the option ``path`` if it is the table's default location.
 
     Raises:
-        InvalidInputError: the name is that of a branch or system table, or the table cannot stand at that place.
+        InvalidInputError: the name is that of a branch or system table, or the table cannot have that location.
     """
     refuse_parts(identifier, "created")
-    said = schema.options.get(PATH.key)
-    if said is None:
+    path = schema.options.get(PATH.key)
+    if path is None:
         return schema
     own = catalog.table_location(identifier)
-    if _plain(said) != _plain(own):
-        holds_files = kind_of(schema).may_stand_elsewhere
-        if holds_files or catalog.places_tables:
-            place = _elsewhere(catalog, identifier, said, may_hold_table=not holds_files)
-            return replace(schema, options={**schema.options, PATH.key: place})
+    if _normalized(path) != _normalized(own):
+        only_files_elsewhere = kind_of(schema).may_stand_elsewhere
+        if only_files_elsewhere or catalog.places_tables:
+            location = _external_location(catalog, identifier, path, may_hold_table=not only_files_elsewhere)
+            return replace(schema, options={**schema.options, PATH.key: location})
         raise InvalidInputError(
-            f"Table {identifier} cannot stand in '{said}': catalog {catalog.name} finds tables by name, so its place is"
+            f"Table {identifier} cannot stand in '{path}': catalog {catalog.name} finds tables by name, so its place is"
             f" '{own}'.",
             remedy="Leave LOCATION and 'path' out.",
         )
     return replace(schema, options={k: v for k, v in schema.options.items() if k != PATH.key})
 
 
-def _elsewhere(catalog: Catalog, identifier: Identifier, said: str, *, may_hold_table: bool) -> str:
-    """A place outside of the table's own folder, as it is kept."""
-    place = said.rstrip("/")
-    if not place.startswith("/") and "://" not in place and not place.startswith("file:/"):
+def _external_location(catalog: Catalog, identifier: Identifier, path: str, *, may_hold_table: bool) -> str:
+    """The normalized location outside of the table's default directory.
+
+    Raises:
+        InvalidInputError: it is not absolute, or has another table.
+    """
+    location = path.rstrip("/")
+    if not location.startswith("/") and "://" not in location and not location.startswith("file:/"):
         raise InvalidInputError(
-            f"Table {identifier} cannot stand in '{said}': a place is a path from the root, or a URI."
+            f"Table {identifier} cannot stand in '{path}': a place is a path from the root, or a URI."
         )
-    if not may_hold_table and file_io_of(place, catalog.options).exists(join(place, "schema")):
-        raise InvalidInputError(f"Table {identifier} cannot stand in '{said}', where another table of Paimon stands.")
-    return place
+    if not may_hold_table and file_io_of(location, catalog.options).exists(join(location, "schema")):
+        raise InvalidInputError(f"Table {identifier} cannot stand in '{path}', where another table of Paimon stands.")
+    return location
 
 
 def refuse_parts(identifier: Identifier, verb: str) -> None:
-    """Refuse the name of a branch or of a system table, which are no tables of their own."""
+    """Raise if an identifier is that of a branch or a system table, which are parts of a table."""
     if identifier.system_table is not None or identifier.branch != MAIN_BRANCH:
         raise InvalidInputError(
             f"{identifier} cannot be {verb}: it is a part of table {identifier.database}.{identifier.table}.",
@@ -63,8 +67,8 @@ def refuse_parts(identifier: Identifier, verb: str) -> None:
         )
 
 
-def _plain(path: str) -> str:
-    """The path without the spellings that do not matter: ``file:`` before it, ``..`` in it, a slash behind it."""
+def _normalized(path: str) -> str:
+    """The path normalized for comparison: with scheme, without ``..`` and trailing slash."""
     scheme, colon, rest = path.partition(":")
     if not colon or "/" in scheme:
         scheme, rest = "file", path

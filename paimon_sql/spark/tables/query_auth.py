@@ -1,6 +1,6 @@
-"""Tables of which the catalog's server says which rows and values are shown, as Spark sees them.
+"""Tables with query authorization: the catalog's server decides which rows and values a reader sees.
 
-No condition, count or order of a query reaches the files: all of them would tell of what is not shown.
+Predicates, aggregates, limits and orders are not pushed down: all of them would leak values that the reader may not see.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from paimon_sql.storage.table.table import Table
 
 
 class QueryAuthTableProxy(TableProxy):
-    """Such a table as one statement sees it."""
+    """A table with query authorization in one statement."""
 
     abilities: ClassVar[tuple[str, ...]] = tuple(
         ability for ability in TableProxy.abilities if ability != "MICRO_BATCH_READ"
     )
 
     def _is_like(self, other: SchemaTable) -> bool:
-        return False  # the server may tell other rights by now
+        return False  # the rights may have changed
 
     def metadataColumns(self) -> Any:
         return self.jvm.array(f"{CONNECTOR}.catalog.MetadataColumn")
@@ -42,7 +42,7 @@ class QueryAuthTableProxy(TableProxy):
 
 
 class QueryAuthScanBuilder(JavaObject):
-    """Builds one scan, of the columns that the query names."""
+    """Builder of one scan, of the columns of the query."""
 
     def __init__(self, jvm: Jvm, table: Table, note: Callable[[Snapshot | None], None]) -> None:
         super().__init__(jvm)
@@ -52,7 +52,7 @@ class QueryAuthScanBuilder(JavaObject):
 
     def pruneColumns(self, struct: Any) -> None:
         known = {f.name: f for f in self._table.schema.fields}
-        # Rows without columns could not be counted on their way; one column is the least.
+        # Batches without columns would lose the number of rows, so one column is read.
         self._columns = tuple(known[f["name"]] for f in json.loads(struct.json())["fields"]) or self._columns[:1]
 
     def build(self) -> PythonScanProxy:

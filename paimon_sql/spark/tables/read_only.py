@@ -1,4 +1,4 @@
-"""Tables that are read and never written to: those that tell of others."""
+"""Base class of read-only tables: system tables."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR
 
 
 class ReadOnlyTable(TableInterface):
-    """Spark's ``Table`` of some columns that may be scanned."""
+    """A table that can only be scanned (Spark: ``Table``)."""
 
     reads: tuple[str, ...] = ("BATCH_READ",)
-    """What Spark may do with it, as ``TableCapability`` names it."""
+    """The names of its ``TableCapability``."""
 
     @abstractmethod
     def name(self) -> str:
@@ -50,6 +50,6 @@ class ReadOnlyTable(TableInterface):
 
     @cached_property
     def _struct(self) -> Any:
-        # The connector's system tables have no comments, and tools compare descriptions.
+        # Columns of the Java connector's system tables have no comments, and tools compare schemas.
         struct = spark_struct(replace(f, description=None) for f in self.fields())
         return self.jvm.struct(json.dumps(struct))

@@ -1,4 +1,4 @@
-"""System tables whose rows are data: read by Python workers as Arrow, or as the table itself in another state."""
+"""System tables that return data rows: read by tasks in Python workers, or as a view of the table."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from paimon_sql.system_tables import ScannedTable, TableView
 
 
 class DerivedTableProxy(ReadOnlyTable):
-    """A system table that has data; nobody writes to it."""
+    """A system table that returns data rows."""
 
     def __init__(self, jvm: Jvm, table: Table, kind: ScannedTable | TableView, session: Any) -> None:
         super().__init__(jvm)
@@ -66,7 +66,7 @@ class DerivedTableProxy(ReadOnlyTable):
 
 
 class ScannedBuilderProxy(JavaObject):
-    """Builds the scan of a system table that is read by tasks."""
+    """Builder of the scan of a system table that tasks read."""
 
     def __init__(self, jvm: Jvm, table: Table, kind: ScannedTable) -> None:
         super().__init__(jvm)
@@ -78,7 +78,7 @@ class ScannedBuilderProxy(JavaObject):
     def pruneColumns(self, struct: Any) -> None:
         known = {f.name: f for f in self._kind.fields(self._table)}
         wanted = tuple(known[f["name"]] for f in json.loads(struct.json())["fields"])
-        # Rows without columns could not be counted on their way; one column is the least.
+        # Batches without columns would lose the number of rows, so one column is read.
         self._columns = wanted or self._kind.fields(self._table)[:1]
 
     def pushFilters(self, expressions: Any) -> Any:

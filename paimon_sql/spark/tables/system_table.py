@@ -1,4 +1,4 @@
-"""System tables as Spark's ``Table``: read only, their rows worked out on the driver."""
+"""System tables whose rows are computed on the driver (Spark: ``Table``)."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from paimon_sql.system_tables.formatting import one_chunk
 from paimon_sql.system_tables.whole_catalog import View
 
 Rows = Callable[[Sequence[str], Predicate | None], pa.Table]
-"""Works out some columns of a system table, perhaps only of rows that satisfy a condition."""
+"""Computes some columns of a system table; may return only rows that match the predicate."""
 
 
 class MetadataTableProxy(ReadOnlyTable):
-    """A table whose rows are known on the driver."""
+    """A table whose rows are computed on the driver."""
 
     def __init__(self, jvm: Jvm, name: str, columns: tuple[DataField, ...], session: Any) -> None:
         super().__init__(jvm)
@@ -43,7 +43,7 @@ class MetadataTableProxy(ReadOnlyTable):
 
     @abstractmethod
     def rows_under(self, options: Mapping[str, str]) -> Rows:
-        """What works out the rows under the options of a read."""
+        """The function that computes the rows with the options of a read."""
 
     def fields(self) -> Sequence[DataField]:
         return self._columns
@@ -57,7 +57,7 @@ class MetadataTableProxy(ReadOnlyTable):
 
 
 class SystemTableProxy(MetadataTableProxy):
-    """``t$name`` of one data table."""
+    """A system table ``t$name`` of one table."""
 
     def __init__(self, jvm: Jvm, table: Table, system_table: SystemTable, session: Any) -> None:
         super().__init__(jvm, f"{table.name}${system_table.name}", system_table.columns, session)
@@ -81,7 +81,7 @@ class SystemTableProxy(MetadataTableProxy):
 
 
 class CatalogTableProxy(MetadataTableProxy):
-    """``sys.name`` of one catalog."""
+    """A system table ``sys.name`` of one catalog."""
 
     def __init__(self, jvm: Jvm, view: View, catalog_table: CatalogTable, session: Any) -> None:
         name = f"{view.catalog.name}.{SYSTEM_DATABASE}.{catalog_table.name}"
@@ -100,7 +100,7 @@ class CatalogTableProxy(MetadataTableProxy):
 
 
 class SystemScanBuilderProxy(JavaObject):
-    """Builds the scan of a system table."""
+    """Builder of the scan of a system table."""
 
     def __init__(self, jvm: Jvm, name: str, columns: tuple[DataField, ...], rows: Rows, session: Any) -> None:
         super().__init__(jvm)
@@ -115,7 +115,7 @@ class SystemScanBuilderProxy(JavaObject):
     def pruneColumns(self, struct: Any) -> None:
         by_name = {f.name: f for f in self._all}
         wanted = tuple(by_name[f["name"]] for f in json.loads(struct.json())["fields"])
-        # Arrow's tables without columns lose count of their rows when they are cut or joined; one column is the least.
+        # Arrow tables without columns lose the number of rows when sliced or concatenated, so one column is read.
         self._columns = wanted or self._all[:1]
 
     def pushFilters(self, expressions: Any) -> Any:
@@ -140,7 +140,7 @@ class SystemScanBuilderProxy(JavaObject):
         def rows() -> pa.Table:
             found = self._rows(names, predicate)
             if predicate is not None:
-                # Spark looks again; but rows that it would throw away need not cross to it.
+                # Spark evaluates the filters again; this saves sending it rows that do not match.
                 columns = {name: one_chunk(found[name]) for name in predicate.columns()}
                 found = found.filter(pc.fill_null(predicate.evaluate(columns), False))
             return found.slice(0, limit)

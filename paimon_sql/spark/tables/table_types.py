@@ -1,4 +1,4 @@
-"""How Spark sees the tables of each kind: one small class a kind, found by the option ``type``."""
+"""Table types in Spark: one small class per type, found by the option ``type``."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from paimon_sql.storage.operations.replace_table import keeps_history
 
 
 class SparkTableType(ABC):
-    """How Spark sees the tables of one kind.
+    """The proxies of the tables of one type.
 
     Class attributes:
-        staged: tables that their statement has created.
+        staged: the proxy of a table that its statement has created.
     """
 
     staged: ClassVar[type[CreatedTableProxy | CreatedFormatTable]]
 
     @abstractmethod
     def proxy(self, jvm: Jvm, table: Any, session: Any, *, writes: bool = False) -> SchemaTable:
-        """A table as Spark's ``Table``; ``writes`` says that the statement writes into it."""
+        """The proxy of a table (Spark: ``Table``); ``writes`` if the statement writes into it."""
 
     def created(
         self,
@@ -44,25 +44,25 @@ class SparkTableType(ABC):
         identifier: Identifier,
         successor: Successor | None = None,
     ) -> SchemaTable:
-        """A table that its statement has created and is to fill, as Spark's ``StagedTable``.
+        """The proxy of a table that its statement has created and will fill (Spark: ``StagedTable``).
 
         Args:
-            successor: takes another table's place once it is filled.
+            successor: replaces another table by this one after the rows are written.
         """
         return self.staged(jvm, table, session, catalog, identifier, successor)
 
     @abstractmethod
     def keeps_history(self, old: Any, schema: TableSchema) -> bool:
-        """Whether a table can have another definition and other rows, of its own kind, and keep what it was."""
+        """Whether a table of the type keeps its history if its definition is replaced by a schema of the same type."""
 
     @abstractmethod
     def replaced(
         self, jvm: Jvm, old: Any, schema: TableSchema, session: Any, catalog: Catalog, identifier: Identifier
     ) -> SchemaTable:
-        """A table that its statement gives another definition and other rows, as Spark's ``StagedTable``.
+        """The proxy of a table whose definition and rows its statement replaces (Spark: ``StagedTable``).
 
         Raises:
-            InvalidInputError: it cannot have that definition.
+            InvalidInputError: the table cannot have that definition.
         """
 
 
@@ -96,10 +96,10 @@ class _PlainFiles(SparkTableType):
         return ReplacedFormatTable(jvm, old, replacement(old, schema, catalog.options), session)
 
 
-_KINDS: dict[str, SparkTableType] = {"format-table": _PlainFiles()}
-_SNAPSHOTS = _Snapshots()
+_TYPES: dict[str, SparkTableType] = {"format-table": _PlainFiles()}
+_WITH_SNAPSHOTS = _Snapshots()
 
 
 def in_spark(table: AnyTable) -> SparkTableType:
-    """How Spark sees a table."""
-    return _KINDS.get(table.options.get(TYPE), _SNAPSHOTS)
+    """Return the type of a table, which makes its proxies."""
+    return _TYPES.get(table.options.get(TYPE), _WITH_SNAPSHOTS)

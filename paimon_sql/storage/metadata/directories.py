@@ -1,7 +1,7 @@
-"""Directories of tables as a whole: given up, moved, and looked through before a table is made there.
+"""Table directories: drop, move, and the check before a table is created.
 
-A writer that is at work meanwhile looks for the schema after it has created its snapshot (`commit/standing.py`). So the
-schema leaves a directory before anything else does, and comes to a new one last.
+A concurrent writer checks for the schema after it has created its snapshot (`commit/snapshot/standing.py`). So the
+schema is deleted from a directory first, and created in a new one last.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.paths import join, name_of, parent_of
 
 _DROPPED = "_dropped"
-"""Holds directories of dropped tables until their files are deleted; beside those of the tables."""
+"""Directory, beside those of the tables, for directories of dropped tables until their files are deleted."""
 _MOVED_SCHEMA = "_moved-schema"
 _SCHEMA = "schema"
 _HISTORY = ("snapshot", "changelog", "tag", "branch")
@@ -23,10 +23,11 @@ _THREADS = 8
 
 
 def check_no_history(file_io: FileIO, path: str, table: str) -> None:
-    """Nothing if a table can be made in a directory: one whose schema is lost, or that is being dropped, is kept.
+    """Check that a table can be created in a directory: one whose schema is lost, or that is being dropped, is
+    preserved.
 
     Raises:
-        InvalidInputError: snapshots, tags or branches of another table stand there.
+        InvalidInputError: it holds snapshots, tags or branches of another table.
     """
     for name in _HISTORY:
         directory = join(path, name)
@@ -38,35 +39,35 @@ def check_no_history(file_io: FileIO, path: str, table: str) -> None:
 
 
 def drop_directory(file_io: FileIO, path: str) -> None:
-    """Delete a table's directory; whatever fails, its table is gone, and no writer can commit to it.
+    """Delete a table's directory; after the first step the table does not exist, and no writer can commit to it.
 
-    On a file system with directories it leaves its name at once, and its files follow; in an object store the schema
-    goes first. A drop that was interrupted is ended by the next one beside it.
+    On a file system with directories it is renamed first, and then its files are deleted; in an object store the schema
+    is deleted first. The next drop in the same database completes an interrupted one.
     """
     if file_io.is_object_store(path) or file_io.link_below(parent_of(path), join(path, _SCHEMA)) is not None:
         file_io.delete_dir(join(path, _SCHEMA), recursive=True)
         _delete_all(file_io, path)
         return
-    held = join(parent_of(path), _DROPPED)
+    dropped = join(parent_of(path), _DROPPED)
     if file_io.exists(path):
-        file_io.rename(path, join(held, f"{name_of(path)}-{uuid.uuid4()}"))
-    for left in file_io.list(held):
-        _delete_all(file_io, left.path)
-    file_io.delete_dir(held)
+        file_io.rename(path, join(dropped, f"{name_of(path)}-{uuid.uuid4()}"))
+    for leftover in file_io.list(dropped):
+        _delete_all(file_io, leftover.path)
+    file_io.delete_dir(dropped)
 
 
 def remove_if_dropped(file_io: FileIO, path: str) -> None:
-    """Remove the empty directories that a writer has made where a table was dropped or renamed under it."""
+    """Delete the empty directories that a writer created after its table was dropped or renamed."""
     if not file_io.exists(join(path, _SCHEMA)):
         _delete_empty(file_io, path)
 
 
 def move_directory(file_io: FileIO, source: str, target: str) -> bool:
-    """Move a table's directory to a free name: False if that is taken.
+    """Move a table's directory to a free name: False if the name is taken.
 
-    Atomic on a file system with directories. In an object store files are copied, then those that writers have added
-    meanwhile, once the schema has gone and nothing more can be committed. A move that was interrupted there is gone on
-    with by calling this again.
+    Atomic on a file system with directories. In an object store files are copied, and once more after the schema is
+    deleted and nothing can be committed, to include those of concurrent writers. A repeated call continues an
+    interrupted move.
     """
     if not file_io.is_object_store(source):
         return file_io.rename(source, target)
@@ -83,17 +84,17 @@ def move_directory(file_io: FileIO, source: str, target: str) -> bool:
 
 
 def is_being_moved(file_io: FileIO, target: str) -> bool:
-    """Whether a move to this directory was begun and has not ended."""
+    """Whether a move to this directory was started and not completed."""
     return bool(file_io.list(join(target, _MOVED_SCHEMA)))
 
 
 def _copy_missing(file_io: FileIO, source: str, target: str, without: str | None = None) -> None:
-    """Copy the files of a directory that the other one has not, or has in another size."""
-    there = {s.path[len(target) :]: s.size for s in file_io.walk(target)}
-    kept = None if without is None else f"/{without}/"
+    """Copy the files of a directory that the target lacks, or has in another size."""
+    existing = {s.path[len(target) :]: s.size for s in file_io.walk(target)}
+    excluded = None if without is None else f"/{without}/"
     names = {s.path[len(source) :]: s.size for s in file_io.walk(source)}
-    wanted = [n for n, size in names.items() if there.get(n) != size and not (kept and n.startswith(kept))]
-    spread(lambda name: file_io.copy(source + name, target + name), sorted(wanted), _THREADS)
+    missing = [n for n, size in names.items() if existing.get(n) != size and not (excluded and n.startswith(excluded))]
+    spread(lambda name: file_io.copy(source + name, target + name), sorted(missing), _THREADS)
 
 
 def _delete_empty(file_io: FileIO, path: str) -> None:
@@ -105,7 +106,7 @@ def _delete_empty(file_io: FileIO, path: str) -> None:
 
 
 def _delete_all(file_io: FileIO, path: str) -> None:
-    """Delete a directory that others may be deleting, too, or may still be writing into."""
+    """Delete a directory that other processes may delete, too, or still write to."""
     for attempt in range(_ATTEMPTS):
         try:
             file_io.delete_dir(path, recursive=True)

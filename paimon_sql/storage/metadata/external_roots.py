@@ -1,9 +1,9 @@
-"""The directories outside of a table's own that its definition lets its files stand in.
+"""External directories: those outside of a table's own that may hold its files.
 
-A manifest may give a file a path elsewhere. Files are read and deleted there only if the place lies under a directory
-that some version of the table's schema, of any branch, names in ``data-file.external-paths`` or
-``global-index.external-path``, or that the statement's own options do: an older version may have written them. The
-catalog's option ``external-paths.allowed-roots`` says which of these directories count.
+A manifest may give a file an external path. Files are read and deleted there only if the path is below a directory that
+some schema of the table, of any branch, names in ``data-file.external-paths`` or ``global-index.external-path``, or
+that the statement's options name: files may be older than the current schema. The catalog's option
+``external-paths.allowed-roots`` limits these directories.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from paimon_sql.storage.metadata.schemas import SchemaManager
 
 
 class ExternalRoots:
-    """The external directories of one table; schema files are read only when a path lies under none known so far.
+    """The external directories of one table; old schemas are read only for a path that is below none known so far.
 
     Args:
-        file_io: the file system that holds the table.
+        file_io: the file system of the table.
         paths: the paths of any branch of the table.
-        schema: the schema under the options of the statement.
-        access: what the catalog allows.
+        schema: the schema with the options of the statement.
+        access: the catalog's policy.
     """
 
     def __init__(self, file_io: FileIO, paths: TablePaths, schema: TableSchema, access: ExternalAccess) -> None:
@@ -44,22 +44,22 @@ class ExternalRoots:
         self._schema = schema
 
     def check(self, external_paths: pa.Array | pa.ChunkedArray, what: str, path: str) -> None:
-        """Nothing if every path of a column lies under an external directory; nulls stand inside of the table.
+        """Check that every path of a column is below an external directory; null is the table's directory.
 
         Args:
-            external_paths: paths of files, which lead nowhere upwards.
-            what: what stands there, for the error.
+            external_paths: paths of files, without ``..``.
+            what: kind of the files, for the error.
             path: the manifest that names them.
 
         Raises:
-            UnsafePathError: one lies elsewhere.
+            UnsafePathError: a path is elsewhere.
         """
         if external_paths.null_count == len(external_paths):
             return
-        left = pc.unique(external_paths.drop_null())
+        unchecked = pc.unique(external_paths.drop_null())
         for root in self._own:
-            left = left.filter(pc.invert(pc.starts_with(left, f"{root}/")))
-        for place in left.to_pylist():
+            unchecked = unchecked.filter(pc.invert(pc.starts_with(unchecked, f"{root}/")))
+        for place in unchecked.to_pylist():
             if not any(is_under(place, root) for root in self._all()):
                 limited = self._access.table_roots is not None
                 and_allow = f" and list it in the catalog's '{EXTERNAL_ALLOWED_ROOTS.key}'" if limited else ""
@@ -71,7 +71,7 @@ class ExternalRoots:
                 )
 
     def root_of(self, place: str) -> str | None:
-        """The table's directory, or the external one, that a path lies under; None if it lies under none."""
+        """Return the table's directory or the external one that a path is below; None without one."""
         if place.startswith(f"{self._paths.root}/"):
             return self._paths.root
         return next((root for root in self._all() if is_under(place, root)), None)
@@ -93,11 +93,11 @@ class ExternalRoots:
 
 
 def data_directories(options: Mapping[str, str], access: ExternalAccess) -> list[str]:
-    """The external directories of data files that options name and the catalog allows, without slashes at their ends.
+    """Return the external directories of data files that options name and the catalog allows, without trailing slashes.
 
     Args:
-        options: the options of a version of the table's schema.
-        access: what the catalog allows.
+        options: the options of a schema.
+        access: the catalog's policy.
     """
     return list(filter(access.allows_root, _roots(options.get(DATA_FILE_EXTERNAL_PATHS.key, ""))))
 

@@ -1,7 +1,6 @@
-"""Manifests on disk: written once, read through a cache of decoded columns.
+"""Reading and writing of manifests, with a process-wide cache of decoded ones (spec: Manifest).
 
-A manifest or manifest list never changes after it was written, so its decoded form is kept for the life of the
-process, the least recently used leaving first when the cache outgrows its bound.
+Manifests and manifest lists are immutable, so decoded ones are cached until the least recently used are evicted.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ class ManifestCache:
         self._lock = threading.Lock()
 
     def get(self, path: str) -> pa.Table | None:
-        """The decoded manifest, None if it is not held."""
+        """Return the decoded manifest; None if not cached."""
         with self._lock:
             table = self._tables.get(path)
             if table is not None:
@@ -62,7 +61,7 @@ class ManifestCache:
             return table
 
     def put(self, path: str, table: pa.Table) -> None:
-        """Hold a decoded manifest; one that is greater than the whole cache is not held."""
+        """Cache a decoded manifest, unless it is larger than the whole cache."""
         if table.nbytes > self.capacity:
             return
         with self._lock:
@@ -70,12 +69,12 @@ class ManifestCache:
                 self._tables[path] = table
                 self._bytes += table.nbytes
             while self._bytes > self.capacity:
-                _, dropped = self._tables.popitem(last=False)
-                self._bytes -= dropped.nbytes
+                _, evicted = self._tables.popitem(last=False)
+                self._bytes -= evicted.nbytes
 
 
 class ManifestListCache:
-    """Decoded manifest lists by path and size in bytes, bounded by the number of manifests that they name."""
+    """Decoded manifest lists by path and size in bytes, bounded by the number of their manifests."""
 
     def __init__(self, capacity: int = CACHED_METAS) -> None:
         self.capacity = capacity
@@ -84,7 +83,7 @@ class ManifestListCache:
         self._lock = threading.Lock()
 
     def get(self, path: str, size: int) -> list[ManifestFileMeta] | None:
-        """The decoded list, None if it is not held."""
+        """Return the decoded list; None if not cached."""
         with self._lock:
             metas = self._lists.get((path, size))
             if metas is not None:
@@ -92,14 +91,14 @@ class ManifestListCache:
             return metas
 
     def put(self, path: str, size: int, metas: list[ManifestFileMeta]) -> None:
-        """Hold a decoded list."""
+        """Cache a decoded list."""
         with self._lock:
             if (path, size) not in self._lists:
                 self._lists[path, size] = metas
                 self._metas += len(metas) + 1
             while self._metas > self.capacity:
-                _, dropped = self._lists.popitem(last=False)
-                self._metas -= len(dropped) + 1
+                _, evicted = self._lists.popitem(last=False)
+                self._metas -= len(evicted) + 1
 
 
 CACHE = ManifestCache()
@@ -108,9 +107,9 @@ _THREADS = 4
 
 
 class ManifestStore:
-    """The ``manifest`` folder of a table.
+    """The ``manifest`` directory of a table.
 
-    What is read or written names files in the table's directories only: an UnsafePathError otherwise.
+    Entries name only files in the table's directories: reads and writes raise `UnsafePathError` otherwise.
     """
 
     def __init__(
@@ -125,17 +124,17 @@ class ManifestStore:
         self._numbers = {"manifest": 0, "manifest-list": 0, "index-manifest": 0}
 
     def path(self, name: str) -> str:
-        """Where a manifest or manifest list stands."""
+        """Return the path of a manifest or manifest list."""
         return self._paths.manifest(name)
 
     def new_name(self, prefix: str) -> str:
-        """A name that nobody else uses: ``manifest``, ``manifest-list`` or ``index-manifest``, a UUID and a number."""
+        """Return a unique name: ``manifest``, ``manifest-list`` or ``index-manifest``, a UUID and a number."""
         number = self._numbers[prefix]
         self._numbers[prefix] = number + 1
         return f"{prefix}-{self._run}-{number}"
 
     def read(self, name: str) -> pa.Table:
-        """A manifest's entries as a table of ``MANIFEST_SCHEMA``."""
+        """Return a manifest's entries as a table of ``MANIFEST_SCHEMA``."""
         path = self.path(name)
         table = CACHE.get(path)
         if table is None:
@@ -146,36 +145,36 @@ class ManifestStore:
         return table
 
     def read_uncached(self, name: str) -> pa.Table:
-        """A manifest's entries from the disk, whatever is remembered of it."""
+        """Read a manifest's entries from the file, ignoring the cache."""
         path = self.path(name)
         table = read_manifest(self.file_io.read_bytes(path), path)
         self._check_external(table, path)
         return table
 
     def held(self, name: str) -> pa.Table | None:
-        """A manifest's entries if they are remembered."""
+        """Return a manifest's entries if they are cached."""
         return CACHE.get(self.path(name))
 
     def hold(self, name: str, entries: pa.Table) -> None:
-        """Remember the entries of a manifest that was read elsewhere."""
+        """Cache the entries of a manifest that was read elsewhere."""
         CACHE.put(self.path(name), entries)
 
     def read_once(self, name: str) -> pa.Table:
-        """A manifest's entries, not to be remembered: for one that is about to go, or that is read among very many."""
+        """Read a manifest's entries without caching them: before it is deleted, or among very many."""
         return self.read(name) if CACHE.get(self.path(name)) is not None else self.read_uncached(name)
 
     def read_all(self, names: Sequence[str]) -> list[pa.Table]:
-        """Several manifests, in order, those not cached by several threads."""
+        """Read several manifests, in order; those that are not cached are read in parallel."""
         missing = [n for n in names if CACHE.get(self.path(n)) is None]
         read = dict(zip(missing, spread(self.read, missing, self._threads), strict=True))
         return [read[n] if n in read else self.read(n) for n in names]
 
     def read_list(self, name: str | None) -> list[ManifestFileMeta]:
-        """The manifests that a manifest list names; none without a list."""
+        """Return the manifests of a manifest list; empty without a list."""
         if not name:
             return []
         path = self.path(name)
-        # What is remembered counts only while the file stands there: whoever asks may have to know that it is gone.
+        # The cache is valid only while the file exists: callers rely on an error for a deleted list.
         status = self.file_io.status(path)
         metas = LISTS.get(path, status.size) if status else None
         if metas is None:
@@ -185,12 +184,12 @@ class ManifestStore:
         return list(metas)
 
     def read_list_once(self, name: str) -> list[ManifestFileMeta]:
-        """The manifests that a manifest list names, not to be remembered, as in `read_once`."""
+        """Read the manifests of a manifest list without caching them, as in `read_once`."""
         path = self.path(name)
         return read_manifest_list(self.file_io.read_bytes(path), path)
 
     def write(self, entries: pa.Table | Iterable[ManifestEntry], schema_id: int) -> ManifestFileMeta:
-        """Write one manifest and describe it as manifest lists do."""
+        """Write one manifest; return its metadata for manifest lists."""
         table = entries if isinstance(entries, pa.Table) else manifest_table(entries)
         name = self.new_name("manifest")
         check_names(table, self.path(name))
@@ -202,11 +201,11 @@ class ManifestStore:
         return describe_manifest(table, file_name=name, file_size=len(data), partition_stats=stats, schema_id=schema_id)
 
     def measure(self, entries: pa.Table) -> int:
-        """How many bytes a manifest of these entries has."""
+        """Return the size in bytes of a manifest with these entries."""
         return len(write_manifest(entries, self._compression))
 
     def write_list(self, metas: Iterable[ManifestFileMeta]) -> tuple[str, int]:
-        """Write a manifest list: its name and size in bytes."""
+        """Write a manifest list; return its name and size in bytes."""
         name, metas = self.new_name("manifest-list"), list(metas)
         data = write_manifest_list(metas, self._compression)
         self.file_io.write_bytes(self.path(name), data)
@@ -214,13 +213,13 @@ class ManifestStore:
         return name, len(data)
 
     def write_indexes(self, entries: Iterable[IndexManifestEntry]) -> str:
-        """Write an index manifest: its name."""
+        """Write an index manifest; return its name."""
         name = self.new_name("index-manifest")
         self.file_io.write_bytes(self.path(name), write_index_manifest(entries, self._compression))
         return name
 
     def read_indexes(self, name: str) -> list[IndexManifestEntry]:
-        """The entries of an index manifest."""
+        """Return the entries of an index manifest."""
         path = self.path(name)
         entries = read_index_manifest(self.file_io.read_bytes(path), path)
         external = pa.array([e.file.external_path for e in entries], pa.string())
@@ -229,7 +228,7 @@ class ManifestStore:
 
     @cached_property
     def external_roots(self) -> ExternalRoots:
-        """Where files of the table may stand outside of its directory."""
+        """The external directories of the table."""
         return ExternalRoots(self.file_io, self._paths, self._schema, self._access)
 
     def _check_external(self, entries: pa.Table, path: str) -> None:
@@ -241,7 +240,9 @@ class ManifestStore:
 
 
 def partition_stats(partitions: pa.ChunkedArray, fields: Sequence[DataField]) -> SimpleStats:
-    """The bounds of serialised partition rows, column by column, as manifest lists keep them."""
+    """Return the bounds of serialized partition rows per column, as stored in manifest lists (Paimon:
+    `ManifestFileMeta`).
+    """
     columns = decode_columns([f.type for f in fields], partitions)
     collector = StatsCollector(fields, [FULL] * len(fields), file_format="avro", dense=False)
     if columns:

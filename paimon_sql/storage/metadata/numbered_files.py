@@ -1,4 +1,4 @@
-"""Directories of numbered files (`snapshot-7`, `schema-3`) and the hints that save listing them."""
+"""Directories of numbered files (`snapshot-7`, `schema-3`), and the hint files that save listing them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from paimon_sql.storage.file_io import FileIO, FileStatus
 
 EARLIEST = "EARLIEST"
 LATEST = "LATEST"
-_GREATEST = 2**63 - 2
+_MAX_NUMBER = 2**63 - 2
 _ATTEMPTS = 20
-_MOST_PROBED = 1000
-"""Wider gaps between numbers are believed."""
+_MAX_PROBED_GAP = 1000
+"""Wider gaps between numbers are taken from the listing, without checking each file."""
 
 
 class NumberedDirectory:
@@ -25,7 +25,7 @@ class NumberedDirectory:
     Args:
         file_io: the file system.
         directory: the directory.
-        prefix: what the names begin with.
+        prefix: prefix of the names.
         counts: whether a hint may name a number; all of them by default.
     """
 
@@ -39,33 +39,33 @@ class NumberedDirectory:
         self._pattern = re.compile(re.escape(prefix) + r"(\d+)")
 
     def path(self, version: int) -> str:
-        """Where that version stands."""
+        """Return the path of a version."""
         return f"{self.directory}/{self.prefix}{version}"
 
     def versions(self) -> list[int]:
-        """All numbers there are, in ascending order; strange files are passed over."""
+        """Return all numbers, ascending; other files are ignored."""
         return list(self.files())
 
     def files(self) -> dict[int, FileStatus]:
-        """What a listing says of each number's file, in ascending order; strange files are passed over."""
+        """Return the listed status of each number's file, ascending; other files are ignored."""
         listed = ((self._pattern.fullmatch(s.name), s) for s in self.file_io.list(self.directory) if not s.is_dir)
         numbered = ((int(match[1]), status) for match, status in listed if match)
-        return dict(sorted(((n, status) for n, status in numbered if n <= _GREATEST), key=itemgetter(0)))
+        return dict(sorted(((n, status) for n, status in numbered if n <= _MAX_NUMBER), key=itemgetter(0)))
 
     def exists(self, version: int) -> bool:
-        """Whether that version stands there."""
+        """Whether the version exists."""
         return self.file_io.exists(self.path(version))
 
     def read(self, version: int) -> bytes:
-        """That version's content; MissingFileError if it is not there."""
+        """Read a version; MissingFileError if it does not exist."""
         return self.file_io.read_bytes(self.path(version))
 
     def latest(self) -> int | None:
-        """The last number that follows the hint's without a gap, the greatest one of a listing without a hint.
+        """Return the last number that follows the hint's without a gap, without a hint the maximum of a listing.
 
-        None in an empty directory. The hint may be missing, stale or half-written; it is never believed without
-        looking. A file behind a gap is none of the history: a rollback had dropped what it was built on when it came
-        (`commit/standing.py`).
+        None in an empty directory. The hint may be missing, stale or partially written; it is always verified. A file
+        after a gap is not part of the history: a rollback had dropped its base when it was written
+        (`commit/snapshot/standing.py`).
         """
         hint = self.hint(LATEST)
         if hint is not None and self._is_expired(hint):
@@ -78,29 +78,30 @@ class NumberedDirectory:
         return next(number for number in count(hint) if number + 1 not in numbers)
 
     def _is_expired(self, version: int) -> bool:
-        """Whether a version has expired, and its file has come back by a loss of power; object stores lose none."""
+        """Whether a version has expired, and its file reappeared after a loss of power; not in object stores."""
         if self.file_io.is_object_store(self.directory):
             return False
         return version < (self.hint(EARLIEST) or 0)
 
     def earliest(self) -> int | None:
-        """The smallest number: the hint's, if that file stands, else that of a listing; None in an empty directory.
+        """Return the smallest number: the hint's if its file exists, else that of a listing; None in an empty
+        directory.
 
-        Expiry moves the hint before it removes files. If the file is gone the hint may just have been moved, and a
-        listing would show files that are about to go: so the hint is believed until it stays where it is.
+        Expiration moves the hint before it deletes files. If the file is missing, the hint may just have been moved,
+        and a listing would include files that are being deleted: so the hint is read again until it is stable.
         """
-        hint, before = self.hint(EARLIEST), None
-        while hint is not None and hint != before:
+        hint, previous = self.hint(EARLIEST), None
+        while hint is not None and hint != previous:
             if self.exists(hint):
                 return hint
-            hint, before = self.hint(EARLIEST), hint
+            hint, previous = self.hint(EARLIEST), hint
         return min(self.versions(), default=None)
 
     def missing(self) -> list[range]:
-        """The numbers from the earliest to the latest, as files and the hint of the latest say, that are not there.
+        """Return the missing numbers from the earliest to the latest, according to files and the hint of the latest.
 
-        Ranges of them, as a file or a hint may bear any number; those of small ones are looked at one by one, because
-        a listing may be older than a file.
+        The result is ranges, because a file or a hint may have any number; small gaps are checked number by number,
+        because a listing may be older than a file.
         """
         numbers = self.versions()
         if not numbers:
@@ -108,17 +109,18 @@ class NumberedDirectory:
         first, last = self.earliest() or numbers[0], max(numbers[-1], self.lost_latest() or 0)
         bounds = [first - 1, *(n for n in numbers if n >= first), last + 1]
         gaps = [range(low + 1, high) for low, high in pairwise(bounds) if low + 1 < high]
-        return [left for gap in gaps for left in self._absent(gap)]
+        return [absent for gap in gaps for absent in self._absent(gap)]
 
     def _absent(self, gap: range) -> list[range]:
-        if len(gap) > _MOST_PROBED:
+        if len(gap) > _MAX_PROBED_GAP:
             return [gap]
         return [range(n, n + 1) for n in gap if not self.exists(n)]
 
     def lost_latest(self) -> int | None:
-        """The number that the hint of the latest says, if that file is lost; None if all is well.
+        """Return the number of the latest hint if its file is lost; otherwise None.
 
-        A hint follows the file that it names and leaves before it, so it never names one that is still to come.
+        The hint is written after the file that it names and withdrawn before its deletion, so it never names a future
+        file.
         """
         hint = self.hint(LATEST)
         if hint is None or self.exists(hint) or self.hint(LATEST) != hint:
@@ -126,47 +128,48 @@ class NumberedDirectory:
         return hint if hint > max(self.versions(), default=0) else None
 
     def advance_hint(self, name: str, version: int) -> int:
-        """Let a hint say at least that number; it never falls, whatever other processes write. The number it says now.
+        """Advance a hint to at least the number; it never decreases, whatever other processes write. Return its number
+        now.
 
-        A greater number counts only while its file stands: a rollback may have taken it away.
+        A greater number is valid only while its file exists: a rollback may have deleted it.
         """
         path = f"{self.directory}/{name}"
         for _ in range(_ATTEMPTS):
             stored = self._stored(path)
-            said = _number(stored)
-            if said is not None and (said == version or (said > version and self.exists(said))):
-                return said
+            hinted = _number(stored)
+            if hinted is not None and (hinted == version or (hinted > version and self.exists(hinted))):
+                return hinted
             if self.file_io.replace_if(path, stored, str(version).encode()):
                 if name == LATEST:
-                    self.settle_latest(version)  # rivals may have gone on, or back, between the look and the write
+                    self.settle_latest(version)  # others may have committed or rolled back between check and write
                     return self.hint(name) or version
                 return version
         return self.hint(name) or version
 
     def settle_latest(self, sure: int | None = None) -> None:
-        """Let the hint of the latest name the newest file, after rollbacks have set it back or taken its file away.
+        """Set the latest hint to the newest file, after rollbacks have reset it or deleted its file.
 
         Args:
-            sure: a number that counts for certain.
+            sure: a number that is known to be valid.
         """
         path = f"{self.directory}/{LATEST}"
         for _ in range(_ATTEMPTS):
             stored = self._stored(path)
-            said = _number(stored)
-            is_last = said is not None and self.exists(said) and not self.exists(said + 1)
-            if said is not None and is_last and (said == sure or self._counts(said)):
+            hinted = _number(stored)
+            is_last = hinted is not None and self.exists(hinted) and not self.exists(hinted + 1)
+            if hinted is not None and is_last and (hinted == sure or self._counts(hinted)):
                 return
             newest = next((n for n in reversed(self.versions()) if self._counts(n)), None)
             if newest is None or self.file_io.replace_if(path, stored, str(newest).encode()):
                 return
 
     def settle_earliest(self, target: int) -> None:
-        """Let the hint of the earliest name a file that stands and is no later than the target of a rollback.
+        """Set the earliest hint to an existing file that is not later than the target of a rollback.
 
-        An expiry that came past the target may go on removing what is older.
+        A concurrent expiration that passed the target may continue to delete older files.
         """
-        said = self.hint(EARLIEST)
-        if said is None or (said <= target and self.exists(said)):
+        hinted = self.hint(EARLIEST)
+        if hinted is None or (hinted <= target and self.exists(hinted)):
             return
         numbers = self.versions()
         if numbers:
@@ -176,26 +179,26 @@ class NumberedDirectory:
         return self._is_counted is None or self._is_counted(number)
 
     def withdraw_hint(self, name: str, version: int, before: int | None) -> None:
-        """Take a number back that this process has just written, unless another has written the hint since."""
+        """Restore the number before this process wrote the hint, unless another process has written it since."""
         path = f"{self.directory}/{name}"
         if before is not None:
             self.file_io.replace_if(path, str(version).encode(), str(before).encode())
 
     def reset_hint(self, name: str, version: int) -> None:
-        """Set a hint to a number that may be smaller: for rollbacks, fast-forwards and repairs alone."""
+        """Set a hint to a number that may be smaller: only for rollbacks, fast-forwards and repairs."""
         self.file_io.write_bytes(f"{self.directory}/{name}", str(version).encode())
 
     def sync_hint(self, name: str) -> None:
-        """Make a hint survive a loss of power as it is now, before something is done that rests on it."""
+        """Make a hint durable, before an action that relies on it."""
         with suppress(MissingFileError):
             self.file_io.sync([f"{self.directory}/{name}"], self.directory)
 
     def delete_hint(self, name: str) -> None:
-        """Remove a hint."""
+        """Delete a hint."""
         self.file_io.delete(f"{self.directory}/{name}")
 
     def hint(self, name: str) -> int | None:
-        """The number that a hint says; None for one that is missing, unreadable or no possible number."""
+        """Return the number of a hint; None if it is missing, unreadable or invalid."""
         try:
             return _number(self._stored(f"{self.directory}/{name}"))
         except PaimonError:
@@ -209,9 +212,9 @@ class NumberedDirectory:
 
 
 def _number(stored: bytes | None) -> int | None:
-    """The number in a hint; None for what is no possible number."""
+    """Parse the number of a hint; None if invalid."""
     try:
         number = int(stored or b"")
     except ValueError:
         return None
-    return number if 0 <= number <= _GREATEST else None
+    return number if 0 <= number <= _MAX_NUMBER else None

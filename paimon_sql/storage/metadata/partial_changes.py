@@ -1,4 +1,4 @@
-"""Changes of a table's history in several steps: an error after the first one is no refusal."""
+"""Multi-step changes of a table's history: an error after the first step means an unknown outcome."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from paimon_sql.storage.file_io import FileIO
 
 @contextmanager
 def begun(what: str) -> Iterator[None]:
-    """Say of an error inside that something was begun, and how to end it.
+    """Turn errors inside into `CommitUnknownError`: the change was started, and may be completed by another run.
 
     Args:
-        what: the table and what is done to it.
+        what: the table and the change.
 
     Raises:
         CommitUnknownError: instead of all other errors.
@@ -35,16 +35,16 @@ def begun(what: str) -> Iterator[None]:
 
 @contextmanager
 def asked_for(what: str, file_io: FileIO, path: str) -> Iterator[None]:
-    """Say of an error inside that what was asked for may still come, where a store may carry a request out later.
+    """Turn errors inside into `CommitUnknownError` if the store may still execute the request.
 
     Args:
-        what: what is made.
+        what: description of the change.
         file_io: the file system.
-        path: where it is made.
+        path: the path of the change.
 
     Raises:
-        AlreadyExistsError: there is such a thing; nothing comes.
-        CommitUnknownError: instead of other errors, where answers are not final.
+        AlreadyExistsError: the target exists; nothing was changed.
+        CommitUnknownError: instead of other errors, if answers are not final.
     """
     try:
         yield

@@ -1,13 +1,13 @@
-"""Rewinds: what tells the snapshots of writers that a rollback has overtaken from those of the history.
+"""Rollback marks: identify late snapshots of writers whose base snapshot was rolled back.
 
-A rollback gives the numbers of what it drops free. A writer that has built on a dropped snapshot and stands still
-meanwhile can create its own under a number that the history comes to once more: a stray, which it withdraws as soon as
-it looks (`commit/standing.py`). Until then nobody may build upon it.
+A rollback frees the numbers of the snapshots that it drops. A writer that built on a dropped snapshot and was paused
+meanwhile can create its snapshot under a number that the history reaches again: a late snapshot, called a stray, which
+the writer withdraws after its next check (`commit/snapshot/standing.py`). Until then no commit may build on it.
 
-So a rollback first leaves a mark: its generation, the snapshot that it goes back to, and the last number that a stray
-can have. A snapshot of ours in between carries the generation that its writer knew. One of an earlier generation is a
-stray: no reader takes it for the newest, and writers wait until it has gone. Snapshots of other engines are believed,
-and so are those of branches that another engine's fast-forward has brought, which know of no mark but their branch's.
+So a rollback first writes a mark: its generation, its target snapshot, and the maximum number of a stray. Our snapshots
+in that range record the generation that their writer knew. One of an earlier generation is a stray: no reader takes it
+for the latest, and writers wait until it is deleted. Snapshots of other engines are always valid, as are those of a
+branch that another engine fast-forwarded, whose writers knew only their branch's mark.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.storage.file_io import FileIO
 
 WRITER_VERSION = "paimon-sql"
-"""What snapshots of ours say of their writer."""
+"""The writer version in our snapshots."""
 GENERATION = "paimon-sql.generation"
-"""The property of a snapshot that says after how many rewinds it was made."""
+"""Snapshot property: the number of rollbacks of the history that its writer knew."""
 MADE_ON = "paimon-sql.branch"
-"""The property of a snapshot that was made on a branch: its name."""
+"""Snapshot property: the branch that the snapshot was created on."""
 _ATTEMPTS = 10
 
 
 @dataclass(frozen=True)
 class Rewind:
-    """The last time that a history went back.
+    """The last rollback of a history.
 
     Attributes:
-        generation: how often it did, from 1 on.
-        target: the snapshot that it went back to, 0 for none.
-        until: the greatest number that a writer which built on a dropped snapshot can create.
-        of_main: whether it is that of the table itself, and of no branch.
+        generation: number of rollbacks so far, from 1.
+        target: the snapshot that was rolled back to, 0 for none.
+        until: the maximum number of a snapshot that a writer with a dropped base can create.
+        of_main: whether it is the table's own, not a branch's.
     """
 
     generation: int
@@ -47,26 +47,26 @@ class Rewind:
     of_main: bool = True
 
     def covers(self, snapshot_id: int) -> bool:
-        """Whether a snapshot of that number may be a stray."""
+        """Whether a snapshot of the number may be a stray."""
         return self.target < snapshot_id <= self.until
 
     def judges(self, snapshot: Snapshot) -> bool:
-        """Whether a snapshot says which rewinds of this history its writer knew; all others are believed."""
-        is_brought = self.of_main and MADE_ON in (snapshot.properties or {})
-        return snapshot.writer_version == WRITER_VERSION and not is_brought
+        """Whether a snapshot records the rollbacks that its writer knew; all others are valid."""
+        is_from_branch = self.of_main and MADE_ON in (snapshot.properties or {})
+        return snapshot.writer_version == WRITER_VERSION and not is_from_branch
 
     def is_stray(self, snapshot: Snapshot) -> bool:
-        """Whether a snapshot was built on one that was dropped, or was itself dropped."""
+        """Whether a snapshot was dropped, or built on a dropped one."""
         if not self.covers(snapshot.id) or not self.judges(snapshot):
             return False
-        known = (snapshot.properties or {}).get(GENERATION, "0")
-        return int(known) < self.generation if known.isdecimal() else True
+        generation = (snapshot.properties or {}).get(GENERATION, "0")
+        return int(generation) < self.generation if generation.isdecimal() else True
 
 
 class RollbackMark:
-    """The file that says when the history of a table or branch last went back.
+    """The file that records the last rollback of a table or branch.
 
-    It stands in no directory in which other engines look for orphan files.
+    It is in a directory where other engines do not look for orphan files.
 
     Args:
         file_io: the file system.
@@ -79,24 +79,24 @@ class RollbackMark:
         self.path = f"{root}/REWIND"
 
     def read(self) -> Rewind | None:
-        """What the mark says; None if the history never went back.
+        """Read the mark; None without a rollback so far.
 
         Raises:
-            CorruptFileError: the file says nothing that can be understood.
+            CorruptFileError: the file is invalid.
         """
         stored = self._stored()
-        return None if stored is None else self._parsed(stored)
+        return None if stored is None else self._parse(stored)
 
     def write(self, target: Snapshot | None, until: int) -> Rewind:
-        """Begin a new generation, on the disk before anything is dropped.
+        """Begin a new generation, durably, before anything is dropped.
 
         Args:
-            target: the snapshot that the history goes back to, None for before the first one.
-            until: the greatest number that a writer which knows nothing of it can create.
+            target: the target snapshot, None for the state before the first one.
+            until: the maximum number that a writer without knowledge of the rollback can create.
 
         Raises:
-            NoSuchSnapshotError: another rewind has taken the target out of the history; the mark stays as it is.
-            CommitConflictError: others go back at the same time.
+            NoSuchSnapshotError: another rollback dropped the target; the mark is not changed.
+            CommitConflictError: concurrent rollbacks.
         """
 
         def next_generation(old: Rewind) -> Rewind:
@@ -113,20 +113,20 @@ class RollbackMark:
         return self._change(next_generation)
 
     def extend(self, until: int) -> Rewind:
-        """Take greater numbers for those of strays, as writers had gone on before they saw the mark."""
+        """Increase the maximum number of strays, because writers continued before they read the mark."""
         return self._change(lambda old: replace(old, until=max(old.until, until)))
 
     def take_back(self, rewind: Rewind) -> None:
-        """Remove a mark that came into the directory of another table."""
-        if self._stored() == _written(rewind):
+        """Delete a mark that was written into the directory of another table."""
+        if self._stored() == _serialize(rewind):
             self._file_io.delete_durably(self.path)
 
     def _change(self, change: Callable[[Rewind], Rewind]) -> Rewind:
         for _ in range(_ATTEMPTS):
             stored = self._stored()
-            old = Rewind(0, 0, 0, self._of_main) if stored is None else self._parsed(stored)
+            old = Rewind(0, 0, 0, self._of_main) if stored is None else self._parse(stored)
             new = change(old)
-            if self._file_io.replace_if(self.path, stored, _written(new), durable=True):
+            if self._file_io.replace_if(self.path, stored, _serialize(new), durable=True):
                 return new
         raise CommitConflictError(f"{self.path}: others roll the table back at the same time.", remedy="Run it again.")
 
@@ -136,7 +136,7 @@ class RollbackMark:
         except MissingFileError:
             return None
 
-    def _parsed(self, stored: bytes) -> Rewind:
+    def _parse(self, stored: bytes) -> Rewind:
         try:
             found = json.loads(stored)
             return Rewind(int(found["generation"]), int(found["target"]), int(found["until"]), self._of_main)
@@ -144,7 +144,7 @@ class RollbackMark:
             raise CorruptFileError("it is no mark of a rollback", path=self.path) from error
 
 
-def _written(rewind: Rewind) -> bytes:
+def _serialize(rewind: Rewind) -> bytes:
     stored = {"generation": rewind.generation, "target": rewind.target, "until": rewind.until}
     return json.dumps(stored).encode()
 
@@ -152,10 +152,10 @@ def _written(rewind: Rewind) -> bytes:
 def with_generation(
     properties: Mapping[str, str], snapshot_id: int, rewind: Rewind | None, branch: str
 ) -> dict[str, str]:
-    """The properties of a snapshot of that number, with its branch, and the generation where it tells something."""
-    found = {key: value for key, value in properties.items() if key not in (GENERATION, MADE_ON)}
+    """Return the properties of a snapshot of the number, with its branch, and the generation if covered by the mark."""
+    result = {key: value for key, value in properties.items() if key not in (GENERATION, MADE_ON)}
     if rewind is not None and rewind.covers(snapshot_id):
-        found[GENERATION] = str(rewind.generation)
+        result[GENERATION] = str(rewind.generation)
     if branch != MAIN_BRANCH:
-        found[MADE_ON] = branch
-    return found
+        result[MADE_ON] = branch
+    return result

@@ -1,4 +1,4 @@
-"""A table's schema versions on disk: find, read, and add the next one."""
+"""Schemas of a table: find, read, and add versions (spec: Schema)."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ FIRST_SCHEMA_ID = 0
 
 
 class SchemaManager:
-    """The schema files of one table or branch; a version never changes, so it is read once.
+    """The schema files of one table or branch; schemas are immutable, so each is read once.
 
     Args:
         file_io: the file system.
-        root: the folder of the table or branch.
-        lock: what keeps others away while a version is added.
-        branch: the branch that the lock is asked for.
+        root: the directory of the table or branch.
+        lock: the lock for adding a version.
+        branch: the branch to lock.
     """
 
     def __init__(self, file_io: FileIO, root: str, lock: TableLock = UNLOCKED, branch: str = MAIN_BRANCH) -> None:
@@ -44,22 +44,22 @@ class SchemaManager:
         self._known: dict[int, TableSchema] = {}
 
     def ids(self) -> list[int]:
-        """The ids of all versions, ascending."""
+        """Return the ids of all versions, ascending."""
         return self.directory.versions()
 
     def latest(self) -> TableSchema | None:
-        """The version that the table has now, None where there is no table.
+        """Return the current schema of the table, None without a table.
 
-        That is the newest one that descends from the version of the newest snapshot. Others are none of the table's:
-        REPLACE TABLE adds a version without a column of the one before, which counts from its snapshot on. A version
-        that a rival built on the old definition meanwhile has ended with that.
+        That is the newest version that descends from the version of the latest snapshot. Others are not the table's:
+        REPLACE TABLE adds a version that shares no column with the one before, and that becomes current with its
+        snapshot. A version that a concurrent writer based on the old definition is then obsolete.
         """
-        ids, before = self.ids(), None
-        while ids != before:
+        ids, previous = self.ids(), None
+        while ids != previous:
             try:
                 return self._current(ids)
             except MissingFileError:
-                ids, before = self.ids(), ids  # a REPLACE TABLE that failed has taken its version back
+                ids, previous = self.ids(), ids  # a failed REPLACE TABLE has withdrawn its version
         return self._current(ids)
 
     def _current(self, ids: Sequence[int]) -> TableSchema | None:
@@ -79,7 +79,7 @@ class SchemaManager:
         return current
 
     def _of_newest_snapshot(self) -> TableSchema | None:
-        """The version that the newest snapshot was written under; None where that is not known."""
+        """Return the schema of the latest snapshot; None if unknown."""
         self._snapshots.forget()
         try:
             newest = self._snapshots.latest()
@@ -88,10 +88,10 @@ class SchemaManager:
             return None
 
     def newest(self) -> TableSchema:
-        """The version of the greatest id, whether it is the table's or not.
+        """Return the version of the maximum id, whether it is the table's current one or not.
 
         Raises:
-            NoSuchSnapshotError: there is none, as the table was dropped.
+            NoSuchSnapshotError: there is none, because the table was dropped.
         """
         ids = self.ids()
         if not ids:
@@ -102,18 +102,18 @@ class SchemaManager:
         return NoSuchSnapshotError(f"{self.directory.directory} holds no schema.", name="schema")
 
     def get(self, schema_id: int) -> TableSchema:
-        """The version of that id.
+        """Return the version of an id.
 
         Raises:
-            MissingFileError: there is none.
-            CorruptFileError: its file is no schema.
+            MissingFileError: it does not exist.
+            CorruptFileError: its file is invalid.
         """
         if schema_id not in self._known:
             self._known[schema_id] = parse_schema(self.directory.read(schema_id), self.directory.path(schema_id))
         return self._known[schema_id]
 
     def newest_readable(self) -> TableSchema | None:
-        """The newest version that can be read, whether the table uses it or not; None without any."""
+        """Return the newest readable version, whether the table uses it or not; None without one."""
         for schema_id in reversed(self.ids()):
             try:
                 return self.get(schema_id)
@@ -122,31 +122,31 @@ class SchemaManager:
         return None
 
     def all(self) -> list[TableSchema]:
-        """All versions, oldest first."""
+        """Return all versions, oldest first."""
         return [self.get(i) for i in self.ids()]
 
     def try_add(self, schema: TableSchema, base: TableSchema | None = None) -> bool:
-        """Write a version whose id is free: True if this call made it.
+        """Write a version if its id is free: True if this call created it.
 
         Args:
             schema: the version.
-            base: the version that it follows; None for the first one of a table.
+            base: the version before; None for the first one of a table.
 
         Raises:
             CommitConflictError: the lock was lost; nothing was written.
-            NoSuchTableError: the base stands no more, since the table was dropped, renamed or replaced; the version
-                is withdrawn.
+            NoSuchTableError: the base does not exist anymore, because the table was dropped, renamed or replaced; the
+                version is withdrawn.
         """
-        with self._lock.held(self._branch) as hold:
-            return self.try_add_under_lock(schema, hold, base)
+        with self._lock.held(self._branch) as held_lock:
+            return self.try_add_under_lock(schema, held_lock, base)
 
     def try_add_under_lock(self, schema: TableSchema, hold: HeldLock, base: TableSchema | None = None) -> bool:
-        """Do what `try_add` does for a caller that holds the table's lock itself, if there is one."""
+        """Like `try_add`, for a caller that already holds the table's lock, if there is one."""
         path, data = self.directory.path(schema.id), schema.to_json().encode()
         hold.confirm()
         if not self.directory.file_io.try_create_exclusive(path, data, locked=hold.is_locked):
             return False
-        # The directory may have gone while this call stood still, and have been made anew by it or by others.
+        # The directory may have been deleted while this call was paused, and recreated by it or by others.
         if base is not None and not self.has(base):
             self.remove(schema.id)
             self.directory.file_io.delete_dir(self.directory.directory)
@@ -158,15 +158,15 @@ class SchemaManager:
                 remedy="Run the statement again if there is a table of this name.",
             )
         if schema.id == FIRST_SCHEMA_ID:
-            # Writers into a table of that name that was dropped may have made its directory, and not flushed it.
+            # Writers of a dropped table of the same name may have created its directory without flushing it.
             self.directory.file_io.sync([path], parent_of(self._root))
         return True
 
     def has(self, schema: TableSchema) -> bool:
-        """Whether a version stands as it was read: that of another table has another time, or other columns.
+        """Whether the stored version is the one that was read: another table's has another time, or other columns.
 
         Raises:
-            PaimonError: the file system does not say.
+            PaimonError: the file system cannot tell.
         """
         try:
             stored = parse_schema(self.directory.read(schema.id), self.directory.path(schema.id))
@@ -176,34 +176,34 @@ class SchemaManager:
             return False
         return _definition(stored) == _definition(schema)
 
-    def _has_come_into_use(self, schema: TableSchema) -> bool:
-        """Whether a version that was just added is of the table, which was not replaced meanwhile."""
+    def _is_in_use(self, schema: TableSchema) -> bool:
+        """Whether an added version is the table's, which was not replaced concurrently."""
         latest = self.latest()
         return latest is not None and latest.id >= schema.id
 
     def remove(self, schema_id: int) -> None:
-        """Take a version away again that no file and no snapshot was written under."""
+        """Withdraw a version that no file and no snapshot uses."""
         self._known.pop(schema_id, None)
         self.directory.file_io.delete_durably(self.directory.path(schema_id))
 
     def evolve(self, change: Callable[[TableSchema], TableSchema], attempts: int = 10) -> TableSchema:
-        """Put the next version on top of the newest one; a rival's version in between is built upon.
+        """Add the next version on top of the newest one; versions of concurrent writers are built upon.
 
         Args:
-            change: makes the next version of the newest; giving back the same object means that nothing changes.
-            attempts: how many rivals may win before this gives up.
+            change: makes the next version from the current one; returning the same object means no change.
+            attempts: maximum number of attempts.
         """
         for _ in range(attempts):
             newest, current = self.newest(), self.latest()
             if current is None:
                 raise self._missing()
-            # New columns take ids that no version has, those that are none of the table's among them.
+            # New columns get ids that no version has, including versions that are not the table's.
             current = replace(current, highest_field_id=max(current.highest_field_id, newest.highest_field_id))
             changed = change(current)
             if changed is current:
                 return changed
             changed = replace(changed, id=newest.id + 1)
-            if self.try_add(changed, current) and (newest.id == current.id or self._has_come_into_use(changed)):
+            if self.try_add(changed, current) and (newest.id == current.id or self._is_in_use(changed)):
                 return changed
         raise CommitConflictError(
             f"{self.directory.directory}: others changed the schema {attempts} times in between.",
@@ -212,12 +212,12 @@ class SchemaManager:
 
 
 def descends(one: TableSchema, other: TableSchema) -> bool:
-    """Whether one version was made of the other: REPLACE TABLE keeps no column, by field id, of the one before."""
+    """Whether one version is derived from the other: REPLACE TABLE reuses no field id of the version before."""
     return one.id == other.id or not {f.id for f in one.fields}.isdisjoint(f.id for f in other.fields)
 
 
 def _has_all_columns(schema: TableSchema) -> bool:
-    """Whether no column ever went, with which a definition would have been replaced."""
+    """Whether no column was ever dropped; replacing the definition would drop all."""
     return len(set(field_ids(RowType(True, schema.fields)))) == schema.highest_field_id + 1
 
 

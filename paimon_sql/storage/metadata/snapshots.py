@@ -1,4 +1,4 @@
-"""A table's snapshots on disk: the latest, the earliest, one by id, one by time."""
+"""Snapshots of a table: the latest, the earliest, by id, by time (spec: Snapshot)."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from paimon_sql.storage.metadata.numbered_files import NumberedDirectory
 from paimon_sql.storage.metadata.refs.tags import TagManager
 from paimon_sql.storage.metadata.rollback_marks import Rewind, RollbackMark
 
-_REMEMBERED = 64
+_CACHED = 64
 _THREADS = 16
-_PROBED = 16
-"""How many numbers of a gap are looked at before the directory is listed."""
-_LISTED = 20_000
+_MAX_PROBED = 16
+"""Maximum number of ids of a gap that are checked before the directory is listed."""
+_CACHED_LISTED = 20_000
 
 
 class ListedSnapshots:
-    """Snapshots by what a listing says of their files, bounded by their number; the oldest leave first."""
+    """Cache of snapshots by the listed status of their files, bounded in number; first in, first out."""
 
-    def __init__(self, capacity: int = _LISTED) -> None:
+    def __init__(self, capacity: int = _CACHED_LISTED) -> None:
         self.capacity = capacity
-        self._held: OrderedDict[FileStatus, Snapshot] = OrderedDict()
+        self._snapshots: OrderedDict[FileStatus, Snapshot] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, file: FileStatus) -> Snapshot | None:
-        """The snapshot that stood in such a file, None if none is held."""
-        return self._held.get(file)
+        """Return the snapshot of a file; None if not cached."""
+        return self._snapshots.get(file)
 
     def put(self, file: FileStatus, snapshot: Snapshot) -> None:
-        """Hold the snapshot of a file."""
+        """Cache the snapshot of a file."""
         with self._lock:
-            self._held[file] = snapshot
-            if len(self._held) > self.capacity:
-                self._held.popitem(last=False)
+            self._snapshots[file] = snapshot
+            if len(self._snapshots) > self.capacity:
+                self._snapshots.popitem(last=False)
 
 
 LISTED = ListedSnapshots()
@@ -51,9 +51,9 @@ class SnapshotManager:
 
     Args:
         file_io: the file system.
-        root: the folder of the table or branch.
-        authority: who says which snapshot is the newest one; without it the files do.
-        branch: the branch that it is asked about.
+        root: the directory of the table or branch.
+        authority: the server that determines the latest snapshot; without it, the files do.
+        branch: the branch.
     """
 
     def __init__(
@@ -67,18 +67,18 @@ class SnapshotManager:
         self._known: dict[int, Snapshot] = {}
 
     def latest_id(self) -> int | None:
-        """The id of the newest snapshot, None for a table that nothing was written to."""
+        """Return the id of the latest snapshot; None for a table without snapshots."""
         if self._authority is None:
             return self._without_strays(self.directory.latest())
         found = self.latest()
         return None if found is None else found.id
 
     def earliest_id(self) -> int | None:
-        """The id of the oldest retained snapshot, None for a table that nothing was written to."""
+        """Return the id of the earliest retained snapshot; None for a table without snapshots."""
         return self.directory.earliest()
 
     def latest(self) -> Snapshot | None:
-        """The newest snapshot, None for a table that nothing was written to."""
+        """Return the latest snapshot; None for a table without snapshots."""
         if self._authority is not None:
             return self._authority.latest(self._branch)
         newest = self.latest_id()
@@ -86,20 +86,20 @@ class SnapshotManager:
             try:
                 return self.get(newest)
             except NoSuchSnapshotError:
-                # It expired between the two looks; a rival has made a newer one then.
+                # It expired between the two reads; then a concurrent commit has created a newer one.
                 if (found := self.latest_id()) != newest:
                     newest = found
                 elif tags := self._tags.of_snapshot(newest):
-                    return tags[0].snapshot  # a rollback goes back to it, and holds it
+                    return tags[0].snapshot  # the target of a running rollback, retained by its guard tag
                 else:
                     raise
         return None
 
     def _without_strays(self, newest: int | None) -> int | None:
-        """The newest snapshot that is no stray, of those up to a number.
+        """Return the latest snapshot up to a number that is not a stray.
 
-        That of a rollback which has not come to its end is its target, though an expiry that had begun before may have
-        taken its file, until the rollback brings it back: a tag holds it.
+        During a rollback it is the rollback's target, even if an expiration that started before has deleted its file:
+        the rollback restores it from its guard tag.
         """
         rewind = self.rewinds.read()
         while newest is not None and rewind is not None and rewind.covers(newest):
@@ -110,12 +110,12 @@ class SnapshotManager:
                 newest = self.directory.latest()
                 continue
             later, newest = newest, newest - 1
-            if not self.directory.exists(newest):  # a rollback is at work, or was killed: it leaves gaps
+            if not self.directory.exists(newest):  # a running or killed rollback leaves gaps
                 newest = max((i for i in self.directory.versions() if i < later), default=None)
         return newest if newest is not None or rewind is None else rewind.target or None
 
     def _counts(self, snapshot_id: int) -> bool:
-        """Whether a hint may name a snapshot: one that is there, and no stray."""
+        """Whether a hint may name a snapshot: it exists and is not a stray."""
         rewind = self.rewinds.read()
         if rewind is None or not rewind.covers(snapshot_id):
             return True
@@ -123,7 +123,7 @@ class SnapshotManager:
         return found is not None and not rewind.is_stray(found)
 
     def stray_behind(self, newest: Snapshot | None, rewind: Rewind) -> int | None:
-        """The number of a snapshot that came too late and stands behind the newest one; None if there is none."""
+        """Return the number of a stray after the latest snapshot; None without one."""
         last = self.directory.latest()
         if last is None or (newest is not None and last <= newest.id):
             return None
@@ -131,22 +131,22 @@ class SnapshotManager:
         return last if found is not None and rewind.is_stray(found) else None
 
     def strays(self) -> list[int]:
-        """The numbers of all snapshots that a rollback has overtaken and that still stand, in ascending order."""
+        """Return the numbers of all existing strays, ascending."""
         rewind = self.rewinds.read() if self._authority is None else None
         covered = [] if rewind is None else [i for i in self.directory.versions() if rewind.covers(i)]
         read = {i: self._if_there(i) for i in covered}
         return [i for i, found in read.items() if found is not None and rewind is not None and rewind.is_stray(found)]
 
     def exists(self, snapshot_id: int) -> bool:
-        """Whether that snapshot is retained."""
+        """Whether the snapshot is retained."""
         return self.directory.exists(snapshot_id)
 
     def get(self, snapshot_id: int) -> Snapshot:
-        """The snapshot of that id.
+        """Return the snapshot of an id.
 
         Raises:
-            NoSuchSnapshotError: it is not retained; the message says which ids are.
-            CorruptFileError: its file is no snapshot.
+            NoSuchSnapshotError: it is not retained; the message contains the retained ids.
+            CorruptFileError: its file is invalid.
         """
         if (known := self._known.get(snapshot_id)) is not None:
             return known
@@ -154,24 +154,24 @@ class SnapshotManager:
             snapshot = self._read(snapshot_id)
         except MissingFileError:
             raise self._missing(snapshot_id) from None
-        if len(self._known) >= _REMEMBERED:
+        if len(self._known) >= _CACHED:
             self._known.pop(next(iter(self._known)), None)
         self._known[snapshot_id] = snapshot
         return snapshot
 
     def forget(self) -> None:
-        """Drop what was read, as after snapshots were removed and their ids may be used anew."""
+        """Clear the cache, such as after snapshots were deleted and their ids may be reused."""
         self._known.clear()
 
     def remove(self, snapshot: Snapshot, *, durable: bool = False, unless: Callable[[], bool] = lambda: False) -> bool:
-        """Remove a snapshot's file unless another one has come under its number: True if this call did.
+        """Delete a snapshot's file unless another snapshot has reused its number: True if this call deleted it.
 
-        A number comes again after a rollback, while whoever looked at its file before may stand still.
+        A number is reused after a rollback, while a process that read the old file may be paused.
 
         Args:
             snapshot: the snapshot, as it was read.
-            durable: whether it does not come back by a loss of power.
-            unless: whether it must stay, asked at the last moment: `is_left` waits for the answer.
+            durable: whether the deletion must survive a loss of power.
+            unless: whether to retain it, called at the last moment: `is_left` waits for the deletion.
         """
 
         def is_meant(data: bytes) -> bool:
@@ -181,16 +181,16 @@ class SnapshotManager:
         return self.directory.file_io.delete_if(path, is_meant, durable=durable)
 
     def is_left(self, snapshot_id: int) -> bool:
-        """Whether a snapshot's file is there when those who were about to remove it have done so.
+        """Whether a snapshot's file exists after all running deletions of it.
 
         Raises:
-            CommitConflictError: one of them stands still.
+            CommitConflictError: a deletion does not proceed.
         """
         self.directory.file_io.delete_if(self.directory.path(snapshot_id), lambda data: False)
         return self.directory.exists(snapshot_id)
 
     def all(self) -> Iterator[Snapshot]:
-        """The retained snapshots in order of id; one that expires meanwhile is passed over."""
+        """Yield the retained snapshots in order of id; one that expires concurrently is skipped."""
         for snapshot_id in self.directory.versions():
             try:
                 yield self.get(snapshot_id)
@@ -198,19 +198,19 @@ class SnapshotManager:
                 continue
 
     def listed(self) -> list[Snapshot]:
-        """What `all` yields, for those who only show it: a file that looks as when it was last read is not read again.
+        """Return what `all` yields, for display only: a file with unchanged status is not read again.
 
-        A file's size and time of change tell that. Whoever deletes or commits must not rely on them.
+        The status is the file's size and modification time. Deletions and commits must not rely on them.
         """
         files = self.directory.files()
-        known = {number: LISTED.get(status) for number, status in files.items()}
-        missing = [number for number, snapshot in known.items() if snapshot is None]
+        snapshots = {number: LISTED.get(status) for number, status in files.items()}
+        missing = [number for number, snapshot in snapshots.items() if snapshot is None]
         threads = self.directory.file_io.threads_for(self.directory.directory, len(missing), _THREADS)
         for number, snapshot in zip(missing, spread(self._if_there, missing, threads), strict=True):
-            known[number] = snapshot
+            snapshots[number] = snapshot
             if snapshot is not None:
                 LISTED.put(files[number], snapshot)
-        return [snapshot for snapshot in known.values() if snapshot is not None]
+        return [snapshot for snapshot in snapshots.values() if snapshot is not None]
 
     def _if_there(self, snapshot_id: int) -> Snapshot | None:
         try:
@@ -222,13 +222,13 @@ class SnapshotManager:
         return parse_snapshot(self.directory.read(snapshot_id), self.directory.path(snapshot_id))
 
     def at_time(self, millis: int) -> Snapshot:
-        """The last snapshot that was committed at or before a time.
+        """Return the last snapshot that was committed at or before a time.
 
         Args:
             millis: milliseconds since the epoch.
 
         Raises:
-            NoSuchSnapshotError: the time lies before the first retained snapshot, or nothing was written yet.
+            NoSuchSnapshotError: the time is before the first retained snapshot, or there is none.
         """
         found = None
         low, high = self.earliest_id(), self.latest_id()
@@ -253,15 +253,15 @@ class SnapshotManager:
         return found
 
     def _nearest(self, start: int, end: int) -> Snapshot | None:
-        for snapshot_id in range(start, min(start + _PROBED, end + 1)):
+        for snapshot_id in range(start, min(start + _MAX_PROBED, end + 1)):
             if self.exists(snapshot_id):
                 return self.get(snapshot_id)
-        later = (i for i in self.directory.versions() if start + _PROBED <= i <= end)
+        later = (i for i in self.directory.versions() if start + _MAX_PROBED <= i <= end)
         return next((self.get(i) for i in later), None)
 
     def _missing(self, snapshot_id: int) -> NoSuchSnapshotError:
         earliest, latest = self.earliest_id(), self.latest_id()
-        held = "the table has no snapshot yet" if latest is None else f"retained are {earliest} to {latest}"
+        retained = "the table has no snapshot yet" if latest is None else f"retained are {earliest} to {latest}"
         if snapshot_id == latest:
-            held = "a rollback to it has not come to its end; run it again"
-        return NoSuchSnapshotError(f"Snapshot {snapshot_id} does not exist: {held}.", name=str(snapshot_id))
+            retained = "a rollback to it has not come to its end; run it again"
+        return NoSuchSnapshotError(f"Snapshot {snapshot_id} does not exist: {retained}.", name=str(snapshot_id))

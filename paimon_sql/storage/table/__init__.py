@@ -1,1 +1,1 @@
-"""A table: its identity, directories, statistics and time travel."""
+"""Tables: identity, directories, statistics and time travel."""

@@ -1,4 +1,6 @@
-"""Changelogs that outlive their snapshots, on disk: ``changelog/changelog-N`` holds what ``snapshot-N`` held."""
+"""Long-lived changelogs: ``changelog/changelog-N`` is a copy of the expired ``snapshot-N`` (Paimon:
+`ChangelogManager`).
+"""
 
 from __future__ import annotations
 
@@ -18,33 +20,33 @@ class ChangelogManager:
         self.directory = NumberedDirectory(file_io, f"{root}/changelog", "changelog-")
 
     def ids(self) -> list[int]:
-        """The ids of all changelogs, ascending."""
+        """Return the ids of all changelogs, ascending."""
         return self.directory.versions()
 
     def find(self, snapshot_id: int) -> Changelog | None:
-        """The changelog of that id, None if there is none; CorruptFileError if its file is none."""
+        """Return the changelog of an id, None if it does not exist; CorruptFileError if its file is invalid."""
         try:
             return parse_snapshot(self.directory.read(snapshot_id), self.directory.path(snapshot_id))
         except MissingFileError:
             return None
 
     def all(self) -> list[Changelog]:
-        """All changelogs in order of id; one that is removed meanwhile is passed over."""
+        """Return all changelogs in order of id; one that is deleted concurrently is skipped."""
         found = (self.find(i) for i in self.ids())
         return [c for c in found if c is not None]
 
     def keep(self, snapshot: Snapshot) -> None:
-        """Write down a snapshot that is about to expire as a changelog."""
+        """Write a snapshot that is about to expire as a changelog."""
         self.directory.file_io.write_durably(self.directory.path(snapshot.id), snapshot.to_json().encode())
         self.directory.advance_hint(LATEST, snapshot.id)
 
     def remove(self, snapshot_id: int) -> bool:
-        """Remove a changelog's file and nothing else: True if it was there."""
+        """Delete a changelog's file and nothing else: True if it existed."""
         return self.directory.file_io.delete(self.directory.path(snapshot_id))
 
 
 def without_lost_changelog(table: Table, snapshot: Snapshot) -> Snapshot:
-    """The snapshot, without its changelog if that is gone: a tag outlives the changelog of its snapshot."""
+    """Return the snapshot, without its changelog if that is missing: a tag outlives the changelog of its snapshot."""
     changelog = snapshot.changelog_manifest_list
     if not changelog or table.file_io.exists(table.paths.manifest(changelog)):
         return snapshot

@@ -1,7 +1,7 @@
-"""Manifests read where it is best: here, or, where they hold very many entries, by an engine's executors.
+"""Distributed reading of manifests: by the process itself, or by an engine's executors if they are very large.
 
-What is read here stays in the cache. Of what executors read, a plan that wants but some of it gets no more than that,
-and nothing stays: to play a million entries back takes two gigabytes. What a plan wants whole stays if there is room.
+What the process reads is cached. Of what executors read, a plan that needs only a part gets only that, uncached: a
+million entries take two gigabytes. Complete results are cached if they fit.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from paimon_sql.storage.metadata.manifests import CACHE
 from paimon_sql.storage.table.table import Table
 
 MANY_BYTES = 256 * 1024 * 1024
-"""From how much on, decoded, executors are sooner done than the process by itself: half a million files of 4 columns.
+"""Decoded size from which executors are faster than the process: half a million files of 4 columns.
 
-A job takes half a second, and what comes back a third of the time that decoding it here does.
+A job takes half a second, and decoding its results a third of the time of decoding the manifests.
 """
 
 _TASK_BYTES = 16 * 1024 * 1024
 _ENTRY_BYTES, _COLUMN_BYTES = 300, 50
-"""What an entry takes in memory, about, and its statistics of each column."""
+"""Approximate memory of an entry, and of its statistics per column."""
 
 Choice = Callable[[pa.Table], pa.Table]
-"""Leaves out of some entries ADDs that are not wanted, and DELETEs of such files; it travels to executors."""
+"""Drops ADD entries that are not needed, and the DELETEs of their files; it is pickled for executors."""
 
 
 @dataclass(frozen=True)
 class ManifestEntries:
-    """What manifests hold.
+    """The entries of manifests.
 
     Attributes:
         tables: the entries, of ``MANIFEST_SCHEMA``, in the order of the manifests.
-        whole: whether none was left out.
+        whole: whether no entry was dropped.
     """
 
     tables: list[pa.Table]
@@ -49,13 +49,13 @@ class ManifestEntries:
 
 @dataclass(frozen=True)
 class ManifestTask:
-    """Some manifests that follow each other, to be read by an executor.
+    """Consecutive manifests for an executor to read.
 
     Attributes:
         table: the table.
-        names: their names.
-        choice: what is wanted of their entries; None is all.
-        size: about how many bytes the entries take in memory.
+        names: names of the manifests.
+        choice: selects entries; None selects all.
+        size: approximate memory of the entries in bytes.
     """
 
     table: Table
@@ -64,13 +64,13 @@ class ManifestTask:
     size: int
 
     def read(self) -> list[pa.Table]:
-        """The entries: a table a manifest, or one of what is wanted of all."""
+        """Read the entries: one table per manifest, or one table of the selected entries."""
         tables = [self.table.manifests.read_once(name) for name in self.names]
         return tables if self.choice is None else [self.choice(pa.concat_tables(tables))]
 
 
 def run_manifest_task(task: ManifestTask) -> list[bytes] | None:
-    """The tables of a task as Arrow streams; None if the manifests cannot be read, which the driver tells better."""
+    """Return a task's tables as Arrow streams; None on an error, which the driver reports better."""
     try:
         return [_packed(entries) for entries in task.read()]
     except (PaimonError, OSError):
@@ -80,22 +80,22 @@ def run_manifest_task(task: ManifestTask) -> list[bytes] | None:
 def read_manifests(
     table: Table, manifests: Sequence[ManifestFileMeta], choice: Choice | None = None
 ) -> ManifestEntries:
-    """The entries of manifests, perhaps without such as are not wanted.
+    """Return the entries of manifests, possibly without those that are not needed.
 
     Args:
-        table: the table; its executor reads where there is much to read.
+        table: the table; its executor reads large manifests.
         manifests: the manifests, in the order of their commits.
-        choice: what is wanted of them; None is all.
+        choice: selects entries; None selects all.
 
     Raises:
         OSError: a manifest is missing.
-        CorruptFileError: one of them is none.
+        CorruptFileError: a manifest is invalid.
     """
     names = [m.file_name for m in manifests]
     if table.executor is None or _size(table, manifests) < MANY_BYTES:
         return ManifestEntries(table.manifests.read_all(names))
-    held = {name: entries for name in names if (entries := table.manifests.held(name)) is not None}
-    missing = [m for m in manifests if m.file_name not in held]
+    cached = {name: entries for name in names if (entries := table.manifests.held(name)) is not None}
+    missing = [m for m in manifests if m.file_name not in cached]
     if _size(table, missing) < MANY_BYTES:
         return ManifestEntries(table.manifests.read_all(names))
     if choice is not None or _size(table, manifests) > CACHE.capacity:
@@ -105,14 +105,14 @@ def read_manifests(
         (m.file_name for m in missing), chain.from_iterable(_read_by(table.executor, table, missing, None)), strict=True
     ):
         table.manifests.hold(name, entries)
-        held[name] = entries
-    return ManifestEntries([held[name] for name in names])
+        cached[name] = entries
+    return ManifestEntries([cached[name] for name in names])
 
 
 def _read_by(
     executor: Executor, table: Table, manifests: Sequence[ManifestFileMeta], choice: Choice | None
 ) -> list[list[pa.Table]]:
-    """What executors read of manifests, a list a task."""
+    """Read manifests on executors: one list of tables per task."""
     tasks = _tasks(table, manifests, choice)
     with begun(f"plan of {table.name}") as work:
         answers = executor.watched(work).map(run_manifest_task, tasks)
@@ -123,21 +123,21 @@ def _read_by(
 
 
 def _tasks(table: Table, manifests: Sequence[ManifestFileMeta], choice: Choice | None) -> list[ManifestTask]:
-    least = share(_size(table, manifests), None, _TASK_BYTES)
+    min_size = share(_size(table, manifests), None, _TASK_BYTES)
     tasks: list[ManifestTask] = []
     names: list[str] = []
     size = 0
     for number, manifest in enumerate(manifests, 1):
         names.append(manifest.file_name)
         size += _size(table, [manifest])
-        if size >= least or number == len(manifests):
+        if size >= min_size or number == len(manifests):
             tasks.append(ManifestTask(table, tuple(names), choice, size))
             names, size = [], 0
     return tasks
 
 
 def _size(table: Table, manifests: Sequence[ManifestFileMeta]) -> int:
-    """About how many bytes their entries take in memory."""
+    """Return the approximate memory of the manifests' entries in bytes."""
     entries = sum(m.num_added_files + m.num_deleted_files for m in manifests)
     return entries * (_ENTRY_BYTES + _COLUMN_BYTES * len(table.schema.fields))
 
@@ -146,8 +146,8 @@ def _packed(entries: pa.Table) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, entries.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as stream:
         stream.write_table(entries)
-    packed: bytes = sink.getvalue().to_pybytes()
-    return packed
+    serialized: bytes = sink.getvalue().to_pybytes()
+    return serialized
 
 
 def _unpacked(data: bytes) -> pa.Table:

@@ -1,4 +1,4 @@
-"""The index files of a table: hash indexes, deletion vectors and others, read and written (spec: Table Index)."""
+"""Index files of a table: hash indexes, deletion vectors and others (spec: Table Index)."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from paimon_sql.storage.table.table import Table
 
 
 def index_entries(table: Table, snapshot: Snapshot | None) -> list[IndexManifestEntry]:
-    """The index files of a snapshot."""
+    """Return the index manifest entries of a snapshot."""
     if snapshot is None or snapshot.index_manifest is None:
         return []
     return table.manifests.read_indexes(snapshot.index_manifest)
 
 
 def index_path(table: Table, entry: IndexManifestEntry) -> str:
-    """Where an index file stands."""
+    """Return the path of an index file."""
     return _path(table, entry.partition, entry.bucket, entry.file)
 
 
@@ -45,16 +45,16 @@ def write_index_file(
     row_count: int,
     deletion_vectors: tuple[DeletionVectorRange, ...] | None = None,
 ) -> IndexFileMeta:
-    """Write a new index file, which nobody sees until a message that names it is committed.
+    """Write a new index file, which is invisible until a message that refers to it is committed.
 
     Args:
         table: the table.
-        partition: the serialised partition row.
-        bucket: the bucket that the index is of.
-        index_type: the name of the kind of index.
-        data: the whole file.
-        row_count: the number of its entries.
-        deletion_vectors: where the vectors stand in it, if it holds such.
+        partition: the serialized partition row.
+        bucket: the bucket of the index.
+        index_type: the index type.
+        data: content of the file.
+        row_count: number of its entries.
+        deletion_vectors: the ranges of the deletion vectors in it, if any.
     """
     file = IndexFileMeta(
         index_type, index_name(str(uuid.uuid4()), 0), len(data), row_count, deletion_vectors=deletion_vectors
@@ -69,23 +69,23 @@ def write_deletions(
     """Write the deletion vectors of data files of one bucket, by file name; on an error no file is left."""
     options = table.options
     target = None if has_one_vectors_file(table) else options.get(DELETION_VECTOR_INDEX_FILE_TARGET_SIZE)
-    found: list[IndexFileMeta] = []
+    files: list[IndexFileMeta] = []
     try:
         for data, ranges in files_of_deletion_vectors(
             vectors, bitmap64=options.get(DELETION_VECTORS_BITMAP64), target=target
         ):
             kind, count = DELETION_VECTORS_INDEX, len(ranges)
-            found.append(
+            files.append(
                 write_index_file(table, partition, bucket, kind, data, row_count=count, deletion_vectors=ranges)
             )
     except BaseException:
-        table.file_io.delete_many([_path(table, partition, bucket, file) for file in found])
+        table.file_io.delete_many([_path(table, partition, bucket, file) for file in files])
         raise
-    return tuple(found)
+    return tuple(files)
 
 
 def has_one_vectors_file(table: Table) -> bool:
-    """Whether each bucket has its deletion vectors in one file."""
+    """Whether each bucket stores its deletion vectors in one file."""
     return bool(table.schema.primary_keys) or table.options.get(BUCKET) > 0
 
 

@@ -1,4 +1,4 @@
-"""Whether one snapshot was built on another: a number alone does not tell, because it comes again."""
+"""Snapshot lineage: whether one snapshot was built on another; ids are not enough, because they are reused."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from paimon_sql.storage.table.table import Table
 
 
 def is_built_on(table: Table, later: Snapshot, earlier: Snapshot, added: Callable[[], pa.Array]) -> bool | None:
-    """Whether a snapshot holds what the one before it brought; None if that one brought no file.
+    """Whether a snapshot contains the files that the one before it added; None if that one added no file.
 
     Args:
         table: the table.
         later: the snapshot.
-        earlier: one whose number is less by one.
-        added: the names of the data files that ``earlier`` added; asked for only where manifests were merged.
+        earlier: a snapshot whose id is one less.
+        added: returns the names of the data files that ``earlier`` added; only called if manifests were merged.
 
     Raises:
-        MissingFileError: a manifest list or manifest has gone.
+        MissingFileError: a manifest list or manifest is missing.
     """
     base = {m.file_name for m in table.manifests.read_list(later.base_manifest_list)}
     if base & {m.file_name for m in table.manifests.read_list(earlier.delta_manifest_list)}:

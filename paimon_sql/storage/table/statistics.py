@@ -1,4 +1,4 @@
-"""The statistics of a table: read for the snapshots that name them, and committed as a snapshot of their own."""
+"""Statistics of a table: read for a snapshot, and written for a new one (Paimon: `Statistics`)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from paimon_sql.storage.table.table import Table
 
 
 def statistics_of(table: Table, snapshot: Snapshot | None) -> TableStatistics | None:
-    """The statistics that a snapshot names; None if it names none, or they are gone."""
+    """Return the statistics of a snapshot; None if it has none, or their file is missing."""
     if snapshot is None or snapshot.statistics is None:
         return None
     path = table.paths.statistics(snapshot.statistics)
@@ -23,16 +23,16 @@ def statistics_of(table: Table, snapshot: Snapshot | None) -> TableStatistics | 
 
 
 def inherited_statistics(table: Table, latest: Snapshot | None) -> str | None:
-    """The file of statistics that the next snapshot takes over: the latest one's, while the schema is the same."""
+    """Return the statistics file of the next snapshot: that of the latest one, if the schema is unchanged."""
     try:
         found = statistics_of(table, latest)
     except CorruptFileError:
-        return latest.statistics if latest else None  # not the business of whoever writes rows
+        return latest.statistics if latest else None  # must not fail a write of rows
     return latest.statistics if latest and found and found.schema_id == table.schema.id else None
 
 
 def written_statistics(table: Table, statistics: TableStatistics) -> str:
-    """The name of a new file that holds the statistics."""
+    """Write statistics to a new file; return its name."""
     name = statistics_name(str(uuid.uuid4()), 0)
     table.file_io.write_bytes(table.paths.statistics(name), statistics.to_json().encode())
     return name

@@ -1,4 +1,4 @@
-"""A table as it stands on disk: its place, its schema under today's options, and what manages its metadata files."""
+"""Tables on disk: path, schema with the current options, and the managers of the metadata files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from paimon_sql.storage.metadata.snapshots import SnapshotManager
 
 
 class Locations:
-    """Where the files of each bucket of a table stand; a partition's path is worked out once."""
+    """Paths of the files of each bucket; a partition's path is computed once."""
 
     def __init__(self, paths: TablePaths, schema: TableSchema) -> None:
         self.paths = paths
@@ -37,56 +37,56 @@ class Locations:
         self._known: dict[bytes, str] = {}
 
     def partition(self, partition: bytes) -> str:
-        """The partition's path below the table, such as ``dt=x/h=1``; empty without partitions.
+        """Return the partition's path below the table, such as ``dt=x/h=1``; empty without partitions.
 
         Args:
-            partition: the serialised partition row.
+            partition: the serialized partition row.
         """
         if partition not in self._known:
             self._known[partition] = self._partitions.path(partition)
         return self._known[partition]
 
     def bucket(self, partition: bytes, bucket: int) -> str:
-        """A bucket's folder."""
+        """Return a bucket's directory."""
         return self.paths.bucket(self.partition(partition), bucket)
 
     def data_file(self, partition: bytes, bucket: int, file: DataFileMeta) -> str:
-        """A data file's path."""
+        """Return a data file's path."""
         return data_file(self.bucket(partition, bucket), file.file_name, file.external_path)
 
     def files_of(self, partition: bytes, bucket: int, file: DataFileMeta) -> list[str]:
-        """The paths of a data file and of the extra files that belong to it."""
+        """Return the paths of a data file and of its extra files."""
         return [self.data_file(partition, bucket, file), *self.extra_files_of(partition, bucket, file)]
 
     def extra_files_of(self, partition: bytes, bucket: int, file: DataFileMeta) -> list[str]:
-        """The paths of the extra files that belong to a data file, such as its indexes."""
-        folder = self.bucket(partition, bucket)
-        return [beside(folder, name, file.external_path) for name in file.extra_files]
+        """Return the paths of the extra files of a data file, such as its file indexes."""
+        directory = self.bucket(partition, bucket)
+        return [beside(directory, name, file.external_path) for name in file.extra_files]
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table or one of its branches, opened at the newest schema.
+    """A table or one of its branches, opened at the current schema.
 
-    An instance belongs to one statement: it remembers what it read. Pickled, it takes along the versions of its schema,
-    which never change, and nothing else.
+    An instance belongs to one statement, because it caches what it reads. Pickling preserves only the schemas of the
+    cache, which are immutable.
 
     Attributes:
         name: the full name, for messages.
-        path: the table's folder; data files of all branches stand in it.
-        file_io: the file system that holds it.
-        schema: the schema with dynamic options put over the stored ones.
+        path: the table's directory, with the data files of all branches.
+        file_io: the file system of the table.
+        schema: the stored schema, with dynamic options applied.
         branch: the branch, ``main`` for the table itself.
-        read_optimized: whether reads of a keyed table see its deepest level only, so that they need not merge.
-        forgiving: whether a query passes over data files as ``scan.ignore-lost-files`` and
-            ``scan.ignore-corrupt-files`` say; who writes never does, or would make the loss last.
-        run_log: where its catalog records what is done for its maintenance; None where it is recorded nowhere.
-        lock: what its catalog keeps other writers away with while a snapshot or a schema version is made.
-        listing: the list of its partitions that its catalog keeps for other engines; None where it keeps none.
-        authority: who keeps its versions in the place of its folder; None where the files decide.
-        access: what its catalog allows its data and options to name outside of it.
-        executor: who reads its manifests where they hold very much; None where the process does so by itself.
-        guard: who says which of its rows and values are shown; None where all are.
+        read_optimized: whether reads of a primary-key table see only its max level, so that they need no merging.
+        forgiving: whether a query skips data files by ``scan.ignore-lost-files`` and ``scan.ignore-corrupt-files``; a
+            writer never does, because the loss would become permanent.
+        run_log: its catalog's maintenance log; None without one.
+        lock: its catalog's lock for creating snapshots and schemas.
+        listing: its catalog's partition registry for other engines; None without one.
+        authority: the server that manages its versions; None if its files determine them.
+        access: its catalog's policy for locations outside of it.
+        executor: reads very large manifests; None reads them in the process.
+        guard: the authorization of queries; None if all rows and values are visible.
     """
 
     name: str
@@ -105,22 +105,22 @@ class Table:
     guard: QueryAuth | None = None
 
     def __getstate__(self) -> dict[str, object]:
-        taken = {*(f.name for f in fields(self)), "schemas"} - {"executor"}
-        return {name: value for name, value in vars(self).items() if name in taken}
+        pickled = {*(f.name for f in fields(self)), "schemas"} - {"executor"}
+        return {name: value for name, value in vars(self).items() if name in pickled}
 
     @cached_property
     def options(self) -> TableOptions:
-        """The options, read by their declarations."""
+        """The typed options."""
         return TableOptions(self.schema.options)
 
     @cached_property
     def paths(self) -> TablePaths:
-        """Where the table's files stand."""
+        """The paths of the table's files."""
         return TablePaths(self.path, self.branch, self.schema.options.get(DATA_FILE_PATH_DIRECTORY.key))
 
     @cached_property
     def schemas(self) -> SchemaManager:
-        """The schema versions."""
+        """The schemas."""
         return SchemaManager(self.file_io, self.paths.branch_root, self.lock, self.branch)
 
     @cached_property
@@ -135,7 +135,7 @@ class Table:
 
     @cached_property
     def branches(self) -> BranchManager:
-        """The branches of the table, the one opened here among them."""
+        """The branches of the table, including the one opened here."""
         return BranchManager(self.file_io, self.paths, self.authority)
 
     @cached_property
@@ -145,7 +145,7 @@ class Table:
 
     @cached_property
     def locations(self) -> Locations:
-        """Where the files of each bucket stand."""
+        """The paths of the files of each bucket."""
         return Locations(self.paths, self.schema)
 
     @cached_property
@@ -155,10 +155,10 @@ class Table:
 
     @cached_property
     def birth(self) -> int | None:
-        """When the branch got the schema that it was opened with, in milliseconds since the epoch; None for ``main``.
+        """The time when the branch's schema file was created, in milliseconds since the epoch; None for ``main``.
 
-        Branches take their schemas over with the times of these, so nothing else tells a branch from another one that
-        gets its name later. What is remembered is what was asked first.
+        Branches copy schemas including their times, so only this distinguishes a branch from another one that reuses
+        its name later. The first result is cached.
         """
         if self.branch == MAIN_BRANCH or self.authority is not None:
             return None
@@ -166,11 +166,11 @@ class Table:
         return None if status is None else status.mtime_millis
 
     def at_schema(self, schema_id: int) -> Table:
-        """The same table with the columns of another schema version, under today's options."""
+        """Return the table with the columns of another schema, and the current options."""
         if schema_id == self.schema.id:
             return self
         return replace(self, schema=replace(self.schemas.get(schema_id), options=self.schema.options))
 
     def with_options(self, changes: Mapping[str, str]) -> Table:
-        """The same table under dynamic options, which hold for one statement and are not stored."""
+        """Return the table with dynamic options, which apply to one statement and are not stored."""
         return replace(self, schema=self.schema.with_options(changes)) if changes else self

@@ -1,1 +1,1 @@
-"""Format tables, which Spark's own file sources read and write."""
+"""Format tables: read and written by Spark's own file sources."""

@@ -1,8 +1,8 @@
-"""Empty strings in partition columns of format tables: their rows belong to the partition of NULL, as Spark has it.
+"""Empty strings in partition columns of format tables: written to the partition of NULL, as by Spark.
 
-Both are one directory (``ExternalCatalogUtils.getPartitionPathString``). Spark's writer has one file open at a time,
-and would create it a second time where rows of the one follow those of the other. Spark puts a projection in front of
-its own tables (``V1WriteCommand``, ``Empty2Null``); writes into tables of a catalog get none.
+Both have the same directory (Spark: ``ExternalCatalogUtils.getPartitionPathString``). Spark's writer has one file open
+at a time, and would create it twice if rows of one value follow those of the other. Spark adds a projection to writes
+into its own tables (Spark: ``V1WriteCommand``, ``Empty2Null``), but not into tables of a catalog.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ _EXPRESSIONS = f"{CATALYST}.expressions"
 
 
 class EmptyPartitionsAsNull(PlanRule):
-    """Makes NULL of empty strings in the partition columns of rows that are written into a format table."""
+    """Replaces empty strings by NULL in the partition columns of rows written to a format table."""
 
     roots = frozenset(("AppendData", "OverwriteByExpression", "OverwritePartitionsDynamic"))
 
     @classmethod
     def ensure(cls, jvm: Jvm, session: Any) -> None:
-        """Give the rule to a session that has it not; to be called before a plan is optimized."""
+        """Add the rule to a session that lacks it; call this before a plan is optimized."""
 
         def add() -> bool:
             add_rules(jvm, session, [cls(jvm)])
@@ -46,11 +46,11 @@ class EmptyPartitionsAsNull(PlanRule):
         return plan
 
     def _without_empty(self, query: Any, columns: list[Any]) -> Any:
-        """A query with NULL for empty strings, before its rows are sorted by partitions."""
-        jvm, instead = self.jvm, {c.exprId().id(): self._null_if_empty(c) for c in columns}
+        """The query with NULL for empty strings, projected below its sort by partitions."""
+        jvm, replacements = self.jvm, {c.exprId().id(): self._null_if_empty(c) for c in columns}
 
         def of(attribute: Any) -> Any:
-            found = instead.get(attribute.exprId().id())
+            found = replacements.get(attribute.exprId().id())
             return found.toAttribute() if found is not None else attribute
 
         def order(of_rows: Any) -> Any:
@@ -58,7 +58,7 @@ class EmptyPartitionsAsNull(PlanRule):
 
         is_sorted = query.getClass().getSimpleName() == "Sort"
         rows = query.child() if is_sorted else query
-        shown = jvm.seq(instead.get(c.exprId().id(), c) for c in jvm.items(rows.output()))
+        shown = jvm.seq(replacements.get(c.exprId().id(), c) for c in jvm.items(rows.output()))
         projected = jvm.new(f"{CATALYST}.plans.logical.Project", shown, rows)
         if not is_sorted:
             return projected

@@ -1,4 +1,4 @@
-"""The formats of plain files: which of Spark's classes read and write them, and a table's options as Spark's.
+"""File formats of format tables: the classes of Spark that read and write them, and options translated to Spark's.
 
 A new format is one more small class, added to `FORMATS`.
 """
@@ -26,21 +26,21 @@ from paimon_sql.spark.jvm.gateway import EXECUTION
 from paimon_sql.storage.format_tables import FormatTable
 
 _SOURCES = f"{EXECUTION}.datasources"
-_TIMES = {
+_TIMESTAMP_FORMATS = {
     "timestampFormat": "yyyy-MM-dd HH:mm:ss.SSSSSS",
     "timestampNTZFormat": "yyyy-MM-dd HH:mm:ss.SSSSSS",
 }
-"""How times are written as text, as Paimon's own casts write them; Spark alone would cut their microseconds."""
+"""Formats of written timestamps: those of Paimon's casts, since Spark's defaults truncate microseconds."""
 
 
 class SparkFormat:
-    """What Spark has for one format.
+    """Spark's classes and options of one format.
 
     Attributes:
         name: the format.
         scan_builder: Spark's class that builds scans.
         file_format: Spark's class that prepares writes.
-        compression: how files are compressed where no option says it.
+        compression: the default compression of files.
     """
 
     name: ClassVar[str]
@@ -49,23 +49,23 @@ class SparkFormat:
     compression: ClassVar[str] = "none"
 
     def read_options(self, table: FormatTable) -> dict[str, str]:
-        """What Spark's reader is told: what Paimon has options for, and the table's other properties as they are."""
-        others = {key: text for key, text in table.schema.options.items() if find_option(key) is None}
+        """The options of Spark's reader: Paimon's options translated, the table's other properties unchanged."""
+        others = {key: value for key, value in table.schema.options.items() if find_option(key) is None}
         return {**others, **self._options(table)}
 
     def write_options(self, table: FormatTable) -> dict[str, str]:
-        """What Spark's writer is told."""
-        said = table.schema.options
+        """The options of Spark's writer."""
+        options = table.schema.options
         keys = (FILE_COMPRESSION.key, FORMAT_TABLE_FILE_COMPRESSION.key, "compression")
-        compression = next((said[key] for key in keys if key in said), self.compression)
-        return {**self._written(), **self.read_options(table), "compression": compression}
+        compression = next((options[key] for key in keys if key in options), self.compression)
+        return {**self._write_defaults(), **self.read_options(table), "compression": compression}
 
     def _options(self, table: FormatTable) -> dict[str, str]:
-        """The options that Paimon and Spark have each its name for."""
+        """Paimon's options of the format by Spark's names."""
         return {}
 
-    def _written(self) -> dict[str, str]:
-        """What writers are told unless the table says otherwise."""
+    def _write_defaults(self) -> dict[str, str]:
+        """Defaults of the writer's options."""
         return {}
 
 
@@ -86,15 +86,15 @@ class Csv(SparkFormat):
             "nullValue": options.get(CSV_NULL_LITERAL),
             "mode": options.get(CSV_MODE).upper(),
         }
-        # Without it readers know the ends of lines of all systems.
+        # Without a separator, readers accept the line endings of all systems.
         return {**found, "lineSep": options.get(CSV_LINE_DELIMITER)} if options.has(CSV_LINE_DELIMITER) else found
 
-    def _written(self) -> dict[str, str]:
-        return _TIMES
+    def _write_defaults(self) -> dict[str, str]:
+        return _TIMESTAMP_FORMATS
 
 
 class Json(SparkFormat):
-    """A JSON object a line."""
+    """One JSON object per line."""
 
     name = "json"
     scan_builder = f"{_SOURCES}.v2.json.JsonScanBuilder"
@@ -106,12 +106,12 @@ class Json(SparkFormat):
         found = {"mode": table.schema.options.get("mode", "PERMISSIVE" if lenient else "FAILFAST")}
         return {**found, "lineSep": options.get(JSON_LINE_DELIMITER)} if options.has(JSON_LINE_DELIMITER) else found
 
-    def _written(self) -> dict[str, str]:
-        return {**_TIMES, "ignoreNullFields": "false"}
+    def _write_defaults(self) -> dict[str, str]:
+        return {**_TIMESTAMP_FORMATS, "ignoreNullFields": "false"}
 
 
 class Text(SparkFormat):
-    """A text a line."""
+    """One string per line."""
 
     name = "text"
     scan_builder = f"{_SOURCES}.v2.text.TextScanBuilder"

@@ -1,4 +1,4 @@
-"""Partitions of format tables in Spark: folders that are listed, made, emptied and removed."""
+"""Partition management of format tables: partitions are directories that Spark lists, creates, truncates and drops."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ from paimon_sql.storage.format_tables.partitions import partition_columns
 
 
 class FormatPartitions(PartitionInterface):
-    """The part of a format table's proxy that is about partitions; a partition exists while its folder does, or
-    while the catalog's register holds it, if there is one.
+    """Partition methods of a format table's proxy.
+
+    A partition exists while its directory does, or while it is in the catalog's partition registry, if there is one.
     """
 
     jvm: Jvm
@@ -39,7 +40,7 @@ class FormatPartitions(PartitionInterface):
         found = chosen_partitions(self.table, having_values(self.table.schema, list(names), row))
         columns = partition_columns(self.table, found)
         table = pa.table([columns[f.name] for f in fields], names=[f.name for f in fields])
-        # One partition may be in several folders, such as h=7 and h=07.
+        # One partition may have several directories, such as h=7 and h=07.
         table = table.group_by(table.column_names, use_threads=False).aggregate([])
         return internal_rows(self.jvm, self.session, table, fields)
 
@@ -52,7 +53,7 @@ class FormatPartitions(PartitionInterface):
             raise UnsupportedError(
                 f"{self.table.name}: a partition stands in the table's folder.", remedy="Leave LOCATION out."
             )
-        add_partitions(self.table, [self._texts(row) for row in rows])
+        add_partitions(self.table, [self._directory_values(row) for row in rows])
 
     def dropPartitions(self, rows: Any) -> bool:
         drop_partitions(self.table, chosen_partitions(self.table, any_of_rows(self.table.schema, rows)))
@@ -73,8 +74,8 @@ class FormatPartitions(PartitionInterface):
         empty(self.table, all_partitions(self.table))
         return True
 
-    def _texts(self, row: Any) -> list[str | None]:
-        """The values of a row as names of folders have them."""
+    def _directory_values(self, row: Any) -> list[str | None]:
+        """The values of a row as strings for directory names."""
         fields = self.table.partition_fields
         values = row_values(row, [f.type for f in fields])
         return [

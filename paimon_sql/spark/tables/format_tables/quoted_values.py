@@ -1,7 +1,7 @@
-"""JSON files whose numbers and booleans stand in quotes, as Java's connector writes them, or without, as Spark does.
+"""JSON files with quoted numbers and booleans, as the Java connector writes them, or unquoted ones, as Spark does.
 
-Spark's reader takes a number in quotes for a text only. So such columns are read as texts, which every number is as
-well, and cast above the scan.
+Spark's reader accepts a quoted number only as a string. So such columns are read as strings, which accepts unquoted
+numbers as well, and cast above the scan.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ _CORRUPT = "columnNameOfCorruptRecord"
 
 
 class ReadQuotedValues(PlanRule):
-    """Reads the numbers and booleans of JSON files as texts and casts them.
+    """Reads the numbers and booleans of JSON files as strings and casts them.
 
-    A session without the rule fails on those in quotes. What bad values become is what the option ``mode`` says; where
-    it says to leave out rows with such, or to show their lines, Spark's reader must know the types, and stays.
+    A session without the rule fails on quoted values. The option ``mode`` decides how malformed values are handled; if
+    it drops their rows or shows their lines, Spark's reader needs the types, and the plan is not changed.
     """
 
     reads_scans = True
 
     @classmethod
     def ensure(cls, jvm: Jvm, session: Any) -> None:
-        """Give the rule to a session that has it not; to be called before a plan is optimized."""
+        """Add the rule to a session that lacks it; call this before a plan is optimized."""
 
         def add() -> bool:
             add_rules(jvm, session, [cls(jvm)])
@@ -40,13 +40,13 @@ class ReadQuotedValues(PlanRule):
         jvm.constant(f"{cls.__name__} of {session.sessionUUID()}", add)
 
     def rewritten(self, plan: Any) -> Any:
-        instead: dict[int, Any] = {}
+        replacements: dict[int, Any] = {}
         for number, leaf in scans_of(self.jvm, plan):
             if self._is_ours(leaf):
-                texts = self._read_as_texts(leaf)
-                if texts is not None:
-                    instead[number] = texts
-        return with_leaves(self.jvm, plan, instead) if instead else plan
+                replacement = self._read_as_strings(leaf)
+                if replacement is not None:
+                    replacements[number] = replacement
+        return with_leaves(self.jvm, plan, replacements) if replacements else plan
 
     def _is_ours(self, relation: Any) -> bool:
         """Whether a relation reads JSON files of a format table."""
@@ -54,8 +54,8 @@ class ReadQuotedValues(PlanRule):
             return False
         return isinstance(getattr(behind(self.jvm, relation.relation().table()), "table", None), FormatTable)
 
-    def _read_as_texts(self, relation: Any) -> Any:
-        """The relation that reads texts, under a projection that casts them; None if the relation can stay."""
+    def _read_as_strings(self, relation: Any) -> Any:
+        """A relation that reads strings, below a projection that casts them; None if none is needed or possible."""
         jvm, scan = self.jvm, relation.scan()
         struct, data = json.loads(scan.readDataSchema().json()), json.loads(scan.dataSchema().json())
         mode = str(scan.options().getOrDefault("mode", _PERMISSIVE)).upper()
@@ -88,7 +88,7 @@ class ReadQuotedValues(PlanRule):
                 continue
             read.append(attribute.withDataType(jvm.struct(json.dumps(text))).newInstance())
             value = jvm.new(f"{_EXPRESSIONS}.Cast", read[-1], kind, jvm.some("UTC"), strict)
-            if not value.resolved():  # a bad value would be a null where there may be none
+            if not value.resolved():  # a malformed value would become null in a non-nullable field
                 return None
             same = (attribute.exprId(), attribute.qualifier(), jvm.some(attribute.metadata()), jvm.seq([]))
             shown.append(jvm.new(f"{_EXPRESSIONS}.Alias", value, attribute.name(), *same))
@@ -99,7 +99,7 @@ class ReadQuotedValues(PlanRule):
 
 
 def as_texts(kind: Any) -> Any:
-    """A type of Spark's in JSON with texts in the place of numbers, booleans and the keys of maps."""
+    """A type in Spark's JSON with strings instead of numbers, booleans and the keys of maps."""
     if not isinstance(kind, dict):
         return "string" if kind in _QUOTED else kind
     if kind["type"] == "struct":

@@ -1,4 +1,4 @@
-"""Scans of format tables: the partitions are chosen here, their files are listed and read by Spark's own source."""
+"""Scan builder of format tables: selects the partitions, whose files Spark's own source lists and reads."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _SOURCES = f"{EXECUTION}.datasources"
 
 
 class FormatScanBuilder(JavaObject):
-    """Builds one scan: Spark's own builder for the format, over the partitions that filters leave.
+    """Builder of one scan: Spark's own builder of the format, over the partitions that match the filters.
 
-    Spark's builder takes the folders that it reads when it is made, so it is made when the filters are known.
+    Spark's builder takes the directories at its creation, so it is created after the filters are pushed.
     """
 
     def __init__(self, jvm: Jvm, table: FormatTable, session: Any) -> None:
@@ -41,25 +41,25 @@ class FormatScanBuilder(JavaObject):
     def pushFilters(self, expressions: Any) -> Any:
         types = {f.name: f.type for f in self.table.partition_fields}
         found = translate_all(expression_text(self.jvm, expressions), types) if types else []
-        self._builder = self._made(all_of([p for p in found if p is not None]))
+        self._builder = self._create_builder(all_of([p for p in found if p is not None]))
         return self._builder.pushFilters(expressions)
 
     def pushedFilters(self) -> Any:
-        return self._own().pushedFilters()
+        return self._spark_builder().pushedFilters()
 
     def pruneColumns(self, struct: Any) -> None:
-        self._own().pruneColumns(struct)
+        self._spark_builder().pruneColumns(struct)
 
     def build(self) -> Any:
-        return self._own().build()
+        return self._spark_builder().build()
 
-    def _own(self) -> Any:
+    def _spark_builder(self) -> Any:
         """Spark's builder."""
         if self._builder is None:
-            self._builder = self._made(None)
+            self._builder = self._create_builder(None)
         return self._builder
 
-    def _made(self, predicate: Predicate | None) -> Any:
+    def _create_builder(self, predicate: Predicate | None) -> Any:
         jvm, table, kind = self.jvm, self.table, FORMATS[self.table.format]
         check_table(jvm, self.session, table)
         settings = hadoop_settings(table.file_io.options, [store_of(table.location)])
@@ -75,23 +75,25 @@ class FormatScanBuilder(JavaObject):
         )
 
     def _index(self, partitions: list[Partition], keys: Any, options: Any) -> Any:
-        """What tells Spark the files of partitions, which it lists, and the values that belong to each."""
+        """Spark's file index over the directories of partitions, with the partition values of each."""
         jvm = self.jvm
-        below = spread(partial(folders_of, self.table), partitions, self.table.threads)
-        there = [Partition(folder, p.texts) for p, folders in zip(partitions, below, strict=True) for folder in folders]
-        paths = [hadoop_path(jvm, p.path) for p in there]
-        made = []
+        found = spread(partial(folders_of, self.table), partitions, self.table.threads)
+        directories = [Partition(path, p.texts) for p, paths in zip(partitions, found, strict=True) for path in paths]
+        hadoop_paths = [hadoop_path(jvm, d.path) for d in directories]
+        partition_paths = []
         if self.table.partition_fields:
-            rows = self._rows(there)
-            made = [jvm.new(f"{_SOURCES}.PartitionPath", rows[i], path) for i, path in enumerate(paths)]
+            rows = self._rows(directories)
+            partition_paths = [
+                jvm.new(f"{_SOURCES}.PartitionPath", rows[i], path) for i, path in enumerate(hadoop_paths)
+            ]
         return jvm.new(
             f"{_SOURCES}.InMemoryFileIndex",
             self.session,
-            jvm.seq(paths),
+            jvm.seq(hadoop_paths),
             jvm.scala_map(options),
             jvm.none,
             jvm.singleton(f"{_SOURCES}.NoopCache"),
-            jvm.some(jvm.new(f"{_SOURCES}.PartitionSpec", keys, jvm.seq(made))),
+            jvm.some(jvm.new(f"{_SOURCES}.PartitionSpec", keys, jvm.seq(partition_paths))),
             jvm.none,
         )
 
@@ -103,8 +105,8 @@ class FormatScanBuilder(JavaObject):
         return internal_rows(self.jvm, self.session, table, fields)
 
     def _struct(self, fields: tuple[DataField, ...]) -> Any:
-        """Columns as Spark reads them from files: each may be null, texts have no length."""
-        # Files are written by anybody, so that what a table demands of its rows need not hold in them.
+        """Columns as Spark reads them from files: nullable, and strings without length."""
+        # Other programs write files as well, so the constraints of the table may not hold in them.
         text = json.dumps(spark_struct(replace(f, type=f.type.as_nullable()) for f in fields))
         types = self.jvm.singleton("org.apache.spark.sql.catalyst.util.CharVarcharUtils")
         return types.replaceCharVarcharWithStringInSchema(self.jvm.struct(text))

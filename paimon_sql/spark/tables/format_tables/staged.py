@@ -1,4 +1,4 @@
-"""Format tables that a statement makes together with their rows: CREATE TABLE .. AS SELECT and REPLACE TABLE."""
+"""Staged format tables: created or replaced together with their rows (CREATE TABLE AS SELECT, REPLACE TABLE)."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from paimon_sql.storage.format_tables.replacement import take_place
 
 
 class CreatedFormatTable(FormatTableProxy):
-    """A format table that this statement has created; without its rows it goes again.
+    """A format table that this statement has created, and drops if the statement fails.
 
     Args:
         jvm: the JVM.
         table: the table.
         session: the JVM's session.
-        catalog: its catalog.
+        catalog: the table's catalog.
         identifier: its name.
-        successor: takes another table's place once it is filled.
+        successor: replaces another table by this one after the rows are written.
     """
 
     def __init__(
@@ -58,12 +58,12 @@ class CreatedFormatTable(FormatTableProxy):
 
 
 class ReplacedFormatTable(FormatTableProxy):
-    """A format table that gets another definition and other files; before the commit nobody sees anything of it.
+    """A format table whose definition and files are replaced; readers see no change before the commit.
 
     Args:
         jvm: the JVM.
-        old: the table as it is.
-        table: the table as it is to be.
+        old: the existing table.
+        table: the table with its new definition.
         session: the JVM's session.
     """
 
@@ -91,7 +91,7 @@ class ReplacedFormatTable(FormatTableProxy):
 
 
 class _StagedWriteBuilder(FormatWriteBuilder):
-    """Builds the write that fills a table which is not there yet."""
+    """Builder of the write into a table that is not visible yet."""
 
     def __init__(self, jvm: Jvm, table: FormatTable, session: Any, info: Any, staged: list[str]) -> None:
         super().__init__(jvm, table, session, info)
@@ -102,7 +102,7 @@ class _StagedWriteBuilder(FormatWriteBuilder):
 
 
 class _StagedWrite(FormatWrite):
-    """A write whose files wait for the statement's commit."""
+    """A write whose files are published by the statement's commit."""
 
     def __init__(self, jvm: Jvm, table: FormatTable, session: Any, struct: Any, staged: list[str]) -> None:
         super().__init__(jvm, table, session, struct, None)

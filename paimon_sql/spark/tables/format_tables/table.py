@@ -1,4 +1,4 @@
-"""A format table as Spark's ``Table``."""
+"""Proxy of a format table (Spark: ``Table``)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from paimon_sql.spark.tables.format_tables.write import FormatWriteBuilder
 from paimon_sql.storage.format_tables import FormatTable
 from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
 
-_OF_CREATION = frozenset(
+_CREATION_OPTIONS = frozenset(
     (
         *(option.key for option in (TYPE, PATH, PARTITION, PRIMARY_KEY, FILE_FORMAT)),
         *(FORMAT_TABLE_PARTITION_PATH_ONLY_VALUE.key, DEFAULT_NAME_KEY, METASTORE_PARTITIONED_TABLE.key),
@@ -38,28 +38,28 @@ _OF_CREATION = frozenset(
 
 
 def under_format_options(table: FormatTable, options: Mapping[str, str]) -> FormatTable:
-    """A format table under the options of a statement; where its files stand, and of what format, is not among them.
+    """Return a format table with the options of a statement, except those that only its creation can set.
 
     Raises:
-        WrongKindError: the options ask for another time, which only tables with snapshots know.
+        WrongKindError: the options request time travel, which needs snapshots.
     """
-    asked = sorted(TRAVEL_KEYS & options.keys())
-    if asked:
+    travel_options = sorted(TRAVEL_KEYS & options.keys())
+    if travel_options:
         raise WrongKindError(
-            f"{table.name} is a format table, which has no snapshots: '{asked[0]}' cannot be given for it.",
+            f"{table.name} is a format table, which has no snapshots: '{travel_options[0]}' cannot be given for it.",
             remedy="Read it as it is.",
         )
-    return table.with_options({k: v for k, v in options.items() if k not in _OF_CREATION})
+    return table.with_options({k: v for k, v in options.items() if k not in _CREATION_OPTIONS})
 
 
 class FormatTableProxy(SchemaTable, FormatPartitions):
-    """A format table as one statement sees it.
+    """A format table in one statement.
 
     Args:
         jvm: the JVM.
         table: the table.
         session: the JVM's session.
-        writes: whether the statement writes into it: its rows must be as the table demands, those in files need not.
+        writes: whether the statement writes into it: NOT NULL holds for written rows, but not for rows of the files.
     """
 
     abilities = ("BATCH_READ", "BATCH_WRITE", "OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC", "TRUNCATE")
@@ -95,7 +95,7 @@ class FormatTableProxy(SchemaTable, FormatPartitions):
         return FormatWriteBuilder(self.jvm, self._under(info.options()), self.session, info)
 
     def _under(self, options: Any) -> FormatTable:
-        """The table under the options of one read or write, Spark's own among them."""
+        """The table with the options of one read or write, including Spark's own."""
         given = given_options(self.jvm, options)
         validate(given, Scope.TABLE)
         return under_format_options(self.table, canonical(given))

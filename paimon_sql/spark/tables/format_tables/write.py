@@ -1,4 +1,4 @@
-"""Writes into format tables: Spark's own writers fill a hidden folder, whose files take their places at the commit."""
+"""Writes to format tables: Spark's own writers fill a hidden directory, whose files the commit publishes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _COMMITTERS = "org.apache.spark.internal.io.FileCommitProtocol"
 
 
 class FormatWriteBuilder(JavaObject):
-    """Collects how a statement writes: adding, or replacing all, some partitions or those that occur in the rows."""
+    """Builder of a statement's write: append, or overwrite of all rows, some partitions, or those of the rows."""
 
     def __init__(self, jvm: Jvm, table: FormatTable, session: Any, info: Any) -> None:
         super().__init__(jvm)
@@ -54,7 +54,7 @@ class FormatWriteBuilder(JavaObject):
         return self
 
     def overwriteDynamicPartitions(self) -> FormatWriteBuilder:
-        # Without partition columns there is one partition, the whole table, into which all rows go.
+        # A table without partition columns is one partition, so an overwrite replaces all rows.
         self._replaced = Replaced(dynamic=bool(self.table.partition_fields))
         return self
 
@@ -94,7 +94,7 @@ class FormatWrite(WriteInterface):
         return 0
 
     def requiredOrdering(self) -> Any:
-        # Spark's writer has one file open at a time, that of the partition of the rows at hand.
+        # Spark's writer has one file open at a time, that of the current partition.
         expressions = f"{CONNECTOR}.expressions"
         ascending = self.jvm.enum(f"{expressions}.SortDirection", "ASCENDING")
         orders = [
@@ -104,13 +104,13 @@ class FormatWrite(WriteInterface):
         return self.jvm.array(f"{expressions}.SortOrder", orders)
 
     def createBatchWriterFactory(self, info: Any) -> Any:
-        self._write = self._sparks_own()
+        self._write = self._spark_write()
         factory = self._write.createBatchWriterFactory(info)
         self._tasks.begin()
         return factory
 
     def useCommitCoordinator(self) -> bool:
-        return False  # Spark's write asks the coordinator by itself
+        return False  # Spark's own write calls the coordinator
 
     def onDataWriterCommit(self, message: Any) -> None:
         pass
@@ -124,17 +124,17 @@ class FormatWrite(WriteInterface):
         try:
             if self._write is not None:
                 self._tasks.end()
-                self._tasks.wait()  # one that begins a file would make its folder anew
+                self._tasks.wait()  # a task that opens a file would create the directory again
                 self._write.abort(messages)
         finally:
             discard(self.table, self._staging)
 
     def _publish(self) -> None:
-        """Let the files be seen."""
+        """Make the files visible to readers."""
         publish(self.table, self._staging, self._replaced)
 
-    def _sparks_own(self) -> Any:
-        """Spark's write of files of the format into the hidden folder, a folder a partition."""
+    def _spark_write(self) -> Any:
+        """Spark's own write into the hidden directory, with one subdirectory per partition."""
         jvm, table, kind = self.jvm, self.table, FORMATS[self.table.format]
         given = kind.write_options(table)
         settings = hadoop_settings(table.file_io.options, [store_of(table.location)])
@@ -144,19 +144,19 @@ class FormatWrite(WriteInterface):
         void = jvm.java_class("java.lang.Void")
         job.setOutputKeyClass(void)
         job.setOutputValueClass(jvm.java_class(f"{CATALYST}.InternalRow"))
-        folder = hadoop_path(jvm, self._staging)
-        jvm.cls("org.apache.hadoop.mapreduce.lib.output.FileOutputFormat").setOutputPath(job, folder)
+        directory = hadoop_path(jvm, self._staging)
+        jvm.cls("org.apache.hadoop.mapreduce.lib.output.FileOutputFormat").setOutputPath(job, directory)
         columns = jvm.items(jvm.singleton(f"{CATALYST}.types.DataTypeUtils").toAttributes(self._struct))
         keys = list(table.schema.partition_keys)
-        # Empty strings of the rows have become NULL since their columns were said to hold none.
+        # Columns may be declared as NOT NULL from before `EmptyPartitionsAsNull` replaced empty strings by NULL.
         columns = [c.withNullability(True) if str(c.name()) in keys else c for c in columns]
         by_name = {str(c.name()): c for c in columns}
-        held = [name for name in by_name if name not in keys]
-        fields = [f for f in json.loads(self._struct.json())["fields"] if f["name"] in held]
+        data_columns = [name for name in by_name if name not in keys]
+        fields = [f for f in json.loads(self._struct.json())["fields"] if f["name"] in data_columns]
         struct = {"type": "struct", "fields": fields}
         writers = jvm.new(kind.file_format).prepareWrite(self.session, job, options, jvm.struct(json.dumps(struct)))
         committer = jvm.static(_COMMITTERS, "instantiate")(
-            state.conf().fileCommitProtocolClass(), str(uuid.uuid4()), folder.toString(), False
+            state.conf().fileCommitProtocolClass(), str(uuid.uuid4()), directory.toString(), False
         )
         description = jvm.new(
             f"{_SOURCES}.WriteJobDescription",
@@ -164,10 +164,10 @@ class FormatWrite(WriteInterface):
             jvm.new("org.apache.spark.util.SerializableConfiguration", job.getConfiguration()),
             writers,
             jvm.seq(columns),
-            jvm.seq(by_name[name] for name in held),
+            jvm.seq(by_name[name] for name in data_columns),
             jvm.seq(by_name[name] for name in keys),
             jvm.none,
-            folder.toString(),
+            directory.toString(),
             jvm.empty_map(),
             int(given.get("maxRecordsPerFile", state.conf().maxRecordsPerFile())),
             state.conf().sessionLocalTimeZone(),

@@ -1,1 +1,1 @@
-"""Tables made together with their rows: CREATE TABLE AS SELECT and REPLACE TABLE."""
+"""Staged tables: created or replaced together with their rows (CREATE TABLE AS SELECT, REPLACE TABLE)."""

@@ -1,8 +1,8 @@
-"""Tables that a statement makes together with their rows: CREATE TABLE .. AS SELECT and REPLACE TABLE.
+"""Staged tables: created or replaced together with their rows (CREATE TABLE AS SELECT, REPLACE TABLE).
 
-The rows are written into files that the statement's transaction owns, and committed when Spark commits the table. A
-table that is new is created at once, and dropped again if it certainly gets no rows; one that is replaced keeps what
-it holds until then.
+The rows are written to staged files of the statement's transaction, which commits when Spark commits the table. A new
+table is created at once, and dropped if its rows are certainly not committed; a replaced one is unchanged until the
+commit.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from paimon_sql.storage.write.plan import plan_write
 
 
 class StagedTableProxy(TableProxy):
-    """A table whose statement is not over yet; its children say what commit and abort do.
+    """A table whose statement is not committed yet; subclasses implement the commit.
 
     Class attributes:
-        overwrite: what the rows replace; None appends.
+        overwrite: the rows to replace; None appends.
     """
 
     overwrite: ClassVar[Overwrite | None] = None
@@ -56,11 +56,11 @@ class StagedTableProxy(TableProxy):
 
     def newWriteBuilder(self, info: Any) -> WriteBuilderProxy:
         builder = StagedWriteBuilder(self.jvm, self, info)
-        self.transaction = Transaction(builder.table)  # the write's options hold for its commit
+        self.transaction = Transaction(builder.table)  # the options of the write apply to its commit
         return builder
 
     def write(self, rows: DataFrame) -> None:
-        """Write rows into files that wait for the commit."""
+        """Write rows to staged files."""
         task = plan_write(self.transaction.table, self.overwrite)
         self.messages += self.transaction.staged.take(write_rows(self.jvm, task, rows))
         if self.overwrite is None:
@@ -70,7 +70,7 @@ class StagedTableProxy(TableProxy):
         self.transaction.close()
 
     def all_messages(self) -> list[CommitMessage]:
-        """The written rows and the compactions that they make due."""
+        """The messages of the written rows and of the compactions that are due after them."""
         compacted = compact_due(self.transaction.table, self.messages, SparkExecutor(self.jvm), self.overwrite)
         return [*self.messages, *self.transaction.staged.take(compacted)]
 
@@ -79,7 +79,7 @@ class StagedTableProxy(TableProxy):
 
 
 class CreatedTableProxy(StagedTableProxy):
-    """A table that this statement has created; without its rows it goes again.
+    """A table that this statement has created, and drops if the statement fails.
 
     Args:
         jvm: the JVM.
@@ -87,7 +87,7 @@ class CreatedTableProxy(StagedTableProxy):
         session: the session.
         catalog: the table's catalog.
         identifier: its name.
-        successor: takes another table's place once it is filled.
+        successor: replaces another table by this one after the rows are committed.
     """
 
     def __init__(
@@ -116,17 +116,17 @@ class CreatedTableProxy(StagedTableProxy):
             self._successor.withdraw()
             return
         table = self.transaction.table
-        # Others may have written into it meanwhile, or the lost answer may have been a yes.
+        # Concurrent writers may have committed rows, or a commit with unknown outcome may have succeeded.
         if self.transaction.outcome is Outcome.NOT_COMMITTED and is_same_table(table) and not _has_rows(table):
             self.catalog.drop_table(self.identifier)
 
 
 class ReplacedTableProxy(StagedTableProxy):
-    """A table that gets another definition and other rows; before the commit nobody sees anything of it.
+    """A table whose definition and rows are replaced; readers see no change before the commit.
 
     Args:
         jvm: the JVM.
-        old: the table as it is.
+        old: the existing table.
         schema: its new definition, as of a new table.
         session: the session.
         catalog: the table's catalog.
@@ -151,7 +151,7 @@ class ReplacedTableProxy(StagedTableProxy):
 
 
 class StagedWriteBuilder(WriteBuilderProxy):
-    """Builds the write that fills a table whose statement is not over yet."""
+    """Builder of the write into a staged table."""
 
     def __init__(self, jvm: Jvm, target: StagedTableProxy, info: Any) -> None:
         super().__init__(jvm, target.table, target.session, info)
@@ -162,7 +162,7 @@ class StagedWriteBuilder(WriteBuilderProxy):
 
 
 class StagedWriteProxy(V1WriteProxy):
-    """A write whose files wait for the statement's commit."""
+    """A write to staged files, which the statement commits."""
 
     def __init__(self, jvm: Jvm, target: StagedTableProxy, table: Table) -> None:
         super().__init__(jvm, table, target.session, None, None, ())
@@ -173,7 +173,7 @@ class StagedWriteProxy(V1WriteProxy):
 
 
 class StagedInsertableProxy(JavaObject):
-    """What Spark calls with the rows."""
+    """The relation into which Spark inserts the rows."""
 
     def __init__(self, jvm: Jvm, target: StagedTableProxy) -> None:
         super().__init__(jvm)
@@ -187,7 +187,7 @@ class StagedInsertableProxy(JavaObject):
 
 
 def _has_rows(table: Table) -> bool:
-    """Whether the table has a snapshot, as far as its directory says."""
+    """Whether the table has a snapshot; true if its directory cannot be read."""
     try:
         return table.snapshots.latest_id() is not None
     except (PaimonError, OSError):

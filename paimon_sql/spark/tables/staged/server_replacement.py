@@ -1,7 +1,7 @@
-"""REPLACE TABLE where a server alone changes definitions: it is asked for it when the new rows are written.
+"""REPLACE TABLE by the catalog's server, if only it can change definitions: called after the new rows are written.
 
-The server empties the table and gives it the new definition, and then the rows are committed: two steps, between which
-the table is seen empty. Snapshots of before stay readable.
+The server truncates the table and sets the new definition, then the rows are committed: between these two steps readers
+see an empty table. Earlier snapshots stay readable.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from paimon_sql.storage.table.table import Table
 
 
 class ServerReplacedTableProxy(StagedTableProxy):
-    """A table that its server gives another definition, and this statement other rows.
+    """A table whose definition the server replaces, and this statement its rows.
 
     Args:
         jvm: the JVM.
-        old: the table as it is.
+        old: the existing table.
         schema: its new definition, as of a new table.
         session: the session.
         catalog: the table's catalog.
@@ -38,7 +38,7 @@ class ServerReplacedTableProxy(StagedTableProxy):
     def __init__(
         self, jvm: Jvm, old: Table, schema: TableSchema, session: Any, catalog: Catalog, identifier: Identifier
     ) -> None:
-        # The version that comes of it is known before: files are written under it.
+        # Files are written before the server replaces the schema, so they need its expected id.
         expected = replace(schema, id=old.schema.id + 1)
         super().__init__(jvm, replace(old, schema=expected), session, catalog, identifier)
         self._expected = expected
@@ -54,14 +54,14 @@ class ServerReplacedTableProxy(StagedTableProxy):
 
     def _replace(self) -> None:
         self.catalog.replace_table(self.identifier, self._expected)
-        made = self.catalog.table(self.identifier).schema
-        if made.id < self._expected.id:
+        schema = self.catalog.table(self.identifier).schema
+        if schema.id < self._expected.id:
             raise UnsupportedError(
                 f"{self.table.name} was not replaced: the catalog's server does not know how.",
                 remedy="DROP the table and CREATE it anew.",
             )
-        if (made.id, made.fields) != (self._expected.id, self._expected.fields) and self.messages:
-            raise self._empty("its definition was changed meanwhile")
+        if (schema.id, schema.fields) != (self._expected.id, self._expected.fields) and self.messages:
+            raise self._rows_lost("its definition was changed meanwhile")
 
     def _fill(self, messages: Any) -> None:
         try:
@@ -69,9 +69,9 @@ class ServerReplacedTableProxy(StagedTableProxy):
         except CommitUnknownError:
             raise
         except PaimonError as error:
-            raise self._empty(error.message) from error
+            raise self._rows_lost(error.message) from error
 
-    def _empty(self, why: str) -> CommitUnknownError:
+    def _rows_lost(self, why: str) -> CommitUnknownError:
         return CommitUnknownError(
             f"{self.table.name} was replaced, and is empty, as its rows could not be committed: {why}",
             commit_user=self.transaction.user,

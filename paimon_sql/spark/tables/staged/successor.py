@@ -1,7 +1,7 @@
-"""REPLACE TABLE by a successor: a table that is made and filled beside the old one, whose name it takes in the end.
+"""REPLACE TABLE by a successor: a table created and filled by another name, then renamed to the dropped table's.
 
-It is for what the history of one table cannot hold: other partition columns, or another kind of table. The old table's
-history goes with it.
+It is for changes that one history cannot contain: other partition columns, or another table type. The old table's
+history is lost.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ from paimon_sql.storage.table.table import Table
 
 
 def beside(identifier: Identifier) -> Identifier:
-    """A name for the successor of a table until it takes the table's own."""
+    """A temporary name for the successor of a table."""
     return replace(identifier, table=f"{identifier.table}__replacing_{uuid.uuid4().hex[:8]}")
 
 
 @dataclass
 class Successor:
-    """A table that is to take another one's place.
+    """A table that replaces another one.
 
     Attributes:
         catalog: the catalog of both.
-        old: the table whose place it takes.
-        identifier: the name of that table.
-        aside: its own name until then.
+        old: the table to replace.
+        identifier: the name of the table to replace.
+        aside: the temporary name of the successor.
     """
 
     catalog: Catalog
     old: AnyTable
     identifier: Identifier
     aside: Identifier
-    _is_alone: bool = False
+    _old_is_dropped: bool = False
 
     def take_place(self) -> None:
-        """Drop the old table, and take its name.
+        """Drop the old table and rename the successor to it.
 
         Raises:
             NoSuchTableError: the old table was dropped, renamed or replaced meanwhile; nothing was changed.
@@ -51,13 +51,13 @@ class Successor:
             raise changed_table(self.old)
         with shown_no_more(self.catalog, self.identifier), shown_no_more(self.catalog, self.aside):
             self.catalog.drop_table(self.identifier)
-            self._is_alone = True
+            self._old_is_dropped = True
             self._take_name()
         shown_again(self.catalog, self.identifier)
 
     def withdraw(self) -> None:
-        """Drop the successor, which nobody else knows, unless the old table has gone."""
-        if not self._is_alone:
+        """Drop the successor, unless the old table is already dropped: the successor is then the only copy."""
+        if not self._old_is_dropped:
             self.catalog.drop_table(self.aside)
 
     def _take_name(self) -> None:

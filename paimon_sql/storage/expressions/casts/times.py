@@ -22,7 +22,7 @@ def timestamp_to_timestamp(array: pa.Array, call: CastCall) -> pa.Array:
 
 
 def to_timestamp(array: pa.Array, call: CastCall) -> pa.Array:
-    """Convert timestamps without zone to the target's unit, precision and zone; with zone, to the unit and precision."""
+    """Convert timestamps without zone to the target's unit, precision and zone; with zone, to unit and precision."""
     target = call.arrow
     moved = instants_of(array, call.time_zone) if target.tz and not array.type.tz else array
     counted = conform(moved, target)

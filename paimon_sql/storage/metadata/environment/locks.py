@@ -1,4 +1,4 @@
-"""Locks that a catalog holds for its tables, for whoever makes the next metadata file of one."""
+"""Locks of a catalog for the creation of a table's metadata files."""
 
 from __future__ import annotations
 
@@ -9,36 +9,36 @@ from dataclasses import dataclass
 
 
 class HeldLock(ABC):
-    """A lock that its holder was given; it can be lost while it is held, as locks expire.
+    """An acquired lock; it can be lost while it is held, because locks expire.
 
     Attributes:
-        is_locked: whether there is a lock at all; without one the file system itself creates files exclusively.
+        is_locked: whether there is a lock at all; without one the file system creates files exclusively.
     """
 
     is_locked: bool = True
 
     @abstractmethod
     def confirm(self) -> None:
-        """Make sure that the lock is still held, and let its time begin anew where the catalog can.
+        """Check that the lock is still held, and renew it if the catalog can.
 
-        To be called immediately before a file is written that only the lock protects: a holder that was paused for
-        longer than the lock's time must not write over what the next holder has written.
+        Must be called immediately before a write that only the lock protects: a holder that was paused longer than the
+        lock's timeout must not overwrite files of the next holder.
 
         Raises:
-            CommitConflictError: the lock has expired and others took it.
+            CommitConflictError: the lock expired and was taken by another holder.
             CatalogUnavailableError: the catalog cannot tell.
         """
 
 
 class TableLock(ABC):
-    """What keeps the other writers of a table away for a moment; an instance can be pickled."""
+    """A lock against other writers of a table; an instance can be pickled."""
 
     @abstractmethod
     def held(self, branch: str) -> AbstractContextManager[HeldLock]:
-        """Hold the lock of a branch. It cannot be taken twice.
+        """Hold the lock of a branch; it is not reentrant.
 
         Raises:
-            CommitConflictError: others held it for too long; nothing was changed.
+            CommitConflictError: it could not be acquired in time; nothing was changed.
         """
 
 
@@ -51,7 +51,7 @@ class _NoLock(HeldLock):
 
 @dataclass(frozen=True)
 class Unlocked(TableLock):
-    """No lock: the file system itself creates files exclusively."""
+    """No lock: the file system creates files exclusively."""
 
     @contextmanager
     def held(self, branch: str) -> Iterator[HeldLock]:

@@ -1,7 +1,7 @@
-"""The record of maintenance: what was run on which table, by whom it was asked for, and what came of it.
+"""Maintenance log: the maintenance runs of a catalog, with trigger and result.
 
-It is kept beside the databases, a small file a run, written once the run is over. Nobody needs it to read or write a
-table: a run never fails for its record, and old records go by themselves (decision 8).
+One small file per run, written after the run, beside the databases. No read or write of a table depends on it: a run
+never fails because of its record, and old records are deleted automatically (decision 8).
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ from paimon_sql.storage.file_io import FileIO
 
 _LOG = logging.getLogger(__name__)
 _SUFFIX = ".json"
-_PRUNED_EVERY = 8
-"""Once in so many runs the folder is listed for records that are too many."""
+_PRUNE_INTERVAL = 8
+"""Average number of runs between two prunings."""
 
 _READERS = 16
 
 
 @dataclass(frozen=True)
 class MaintenanceRun:
-    """One run of maintenance.
+    """One maintenance run.
 
     Attributes:
-        started_millis: when it began, in milliseconds since the epoch.
+        started_millis: start time, in milliseconds since the epoch.
         catalog: the catalog's name.
-        procedure: the procedure; for what a commit brings about the one that would do the same.
-        trigger: ``call``, or ``commit`` for what a table does by itself after one.
-        database: the table's database, None where the run was about several.
-        table: the table with its branch, None where the run was about several.
-        arguments: the arguments that were given, as texts.
-        dry_run: whether nothing was to be changed.
-        snapshot_before: the table's newest snapshot before.
-        snapshot_after: the newest one afterwards.
-        counts: how many of what, by the names of the answer's columns.
-        seconds: how long it took.
-        note: what the answer says beside its numbers.
-        error: why it failed; None if it did not.
+        procedure: the procedure; for maintenance after a commit the equivalent one.
+        trigger: ``call``, or ``commit`` for automatic maintenance after a commit.
+        database: the table's database, None for several.
+        table: the table with its branch, None for several.
+        arguments: the given arguments, as strings.
+        dry_run: whether it was a dry run.
+        snapshot_before: the table's latest snapshot before the run.
+        snapshot_after: the latest one after it.
+        counts: numbers of the result, by column name.
+        seconds: duration.
+        note: other information of the result.
+        error: the error message; None on success.
     """
 
     started_millis: int
@@ -62,12 +62,12 @@ class MaintenanceRun:
     error: str | None = None
 
     def to_json(self) -> str:
-        """The text of the record's file."""
+        """Return the content of the record's file."""
         return json.dumps(asdict(self), ensure_ascii=False)
 
 
 def parse_run(text: bytes) -> MaintenanceRun | None:
-    """A record's file; None for one that is none. Members of later versions are passed over."""
+    """Parse a record's file; None for an invalid one. Unknown fields of later versions are ignored."""
     try:
         body = load_json(text)
         return MaintenanceRun(**{k: v for k, v in body.items() if k in MaintenanceRun.__dataclass_fields__})
@@ -80,10 +80,11 @@ class MaintenanceLog:
     """The records of a catalog.
 
     Attributes:
-        file_io: the file system that holds them.
-        folder: the folder that they stand in.
+        file_io: the file system of the records.
+        folder: their directory.
         catalog: the catalog's name.
-        retained: how many stay of calls, and of what commits brought about, a few more at times; 0 for none at all.
+        retained: maximum number of records of calls, and of commits, exceeded slightly between prunings; 0 disables the
+            log.
     """
 
     file_io: FileIO
@@ -92,32 +93,32 @@ class MaintenanceLog:
     retained: int
 
     def add(self, run: MaintenanceRun) -> None:
-        """Keep a record; what prevents it is logged."""
+        """Write a record; an error is only logged."""
         if self.retained < 1:
             return
         key = uuid.uuid4()
         try:
             path = f"{self.folder}/{run.trigger}-{run.started_millis:015d}-{key.hex[:12]}{_SUFFIX}"
             self.file_io.write_bytes(path, run.to_json().encode())
-            if key.int % _PRUNED_EVERY == 0:
+            if key.int % _PRUNE_INTERVAL == 0:
                 self.prune()
         except (PaimonError, OSError) as error:
             _LOG.warning("%s: the record of %s could not be kept: %s", self.catalog, run.procedure, error)
 
     def prune(self) -> None:
-        """Remove the oldest records that are too many: of calls, and of what commits brought about."""
-        of_kinds: dict[str, list[str]] = {}
+        """Delete the oldest records of calls, and of commits, beyond the maximum."""
+        paths_by_trigger: dict[str, list[str]] = {}
         for name, path in self._files():
-            of_kinds.setdefault(name.partition("-")[0], []).append(path)
-        self.file_io.delete_many(path for paths in of_kinds.values() for path in paths[: -self.retained])
+            paths_by_trigger.setdefault(name.partition("-")[0], []).append(path)
+        self.file_io.delete_many(path for paths in paths_by_trigger.values() for path in paths[: -self.retained])
 
     def runs(self) -> list[MaintenanceRun]:
-        """All records, the oldest first; those that go meanwhile or cannot be read are passed over."""
+        """Return all records, oldest first; concurrently deleted and unreadable ones are skipped."""
         found = spread(self._read, [path for _, path in self._files()], _READERS)
         return sorted((run for run in found if run is not None), key=lambda run: run.started_millis)
 
     def _files(self) -> list[tuple[str, str]]:
-        """The names and paths of the records, those of each kind from the oldest to the newest."""
+        """Return names and paths of the records, per trigger from oldest to newest."""
         return [(s.name, s.path) for s in self.file_io.list(self.folder) if s.name.endswith(_SUFFIX)]
 
     def _read(self, path: str) -> MaintenanceRun | None:

@@ -1,4 +1,4 @@
-"""The list of a table's partitions that a metastore keeps for other engines."""
+"""Partition registry: a table's partitions as listed in a metastore for other engines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _DONE = ".done"
 
 
 def as_done(partition: Mapping[str, str]) -> dict[str, str]:
-    """The partition that is listed to say that another one is complete."""
+    """Return the partition whose registration marks another one as done."""
     last = next(reversed(list(partition)))
     return {**partition, last: partition[last] + _DONE}
 
@@ -17,21 +17,21 @@ def as_done(partition: Mapping[str, str]) -> dict[str, str]:
 class PartitionRegistry(ABC):
     """A metastore's list of the partitions of one table; an instance can be pickled.
 
-    A partition is given as the text of each value by its column, in the order of the partition columns.
+    A partition spec maps each partition column, in order, to its value as a string.
     """
 
     @abstractmethod
     def add(self, partitions: Sequence[Mapping[str, str]]) -> None:
-        """List these partitions; those that are listed already stay as they are."""
+        """Register partitions; existing ones are not changed."""
 
     @abstractmethod
     def drop(self, partitions: Sequence[Mapping[str, str]]) -> None:
-        """List these partitions no longer, whether they were or not."""
+        """Deregister partitions; missing ones are ignored."""
 
     @abstractmethod
     def all(self) -> list[tuple[str, ...]]:
-        """The values of all partitions that are listed."""
+        """Return the values of all registered partitions."""
 
     @abstractmethod
     def mark_done(self, partition: Mapping[str, str]) -> None:
-        """Mark a partition that is listed as complete."""
+        """Mark a registered partition as done."""

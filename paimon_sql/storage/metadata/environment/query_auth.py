@@ -1,4 +1,4 @@
-"""Which rows and values of a table its reader may see, where somebody else decides that (``query-auth.enabled``)."""
+"""Query authorization: rows and values of a table that a server lets a reader see (Paimon: ``query-auth.enabled``)."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Any
 from paimon_sql.errors import CatalogUnavailableError
 
 Node = Mapping[str, Any]
-"""A condition or what a value is made of, as JSON has it."""
+"""A predicate or a value transformation, as JSON."""
 
 
 @dataclass(frozen=True)
 class QueryAuthResult:
-    """What of a table is shown.
+    """The rows and values that a reader may see.
 
     Attributes:
-        filters: conditions; a row is shown for which all of them are true.
-        masks: what is shown in the place of the values of a column.
+        filters: predicates; a row is visible if all are true.
+        masks: by column, the expression that replaces its values.
     """
 
     filters: tuple[Node, ...] = ()
@@ -28,25 +28,25 @@ class QueryAuthResult:
 
     @staticmethod
     def read(filters: Sequence[str], masks: Mapping[str, str]) -> QueryAuthResult:
-        """Rights as a server tells them.
+        """Parse a server's response.
 
         Raises:
-            CatalogUnavailableError: they are no JSON.
+            CatalogUnavailableError: it is not JSON.
         """
         try:
-            found = {column: json.loads(text) for column, text in masks.items() if text}
-            return QueryAuthResult(tuple(json.loads(text) for text in filters if text), found)
+            parsed_masks = {column: json.loads(text) for column, text in masks.items() if text}
+            return QueryAuthResult(tuple(json.loads(text) for text in filters if text), parsed_masks)
         except ValueError as error:
             raise CatalogUnavailableError(f"The catalog's server tells rights that cannot be read: {error}") from None
 
 
 class QueryAuth(ABC):
-    """Who says what of one table is shown; an instance can be pickled."""
+    """The authorization of queries on one table; an instance can be pickled."""
 
     @abstractmethod
     def rights(self, columns: Sequence[str]) -> QueryAuthResult:
-        """What of some columns is shown to whoever asks.
+        """Return the current user's authorization for some columns.
 
         Raises:
-            NotAllowedError: nothing is.
+            NotAllowedError: nothing is authorized.
         """

@@ -1,4 +1,6 @@
-"""What keeps a table's versions in the place of its folder: a server that makes snapshots and branches itself."""
+"""Version management: snapshots and branches that a catalog's server creates itself (Paimon:
+`supportsVersionManagement`).
+"""
 
 from __future__ import annotations
 
@@ -11,15 +13,15 @@ from paimon_sql.format.metadata.snapshot import Snapshot
 
 @dataclass(frozen=True)
 class PartitionChange:
-    """How one commit changed a partition.
+    """The change of a partition by one commit.
 
     Attributes:
-        values: the partition's columns and their values as text.
-        rows: rows of the files that came, less those of the files that went.
-        size: their bytes, likewise.
-        files: their number, likewise.
-        last_file_millis: when the newest of all these files was made, in milliseconds since the epoch.
-        buckets: how many buckets the partition has.
+        values: the partition spec, with values as strings.
+        rows: rows of added files minus those of deleted files.
+        size: bytes, likewise.
+        files: number of files, likewise.
+        last_file_millis: creation time of the newest of these files, in milliseconds since the epoch.
+        buckets: number of buckets of the partition.
     """
 
     values: Mapping[str, str]
@@ -31,56 +33,56 @@ class PartitionChange:
 
 
 class VersionManagement(ABC):
-    """What is asked for a table's versions, where its files alone do not decide them; an instance can be pickled.
+    """A table's versions, where its files alone do not determine them; an instance can be pickled.
 
-    Files of snapshots and schemas stand in the table's folder as anywhere, and whoever wants an old one reads it there.
+    Snapshot and schema files are in the table's directory as usual, and old ones are read there.
     """
 
     @abstractmethod
     def latest(self, branch: str) -> Snapshot | None:
-        """The newest snapshot of a branch, None if nothing was written to it."""
+        """Return the latest snapshot of a branch; None for an empty one."""
 
     @abstractmethod
     def get(self, branch: str, snapshot_id: int) -> Snapshot | None:
-        """The snapshot of that id, None if there is none."""
+        """Return the snapshot of the id; None if there is none."""
 
     @abstractmethod
     def commit(
         self, branch: str, snapshot: Snapshot, base: Snapshot | None, partitions: Sequence[PartitionChange]
     ) -> bool:
-        """Make a snapshot the newest one of a branch: False if the newest is not what it was built on.
+        """Make a snapshot the latest one of a branch: False if the latest is not its base.
 
         Args:
             branch: the branch.
             snapshot: the snapshot.
-            base: what it was built on, None for the first one.
-            partitions: how it changes partitions.
+            base: the snapshot it was built on, None for the first one.
+            partitions: its changes of partitions.
 
         Raises:
-            AnswerLostError: it may have happened.
-            PaimonError: it was refused, and nothing happened.
+            AnswerLostError: it may have been committed.
+            PaimonError: it was refused, and nothing was changed.
         """
 
     @abstractmethod
     def roll_back(self, branch: str, latest_id: int, *, snapshot_id: int | None = None, tag: str | None = None) -> None:
-        """Drop what is later than a snapshot, or than a tag's, if ``latest_id`` is still the newest."""
+        """Drop the snapshots after a snapshot or a tag's snapshot, if ``latest_id`` is still the latest."""
 
     @abstractmethod
     def create_branch(self, branch: str, name: str, tag: str | None) -> None:
-        """Make a branch of another, of its schema alone or of what a tag keeps; AlreadyExistsError if there is one."""
+        """Create a branch of another, with only its schema or from a tag; AlreadyExistsError if it exists."""
 
     @abstractmethod
     def delete_branch(self, name: str) -> None:
-        """Remove a branch."""
+        """Delete a branch."""
 
     @abstractmethod
     def rename_branch(self, name: str, target: str) -> None:
-        """Give a branch another name."""
+        """Rename a branch."""
 
     @abstractmethod
     def fast_forward(self, name: str) -> None:
-        """Let ``main`` become what a branch is."""
+        """Fast-forward ``main`` to a branch."""
 
     @abstractmethod
     def mark_done(self, branch: str, partition: Mapping[str, str]) -> None:
-        """Say that a partition is complete, by its columns and their values as text."""
+        """Mark a partition as done, by its partition spec with values as strings."""

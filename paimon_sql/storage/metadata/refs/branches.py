@@ -1,4 +1,4 @@
-"""A table's branches on disk: each has schemas, snapshots and tags of its own and shares the table's data files."""
+"""Branches: each has its own schemas, snapshots and tags, and shares the table's data files."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from paimon_sql.storage.metadata.refs.names import check_file_name
 
 _PREFIX = "branch-"
 _LEFTOVER = re.compile(r"\.branch-.+\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp", re.DOTALL)
-"""A branch that was being made or deleted when its process ended."""
+"""A branch whose creation or deletion was interrupted."""
 
 
 @dataclass(frozen=True)
 class Branch:
-    """A branch: its name, and when its folder was made or last changed, in milliseconds since the epoch."""
+    """A branch; ``time_millis`` is the modification time of its directory, in milliseconds since the epoch."""
 
     name: str
     time_millis: int
 
 
 class BranchManager:
-    """The branches of one table, whichever of them it was opened by; ``main`` is not counted among them.
+    """The branches of one table, whichever of them it was opened with; ``main`` is not included.
 
-    A branch comes and goes in one step where the file system can rename a folder: it is made under a hidden name, and
-    gets one before it is deleted.
+    Creation and deletion are atomic if the file system can rename directories: a branch is created under a hidden name,
+    and renamed to one before it is deleted.
 
     Args:
         file_io: the file system.
         paths: the paths of any branch of the table.
-        authority: who renames and removes branches; without it that is done in the folder.
+        authority: the server that renames and deletes branches; without it, files are changed.
     """
 
     def __init__(self, file_io: FileIO, paths: TablePaths, authority: VersionManagement | None = None) -> None:
@@ -45,7 +45,7 @@ class BranchManager:
         self._authority = authority
 
     def all(self) -> list[Branch]:
-        """The branches, sorted by name; strange files are passed over."""
+        """Return the branches, sorted by name; other files are ignored."""
         found = self.file_io.list(self._paths.branches())
         return [
             Branch(s.name.removeprefix(_PREFIX), s.mtime_millis)
@@ -54,38 +54,40 @@ class BranchManager:
         ]
 
     def names(self) -> list[str]:
-        """The names of the branches, sorted."""
+        """Return the names of the branches, sorted."""
         return [b.name for b in self.all()]
 
     def exists(self, name: str) -> bool:
-        """Whether there is a branch of that name; ``main`` always is."""
+        """Whether the branch exists; ``main`` always does."""
         return name == MAIN_BRANCH or name in self.names()
 
     def require(self, name: str) -> None:
-        """Nothing if there is a branch of that name.
+        """Check that a branch exists.
 
         Raises:
-            NotFoundError: there is none; the message lists those that there are.
+            NotFoundError: it does not; the message lists known ones.
         """
         if not self.exists(name):
             names = self.names()
-            held = f"there are {', '.join(names[:10])}{' ...' if len(names) > 10 else ''}" if names else "there is none"
-            raise NotFoundError(f"Branch '{name}' does not exist: beside main {held}.", name=name)
+            known = (
+                f"there are {', '.join(names[:10])}{' ...' if len(names) > 10 else ''}" if names else "there is none"
+            )
+            raise NotFoundError(f"Branch '{name}' does not exist: beside main {known}.", name=name)
 
     def root(self, name: str) -> str:
-        """The folder of what a branch has of its own."""
+        """Return the directory of a branch's own files."""
         return self._paths.of_branch(name).branch_root
 
     def create(self, name: str, files: Mapping[str, bytes]) -> None:
-        """Make a branch of these files.
+        """Create a branch from files.
 
         Args:
             name: its name.
-            files: their contents by the paths below the branch's folder, in the order in which they are to be written
-                where nothing can be renamed: then the branch is there from its first schema on.
+            files: content by path below the branch's directory, in the order of writing if the store cannot rename: the
+                branch then exists from its first schema on.
 
         Raises:
-            AlreadyExistsError: there is a branch of that name.
+            AlreadyExistsError: the branch exists.
         """
         root = self.root(name)
         if self.file_io.is_object_store(root):
@@ -96,32 +98,32 @@ class BranchManager:
         hidden = temporary_sibling(root)
         try:
             self._write(hidden, files)
-            is_there = self._moved(hidden, root)
+            created = self._move(hidden, root)
         except Exception:
             if self.file_io.answers_are_final(root):
                 self.file_io.delete_dir(hidden, recursive=True)
-            raise  # otherwise it may get its name later, and must have its files then
-        if not is_there:
+            raise  # otherwise the rename may still happen, and needs the files
+        if not created:
             self.file_io.delete_dir(hidden, recursive=True)
             raise _taken(name)
 
-    def _write(self, folder: str, files: Mapping[str, bytes]) -> None:
+    def _write(self, directory: str, files: Mapping[str, bytes]) -> None:
         for path, data in files.items():
-            self.file_io.write_durably(f"{folder}/{path}", data)
+            self.file_io.write_durably(f"{directory}/{path}", data)
 
     def rename(self, name: str, target: str) -> None:
-        """Give a branch another name; on an object store its files move one by one.
+        """Rename a branch; on an object store its files are moved one by one.
 
         Raises:
-            AlreadyExistsError: there is a branch of the new name.
+            AlreadyExistsError: the new name is taken.
         """
         if self._authority is not None:
             self._authority.rename_branch(name, target)
-        elif not self._moved(self.root(name), self.root(target)):
+        elif not self._move(self.root(name), self.root(target)):
             raise _taken(target)
 
     def remove(self, name: str) -> None:
-        """Remove a branch's own files; the data that it refers to stays."""
+        """Delete a branch's own files; the data that it refers to is retained."""
         if self._authority is not None:
             self._authority.delete_branch(name)
             return
@@ -131,21 +133,21 @@ class BranchManager:
             self.file_io.delete_dir(f"{root}/{SCHEMA}", recursive=True)
         else:
             hidden = temporary_sibling(root)
-            root = hidden if self._moved(root, hidden) else root
+            root = hidden if self._move(root, hidden) else root
         self.file_io.delete_dir(root, recursive=True)
 
     def sweep(self, before_millis: int) -> int:
-        """Remove what interrupted creations and deletions left before a time: how many there were.
+        """Delete leftovers of interrupted creations and deletions from before a time; return their number.
 
         Args:
             before_millis: milliseconds since the epoch.
         """
         found = self.file_io.list(self._paths.branches())
-        left = [s for s in found if s.is_dir and _LEFTOVER.fullmatch(s.name) and s.mtime_millis < before_millis]
-        return sum(self.file_io.delete_dir(s.path, recursive=True) for s in left)
+        leftovers = [s for s in found if s.is_dir and _LEFTOVER.fullmatch(s.name) and s.mtime_millis < before_millis]
+        return sum(self.file_io.delete_dir(s.path, recursive=True) for s in leftovers)
 
-    def _moved(self, source: str, target: str) -> bool:
-        """Whether a folder got its new name; a rival may take it between two looks."""
+    def _move(self, source: str, target: str) -> bool:
+        """Rename a directory; return False if the new name is taken, possibly by a concurrent process."""
         try:
             return self.file_io.rename(source, target)
         except OSError:
@@ -155,10 +157,11 @@ class BranchManager:
 
 
 def check_branch_name(name: str) -> str:
-    """The name itself, if it can be a new branch's.
+    """Return the name if it is valid for a new branch.
 
     Raises:
-        InvalidInputError: it is ``main`` or a number, blank, too long, or holds what SQL or a path could not.
+        InvalidInputError: it is ``main`` or a number, blank, too long, or has characters that SQL or a path does not
+            allow.
     """
     if name == MAIN_BRANCH:
         raise InvalidInputError(f"'{MAIN_BRANCH}' is the table itself and no name for a branch.")

@@ -1,4 +1,4 @@
-"""A table's consumers on disk: how far each named reader has come, so that snapshots wait for it."""
+"""Consumers: the progress of named readers, which snapshot expiration respects (Paimon: `ConsumerManager`)."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ class ConsumerManager:
         self.directory = f"{root}/consumer"
 
     def path(self, name: str) -> str:
-        """Where a consumer's progress stands; InvalidInputError for a name that can be none."""
+        """Return the path of a consumer's progress; InvalidInputError for an invalid name."""
         return f"{self.directory}/{_PREFIX}{check_file_name(name, 'consumer')}"
 
     def files(self) -> list[FileStatus]:
-        """The consumer files, sorted by name; strange files are passed over."""
+        """Return the consumer files, sorted by name; other files are ignored."""
         found = self.file_io.list(self.directory)
         return [s for s in found if not s.is_dir and s.name.startswith(_PREFIX) and len(s.name) > len(_PREFIX)]
 
     def names(self) -> list[str]:
-        """The names of all consumers, sorted."""
+        """Return the names of all consumers, sorted."""
         return [s.name.removeprefix(_PREFIX) for s in self.files()]
 
     def all(self) -> dict[str, Consumer]:
-        """All consumers by name; one that leaves meanwhile is passed over.
+        """Return all consumers by name; one that is deleted concurrently is skipped.
 
         Raises:
-            CorruptFileError: a file does not tell how far its consumer has come.
+            CorruptFileError: a consumer file is invalid.
         """
         found = {name: self.find(name) for name in self.names()}
         return {name: consumer for name, consumer in found.items() if consumer is not None}
 
     def find(self, name: str) -> Consumer | None:
-        """How far a consumer has come, None if there is none of that name."""
+        """Return a consumer's progress; None if it does not exist."""
         path = self.path(name)
         try:
             return parse_consumer(self.file_io.read_bytes(path), path)
@@ -48,19 +48,19 @@ class ConsumerManager:
             return None
 
     def min_next_snapshot(self) -> int | None:
-        """The least snapshot that any consumer still wants, None without consumers; CorruptFileError as `all`."""
+        """Return the minimum next snapshot of all consumers, None without consumers; CorruptFileError like `all`."""
         return min((c.next_snapshot for c in self.all().values()), default=None)
 
     def reset(self, name: str, next_snapshot: int) -> None:
-        """Set how far a consumer has come, making it if need be."""
+        """Set a consumer's progress, creating the consumer if needed."""
         self.file_io.write_durably(self.path(name), Consumer(next_snapshot).to_json().encode())
 
     def remove(self, name: str) -> bool:
-        """Forget a consumer: True if there was one of that name."""
+        """Delete a consumer: True if it existed."""
         return self.file_io.delete_durably(self.path(name))
 
     def expire(self, before_millis: int) -> list[str]:
-        """Forget the consumers whose files were not touched since a time; their names.
+        """Delete the consumers whose files were not modified since a time; return their names.
 
         Args:
             before_millis: milliseconds since the epoch.

@@ -1,4 +1,4 @@
-"""Names that users give to files of a table: tags and consumers."""
+"""Validation of names that become parts of file names: tags, branches and consumers."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import re
 from paimon_sql.errors import InvalidInputError
 
 _FORBIDDEN = re.compile(r"[/\\\x00-\x1f]")
-_LONGEST = 200
-"""Bytes of a name: file systems take 255, of which prefixes and the names of temporary files need some."""
+_MAX_NAME_BYTES = 200
+"""Maximum bytes of a name: file systems allow 255, including prefixes and suffixes of temporary files."""
 
 
-def check_file_name(name: str, kind: str, longest: int = _LONGEST) -> str:
-    """The name itself, if it can be a part of a file's name.
+def check_file_name(name: str, kind: str, longest: int = _MAX_NAME_BYTES) -> str:
+    """Return the name if it is valid as a part of a file's name.
 
     Args:
-        name: what the user called it.
-        kind: what it names, for the error.
-        longest: how many bytes it may have.
+        name: the name.
+        kind: the kind of object, for the error.
+        longest: maximum bytes.
 
     Raises:
-        InvalidInputError: it is blank, too long, or holds a slash, a backslash or a control character.
+        InvalidInputError: it is blank, too long, or has a slash, a backslash or a control character.
     """
     if not name.strip() or _FORBIDDEN.search(name):
         raise InvalidInputError(

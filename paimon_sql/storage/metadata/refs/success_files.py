@@ -1,4 +1,4 @@
-"""Success files: small JSON files that tell other systems that a tag or a partition is complete, and since when."""
+"""Success files: small JSON files that mark a tag or a partition as done for other systems (Paimon: `SuccessFile`)."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ _CREATION, _MODIFICATION = "creationTime", "modificationTime"
 
 
 def write_success_file(file_io: FileIO, path: str, now_millis: int | None = None) -> None:
-    """Write a success file; one that is there keeps its time of creation.
+    """Write a success file; an existing one keeps its creation time.
 
     Args:
         file_io: the file system.
-        path: where it stands.
-        now_millis: the time, in milliseconds since the epoch; the present one by default.
+        path: the path of the file.
+        now_millis: the time, in milliseconds since the epoch; the current time by default.
     """
     now = present_millis() if now_millis is None else now_millis
-    made = _creation(file_io, path)
-    body = {_CREATION: now if made is None else made, _MODIFICATION: now}
+    created = _creation(file_io, path)
+    body = {_CREATION: now if created is None else created, _MODIFICATION: now}
     file_io.write_bytes(path, json.dumps(body, indent=2).encode())
 
 
 def _creation(file_io: FileIO, path: str) -> int | None:
-    """When a success file was made, None if there is none or it does not tell."""
+    """Return the creation time of a success file; None if it is missing or invalid."""
     try:
         body = load_json(file_io.read_bytes(path))
     except (MissingFileError, ValueError):
         return None
-    made = body.get(_CREATION) if isinstance(body, dict) else None
-    return made if isinstance(made, int) else None
+    created = body.get(_CREATION) if isinstance(body, dict) else None
+    return created if isinstance(created, int) else None

@@ -1,4 +1,4 @@
-"""A table's tags on disk: snapshots that are kept under a name until the tag is deleted or expires."""
+"""Tags: snapshots that are retained under a name until the tag is deleted or expires."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from paimon_sql.storage.metadata.refs.names import check_file_name
 from paimon_sql.storage.metadata.refs.success_files import SUCCESS
 
 _PREFIX = "tag-"
-_SUCCESS_FOLDER = "tag-success-file"
+_SUCCESS_DIRECTORY = "tag-success-file"
 _THREADS = 8
 
 
 @dataclass(frozen=True)
 class NamedTag:
-    """A tag and its name."""
+    """A tag with its name."""
 
     name: str
     tag: Tag
 
     @property
     def snapshot(self) -> Snapshot:
-        """The snapshot that it keeps."""
+        """The snapshot that it retains."""
         return self.tag.snapshot
 
 
 class TagManager:
-    """The tag files of one table or branch; nothing here looks at data files.
+    """The tag files of one table or branch; data files are not accessed.
 
     Args:
         file_io: the file system.
         root: the directory of the table or branch.
-        lock: keeps others away while a tag is made.
-        branch: the branch that the lock is asked for.
+        lock: the lock for creating a tag.
+        branch: the branch to lock.
     """
 
     def __init__(self, file_io: FileIO, root: str, lock: TableLock = UNLOCKED, branch: str = MAIN_BRANCH) -> None:
@@ -50,42 +50,42 @@ class TagManager:
         self._branch = branch
 
     def path(self, name: str) -> str:
-        """Where a tag stands."""
+        """Return the path of a tag."""
         return f"{self.directory}/{_PREFIX}{check_tag_name(name)}"
 
     def files(self) -> list[FileStatus]:
-        """The tag files, sorted by name; strange files are passed over."""
+        """Return the tag files, sorted by name; other files are ignored."""
         found = self.file_io.list(self.directory)
         return [s for s in found if not s.is_dir and s.name.startswith(_PREFIX) and len(s.name) > len(_PREFIX)]
 
     def names(self) -> list[str]:
-        """The names of all tags, sorted."""
+        """Return the names of all tags, sorted."""
         return [self.name_of(s) for s in self.files()]
 
     def name_of(self, status: FileStatus) -> str:
-        """The name of the tag whose file that is."""
+        """Return the name of a tag file's tag."""
         return status.name.removeprefix(_PREFIX)
 
     def success_path(self, name: str) -> str:
-        """Where a file stands that says that a tag is complete, if ``tag.create-success-file`` wants it."""
-        return f"{self.directory}/{_SUCCESS_FOLDER}/{check_tag_name(name)}{SUCCESS}"
+        """Return the path of a tag's success file (Paimon: ``tag.create-success-file``)."""
+        return f"{self.directory}/{_SUCCESS_DIRECTORY}/{check_tag_name(name)}{SUCCESS}"
 
     def all(self) -> list[NamedTag]:
-        """All tags, sorted by name; one that is deleted meanwhile is passed over.
+        """Return all tags, sorted by name; one that is deleted concurrently is skipped.
 
         Raises:
-            CorruptFileError: a file is no tag, so that nobody can say what it keeps.
+            CorruptFileError: a tag file is invalid, so that its retained files are unknown.
         """
         names = self.names()
         tags = spread(self.find, names, _THREADS)
         return [NamedTag(name, tag) for name, tag in zip(names, tags, strict=True) if tag is not None]
 
     def exists(self, name: str) -> bool:
-        """Whether there is a tag of that name."""
+        """Whether the tag exists."""
         return self.file_io.exists(self.path(name))
 
     def find(self, name: str) -> Tag | None:
-        """The tag of that name, None if there is none; CorruptFileError if its file is no tag."""
+        """Return the tag of a name, None if it does not exist; CorruptFileError if its file is invalid."""
         path = self.path(name)
         try:
             return parse_tag(self.file_io.read_bytes(path), path)
@@ -93,10 +93,10 @@ class TagManager:
             return None
 
     def get(self, name: str) -> Tag:
-        """The tag of that name.
+        """Return the tag of a name.
 
         Raises:
-            NoSuchSnapshotError: there is none; the message lists those that there are.
+            NoSuchSnapshotError: it does not exist; the message lists existing ones.
         """
         tag = self.find(name)
         if tag is None:
@@ -104,7 +104,7 @@ class TagManager:
         return tag
 
     def of_snapshot(self, snapshot_id: int) -> list[NamedTag]:
-        """The tags that keep the snapshot of that id, sorted by name."""
+        """Return the tags of a snapshot, sorted by name."""
         return [t for t in self.all() if t.snapshot.id == snapshot_id]
 
     def create(
@@ -114,24 +114,24 @@ class TagManager:
         time_retained: timedelta | None = None,
         now: Callable[[], datetime] = datetime.now,
     ) -> Tag:
-        """Make a tag.
+        """Create a tag.
 
         Args:
             name: its name.
-            snapshot: what it keeps.
-            time_retained: how long it lives; without it the file does not tell its time of creation either.
-            now: the wall clock.
+            snapshot: the snapshot to retain.
+            time_retained: its time to live; without it the file has no creation time either.
+            now: the clock.
 
         Raises:
-            AlreadyExistsError: there is a tag of that name.
-            InvalidInputError: the name can be none.
+            AlreadyExistsError: the tag exists.
+            InvalidInputError: the name is invalid.
         """
         path, tag = self.path(name), _new(snapshot, time_retained, now)
         data = tag.to_json().encode()
-        with self._lock.held(self._branch) as hold:
-            hold.confirm()
-            made = self.file_io.try_create_exclusive(path, data, locked=hold.is_locked)
-        if not made:
+        with self._lock.held(self._branch) as held_lock:
+            held_lock.confirm()
+            created = self.file_io.try_create_exclusive(path, data, locked=held_lock.is_locked)
+        if not created:
             raise self.taken(name)
         return tag
 
@@ -142,24 +142,24 @@ class TagManager:
         time_retained: timedelta | None = None,
         now: Callable[[], datetime] = datetime.now,
     ) -> Tag:
-        """Let an existing tag keep another snapshot; the arguments are those of `create`.
+        """Replace the snapshot of an existing tag; the arguments are those of `create`.
 
         Returns:
-            The tag as it was before.
+            The tag before the change.
 
         Raises:
-            NoSuchSnapshotError: there is no tag of that name.
+            NoSuchSnapshotError: the tag does not exist.
         """
-        before = self.get(name)
+        previous = self.get(name)
         self.file_io.write_durably(self.path(name), _new(snapshot, time_retained, now).to_json().encode())
-        return before
+        return previous
 
     def rename(self, name: str, target: str) -> None:
-        """Give a tag another name.
+        """Rename a tag.
 
         Raises:
-            NoSuchSnapshotError: there is no tag of that name.
-            AlreadyExistsError: there is a tag of the new name.
+            NoSuchSnapshotError: the tag does not exist.
+            AlreadyExistsError: the new name is taken.
         """
         source, destination = self.path(name), self.path(target)
         if not self.file_io.exists(source):
@@ -168,47 +168,48 @@ class TagManager:
             raise self.taken(target)
 
     def remove(self, name: str) -> bool:
-        """Remove a tag's file and nothing else: True if it was there.
+        """Delete a tag's file and nothing else: True if it existed.
 
-        It does not come back by a loss of power: files that only it kept may be deleted next.
+        The deletion is durable: files that only this tag retained may be deleted next.
         """
         return self.file_io.delete_durably(self.path(name))
 
     def missing(self, name: str) -> NoSuchSnapshotError:
-        """The error of a tag that is not there."""
+        """Return the error of a missing tag."""
         names = self.names()
-        held = f"there are {', '.join(names[:10])}{' ...' if len(names) > 10 else ''}" if names else "there is none"
-        return NoSuchSnapshotError(f"Tag '{name}' does not exist: {held}.", name=name)
+        existing = f"there are {', '.join(names[:10])}{' ...' if len(names) > 10 else ''}" if names else "there is none"
+        return NoSuchSnapshotError(f"Tag '{name}' does not exist: {existing}.", name=name)
 
     def taken(self, name: str) -> AlreadyExistsError:
-        """The error of a tag that is there already."""
+        """Return the error of an existing tag."""
         return AlreadyExistsError(
             f"Tag '{name}' already exists.", name=name, remedy="Replace it, or choose another name."
         )
 
 
 def check_tag_name(name: str) -> str:
-    """The name itself, if it can be a tag's.
+    """Return the name if it is valid for a tag.
 
     Raises:
-        InvalidInputError: it is blank, too long, or holds a slash, a backslash or a control character.
+        InvalidInputError: it is blank, too long, or has a slash, a backslash or a control character.
     """
     return check_file_name(name, "tag")
 
 
 def is_same_commit(one: Snapshot, other: Snapshot) -> bool:
-    """Whether two snapshots of one id are the same commit, and not one made after the other was rolled back.
+    """Whether two snapshots of one id are the same commit, and none was created after a rollback of the other.
 
-    Their manifest lists tell, as no two commits share a name; other members may differ by the version that wrote them.
+    Compared by their manifest lists, whose names are unique per commit; other fields may differ by the writer's
+    version.
     """
     return commit_key(one) == commit_key(other)
 
 
 def commit_key(snapshot: Snapshot) -> tuple[int, str]:
-    """What tells a commit from all others of its table."""
+    """Return the unique key of a commit within its table."""
     return snapshot.id, snapshot.delta_manifest_list
 
 
 def _new(snapshot: Snapshot, time_retained: timedelta | None, now: Callable[[], datetime]) -> Tag:
-    # Old readers know no times in a tag, so they are written only where they are needed.
+    # Old readers do not support times in a tag, so they are written only if needed.
     return Tag(snapshot) if time_retained is None else Tag(snapshot, now(), time_retained)

@@ -1,1 +1,1 @@
-"""Rows to partitions and buckets, and the time that a partition stands for."""
+"""Partitioning: rows to partitions and buckets, and the time of a partition."""

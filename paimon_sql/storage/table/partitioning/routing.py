@@ -1,4 +1,4 @@
-"""Rows to buckets: which partition and bucket each row of a batch belongs to."""
+"""Routing: the partition and bucket of each row of a batch."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from paimon_sql.storage.expressions.kernels.conform import as_fixed_lists
 from paimon_sql.storage.table.partitioning.times import StrictPartitions
 
 UNAWARE = -1
-"""The number of buckets of a table whose rows belong to no particular bucket; its files stand in bucket 0."""
+"""Number of buckets of a table in bucket-unaware mode; its files are in bucket 0."""
 
 
 class Router:
-    """Splits batches of a table's columns by partition and bucket.
+    """Splits batches by partition and bucket.
 
     Args:
         schema: the table's schema.
-        buckets: the number of buckets of each partition; below 2 all rows go to bucket 0.
+        buckets: number of buckets per partition; below 2 all rows go to bucket 0.
     """
 
     extra: Sequence[str] = ()
-    """Columns beside the table's that the rows bring, and that `split` takes off."""
+    """Additional columns of the rows that `split` removes."""
 
     def __init__(self, schema: TableSchema, buckets: int) -> None:
         self.schema = schema
@@ -53,24 +53,24 @@ class Router:
         return RowCodec([]).encode([])
 
     def conform(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Some of the table's columns, found by name, in the table's types."""
+        """Cast columns of the table, matched by name, to the table's types."""
         types = {f.name: f.type for f in self.schema.fields}
         schema = pa.schema([pa.field(name, arrow_type(types[name])) for name in batch.schema.names])
         return conform_batch(batch, schema)
 
     def buckets_of(self, batch: pa.RecordBatch) -> npt.NDArray[np.int32]:
-        """The bucket of each row."""
+        """Return the bucket of each row."""
         if self.buckets <= 1:
             return np.zeros(batch.num_rows, dtype=np.int32)
         columns = [batch.column(k) for k in self.schema.bucket_keys]
         return self._function.assign(columns, self._bucket_types, self.buckets)
 
     def total_buckets(self, partition: bytes) -> int:
-        """The number of buckets of a partition as commits tell it."""
+        """Return the number of buckets of a partition as recorded by commits."""
         return self.buckets
 
     def partitions_of(self, batch: pa.RecordBatch) -> tuple[list[bytes], npt.NDArray[np.int64]]:
-        """The distinct serialised partitions of the rows, and the number among them of each row's."""
+        """Return the distinct serialized partitions of the rows, and the index of each row's partition."""
         if not self._partition_types:
             return [self._no_partition], np.zeros(batch.num_rows, dtype=np.int64)
         columns = [batch.column(k) for k in self.schema.partition_keys]
@@ -79,10 +79,10 @@ class Router:
         return rows.to_pylist(), codes
 
     def split(self, batch: pa.RecordBatch) -> Iterator[tuple[bytes, int, pa.RecordBatch]]:
-        """The rows by partition and bucket, those of one in the order given.
+        """Yield the rows per partition and bucket, in input order.
 
         Raises:
-            InvalidInputError: a partition tells no time, and the table wants that.
+            InvalidInputError: a partition has no valid time, and the table requires one.
         """
         if not batch.num_rows:
             return
@@ -109,15 +109,15 @@ class Router:
     def _place(
         self, batch: pa.RecordBatch, partitions: Sequence[bytes], codes: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.int32]:
-        """The bucket of each row, given the distinct partitions and which of them each row is in."""
+        """Return the bucket of each row, given the distinct partitions and the index of each row's."""
         return self.buckets_of(batch)
 
 
 def conform_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The batch's columns by position in the names and types of a schema.
+    """Cast the batch's columns, matched by position, to the names and types of a schema.
 
     Raises:
-        InvalidInputError: there are more or fewer columns, or a value does not fit its column's type.
+        InvalidInputError: the number of columns differs, or a value does not fit its column's type.
     """
     if batch.num_columns != len(schema):
         raise InvalidInputError(
@@ -139,7 +139,7 @@ def _conform(column: pa.Array, target: pa.Field) -> pa.Array:
 
 
 def _distinct(columns: Sequence[pa.Array]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """For each row the number of its combination of values, and a row of each combination."""
+    """Return for each row the index of its combination of values, and a row of each combination."""
     codes = np.zeros(len(columns[0]), dtype=np.int64)
     for column in columns:
         encoded = pc.dictionary_encode(column, null_encoding="encode")

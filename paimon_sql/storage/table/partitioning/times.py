@@ -1,4 +1,4 @@
-"""The time that a partition stands for, as its values tell it (``partition.timestamp-pattern`` and ``-formatter``)."""
+"""The time of a partition by its values (Paimon: ``partition.timestamp-pattern`` and ``-formatter``)."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ _SHOWN_AS_CAST = t.DateType | t.TimeType | t.TimestampType | t.LocalZonedTimesta
 
 
 class PartitionTimes:
-    """Reads the time of partitions.
+    """Extracts the time of partitions.
 
-    A single date or timestamp tells its time by itself. Text and numbers are put together by the pattern and read by
-    the formatter, or as ``2024-01-31`` or ``2024-01-31 08:00:00`` without one.
+    A single date or timestamp is the time itself. Strings and numbers are combined by the pattern and parsed by the
+    formatter, or as ``2024-01-31`` or ``2024-01-31 08:00:00`` without one.
 
     Args:
         fields: the partition columns.
         options: the table's options.
-        zone: the zone in which a TIMESTAMP_LTZ is shown; None is this machine's.
+        zone: the time zone of a TIMESTAMP_LTZ; None is this machine's.
 
     Raises:
-        InvalidOptionError: the formatter is no pattern of a time.
+        InvalidOptionError: the formatter is invalid.
     """
 
     def __init__(self, fields: Sequence[t.DataField], options: TableOptions, zone: tzinfo | None = None) -> None:
@@ -49,7 +49,7 @@ class PartitionTimes:
         given: str | None = options.get(PARTITION_TIMESTAMP_PATTERN)
         names = sorted(map(re.escape, self._types), key=len, reverse=True)
         pieces = re.split(rf"\$({'|'.join(names)})", given) if given is not None else ["", fields[0].name, ""]
-        self._texts, self._names = pieces[::2], pieces[1::2]
+        self._literals, self._names = pieces[::2], pieces[1::2]
         formatter: str | None = options.get(PARTITION_TIMESTAMP_FORMATTER)
         try:
             self._parse = parse_plain_time if formatter is None else TimePattern(formatter).parse
@@ -58,23 +58,23 @@ class PartitionTimes:
             raise InvalidOptionError(f"The option '{key}': {error.message}", key=key, remedy=error.remedy) from error
 
     def of(self, values: Mapping[str, Any]) -> int | None:
-        """The time that the values of a partition tell.
+        """Return the time of a partition.
 
         Args:
             values: the values by column.
 
         Returns:
-            Nanoseconds since 1970-01-01 00:00 on the wall clock; None if they tell none, as a null does not.
+            Nanoseconds since 1970-01-01 00:00 of the local time; None if the values have no valid time, such as null.
         """
         chosen = [values[name] for name in self._names]
         if any(value is None for value in chosen):
             return None
-        if len(chosen) == 1 and not any(self._texts):
+        if len(chosen) == 1 and not any(self._literals):
             time = self._own_time(chosen[0], self._types[self._names[0]])
             if time is not None:
                 return time
         shown = [self._text(value, self._types[name]) for value, name in zip(chosen, self._names, strict=True)]
-        return self._parse("".join(text + value for text, value in zip(self._texts, [*shown, ""], strict=True)))
+        return self._parse("".join(prefix + value for prefix, value in zip(self._literals, [*shown, ""], strict=True)))
 
     def _own_time(self, value: Any, data_type: t.DataType) -> int | None:
         if isinstance(data_type, t.DateType):
@@ -96,7 +96,7 @@ class PartitionTimes:
 
 
 class StrictPartitions:
-    """Refuses partitions that tell no time, for tables with ``partition.timestamp-format.strict``.
+    """Validates that partitions have a time, for tables with ``partition.timestamp-format.strict``.
 
     Args:
         schema: the table's schema.
@@ -107,19 +107,19 @@ class StrictPartitions:
         self._fields = schema.partition_fields
         self._times = PartitionTimes(self._fields, TableOptions(schema.options))
         self._codec = RowCodec([f.type for f in self._fields])
-        self._known: set[bytes] = set()
+        self._valid: set[bytes] = set()
 
     @classmethod
     def of(cls, schema: TableSchema) -> StrictPartitions | None:
-        """That of a table; None if it takes all partitions."""
+        """Create the validation of a table; None if it accepts all partitions."""
         options = TableOptions(schema.options)
-        said = options.has(PARTITION_TIMESTAMP_FORMATTER) or options.has(PARTITION_TIMESTAMP_PATTERN)
-        strict = schema.partition_keys and said and options.get(PARTITION_TIMESTAMP_FORMAT_STRICT)
+        declared = options.has(PARTITION_TIMESTAMP_FORMATTER) or options.has(PARTITION_TIMESTAMP_PATTERN)
+        strict = schema.partition_keys and declared and options.get(PARTITION_TIMESTAMP_FORMAT_STRICT)
         return cls(schema) if strict else None
 
     def check(self, partitions: Iterable[bytes]) -> None:
-        """Raise InvalidInputError if one of some partitions, given serialised, tells no time."""
-        for partition in set(partitions) - self._known:
+        """Raise `InvalidInputError` if a serialized partition has no valid time."""
+        for partition in set(partitions) - self._valid:
             values = dict(zip((f.name for f in self._fields), self._codec.decode(partition), strict=True))
             if self._times.of(values) is None:
                 raise InvalidInputError(
@@ -127,4 +127,4 @@ class StrictPartitions:
                     f" '{PARTITION_TIMESTAMP_FORMATTER.key}' and '{PARTITION_TIMESTAMP_PATTERN.key}' want it.",
                     remedy=f"Mend the values, or set '{PARTITION_TIMESTAMP_FORMAT_STRICT.key}' to 'false'.",
                 )
-            self._known.add(partition)
+            self._valid.add(partition)

@@ -1,4 +1,4 @@
-"""The paths of many data files at once, from the columns of manifests."""
+"""Vectorized paths of data files, from the columns of manifests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from paimon_sql.storage.table.table import Table
 
 
 def bucket_folders(table: Table, entries: pa.Table) -> pa.Array:
-    """The folder of each file's bucket; a bucket's folder is worked out once.
+    """Return the bucket directory of each file, computed once per bucket.
 
     Args:
         table: the table.
@@ -18,42 +18,42 @@ def bucket_folders(table: Table, entries: pa.Table) -> pa.Array:
     """
     if not len(entries):
         return pa.array([], pa.string())
-    partitions = _one(entries["partition"]).dictionary_encode()
-    buckets = _one(entries["bucket"]).to_numpy().astype(np.int64)
-    least = buckets.min()
-    width = buckets.max() - least + 1
-    owners = pa.array(partitions.indices.to_numpy() * width + (buckets - least)).dictionary_encode()
-    known = [divmod(code, int(width)) for code in owners.dictionary.to_pylist()]
-    folders = [table.locations.bucket(partitions.dictionary[p].as_py(), b + int(least)) for p, b in known]
-    return pa.array(folders, pa.string()).take(owners.indices)
+    partitions = _combined(entries["partition"]).dictionary_encode()
+    buckets = _combined(entries["bucket"]).to_numpy().astype(np.int64)
+    min_bucket = buckets.min()
+    width = buckets.max() - min_bucket + 1
+    owners = pa.array(partitions.indices.to_numpy() * width + (buckets - min_bucket)).dictionary_encode()
+    distinct = [divmod(code, int(width)) for code in owners.dictionary.to_pylist()]
+    directories = [table.locations.bucket(partitions.dictionary[p].as_py(), b + int(min_bucket)) for p, b in distinct]
+    return pa.array(directories, pa.string()).take(owners.indices)
 
 
 def data_file_paths(table: Table, entries: pa.Table) -> pa.Array:
-    """The path of each file: its external path when it has one, else in its bucket's folder.
+    """Return the path of each file: its external path if it has one, else a path in its bucket's directory.
 
     Args:
         table: the table.
-        entries: files, with the columns that `bucket_folders` needs, ``file_name`` and ``external_path``.
+        entries: files, with the columns of `bucket_folders`, ``file_name`` and ``external_path``.
     """
-    inside = pc.binary_join_element_wise(bucket_folders(table, entries), _one(entries["file_name"]), "/")
-    return pc.coalesce(_one(entries["external_path"]), inside)
+    inside = pc.binary_join_element_wise(bucket_folders(table, entries), _combined(entries["file_name"]), "/")
+    return pc.coalesce(_combined(entries["external_path"]), inside)
 
 
 def extra_file_paths(table: Table, entries: pa.Table) -> pa.Array:
-    """The paths of all extra files of data files: each beside the file that it belongs to.
+    """Return the paths of all extra files of data files: each beside its data file.
 
     Args:
         table: the table.
-        entries: files, with the columns that `data_file_paths` needs and ``extra_files``.
+        entries: files, with the columns of `data_file_paths` and ``extra_files``.
     """
-    extras = _one(entries["extra_files"])
+    extras = _combined(entries["extra_files"])
     names = pc.list_flatten(extras)
     if not len(names):
         return pa.array([], pa.string())
     owners = data_file_paths(table, entries).take(pc.list_parent_indices(extras))
-    folders = pc.replace_substring_regex(owners, r"/[^/]*$", "")
-    return pc.binary_join_element_wise(folders, names, "/")
+    directories = pc.replace_substring_regex(owners, r"/[^/]*$", "")
+    return pc.binary_join_element_wise(directories, names, "/")
 
 
-def _one(column: pa.ChunkedArray) -> pa.Array:
+def _combined(column: pa.ChunkedArray) -> pa.Array:
     return column.combine_chunks()

@@ -1,4 +1,4 @@
-"""Where new data files stand whose table names directories outside of its own for them."""
+"""Placement of new data files in external directories (Paimon: ``data-file.external-paths``)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from paimon_sql.storage.table.table import Table
 
 @dataclass(frozen=True)
 class ExternalPlacement:
-    """The external directories that new files are spread over, and how; without any files stay in the table's own."""
+    """The external directories and the strategy for new files; without any, files are in the table's directory."""
 
     strategy: str
     roots: tuple[str, ...]
@@ -30,10 +30,10 @@ class ExternalPlacement:
 
     @classmethod
     def of(cls, texts: Mapping[str, str]) -> ExternalPlacement:
-        """What the options of a table say.
+        """Create the placement from a table's options.
 
         Raises:
-            InvalidOptionError: a directory has no scheme, none has the one that is asked for, or weights do not fit.
+            InvalidOptionError: a directory has no scheme, none has the requested one, or weights do not match.
         """
         options = TableOptions(texts)
         strategy = options.get(DATA_FILE_EXTERNAL_PATHS_STRATEGY)
@@ -41,14 +41,14 @@ class ExternalPlacement:
         if strategy == "none" or not roots:
             return cls("none", ())
         if plain := [root for root in roots if ":" not in root.partition("/")[0]]:
-            raise _wrong(
+            raise _invalid(
                 DATA_FILE_EXTERNAL_PATHS.key, f"names '{plain[0]}', which has no scheme.", "Write file:///.. or s3://.."
             )
         if strategy == "specific-fs":
             scheme = (options.get(DATA_FILE_EXTERNAL_PATHS_SPECIFIC_FS) or "").strip().lower()
             roots = tuple(root for root in roots if scheme_of(root) == scheme)
             if not roots:
-                raise _wrong(
+                raise _invalid(
                     DATA_FILE_EXTERNAL_PATHS_SPECIFIC_FS.key,
                     "must be the scheme of one of 'data-file.external-paths'.",
                     f"It is '{scheme}'.",
@@ -57,26 +57,26 @@ class ExternalPlacement:
 
 
 def external_place(table: Table, partition: bytes, bucket: int) -> Callable[[str], str] | None:
-    """A function from the name of a bucket's new data file to its path; None if it stays in the table's folder.
+    """Return a function from the name of a bucket's new data file to its path; None if it is in the table's directory.
 
     Raises:
-        InvalidOptionError: the table's options do not say where.
-        NotAllowedError: its catalog does not let files stand there.
+        InvalidOptionError: the table's options are invalid.
+        NotAllowedError: its catalog does not allow the directory.
     """
     if table.options.get(DATA_FILE_EXTERNAL_PATHS_STRATEGY) == "none":
         return None
-    found = ExternalPlacement.of(table.schema.options)
-    for root in found.roots:
+    placement = ExternalPlacement.of(table.schema.options)
+    for root in placement.roots:
         if not table.access.allows_root(root):
             raise NotAllowedError(
                 f"{table.name}: no file may be written to '{root}'.",
                 remedy=f"List it in the catalog's option '{EXTERNAL_ALLOWED_ROOTS.key}'.",
             )
-    place = external_placer(found.strategy, found.roots, found.weights)
+    place = external_placer(placement.strategy, placement.roots, placement.weights)
     if place is None:
         return None
-    folder = table.paths.relative_bucket(table.locations.partition(partition), bucket)
-    return lambda name: place(folder, name)
+    directory = table.paths.relative_bucket(table.locations.partition(partition), bucket)
+    return lambda name: place(directory, name)
 
 
 def _weights(options: TableOptions, roots: int) -> tuple[int, ...] | None:
@@ -85,11 +85,11 @@ def _weights(options: TableOptions, roots: int) -> tuple[int, ...] | None:
         return None
     parts = comma_separated(text)
     if len(parts) != roots or not all(part.isdecimal() and int(part) > 0 for part in parts):
-        raise _wrong(
+        raise _invalid(
             DATA_FILE_EXTERNAL_PATHS_WEIGHTS.key, f"cannot be '{text}'.", f"It takes {roots} whole numbers above 0."
         )
     return tuple(map(int, parts))
 
 
-def _wrong(key: str, message: str, remedy: str) -> InvalidOptionError:
+def _invalid(key: str, message: str, remedy: str) -> InvalidOptionError:
     return InvalidOptionError(f"The option '{key}' {message}", key=key, remedy=remedy)

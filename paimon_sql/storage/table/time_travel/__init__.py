@@ -1,1 +1,1 @@
-"""Time travel: which snapshot a read sees, and ranges of changes."""
+"""Time travel: the snapshot or the change range of a read."""

@@ -1,7 +1,7 @@
-"""Which changes of a table a read sees, where its options name a span of snapshots rather than a state.
+"""Change ranges: reads of the changes between two snapshots instead of a state.
 
-The options ``incremental-between``, ``incremental-between-timestamp`` and ``incremental-to-auto-tag`` name it: what
-came after its start, up to its end (spec: Incremental Query).
+Set by the options ``incremental-between``, ``incremental-between-timestamp`` and ``incremental-to-auto-tag``; the start
+is exclusive, the end inclusive (spec: Incremental Query).
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import retained_range, snapshot_at_time
 
 _AUTOMATIC = re.compile(r"\d{4}-?\d{2}-?\d{2}(?: \d{2}(?:-?\d{2})?)?")
-"""How tags are called that are made by themselves: the day, hour or minute that they close."""
+"""Names of automatic tags: the day, hour or minute that they close."""
 _MILLIS = re.compile(r"-?\d+", re.ASCII)
 DELTA, CHANGELOG, DIFF = "delta", "changelog", "diff"
 
 
 @dataclass(frozen=True)
 class ChangeRange:
-    """Changes after one snapshot up to another.
+    """The changes after one snapshot up to another.
 
     Attributes:
-        mode: whether the rows that each commit wrote are told, its changelog, or what differs between both ends.
-        start: the id of the snapshot behind which the span begins; 0 for the beginning of the table.
-        end: the last snapshot; None for a span without any.
+        mode: which changes: the rows that each commit wrote, its changelog, or the difference between both ends.
+        start: the id of the snapshot after which the range begins; 0 for the beginning of the table.
+        end: the last snapshot; None for an empty range.
         before: the state at the start, for differences; None is an empty table.
-        overwrites: whether the rows that an overwrite wrote are told, too.
+        overwrites: whether rows written by overwrites are included.
     """
 
     mode: str
@@ -51,32 +51,32 @@ class ChangeRange:
     overwrites: bool = False
 
     def commits(self, table: Table) -> Iterator[Snapshot]:
-        """The snapshots whose own files tell the changes, from the oldest.
+        """Yield the snapshots whose own files contain the changes, oldest first.
 
         Raises:
             NoSuchSnapshotError: one of them is not retained.
         """
         for snapshot_id in range(self.start + 1, (self.end.id if self.end else self.start) + 1):
             snapshot = snapshot_with_changelog(table, snapshot_id, self.mode)
-            if self._tells(snapshot.commit_kind):
+            if self._has_changes(snapshot.commit_kind):
                 yield snapshot
 
-    def _tells(self, kind: CommitKind) -> bool:
+    def _has_changes(self, kind: CommitKind) -> bool:
         if kind is CommitKind.OVERWRITE:
             return self.overwrites
         return self.mode != DELTA or kind is CommitKind.APPEND
 
 
 def change_range_to_read(table: Table, zone: tzinfo | None = None) -> ChangeRange | None:
-    """The span that the table's options name; None if they name none.
+    """Return the change range that the table's options set; None without one.
 
     Args:
-        table: the table, under the options of the read.
-        zone: the zone in which times without one are read; None is this machine's.
+        table: the table, with the options of the read.
+        zone: the zone of times without one; None is this machine's.
 
     Raises:
-        InvalidOptionError: the option does not name a span.
-        NoSuchSnapshotError: its ends are not retained.
+        InvalidOptionError: the option is invalid.
+        NoSuchSnapshotError: an end is not retained.
     """
     options = table.options
     if between := options.get(INCREMENTAL_BETWEEN):
@@ -89,15 +89,15 @@ def change_range_to_read(table: Table, zone: tzinfo | None = None) -> ChangeRang
 
 
 def time_span(text: str, zone: tzinfo | None = None) -> tuple[int, int]:
-    """The ends of a span of time, in milliseconds since the epoch.
+    """Return the ends of a time range, in milliseconds since the epoch.
 
     Args:
-        text: two times with a comma between, both as texts or both as milliseconds since the epoch.
-        zone: the zone in which texts are read; None is this machine's.
+        text: two comma-separated times, both as strings or both as milliseconds since the epoch.
+        zone: the zone of time strings; None is this machine's.
 
     Raises:
-        InvalidOptionError: there are not two.
-        InvalidInputError: one is no time.
+        InvalidOptionError: there are not two times.
+        InvalidInputError: a time is invalid.
     """
     start, end = _ends(text, INCREMENTAL_BETWEEN_TIMESTAMP.key)
     if _MILLIS.fullmatch(start) and _MILLIS.fullmatch(end):
@@ -154,7 +154,7 @@ def _of_ids(table: Table, start: int, end: int) -> ChangeRange:
 
 
 def _between_times(table: Table, start: int, end: int) -> ChangeRange:
-    """The changes between two times, in milliseconds since the epoch."""
+    """Return the changes between two times, in milliseconds since the epoch."""
     if start > end:
         raise _reversed(str(start), str(end))
     earliest, latest = table.snapshots.earliest_id(), table.snapshots.latest()
@@ -168,7 +168,7 @@ def _between_times(table: Table, start: int, end: int) -> ChangeRange:
 
 
 def _to_tag(table: Table, name: str) -> ChangeRange:
-    """The changes since the last tag before it that was made by itself."""
+    """Return the changes since the previous automatic tag."""
     tag = table.tags.find(name)
     if tag is None:
         return ChangeRange(DIFF, 0, None)
@@ -180,24 +180,24 @@ def _to_tag(table: Table, name: str) -> ChangeRange:
 
 
 def earliest_with_changelog(table: Table, mode: str) -> int | None:
-    """The first snapshot whose changes are retained; None if nothing was written."""
-    kept = [table.snapshots.earliest_id()]
+    """Return the first snapshot whose changes are retained; None without snapshots."""
+    earliest_ids = [table.snapshots.earliest_id()]
     if mode == CHANGELOG:
-        kept.extend(_changelogs(table).ids()[:1])
-    return min((i for i in kept if i is not None), default=None)
+        earliest_ids.extend(_changelogs(table).ids()[:1])
+    return min((i for i in earliest_ids if i is not None), default=None)
 
 
 def snapshot_with_changelog(table: Table, snapshot_id: int, mode: str) -> Snapshot:
-    """A snapshot, or the changelog that outlived it.
+    """Return a snapshot, or its long-lived changelog.
 
     Raises:
         NoSuchSnapshotError: it is not retained.
     """
     if table.snapshots.exists(snapshot_id):
         return table.snapshots.get(snapshot_id)
-    kept = _changelogs(table).find(snapshot_id) if mode == CHANGELOG else None
-    if kept is not None:
-        return kept
+    changelog = _changelogs(table).find(snapshot_id) if mode == CHANGELOG else None
+    if changelog is not None:
+        return changelog
     raise NoSuchSnapshotError(
         f"{table.name}: the changes of snapshot {snapshot_id} are not known any more: {retained_range(table)}.",
         name=str(snapshot_id),

@@ -1,4 +1,4 @@
-"""Options of a read that name a time by the clock of a zone, as points in time."""
+"""Conversion of read options with local times to instants."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{2})(?::?(\d{2}))?)
 
 
 def zone_of(name: str) -> tzinfo:
-    """The time zone of that name: ``Europe/Oslo``, ``+02:00``, ``GMT+8`` or ``Z``.
+    """Return the time zone of a name: ``Europe/Oslo``, ``+02:00``, ``GMT+8`` or ``Z``.
 
     Raises:
-        InvalidInputError: this machine knows no such zone.
+        InvalidInputError: this machine does not know the zone.
     """
     if name == "Z":
         return timezone.utc
@@ -40,18 +40,18 @@ def zone_of(name: str) -> tzinfo:
 
 
 def in_zone(table: Table, zone: Callable[[], tzinfo]) -> Table:
-    """The table with options that mean the same in every zone.
+    """Return the table with options that are independent of the time zone.
 
     Args:
-        table: the table, under the options of a read.
-        zone: tells the zone in which times without one are read; most reads do not ask.
+        table: the table, with the options of a read.
+        zone: returns the zone of times without one; only called if needed.
 
     Raises:
-        InvalidInputError: a text is no time.
-        InvalidOptionError: a span of time has not two ends.
+        InvalidInputError: a time is invalid.
+        InvalidOptionError: a time range does not have two ends.
     """
     options = dict(table.schema.options)
-    # Of two options that name a time neither wins: whoever reads the table says so.
+    # With both options set neither wins: the resolution of the read raises the error.
     if SCAN_TIMESTAMP.key in options and SCAN_TIMESTAMP_MILLIS.key not in options:
         options[SCAN_TIMESTAMP_MILLIS.key] = str(parse_instant(options.pop(SCAN_TIMESTAMP.key), zone()))
     if times := options.get(INCREMENTAL_BETWEEN_TIMESTAMP.key):

@@ -1,6 +1,6 @@
-"""Which state of a table a read sees: the newest, or the one that the options of the read name.
+"""Resolution of time travel: the state that a read sees, the latest or the one that its options name.
 
-A read of changes (``incremental-between`` and its like) is not told by one state and none of this module's business.
+Reads of changes (``incremental-between`` and similar) are not handled here.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _MODES: dict[str, tuple[Option[Any], ...]] = {
 }
 
 TRAVEL_KEYS = frozenset(key for option in _TRAVELS for key in (option.key, *option.alternatives))
-"""The options that say which state a read sees; no read may be given two of them."""
+"""The options that select a state; a read can have only one of them."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,11 @@ class Version:
     """The state of a table that a read sees.
 
     Attributes:
-        snapshot: the snapshot; None is a table that nothing was written to.
-        schema_id: the schema that the read uses: the snapshot's own under time travel, else the table's newest.
-        travelled: whether the options of the read named the state.
-        tag: the tag by which it was named.
-        created_from_millis: data files made before this time, in milliseconds since the epoch, are left out.
+        snapshot: the snapshot; None for a table without snapshots.
+        schema_id: the schema of the read: the snapshot's own under time travel, else the table's current one.
+        travelled: whether the options of the read selected the state.
+        tag: the tag that selected it.
+        created_from_millis: data files created before this time, in milliseconds since the epoch, are skipped.
     """
 
     snapshot: Snapshot | None
@@ -71,24 +71,24 @@ class Version:
     created_from_millis: int | None = None
 
     def of(self, table: Table) -> Table:
-        """The table with the columns of this state, under today's options."""
+        """Return the table with the columns of this state, and the current options."""
         return table.at_schema(self.schema_id)
 
 
 def snapshot_to_read(table: Table) -> Snapshot | None:
-    """The snapshot that the table's options name; the newest without any, None if nothing was written yet."""
+    """Return the snapshot that the table's options select; the latest by default, None without snapshots."""
     return version_to_read(table).snapshot
 
 
 def version_to_read(table: Table, zone: tzinfo | None = None) -> Version:
-    """The state that the table's options name; the newest without any.
+    """Return the state that the table's options select; the latest by default.
 
     Args:
-        table: the table, under the options of the read.
-        zone: the zone in which ``scan.timestamp`` is read; None is this machine's.
+        table: the table, with the options of the read.
+        zone: the zone of ``scan.timestamp``; None is this machine's.
 
     Raises:
-        NoSuchSnapshotError: the snapshot, tag, time or watermark is not retained; the message names what is.
+        NoSuchSnapshotError: the snapshot, tag, time or watermark is not retained; the message contains what is.
         InvalidOptionError: the options contradict each other.
     """
     options = table.options
@@ -114,13 +114,14 @@ def version_to_read(table: Table, zone: tzinfo | None = None) -> Version:
 
 
 def retained_snapshot(table: Table, snapshot_id: int) -> Snapshot:
-    """The retained snapshot of that id.
+    """Return the retained snapshot of an id.
 
-    A snapshot below the earliest one may still have a file while its expiry is under way or was interrupted, one behind
-    the newest while a writer that a rollback has overtaken stands still.
+    A snapshot before the earliest one may still have a file while its expiration is running or was interrupted, one
+    after the latest while a writer with a rolled-back base is paused.
 
     Raises:
-        NoSuchSnapshotError: it is not retained; the message says which are, and which tag keeps it if any does.
+        NoSuchSnapshotError: it is not retained; the message contains the retained ids, and a tag of the snapshot if
+            any.
     """
     earliest, latest = table.snapshots.earliest_id(), table.snapshots.latest_id()
     if earliest is not None and latest is not None and earliest <= snapshot_id <= latest:
@@ -128,8 +129,8 @@ def retained_snapshot(table: Table, snapshot_id: int) -> Snapshot:
             return table.snapshots.get(snapshot_id)
         except NoSuchSnapshotError:
             pass
-    kept = table.tags.of_snapshot(snapshot_id)
-    remedy = f"Tag '{kept[0].name}' keeps it: read the tag." if kept else None
+    tags = table.tags.of_snapshot(snapshot_id)
+    remedy = f"Tag '{tags[0].name}' keeps it: read the tag." if tags else None
     raise NoSuchSnapshotError(
         f"{table.name}: snapshot {snapshot_id} does not exist: {retained_range(table)}.",
         name=str(snapshot_id),
@@ -138,7 +139,7 @@ def retained_snapshot(table: Table, snapshot_id: int) -> Snapshot:
 
 
 def kept_snapshot(table: Table, snapshot_id: int) -> Snapshot:
-    """The snapshot of that id that is retained, or that a tag keeps.
+    """Return the snapshot of an id, retained or referenced by a tag.
 
     Raises:
         NoSuchSnapshotError: it is neither.
@@ -146,14 +147,14 @@ def kept_snapshot(table: Table, snapshot_id: int) -> Snapshot:
     try:
         return retained_snapshot(table, snapshot_id)
     except NoSuchSnapshotError:
-        kept = table.tags.of_snapshot(snapshot_id)
-        if not kept:
+        tags = table.tags.of_snapshot(snapshot_id)
+        if not tags:
             raise
-        return kept[0].snapshot
+        return tags[0].snapshot
 
 
 def is_retained(table: Table, snapshot: Snapshot) -> bool:
-    """Whether a snapshot is retained still, and is no other of the same id; the files are looked at anew."""
+    """Whether a snapshot is still retained, and its id was not reused; the files are read again."""
     table.snapshots.forget()
     try:
         return is_same_commit(retained_snapshot(table, snapshot.id), snapshot)
@@ -162,14 +163,14 @@ def is_retained(table: Table, snapshot: Snapshot) -> bool:
 
 
 def snapshot_at_time(table: Table, millis: int) -> Snapshot:
-    """The last snapshot that was committed at or before a time.
+    """Return the last snapshot that was committed at or before a time.
 
     Args:
         table: the table.
         millis: milliseconds since the epoch.
 
     Raises:
-        NoSuchSnapshotError: all retained snapshots are later; the message names their range.
+        NoSuchSnapshotError: all retained snapshots are later; the message contains their range.
     """
     try:
         return table.snapshots.at_time(millis)
@@ -182,10 +183,10 @@ def snapshot_at_time(table: Table, millis: int) -> Snapshot:
 
 
 def snapshot_at_watermark(table: Table, watermark: int) -> Snapshot:
-    """The first snapshot whose watermark is not less than one given.
+    """Return the first snapshot with at least the given watermark.
 
     Raises:
-        NoSuchSnapshotError: no retained snapshot has come so far.
+        NoSuchSnapshotError: no retained snapshot has reached it.
     """
     ids = _ids(table)
     reached = bisect_left(ids, watermark, key=lambda i: _watermark(table, i))
@@ -199,14 +200,14 @@ def snapshot_at_watermark(table: Table, watermark: int) -> Snapshot:
 
 
 def first_from_time(table: Table, millis: int) -> Snapshot:
-    """The first snapshot that was committed at or after a time, retained or kept by a tag.
+    """Return the first snapshot that was committed at or after a time, retained or referenced by a tag.
 
     Args:
         table: the table.
         millis: milliseconds since the epoch.
 
     Raises:
-        NoSuchSnapshotError: all were committed before.
+        NoSuchSnapshotError: all are earlier.
     """
     ids = _ids(table)
     first = bisect_left(ids, millis, key=lambda i: table.snapshots.get(i).time_millis)
@@ -221,13 +222,13 @@ def first_from_time(table: Table, millis: int) -> Snapshot:
 
 
 def first_from_watermark(table: Table, watermark: int) -> Snapshot:
-    """The first snapshot whose watermark is not less than one given, retained or kept by a tag.
+    """Return the first snapshot with at least the given watermark, retained or referenced by a tag.
 
     Raises:
-        NoSuchSnapshotError: none has come so far.
+        NoSuchSnapshotError: none has reached it.
     """
-    kept = [t.snapshot for t in table.tags.all() if t.snapshot.watermark is not None]
-    found = [s for s in kept if (s.watermark or 0) >= watermark]
+    tagged = [t.snapshot for t in table.tags.all() if t.snapshot.watermark is not None]
+    found = [s for s in tagged if (s.watermark or 0) >= watermark]
     try:
         found.append(snapshot_at_watermark(table, watermark))
     except NoSuchSnapshotError:
@@ -237,7 +238,7 @@ def first_from_watermark(table: Table, watermark: int) -> Snapshot:
 
 
 def retained_range(table: Table) -> str:
-    """Which snapshots are retained, as a part of a message."""
+    """Describe the retained snapshots, as a part of a message."""
     earliest, latest = table.snapshots.earliest_id(), table.snapshots.latest_id()
     if earliest is None or latest is None:
         return "the table has no snapshot yet"
@@ -279,26 +280,26 @@ def _tagged(table: Table, name: str) -> Version:
 
 
 def _named(table: Table, version: str) -> Version:
-    """A version as SQL spells it: a tag wins over the snapshot of that number."""
+    """Resolve a version of SQL: a tag takes precedence over the snapshot of the number."""
     tag = table.tags.find(version)
     if tag is not None:
         return _travelled(tag.snapshot, version)
-    mark = version.removeprefix(_WATERMARK_VERSION)
-    if mark != version and mark.lstrip("-").isdecimal():
-        return _travelled(snapshot_at_watermark(table, int(mark)))
+    watermark = version.removeprefix(_WATERMARK_VERSION)
+    if watermark != version and watermark.lstrip("-").isdecimal():
+        return _travelled(snapshot_at_watermark(table, int(watermark)))
     if version.isascii() and version.isdigit():
         return _travelled(retained_snapshot(table, int(version)))
     raise table.tags.missing(version)
 
 
 def _compacted(table: Table) -> Snapshot | None:
-    """The newest snapshot that a compaction made, the newest of all if none did."""
-    every = table.options.get(FULL_COMPACTION_DELTA_COMMITS)
-    if every is None and table.options.get(CHANGELOG_PRODUCER) == "full-compaction":
-        every = 1
+    """Return the latest snapshot of a compaction, else the latest of all."""
+    interval = table.options.get(FULL_COMPACTION_DELTA_COMMITS)
+    if interval is None and table.options.get(CHANGELOG_PRODUCER) == "full-compaction":
+        interval = 1
 
     def is_wanted(s: Snapshot) -> bool:
-        full = every is None or s.commit_identifier == BATCH_COMMIT_IDENTIFIER or s.commit_identifier % every == 0
+        full = interval is None or s.commit_identifier == BATCH_COMMIT_IDENTIFIER or s.commit_identifier % interval == 0
         return s.commit_kind is CommitKind.COMPACT and full
 
     return _newest(table, is_wanted) or table.snapshots.latest()
@@ -316,7 +317,7 @@ def _newest(table: Table, is_wanted: Callable[[Snapshot], bool]) -> Snapshot | N
 
 
 def _created_from(table: Table, millis: int, *, by_snapshot: bool) -> Version:
-    """The first snapshot from a time on, else the newest without the files that were made before."""
+    """Return the first snapshot from a time on, else the latest without the files created before."""
     if by_snapshot:
         ids = _ids(table)
         first = bisect_left(ids, millis, key=lambda i: table.snapshots.get(i).time_millis)
@@ -331,7 +332,7 @@ def _ids(table: Table) -> list[int]:
 
 
 def _watermark(table: Table, snapshot_id: int) -> int:
-    """A snapshot's watermark, or that of the nearest one before it that carries any."""
+    """Return a snapshot's watermark, or that of the nearest one before that has any."""
     for i in range(snapshot_id, 0, -1):
         try:
             found = table.snapshots.get(i).watermark
