@@ -1,1 +1,1 @@
-"""Views and functions of a catalog as Spark's."""
+"""Views and functions of a catalog, as Spark's."""

@@ -1,4 +1,4 @@
-"""The functions of ``sys`` about blobs that lie elsewhere: descriptors and references, made and shown."""
+"""Functions of ``sys`` for blobs outside of the table: they create and print descriptors and blob views."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _WHOLE_NUMBERS = ("byte", "short", "integer", "long")
 
 
 def blob_column(context: Context, table: str, column: str) -> tuple[str, int]:
-    """A table's name as ``db.t``, and the id of one of its columns of blobs.
+    """Return a table's name as ``db.t``, and the id of one of its blob columns.
 
     Args:
-        context: where the names are looked for.
-        table: the name, with the database and perhaps the catalog before it.
+        context: resolves the name.
+        table: the name, with the database and optionally the catalog.
         column: the column's name.
 
     Raises:
-        InvalidInputError: the name is not whole, or there is no such column of blobs.
+        InvalidInputError: the name has no database, or the table has no such blob column.
         NoSuchTableError: there is no such table.
     """
     if table.count(".") not in (1, 2):
@@ -46,23 +46,23 @@ def blob_column(context: Context, table: str, column: str) -> tuple[str, int]:
 
 
 def over_columns(name: str) -> Any:
-    """The function for calls over columns, as a session has it."""
+    """The Arrow function of a session for calls over columns."""
     if name == PATH_TO_DESCRIPTOR:
-        return arrow_udf(lambda paths: _each(paths, lambda p: BlobDescriptor(p).encode(), pa.binary()), "binary")
+        return arrow_udf(lambda paths: _distinct(paths, lambda p: BlobDescriptor(p).encode(), pa.binary()), "binary")
     if name == DESCRIPTOR_TO_STRING:
-        return arrow_udf(lambda found: _each(found, lambda d: str(decode_descriptor(d)), pa.string()), "string")
+        return arrow_udf(lambda found: _distinct(found, lambda d: str(decode_descriptor(d)), pa.string()), "string")
     table, field_id = viewed_column(name)
     return arrow_udf(lambda _, __, rows: views(table, field_id, rows.cast(pa.int64())), "binary")
 
 
-def _each(values: pa.Array, made: Callable[[Any], Any], kind: pa.DataType) -> pa.Array:
-    """What becomes of each distinct value."""
+def _distinct(values: pa.Array, convert: Callable[[Any], Any], kind: pa.DataType) -> pa.Array:
+    """Convert each distinct value once."""
     encoded = values.dictionary_encode()
-    return pa.array([made(v) for v in encoded.dictionary.to_pylist()], kind).take(encoded.indices)
+    return pa.array([convert(v) for v in encoded.dictionary.to_pylist()], kind).take(encoded.indices)
 
 
 class BlobFunctionProxy(UnboundFunctionProxy):
-    """One of them for constants."""
+    """A blob function for constant arguments."""
 
     summaries: ClassVar[dict[str, str]] = {
         PATH_TO_DESCRIPTOR: "path_to_descriptor(path): a descriptor of a whole file, which stands for its bytes",
@@ -88,11 +88,11 @@ class BlobFunctionProxy(UnboundFunctionProxy):
         self._context = context
 
     def _bound(self, types: list[Any]) -> BoundFunctionProxy:
-        wanted = self.arguments[self.function]
-        fits = len(types) == len(wanted) and all(t in (*w, "void") for t, w in zip(types, wanted, strict=True))
+        expected = self.arguments[self.function]
+        fits = len(types) == len(expected) and all(t in (*w, "void") for t, w in zip(types, expected, strict=True))
         if not fits:
             raise InvalidInputError(f"{self.function} is called otherwise.", remedy=f"{self.summary}.")
-        declared = [w[-1] for w in wanted]
+        declared = [w[-1] for w in expected]
         answer = "string" if self.function == DESCRIPTOR_TO_STRING else "binary"
         return BoundFunctionProxy(self.jvm, self.function, declared, answer, self._result, nullable=True)
 

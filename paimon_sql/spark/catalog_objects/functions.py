@@ -1,4 +1,4 @@
-"""Functions of a catalog as Spark asks for them: unbound, and bound to the types of their arguments."""
+"""Functions of a catalog: unbound, and bound to argument types (Spark: ``UnboundFunction``, ``ScalarFunction``)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DATA_TYPE = "org.apache.spark.sql.types.DataType"
 
 
 class UnboundFunctionProxy(JavaObject, ABC):
-    """A function before its arguments are known."""
+    """A function that is not bound to argument types yet."""
 
     function: str
     summary: str
@@ -40,19 +40,19 @@ class UnboundFunctionProxy(JavaObject, ABC):
 
     @abstractmethod
     def _bound(self, types: list[Any]) -> BoundFunctionProxy:
-        """The function for arguments of these types, as in the JSON of Spark's types."""
+        """The function bound to argument types, which are in Spark's JSON."""
 
 
 class BoundFunctionProxy(JavaObject):
-    """A function of known arguments, evaluated on the driver.
+    """A function with known argument types, evaluated on the driver.
 
     Args:
         jvm: the JVM.
-        name: its name.
-        types: its arguments' types, as in the JSON of Spark's types.
-        result_type: its result's.
-        result: what it gives for an ``InternalRow`` of arguments.
-        nullable: whether that may be null.
+        name: the function's name.
+        types: the argument types in Spark's JSON.
+        result_type: the result type in Spark's JSON.
+        result: computes the result for an ``InternalRow`` of arguments.
+        nullable: whether the result may be null.
     """
 
     def __init__(

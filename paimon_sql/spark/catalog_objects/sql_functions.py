@@ -1,7 +1,7 @@
-"""Functions that a catalog keeps, as Spark's: those of SQL are put into the query that calls them.
+"""Functions that a catalog stores, as Spark's: SQL functions, which Spark inlines into queries, and Java classes.
 
-Spark knows functions of SQL in its own catalog only, but asks any catalog for functions and takes from it what it would
-take from its own (``V1Function``, since 4.2). So the catalog hands out what Spark's own would make of the definition.
+Spark supports SQL functions only in its own catalog, but accepts from any catalog what its own would return
+(Spark: ``V1Function``, since 4.2). So the catalog returns what Spark's own catalog makes of the definition.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ T = TypeVar("T")
 IS_QUERY = "spark.sql-function.is-query"
 DETERMINISTIC = "spark.sql-function.deterministic"
 CONTAINS_SQL = "spark.sql-function.contains-sql"
-"""Options by which Paimon's connector says what it knows of a definition of SQL."""
+"""Options by which Paimon's connector describes a SQL definition."""
 
 _FUNCTION = f"{CATALYST}.catalog.SQLFunction"
 _SETTING = "sqlConfig."
 _TEMPORARY = ("referredTempViewNames", "referredTempFunctionsNames", "referredTempVariableNames")
 _DEFAULT = "default"
-"""Where a parameter's metadata hold its default value, as SQL."""
+"""The key of a parameter's default value, as SQL, in its metadata."""
 _PATH = "function.resolutionPath"
 _PATH_SETTING = f"{_SETTING}spark.sql.path.enabled"
 _PART = "catalogAndNamespace.part."
@@ -47,7 +47,7 @@ _PART = "catalogAndNamespace.part."
 
 @dataclass(frozen=True)
 class FunctionMaker:
-    """Makes functions of SQL out of text, and Spark's functions out of what a catalog keeps.
+    """Creates schemas of SQL functions from statements, and Spark's functions from stored schemas.
 
     Attributes:
         jvm: the JVM.
@@ -60,15 +60,15 @@ class FunctionMaker:
     catalog: Catalog
 
     def schema_of(self, identifier: Identifier, definition: str) -> FunctionSchema:
-        """What a CREATE FUNCTION statement defines; Spark checks it as it does a temporary function.
+        """Return the schema of a CREATE FUNCTION statement, which Spark validates as a temporary function.
 
         Args:
             identifier: the function's name.
-            definition: the statement's text behind the name.
+            definition: the statement's text after the name.
 
         Raises:
-            UnsupportedError: it gives back a table, or this Spark is too old.
-            InvalidInputError: it needs something temporary, or itself.
+            UnsupportedError: it returns a table, or this Spark is too old.
+            InvalidInputError: it refers to temporary objects, or to itself.
         """
         if not HAS_VIEWS:
             raise UnsupportedError(
@@ -86,7 +86,7 @@ class FunctionMaker:
                 f"Function {identifier} cannot give back a table in a catalog of Paimon.",
                 remedy="Make it a TEMPORARY FUNCTION, or a view without parameters.",
             )
-        # Spark would look for functions that a temporary one calls in its own catalog only.
+        # Spark resolves functions that a temporary function calls only in its own catalog.
         called: list[FunctionSchema] = []
         text = start + with_stand_ins(definition, lambda callee: self._result_type(callee, called))
         _call_spark(lambda: self.session.sql(text))
@@ -100,11 +100,11 @@ class FunctionMaker:
         return schema
 
     def load(self, identifier: Identifier) -> Any:
-        """Spark's function for one that the catalog keeps.
+        """Return Spark's function for one of the catalog.
 
         Raises:
-            NoSuchFunctionError: there is none.
-            UnsupportedError: its definition is none that Spark can work out here.
+            NoSuchFunctionError: there is no such function.
+            UnsupportedError: it has no definition that Spark can evaluate.
         """
         schema = self.catalog.function(identifier)
         definition = schema.definitions.get(DIALECT)
@@ -129,10 +129,10 @@ class FunctionMaker:
         )
 
     def refuse_recursion(self, identifier: Identifier, schema: FunctionSchema) -> None:
-        """InvalidInputError if a function of that definition would call itself, directly or by others."""
-        waiting, seen = [(identifier, schema)], set[Identifier]()
-        while waiting:
-            database, found = waiting[-1][0].database, waiting.pop()[1]
+        """Raise InvalidInputError if a function with that definition would call itself, directly or indirectly."""
+        pending, seen = [(identifier, schema)], set[Identifier]()
+        while pending:
+            database, found = pending[-1][0].database, pending.pop()[1]
             origin = Origin.read(found.options, database)
             definition = found.definitions.get(DIALECT, {})
             for name in called_names(str(definition.get("definition", ""))) if definition.get("type") == SQL else ():
@@ -143,10 +143,10 @@ class FunctionMaker:
                     raise InvalidInputError(f"Function {self.catalog.name}.{identifier} calls itself.")
                 seen.add(callee)
                 if self.catalog.function_name(callee) is not None:
-                    waiting.append((callee, self.catalog.function(callee)))
+                    pending.append((callee, self.catalog.function(callee)))
 
     def _result_type(self, name: tuple[str, ...], called: list[FunctionSchema]) -> str | None:
-        """What a function of the catalog gives back, by the name of a call; ``called`` takes it in."""
+        """The SQL type of a called function's result, and append its schema to ``called``; None if it is not ours."""
         manager = self.session.sessionState().catalogManager()
         callee = self._callee(name, Origin(manager.currentCatalog().name(), ".".join(manager.currentNamespace())))
         if callee is None or self.catalog.function_name(callee) is None:
@@ -158,18 +158,18 @@ class FunctionMaker:
         return spark_sql_type(function.returns[0].type)
 
     def _callee(self, name: tuple[str, ...], origin: Origin) -> Identifier | None:
-        """The function of this catalog that a name may stand for; Spark's own come first where a name is all."""
-        here = origin.catalog in (None, self.catalog.name)
+        """The function of this catalog that a name may mean; None if none. Spark's built-in ones precede bare names."""
+        is_current = origin.catalog in (None, self.catalog.name)
         if len(name) == 3:
             return Identifier(name[1], name[2]) if name[0] == self.catalog.name else None
-        if len(name) > 3 or not here or name[0].lower() == SYSTEM_DATABASE:
+        if len(name) > 3 or not is_current or name[0].lower() == SYSTEM_DATABASE:
             return None
         if len(name) == 1 and self.session.sessionState().catalog().isBuiltinFunction(name[0]):
             return None
         return Identifier(name[0] if len(name) == 2 else origin.database, name[-1])
 
     def _free_name(self, own: Any, name: str) -> str:
-        """A name for a temporary function that is no other's: the function's own if it can be, for Spark's errors."""
+        """An unused name for a temporary function: the function's own if possible, as Spark's errors show it."""
         while own.isBuiltinFunction(name) or own.lookupBuiltinOrTempFunction(name).isDefined():
             name += "_"
         return name
@@ -177,7 +177,7 @@ class FunctionMaker:
     def _sql_schema(
         self, identifier: Identifier, made: Any, command: Any, called: list[FunctionSchema]
     ) -> FunctionSchema:
-        """What the catalog keeps of a function: the text as ``command`` has it, what Spark found out as ``made``."""
+        """The schema to store: the SQL text from ``command``, the analyzed properties from ``made``."""
         properties = self.jvm.texts(self.jvm.as_java(made.properties()))
         for key in _TEMPORARY:
             if names := json.loads(properties.get(key, "[]")):
@@ -229,9 +229,9 @@ class FunctionMaker:
             raise InvalidInputError(f"Function {self.catalog.name}.{identifier} does not say what it gives back.")
         jvm, origin, options = self.jvm, Origin.read(schema.options, identifier.database), schema.options
         namespace = jvm.seq([origin.database])
-        made = jvm.static(_FUNCTION, "catalogAndNamespaceToProps")(origin.catalog or self.catalog.name, namespace)
-        properties = jvm.texts(jvm.as_java(made)) | {_SETTING + k: v for k, v in origin.settings.items()}
-        # Spark looks for names in a body where it is called, unless the function brings a path of its own.
+        context = jvm.static(_FUNCTION, "catalogAndNamespaceToProps")(origin.catalog or self.catalog.name, namespace)
+        properties = jvm.texts(jvm.as_java(context)) | {_SETTING + k: v for k, v in origin.settings.items()}
+        # Spark resolves names in a body in the context of the call, unless the function has a resolution path.
         path = [["system", "builtin"], [origin.catalog or self.catalog.name, origin.database]]
         properties |= {_PATH: json.dumps(path), _PATH_SETTING: "true"}
         is_query = options[IS_QUERY] == "true" if IS_QUERY in options else self._is_query(body)
@@ -258,7 +258,7 @@ class FunctionMaker:
             jvm.none,
             0,
         )
-        return self._handed_out(ident, lambda own: own.registerSQLScalarFunction(function, True))
+        return self._from_session_catalog(ident, lambda own: own.registerSQLScalarFunction(function, True))
 
     def _file_function(self, identifier: Identifier, definition: Any) -> Any:
         jvm = self.jvm
@@ -274,10 +274,10 @@ class FunctionMaker:
             own.loadFunctionResources(resources)
             own.registerFunction(made, True, jvm.none)
 
-        return self._handed_out(ident, register)
+        return self._from_session_catalog(ident, register)
 
-    def _handed_out(self, ident: Any, register: Callable[[Any], None]) -> Any:
-        """What Spark's own catalog would give for a function, which is registered there for a moment only."""
+    def _from_session_catalog(self, ident: Any, register: Callable[[Any], None]) -> Any:
+        """Return Spark's ``V1Function`` of a function by registering it temporarily in Spark's own catalog."""
         own, registry = self.session.sessionState().catalog(), self.session.sessionState().functionRegistry()
         _call_spark(lambda: register(own))
         try:
@@ -291,7 +291,7 @@ class FunctionMaker:
         return self.jvm.new(f"{CATALYST}.FunctionIdentifier", identifier.object_name, database, catalog)
 
     def _is_query(self, body: str) -> bool:
-        """Whether a body is a query: its first word tells, since no expression begins so."""
+        """Whether a body is a query, by its first word: no expression begins with one of these."""
         first = body.lstrip("( \t\r\n").split(None, 1)
         if not first:
             raise NotFoundError("The function's definition is blank.", name="definition")
@@ -299,7 +299,7 @@ class FunctionMaker:
 
 
 def _call_spark(action: Callable[[], T]) -> T:
-    """What Spark answers; an error of its own is told in one line, since our callers may raise no checked one."""
+    """Call Spark; its errors become InvalidInputError of one line, as callers must not raise checked exceptions."""
     try:
         return action()
     except (CapturedException, Py4JJavaError) as error:

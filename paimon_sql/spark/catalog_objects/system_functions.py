@@ -1,7 +1,7 @@
-"""The functions of ``sys`` as Spark's: ``bucket`` and its like, ``max_pt``, and those about blobs.
+"""Functions of ``sys``: bucket functions, ``max_pt``, and blob functions.
 
-As functions of the catalog they are worked out on the driver, while Spark folds constants. A session has the bucket
-functions a second time, as Arrow functions in Python workers, for calls over columns (see ``sql.functions``).
+As functions of the catalog they are evaluated on the driver, when Spark folds constants. For calls over columns a
+session registers the bucket and blob functions also as Arrow functions in Python workers (see ``sql.functions``).
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ FUNCTION_NAMES = (*BUCKET_FUNCTIONS, *BLOB_FUNCTIONS, _MAX_PARTITION)
 
 
 def load_function(jvm: Jvm, name: str, context: Callable[[], Context]) -> UnboundFunctionProxy | None:
-    """The function of that name, in any case; None without one.
+    """Return the function of a name, ignoring case; None if there is none.
 
     Args:
         jvm: the JVM.
         name: the name.
-        context: where a call stands: its catalog and current database.
+        context: the catalog and current database of a call.
     """
     lowered = name.lower()
     if lowered in BUCKET_FUNCTIONS:
@@ -57,13 +57,13 @@ def load_function(jvm: Jvm, name: str, context: Callable[[], Context]) -> Unboun
 
 
 def register_functions(session: SparkSession, names: Iterable[str]) -> None:
-    """Give a session the functions of those names, for calls over columns."""
+    """Register functions in a session, for calls over columns."""
     for name in names:
         if not session._jsparkSession.sessionState().catalog().isRegisteredFunction(_identifier(session, name)):
-            made = (
+            function = (
                 arrow_udf(_buckets(BUCKET_FUNCTIONS[name]), "int") if name in BUCKET_FUNCTIONS else over_columns(name)
             )
-            session.udf.register(session_function(name), made)
+            session.udf.register(session_function(name), function)
 
 
 def _identifier(session: SparkSession, name: str) -> Any:
@@ -79,24 +79,24 @@ def _buckets(kind: str) -> Callable[..., pa.Array]:
 
 
 def bucket_numbers(kind: str, counts: pa.Array, columns: Sequence[pa.Array], types: Sequence[t.DataType]) -> pa.Array:
-    """The bucket of each row, out of as many buckets as ``counts`` says for it.
+    """Compute the bucket of each row; ``counts`` has the number of buckets per row.
 
     Raises:
-        InvalidInputError: there is no column, a number of buckets is below 1, or the function takes no such type.
+        InvalidInputError: there is no column, a number of buckets is below 1, or the function does not support a type.
     """
     function = bucket_function(kind)
     numbers = np.zeros(len(counts), dtype=np.int32)
     for count in pc.unique(counts):
         if count.as_py() is None:
             raise InvalidInputError("The number of buckets is NULL.")
-        here = pc.equal(counts, count)
-        chosen = [c.filter(here) for c in columns]
-        numbers[here.to_numpy(zero_copy_only=False)] = function.assign(chosen, types, count.as_py())
+        has_count = pc.equal(counts, count)
+        chosen = [c.filter(has_count) for c in columns]
+        numbers[has_count.to_numpy(zero_copy_only=False)] = function.assign(chosen, types, count.as_py())
     return pa.array(numbers)
 
 
 def _type_of(kind: pa.DataType) -> t.DataType:
-    """The Paimon type of the values that Spark gives in an Arrow type."""
+    """The Paimon type of the values that Spark passes in an Arrow type."""
     for data_type in _PLAIN:
         if arrow_type(data_type) == kind:
             return data_type
@@ -124,15 +124,15 @@ _PLAIN = (
 
 
 def largest_partition(table: AnyTable) -> str:
-    """The largest value of the first partition column, as its type orders them, of partitions that hold files.
+    """Return the largest value of the first partition column, in its type's order, of partitions that have files.
 
     Raises:
-        InvalidInputError: the table has no partition columns, or no partition with a value.
+        InvalidInputError: the table has no partition columns, or no partition with a non-null value.
     """
     if not table.schema.partition_keys:
         raise InvalidInputError(f"{table.name} has no partition columns.", remedy="Use max_pt on a partitioned table.")
     field = table.schema.partition_fields[0]
-    values = _of_folders(table) if isinstance(table, FormatTable) else _of_files(on_its_branch(table))
+    values = _directory_values(table) if isinstance(table, FormatTable) else _live_values(on_its_branch(table))
     found = values[field.name].drop_null()
     last = found.take(pc.sort_indices(found)[-1:])
     largest = cast(last, field.type, t.string_type())[0].as_py() if len(last) else None
@@ -141,17 +141,17 @@ def largest_partition(table: AnyTable) -> str:
     return str(largest)
 
 
-def _of_files(table: Table) -> dict[str, pa.Array]:
+def _live_values(table: Table) -> dict[str, pa.Array]:
     return partition_values(table, pc.unique(newest_entries(table)["partition"]))
 
 
-def _of_folders(table: FormatTable) -> dict[str, pa.Array]:
-    # Folders sort otherwise than the values that they are read as.
+def _directory_values(table: FormatTable) -> dict[str, pa.Array]:
+    # Strings sort differently from the values of the column's type, so all directories are converted.
     return partition_columns(table, [p for p in all_partitions(table) if files_of(table, [p])])
 
 
 class BucketProxy(UnboundFunctionProxy):
-    """``bucket(count, column, ..)`` and its like."""
+    """A bucket function, such as ``bucket(count, column, ..)``."""
 
     def __init__(self, jvm: Jvm, name: str) -> None:
         super().__init__(jvm)

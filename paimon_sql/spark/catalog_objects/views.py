@@ -1,4 +1,4 @@
-"""The views of a catalog as Spark's ``ViewCatalog``, which Spark asks since 4.2."""
+"""Views of a catalog (Spark: ``ViewCatalog``, since 4.2)."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ from paimon_sql.spark.ddl.create_table import struct_json
 from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST, JavaObject, Jvm, raise_java
 
 DIALECT = "spark"
-"""The engine whose queries and definitions Spark reads."""
+"""The engine under which views and functions store their SQL for Spark."""
 
 _QUERY_COLUMNS = f"{OWN_PREFIX}query-columns"
 _SCHEMA_MODE = f"{OWN_PREFIX}schema-mode"
 _RESERVED = frozenset({"comment", "owner", "table_type", "collation", "location", "provider"})
-"""Properties with which Spark says what is no property of the view's own."""
+"""Properties that Spark reserves; they are not options of the view."""
 _EVOLVING = ("EVOLUTION", "TYPE EVOLUTION")
 
 _ANALYSIS = f"{CATALYST}.analysis"
 
 
 def view_schema(jvm: Jvm, view: Any, catalog: str, kept: ViewSchema | None = None) -> ViewSchema:
-    """Spark's view as the catalog keeps it.
+    """Convert Spark's view to the catalog's schema.
 
     Args:
         jvm: the JVM.
         view: the view.
         catalog: the name of the catalog.
-        kept: the view whose place it takes; the queries of other engines stay as long as Spark's stays.
+        kept: the view to replace; the queries of other engines are retained if Spark's query does not change.
     """
     text, properties = str(view.queryText()), jvm.texts(view.properties())
     origin = Origin.of(view.currentCatalog(), view.currentNamespace(), jvm.texts(view.sqlConfigs()), catalog)
@@ -51,7 +51,7 @@ def view_schema(jvm: Jvm, view: Any, catalog: str, kept: ViewSchema | None = Non
     if view.schemaMode():
         options[_SCHEMA_MODE] = str(view.schemaMode())
     fields = paimon_fields(struct_json(jvm, view.columns()))
-    made = ViewSchema(
+    schema = ViewSchema(
         fields=tuple(replace(f, id=i) for i, f in enumerate(fields)),
         query=text,
         dialects={DIALECT: text},
@@ -59,12 +59,12 @@ def view_schema(jvm: Jvm, view: Any, catalog: str, kept: ViewSchema | None = Non
         options=options,
     )
     if kept is None or kept.query_for(DIALECT) != text:
-        return made
-    return replace(made, query=kept.query, dialects=kept.dialects)
+        return schema
+    return replace(schema, query=kept.query, dialects=kept.dialects)
 
 
 def spark_view(jvm: Jvm, view: ViewSchema, catalog: str, database: str) -> Any:
-    """A view of a catalog's database as Spark's."""
+    """Convert a view of a catalog's database to Spark's."""
     origin = Origin.read(view.options, database)
     properties = shown_options(view.options)
     if view.comment is not None:
@@ -77,18 +77,18 @@ def spark_view(jvm: Jvm, view: ViewSchema, catalog: str, database: str) -> Any:
     builder = builder.withSqlConfigs(jvm.java_map(origin.settings))
     if mode := view.options.get(_SCHEMA_MODE):
         builder = builder.withSchemaMode(mode)
-    named = json.loads(view.options.get(_QUERY_COLUMNS, "[]"))
-    return builder.withQueryColumnNames(jvm.strings(named)).build()
+    query_columns = json.loads(view.options.get(_QUERY_COLUMNS, "[]"))
+    return builder.withQueryColumnNames(jvm.strings(query_columns)).build()
 
 
 class ViewsOfCatalog(JavaObject, ABC):
-    """What Spark asks a catalog about its views."""
+    """The methods of a catalog for its views."""
 
     catalog: Catalog
 
     @abstractmethod
     def _identifier(self, ident: Any) -> Identifier:
-        """A name of Spark's as the catalog's."""
+        """Spark's identifier as the catalog's."""
 
     def listViews(self, namespace: Any) -> Any:
         database = namespace[0] if len(namespace) else ""
@@ -96,8 +96,8 @@ class ViewsOfCatalog(JavaObject, ABC):
             names = [] if database == SYSTEM_DATABASE else self.catalog.list_views(database)
         except NoSuchDatabaseError:
             raise_java(self.jvm.new(f"{_ANALYSIS}.NoSuchNamespaceException", namespace))
-        made = self.jvm.cls(f"{CATALOG}.Identifier")
-        return self.jvm.array(f"{CATALOG}.Identifier", [made.of(namespace, name) for name in names])
+        identifiers = self.jvm.cls(f"{CATALOG}.Identifier")
+        return self.jvm.array(f"{CATALOG}.Identifier", [identifiers.of(namespace, name) for name in names])
 
     def loadView(self, ident: Any) -> Any:
         try:
@@ -117,15 +117,15 @@ class ViewsOfCatalog(JavaObject, ABC):
         pass
 
     def createView(self, ident: Any, view: Any) -> Any:
-        return self._make(ident, view, replace=False)
+        return self._create(ident, view, replace=False)
 
     def createOrReplaceView(self, ident: Any, view: Any) -> Any:
-        return self._make(ident, view, replace=True)
+        return self._create(ident, view, replace=True)
 
     def replaceView(self, ident: Any, view: Any) -> Any:
         if not self.viewExists(ident):
             raise_java(self.jvm.new(f"{_ANALYSIS}.NoSuchViewException", ident))
-        return self._make(ident, view, replace=True)
+        return self._create(ident, view, replace=True)
 
     def dropView(self, ident: Any) -> bool:
         try:
@@ -142,7 +142,7 @@ class ViewsOfCatalog(JavaObject, ABC):
         except (ViewExistsError, TableExistsError):
             raise_java(self.jvm.new(f"{_ANALYSIS}.ViewAlreadyExistsException", target))
 
-    def _make(self, ident: Any, view: Any, *, replace: bool) -> Any:
+    def _create(self, ident: Any, view: Any, *, replace: bool) -> Any:
         identifier = self._identifier(ident)
         if identifier.database == SYSTEM_DATABASE:
             raise UnsupportedError(f"No view can be made in {SYSTEM_DATABASE}: it is the catalog's own.")
@@ -152,9 +152,9 @@ class ViewsOfCatalog(JavaObject, ABC):
                 " on in its own catalog only.",
                 remedy="Leave it out, and replace the view when its query gives other columns.",
             )
-        kept = self.catalog.view(identifier) if replace and self.catalog.view_exists(identifier) else None
+        replaced = self.catalog.view(identifier) if replace and self.catalog.view_exists(identifier) else None
         try:
-            schema = view_schema(self.jvm, view, self.catalog.name, kept)
+            schema = view_schema(self.jvm, view, self.catalog.name, replaced)
             self.catalog.create_view(identifier, schema, replace=replace)
         except (ViewExistsError, TableExistsError):
             raise_java(self.jvm.new(f"{_ANALYSIS}.ViewAlreadyExistsException", ident))

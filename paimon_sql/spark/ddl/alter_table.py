@@ -1,4 +1,4 @@
-"""ALTER TABLE as Spark hands it over, as changes of a schema: one function a kind of ``TableChange``."""
+"""ALTER TABLE: schema changes from Spark's, one function per kind of ``TableChange``."""
 
 from __future__ import annotations
 
@@ -41,36 +41,36 @@ _COMMENT, _LOCATION = "comment", "location"
 
 
 def schema_changes(jvm: Jvm, changes: Iterable[Any]) -> list[SchemaChange]:
-    """The changes that an ``alterTable`` call asks for.
+    """Convert the changes of an ``alterTable`` call.
 
     Args:
         jvm: the JVM.
         changes: Java objects of the classes inside ``TableChange``.
 
     Raises:
-        UnsupportedError: a kind of change that Paimon's tables do not have.
+        UnsupportedError: Paimon's tables do not support a kind of change.
     """
-    made: list[SchemaChange] = []
+    converted: list[SchemaChange] = []
     for change in changes:
         kind = str(change.getClass().getSimpleName())
         if kind not in READERS:
             raise UnsupportedError(f"ALTER TABLE: a Paimon table has no change {kind}.", remedy=_REMEDIES.get(kind))
-        made.append(READERS[kind](change))
+        converted.append(READERS[kind](change))
     return [
         replace(c, default=folded(jvm, c.default)) if isinstance(c, UpdateColumnDefaultValue) and c.default else c
-        for c in made
+        for c in converted
     ]
 
 
 def alter_table(
     catalog: Catalog, identifier: Identifier, changes: Sequence[SchemaChange], *, case_sensitive: bool
 ) -> TableSchema:
-    """Make changes that a statement asks for of a table's schema, or of a branch's, as one new version.
+    """Apply a statement's changes to the schema of a table or branch, as one new version.
 
     Raises:
         NoSuchTableError: there is no such table.
         InvalidInputError: the name is that of a system table, or a change is not possible.
-        UnsupportedError: it is a materialized table, and a column of its query would change, or the query itself.
+        UnsupportedError: the table is materialized, and its columns or its query would change.
     """
     if is_materialized(catalog.authorized_table(identifier).schema):
         for change in changes:
@@ -81,7 +81,7 @@ def alter_table(
 def change_table(
     catalog: Catalog, identifier: Identifier, changes: Sequence[SchemaChange], *, case_sensitive: bool
 ) -> TableSchema:
-    """As `alter_table`, whatever kind of table it is."""
+    """As `alter_table`, but also for materialized tables."""
     if identifier.system_table is not None:
         refuse_parts(identifier, "altered")
 
@@ -165,7 +165,7 @@ READERS: dict[str, Callable[[Any], SchemaChange]] = {
     "UpdateColumnPosition": _update_position,
     "UpdateColumnDefaultValue": _update_default,
 }
-"""What reads each kind of change, by the name of its class."""
+"""The converter of each kind of change, by the name of its class."""
 
 _REMEDIES = {
     "ClusterBy": "Set the option 'clustering.columns'.",

@@ -1,4 +1,4 @@
-"""CREATE TABLE as Spark hands it over, as the first version of a schema."""
+"""CREATE TABLE: the first version of a schema, from Spark's call."""
 
 from __future__ import annotations
 
@@ -33,9 +33,7 @@ from paimon_sql.storage.schema.validation import validate_schema
 PROVIDER = "paimon"
 _TABLE_DEFAULT = TABLE_DEFAULT_PROPERTY.for_name("")
 _OPTION = "option."
-_SPARKS_OWN = frozenset(
-    ("provider", "location", "external", "is_managed_location", "comment", "table_type", "collation")
-)
+_RESERVED = frozenset(("provider", "location", "external", "is_managed_location", "comment", "table_type", "collation"))
 
 
 def schema_of_create(
@@ -48,25 +46,26 @@ def schema_of_create(
     default_provider: str | None = None,
     standing: Callable[[str], TableSchema | None] | None = None,
 ) -> TableSchema:
-    """The schema that a ``createTable`` call describes, checked.
+    """Return the validated schema of a ``createTable`` call.
 
-    The exact types that the dialect keeps in reserved properties take the place of Spark's; LOCATION becomes the
-    option ``path``, which the catalog judges.
+    Exact types, which the dialect passes in reserved properties, replace Spark's; LOCATION becomes the option ``path``,
+    which the catalog validates.
 
     Args:
         jvm: the JVM.
         definition: a ``TableInfo``, or columns, partition transforms and properties.
-        named: properties that come with the table's name.
-        catalog_options: the catalog's options, whose ``table-default.*`` hold where the statement says nothing.
+        named: properties that are part of the table's name.
+        catalog_options: the catalog's options; ``table-default.*`` are defaults of the statement's options.
         case_sensitive: whether ``A`` and ``a`` are two columns.
-        default_provider: what ``saveAsTable`` names when its caller named nothing; it means a Paimon table, unless the
-            option ``type`` says otherwise, as it does for a statement that says USING.
-        standing: the definition of the table that stands at a place; a statement without columns means it.
+        default_provider: the provider that ``saveAsTable`` passes by default; it means a Paimon table unless the option
+            ``type`` is set, as it is for a statement with USING.
+        standing: returns the definition of the table at a location, None if there is none; a statement without columns
+            means that table.
 
     Raises:
-        InvalidSchemaError: a column, key or partition is not possible.
-        InvalidOptionError: an option does not exist, does not take its value, or does not go with the rest.
-        UnsupportedError: USING names what is not offered.
+        InvalidSchemaError: a column, key or partition is invalid.
+        InvalidOptionError: an option does not exist, has an invalid value, or contradicts another.
+        UnsupportedError: USING names an unknown provider.
     """
     if len(definition) == 1:
         info = definition[0]
@@ -76,9 +75,9 @@ def schema_of_create(
     given = {**(named or {}), **{str(key): str(properties.get(key)) for key in properties.keySet()}}
     if given.get("provider") == default_provider and TYPE.key not in given:
         given.pop("provider", None)
-    place = given.get("location") or given.get(PATH.key)
-    if place and standing is not None and not len(columns) and not _kind_of(given.get("provider")):
-        return _as_it_stands(standing(place), place, _said(given, catalog_options or {}))
+    location = given.get("location") or given.get(PATH.key)
+    if location and standing is not None and not len(columns) and not _kind_of(given.get("provider")):
+        return _existing_definition(standing(location), location, _table_options(given, catalog_options or {}))
     schema = build_schema(
         _with_literal_defaults(jvm, struct_json(jvm, columns)),
         [_partition_column(p) for p in partitions],
@@ -93,18 +92,22 @@ def schema_of_create(
     return schema
 
 
-def _as_it_stands(found: TableSchema | None, place: str, said: Mapping[str, str]) -> TableSchema:
-    """The definition of a table that stands at a place, with the options that a statement says of it."""
+def _existing_definition(found: TableSchema | None, location: str, options: Mapping[str, str]) -> TableSchema:
+    """The definition of the table at a location, with the statement's options.
+
+    Raises:
+        InvalidSchemaError: there is no table.
+    """
     if found is None:
-        raise InvalidSchemaError(f"No table stands in {place}, and a new one needs at least one column.")
-    return replace(found, id=0, options={**canonical(said), PATH.key: place})
+        raise InvalidSchemaError(f"No table stands in {location}, and a new one needs at least one column.")
+    return replace(found, id=0, options={**canonical(options), PATH.key: location})
 
 
-def _said(properties: Mapping[str, str], catalog_options: Mapping[str, str]) -> dict[str, str]:
-    """Those properties that are options of the table."""
-    # Hive leaves the files of an EXTERNAL TABLE, wherever it stands.
-    own = _SPARKS_OWN - {"external"} if catalog_options.get(METASTORE.key) == "hive" else _SPARKS_OWN
-    return {k: v for k, v in properties.items() if k not in own and not k.startswith(_OPTION)}
+def _table_options(properties: Mapping[str, str], catalog_options: Mapping[str, str]) -> dict[str, str]:
+    """The properties that are options of the table."""
+    # In Hive, DROP retains the files of an EXTERNAL TABLE at any location, so the table stores ``external``.
+    reserved = _RESERVED - {"external"} if catalog_options.get(METASTORE.key) == "hive" else _RESERVED
+    return {k: v for k, v in properties.items() if k not in reserved and not k.startswith(_OPTION)}
 
 
 def build_schema(
@@ -115,11 +118,11 @@ def build_schema(
     catalog_options: Mapping[str, str],
     case_sensitive: bool,
 ) -> TableSchema:
-    """As `schema_of_create`, of the columns as a Spark struct and the names of the partition columns."""
+    """As `schema_of_create`, with the columns as Spark's struct and the names of the partition columns."""
     exact, given = take_types(properties)
     options = {
         **_defaults_of(catalog_options),
-        **_said(given, catalog_options),
+        **_table_options(given, catalog_options),
         **_kind_of(given.get("provider")),
     }
     if location := given.get("location"):
@@ -130,12 +133,12 @@ def build_schema(
     fields = list(kind_named(TableOptions(options).get(TYPE)).columns(fields))
     fields, options = blobs_and_vectors(fields, options)
     names = [f.name for f in fields]
-    primary_keys = _spelled(comma_separated(options.pop(PRIMARY_KEY.key, None)), names, context)
-    said = _spelled(comma_separated(options.pop(PARTITION.key, None)), names, context)
-    partition_keys = _spelled(partitions, names, context) or said
-    if said and said != partition_keys:
+    primary_keys = _as_declared(comma_separated(options.pop(PRIMARY_KEY.key, None)), names, context)
+    declared = _as_declared(comma_separated(options.pop(PARTITION.key, None)), names, context)
+    partition_keys = _as_declared(partitions, names, context) or declared
+    if declared and declared != partition_keys:
         raise InvalidOptionError(
-            f"The partition columns are said twice, as ({', '.join(partition_keys)}) and ({', '.join(said)}).",
+            f"The partition columns are said twice, as ({', '.join(partition_keys)}) and ({', '.join(declared)}).",
             key=PARTITION.key,
             remedy="Say them in PARTITIONED BY alone.",
         )
@@ -154,36 +157,36 @@ def build_schema(
 def schema_like(
     source: TableSchema, properties: Mapping[str, str], features: Sequence[str] = (), *, case_sensitive: bool = False
 ) -> TableSchema:
-    """The first version of a table LIKE another: its columns, keys, comment and options, where nothing else is said.
+    """Return the schema of a table LIKE another: its columns, keys, comment and options, unless overridden.
 
     Args:
         source: the other table's schema.
-        properties: options that win over those of the other table.
+        properties: properties that override those of the other table.
         features: ``EXCLUDING OPTIONS``, ``EXCLUDING PARTITIONS``, ``EXCLUDING CONSTRAINTS`` or ``EXCLUDING ALL``; those
-            that begin with INCLUDING or OVERWRITING change nothing.
+            that begin with INCLUDING or OVERWRITING have no effect.
         case_sensitive: whether ``A`` and ``a`` are two columns.
 
     Raises:
         InvalidSchemaError, InvalidOptionError: as `schema_of_create`.
     """
-    left_out = {f.upper().removeprefix("EXCLUDING ") for f in features if f.upper().startswith("EXCLUDING ")}
+    excluded = {f.upper().removeprefix("EXCLUDING ") for f in features if f.upper().startswith("EXCLUDING ")}
 
-    def keeps(what: str) -> bool:
-        return not left_out & {what, "ALL"}
+    def includes(feature: str) -> bool:
+        return not excluded & {feature, "ALL"}
 
-    kept = shown_options(source) if is_materialized(source) else source.options
-    own = {k: v for k, v in kept.items() if k not in (PATH.key, "owner")}
-    given = {k: v for k, v in properties.items() if k not in _SPARKS_OWN and not k.startswith(_OPTION)}
-    options = {**(own if keeps("OPTIONS") else {}), **given, **_kind_of(properties.get("provider"))}
+    source_options = shown_options(source) if is_materialized(source) else source.options
+    inherited = {k: v for k, v in source_options.items() if k not in (PATH.key, "owner")}
+    given = {k: v for k, v in properties.items() if k not in _RESERVED and not k.startswith(_OPTION)}
+    options = {**(inherited if includes("OPTIONS") else {}), **given, **_kind_of(properties.get("provider"))}
     if location := properties.get("location"):
         options[PATH.key] = location
     context = Context(case_sensitive=case_sensitive)
-    said_key = _spelled(comma_separated(options.pop(PRIMARY_KEY.key, None)), source.names, context)
-    said_partition = _spelled(comma_separated(options.pop(PARTITION.key, None)), source.names, context)
+    declared_key = _as_declared(comma_separated(options.pop(PRIMARY_KEY.key, None)), source.names, context)
+    declared_partition = _as_declared(comma_separated(options.pop(PARTITION.key, None)), source.names, context)
     schema = new_schema(
         source.fields,
-        partition_keys=said_partition or (source.partition_keys if keeps("PARTITIONS") else ()),
-        primary_keys=said_key or (source.primary_keys if keeps("CONSTRAINTS") else ()),
+        partition_keys=declared_partition or (source.partition_keys if includes("PARTITIONS") else ()),
+        primary_keys=declared_key or (source.primary_keys if includes("CONSTRAINTS") else ()),
         options=canonical(options),
         comment=properties.get("comment", source.comment),
     )
@@ -193,7 +196,7 @@ def schema_like(
 
 
 def struct_json(jvm: Jvm, columns: Any) -> dict[str, Any]:
-    """Spark's columns as a struct's JSON; defaults stand in their metadata."""
+    """Spark's columns as a struct's JSON; their metadata has default values."""
     if isinstance(columns, JavaArray):
         columns = jvm.singleton(f"{CATALOG}.CatalogV2Util").v2ColumnsToStructType(columns)
     body: dict[str, Any] = json.loads(columns.json())
@@ -201,22 +204,26 @@ def struct_json(jvm: Jvm, columns: Any) -> dict[str, Any]:
 
 
 def _with_exact_types(fields: Iterable[DataField], exact: Mapping[str, DataType], context: Context) -> list[DataField]:
-    """The columns with the types that Spark's words could not say, as nullable as Spark declares them."""
-    made = []
+    """The columns with the exact types, which Spark's types cannot express, and the nullability that Spark declares.
+
+    Raises:
+        InvalidSchemaError: a type is given for a column that does not exist.
+    """
+    columns = []
     unused = set(exact)
     for field in fields:
         name = context.find(field.name, exact)
         if name is not None:
             unused.discard(name)
             field = replace(field, type=exact[name].as_nullable(field.type.nullable))
-        made.append(field)
+        columns.append(field)
     for name in unused:
         raise InvalidSchemaError(f"A type is given for '{name}', which is no column.")
-    return made
+    return columns
 
 
 def _with_literal_defaults(jvm: Jvm, struct: Mapping[str, Any]) -> dict[str, Any]:
-    """A struct whose default values are literals where they are expressions that Spark works out."""
+    """The struct with default values folded to literals where Spark can evaluate them."""
     fields = [
         {**f, "metadata": {**f["metadata"], CURRENT_DEFAULT: folded(jvm, f["metadata"][CURRENT_DEFAULT])}}
         if CURRENT_DEFAULT in f.get("metadata", {})
@@ -236,7 +243,11 @@ def _defaults_of(catalog_options: Mapping[str, str]) -> dict[str, str]:
 
 
 def _kind_of(provider: str | None) -> dict[str, str]:
-    """The options that USING stands for."""
+    """The options that a provider (USING) implies.
+
+    Raises:
+        UnsupportedError: the provider is unknown.
+    """
     kind = (provider or PROVIDER).lower()
     if kind == PROVIDER:
         return {}
@@ -249,13 +260,13 @@ def _kind_of(provider: str | None) -> dict[str, str]:
     )
 
 
-def _spelled(names: Sequence[str], columns: Sequence[str], context: Context) -> tuple[str, ...]:
-    """The names as the columns spell them; those that are no columns stay, for the rules to refuse."""
+def _as_declared(names: Sequence[str], columns: Sequence[str], context: Context) -> tuple[str, ...]:
+    """The names in the case of the columns; names of no column are unchanged, for validation to refuse."""
     return tuple(context.find(name, columns) or name for name in names)
 
 
 def _with_nullable_keys(schema: TableSchema) -> TableSchema:
-    """Key columns hold null where the table says so; `new_schema` made them NOT NULL."""
+    """The schema with nullable key columns if its option allows that; `new_schema` made them NOT NULL."""
     nullable = schema.options.get(PRIMARY_KEY_NULLABLE.key, "false").strip().lower() == "true"
     if not nullable:
         return schema

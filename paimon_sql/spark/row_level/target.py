@@ -1,8 +1,8 @@
-"""The table that a statement changes, as Spark's rules for row-level operations see it.
+"""Target of row-level statements, for Spark's rules of row-level operations.
 
-Those rules turn UPDATE, DELETE and MERGE into a query for the rows that change: they line assignments up with columns,
-put in default values and casts, and refuse what Spark refuses. They ask the table only which columns tell one row from
-another; the writer that they would ask for next is never built, as the query alone is taken.
+These rules rewrite UPDATE, DELETE and MERGE to a query for the changed rows: they match assignments with columns, add
+default values and casts, and validate the statement. From the table they need only the columns that identify a row. The
+query is taken from the plan, so the writer that Spark would request next is never built.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.plan import ScanPlan
 from paimon_sql.storage.table.table import Table
 
-_REFERENCES = {BLOB_DESCRIPTOR_FIELD_RESOLVE_ENABLED.key: "false", BLOB_VIEW_RESOLVE_ENABLED.key: "false"}
+_UNRESOLVED_BLOBS = {BLOB_DESCRIPTOR_FIELD_RESOLVE_ENABLED.key: "false", BLOB_VIEW_RESOLVE_ENABLED.key: "false"}
 
 
 class TargetProxy(TableProxy):
-    """A table whose rows are told apart by some columns, hidden ones perhaps.
+    """A table whose rows are identified by columns or metadata columns.
 
     Attributes:
-        scan: the scan of the table that was built last.
-        named: the hidden columns that the statement may name, but for those that tell rows apart.
+        scan: the scan builder that was created last.
+        named: the metadata columns that the statement may name, without those of the row id.
 
     Args:
         jvm: the JVM.
         table: the table.
         session: the JVM's session.
-        row_id: the columns that tell rows apart.
+        row_id: the columns that identify a row.
         named: as above.
-        by_bucket: whether each bucket had better be read by one task, so that the task can write it as well.
+        by_bucket: whether each bucket should be read by one task, so that the task can write it as well.
     """
 
     def __init__(
@@ -69,12 +69,12 @@ class TargetProxy(TableProxy):
         self.scan: TargetScanProxy | None = None
 
     def equals(self, other: Any) -> bool:
-        # Spark makes a relation's hidden columns anew, under ids that nothing refers to, where it takes its copy for
-        # another relation.
+        # If the table of a copied relation were not equal, Spark would create its metadata columns again, with ids that
+        # nothing refers to.
         return other is self or (other is not None and behind(self.jvm, other) is self)
 
     def metadataColumns(self) -> Any:
-        # What tells rows apart must not be null for Spark.
+        # Spark requires NOT NULL of the columns that identify a row.
         fields = [
             replace(f, type=f.type.as_nullable(False)) if f.name in self._row_id else f
             for f in hidden_fields(self.table.schema)
@@ -88,14 +88,14 @@ class TargetProxy(TableProxy):
         return OperationProxy(self.jvm, self, self._row_id, info.command())
 
     def newScanBuilder(self, options: Any) -> TargetScanProxy:
-        # What stands for blobs elsewhere is written again as it is.
-        referring = descriptor_columns(self.table.schema) | view_columns(self.table.schema)
-        table = self.table.with_options(_REFERENCES if referring else {})
+        # References to blobs are rewritten unchanged, so they are not resolved.
+        has_references = descriptor_columns(self.table.schema) | view_columns(self.table.schema)
+        table = self.table.with_options(_UNRESOLVED_BLOBS if has_references else {})
         self.scan = TargetScanProxy(self.jvm, table, self.session, by_bucket=self._by_bucket)
         return self.scan
 
     class Java:
-        # Not one that can be truncated: a DELETE without a condition is to be rewritten as any other.
+        # No TruncatableTable: Spark must rewrite a DELETE without a condition like any other.
         implements = [
             f"{CATALOG}.SupportsRead",
             f"{CATALOG}.SupportsWrite",
@@ -105,7 +105,7 @@ class TargetProxy(TableProxy):
 
 
 class TargetScanProxy(ScanBuilderProxy):
-    """Builds the scan of the target.
+    """Builder of the target's scan.
 
     Attributes:
         buckets: the reads of each bucket, if each is read by one task; None if not.
@@ -116,7 +116,7 @@ class TargetScanProxy(ScanBuilderProxy):
     def __init__(self, jvm: Jvm, table: Table, session: Any, *, by_bucket: bool) -> None:
         super().__init__(jvm, table, session)
         self._by_bucket = by_bucket
-        # Rows that are written by who reads their bucket must be read by Python workers.
+        # If the task that reads a bucket also writes it, it must run in a Python worker.
         self.request = replace(self.request, by_workers=self.request.by_workers or by_bucket)
         self.buckets: list[list[ReadTask]] | None = None
 
@@ -124,8 +124,8 @@ class TargetScanProxy(ScanBuilderProxy):
         plan = decision.plan
         if self._by_bucket and decision.path is ScanPath.WORKERS and isinstance(plan, ScanPlan):
             return self._scan_of_buckets(decision, plan)
-        # No runtime filters: what is to be changed is found by the statement's own conditions. Nor must Spark divide
-        # the reads of its tasks anew.
+        # No runtime filters: only the statement's own conditions select rows. And Spark must not divide the reads of
+        # tasks again.
         return ScanFactory(self.jvm, self.session, self._pushed, self._variants, is_divisible=False).scan(decision)
 
     def _scan_of_buckets(self, decision: ScanDecision, plan: ScanPlan) -> PythonScanProxy:
@@ -133,18 +133,18 @@ class TargetScanProxy(ScanBuilderProxy):
         buckets: dict[tuple[bytes, int], list[ReadTask]] = {}
         for task in tasks:
             buckets.setdefault((task.split.partition, task.split.bucket), []).append(task)
-        # With fewer buckets than workers some of those would be idle.
+        # With fewer buckets than workers, some workers would be idle.
         if len(buckets) >= min(len(tasks), self._planner.parallelism):
             self.buckets = list(buckets.values())
         partitions = self.buckets or [[task] for task in tasks]
         return PythonScanProxy(self.jvm, partitions, decision.request.columns, decision.describe(), plan)
 
     def _equality(self, snapshot: Snapshot | None) -> None:
-        """None: which bucket each of its tasks reads is known of this scan alone."""
+        """None: only this scan object has the buckets of its tasks."""
 
 
 class OperationProxy(JavaObject):
-    """One statement's operation on a table, and its builder."""
+    """One statement's operation on a table, and its builder (Spark: ``RowLevelOperation``)."""
 
     def __init__(self, jvm: Jvm, target: TargetProxy, row_id: tuple[str, ...], command: Any) -> None:
         super().__init__(jvm)
@@ -171,7 +171,7 @@ class OperationProxy(JavaObject):
         raise UnsupportedError(f"{self._target.table.name}: changes are written by the statement itself.")
 
     def requiredMetadataAttributes(self) -> Any:
-        # Spark reads no others, and would read these if they were columns of the table.
+        # Spark reads only metadata columns that are required here.
         return references_to(self.jvm, self._target.named)
 
     def rowId(self) -> Any:

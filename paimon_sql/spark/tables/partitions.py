@@ -65,7 +65,7 @@ class PartitionManagement(PartitionInterface):
         return self.jvm.java_map({name: str(value) for name, value in figures.items()})
 
     def createPartitions(self, rows: Any, properties: Any) -> None:
-        """Add partitions to the catalog's partition registry, if there is one; only rows create partitions for reads."""
+        """Add partitions to the catalog's partition registry, if it has one; reads see a partition only by its rows."""
         if any(given.containsKey("location") for given in properties):
             raise UnsupportedError(
                 f"{self.table.name}: a partition stands in the table's folder.", remedy="Leave LOCATION out."

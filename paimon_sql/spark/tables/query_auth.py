@@ -1,6 +1,6 @@
 """Tables with query authorization: the catalog's server decides which rows and values a reader sees.
 
-Predicates, aggregates, limits and orders are not pushed down: all of them would leak values that the reader may not see.
+Predicates, aggregates, limits and orders are not pushed down: all of them would leak values hidden from the reader.
 """
 
 from __future__ import annotations

@@ -49,9 +49,7 @@ def fields_in_blob_files(schema: TableSchema) -> tuple[DataField, ...]:
 
 
 def managed_by_key(schema: TableSchema) -> tuple[str, ...]:
-    """Return the blob columns that a primary-key table stores itself, in blob files that rows of any data file refer
-    to.
-    """
+    """Return a primary-key table's columns with blobs of its own, in blob files that rows of any data file refer to."""
     if not schema.primary_keys:
         return ()
     inline = {*_named(schema, BLOB_DESCRIPTOR_FIELD), *_named(schema, BLOB_VIEW_FIELD)}

@@ -1,1 +1,1 @@
-"""The live data files of a snapshot: deletion vectors, sections and levels, files of the same rows, pruning."""
+"""Live data files of a snapshot: deletion vectors, sections and levels, file groups, data skipping."""

@@ -1,4 +1,4 @@
-"""Groups of files that hold the same rows, with the bucket that each stands in."""
+"""File groups of tables with data evolution, with their buckets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from paimon_sql.storage.table.table import Table
 
 @dataclass(frozen=True)
 class BucketedGroup:
-    """A group of files, and where it stands."""
+    """A file group and its bucket."""
 
     partition: bytes
     bucket: int
@@ -26,20 +26,20 @@ class BucketedGroup:
 
 
 def bucketed_groups(table: Table, snapshot: Snapshot | None, predicate: Predicate | None = None) -> list[BucketedGroup]:
-    """The groups of a snapshot's files in the order of their row ids, without statistics.
+    """Return the file groups of a snapshot in the order of row ids, without statistics.
 
     Args:
         table: a table with data evolution.
         snapshot: the snapshot.
-        predicate: groups without a row for which it is true may be left out.
+        predicate: groups without a matching row may be left out.
     """
     return placed_in(table, live_files(table, snapshot, predicate).entries)
 
 
 def placed_in(table: Table, live: pa.Table) -> list[BucketedGroup]:
-    """The groups that live files of a table form, in the order of their row ids, without statistics."""
-    held: dict[tuple[bytes, int, int], list[DataFileMeta]] = {}
+    """Return the groups of live files in the order of row ids, without statistics."""
+    by_bucket: dict[tuple[bytes, int, int], list[DataFileMeta]] = {}
     for e in entries(live):
-        held.setdefault((e.partition, e.bucket, e.total_buckets), []).append(e.file.without_stats())
-    found = [BucketedGroup(*place, group) for place, files in held.items() for group in file_groups(table, files)[0]]
+        by_bucket.setdefault((e.partition, e.bucket, e.total_buckets), []).append(e.file.without_stats())
+    found = [BucketedGroup(*key, group) for key, files in by_bucket.items() for group in file_groups(table, files)[0]]
     return sorted(found, key=lambda p: p.group.first_row_id)

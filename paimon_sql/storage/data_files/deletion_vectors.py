@@ -1,4 +1,4 @@
-"""Deletion vectors of a snapshot: which data files have one, and where it stands."""
+"""Deletion vectors of a snapshot, by data file (spec: Table Index)."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _TAIL = 8
 
 @dataclass(frozen=True)
 class Deletion:
-    """Where the deletion vector of one data file stands."""
+    """The location of a data file's deletion vector."""
 
     path: str
     range: DeletionVectorRange
 
     def read(self, file_io: FileIO) -> DeletionVector:
-        """The deletion vector itself."""
+        """Read the deletion vector."""
         offset, length = self.range.offset, self.range.length
         with file_io.open_input(self.path) as source:
             size = int(source.size())
@@ -35,7 +35,7 @@ class Deletion:
 
 
 def deletions_of(table: Table, snapshot: Snapshot | None) -> Mapping[tuple[bytes, int, str], Deletion]:
-    """The deletion vectors of a snapshot by partition, bucket and name of the data file."""
+    """Return the deletion vectors of a snapshot by partition, bucket and name of the data file."""
     found = {}
     for entry in index_entries(table, snapshot):
         if entry.file.index_type == DELETION_VECTORS_INDEX:

@@ -1,7 +1,7 @@
-"""Files that hold the same rows: in tables with data evolution the columns of a row come from several files.
+"""File groups of tables with data evolution, where the columns of a row are in several files.
 
-Files of the same range of row ids form a group. Each column is that of the newest file of its group that holds it, and
-null where none does. Blobs lie in files of their own, each with a part of the range (spec: Data Evolution, File Group).
+Files with the same range of row ids form a group. A column is read from the newest file of its group that contains it,
+and is null if none does. Blob files contain a part of the range each (spec: Data Evolution, File Group).
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _BLOB_ENDING, _VECTOR_MARK = ".blob", ".vector."
 
 @dataclass(frozen=True)
 class FileGroup:
-    """The files that together hold some rows.
+    """The files with the columns of some rows.
 
     Attributes:
-        anchor: the oldest file that has all the rows; deletion vectors go by its name.
-        files: those that are read, the newest first, files of blobs and vectors last.
+        anchor: the oldest file with all the rows; deletion vectors refer to its name.
+        files: the files to read, the newest first, blob and vector files last.
     """
 
     anchor: DataFileMeta
@@ -38,44 +38,44 @@ class FileGroup:
 
     @property
     def first_row_id(self) -> int:
-        """The id of the first row; the others follow without a gap."""
+        """The row id of the first row; row ids are consecutive."""
         assert self.anchor.first_row_id is not None
         return self.anchor.first_row_id
 
     @property
     def row_count(self) -> int:
-        """How many rows there are, deleted ones too."""
+        """The number of rows, including deleted ones."""
         return self.anchor.row_count
 
     @property
     def size(self) -> int:
-        """The bytes of the files that are read."""
+        """The bytes of the files to read."""
         return sum(f.file_size for f in self.files)
 
     @property
     def size_of_rows(self) -> int:
-        """The bytes of the files that are read, those of blobs and vectors left aside."""
+        """The bytes of the files to read, without blob and vector files."""
         return sum(f.file_size for f in self.files if not is_dedicated(f.file_name))
 
     @property
     def sequence_number(self) -> int:
-        """The snapshot that changed the rows last, as far as the files that are read tell."""
+        """The snapshot id of the newest of the files to read."""
         return max(f.max_sequence_number for f in self.files or (self.anchor,))
 
     def holding(self, fields_of: Callable[[DataFileMeta], Sequence[DataField]], wanted: Collection[int]) -> FileGroup:
-        """The group with those files only that hold one of some columns, by their ids."""
+        """Return the group with only the files that contain a column of these field ids."""
         return replace(self, files=tuple(f for f in self.files if any(c.id in wanted for c in fields_of(f))))
 
 
 def check_data_evolution(table: Table, what: str) -> None:
-    """Nothing if a table's rows have ids and its columns files of their own.
+    """Check that the table has row tracking and data evolution.
 
     Args:
         table: the table.
-        what: what needs that, in the plural.
+        what: what needs it, in the plural, for the message.
 
     Raises:
-        InvalidInputError: they have not.
+        InvalidInputError: it has not.
     """
     for option in (ROW_TRACKING_ENABLED, DATA_EVOLUTION_ENABLED):
         if not table.options.get(option):
@@ -86,33 +86,33 @@ def check_data_evolution(table: Table, what: str) -> None:
 
 
 def has_data_evolution(table: Table) -> bool:
-    """Whether rows of the table may lie in several files."""
+    """Whether a row of the table may be in several files."""
     return bool(table.options.get(DATA_EVOLUTION_ENABLED))
 
 
 def is_blob_file(file_name: str) -> bool:
-    """Whether a file holds a column of blobs only, perhaps for a part of its group's rows."""
+    """Whether a file contains only a blob column, possibly of a part of its group's rows."""
     return file_name.endswith(_BLOB_ENDING)
 
 
 def is_dedicated(file_name: str) -> bool:
-    """Whether a file holds a blob or a vector only, perhaps for a part of its group's rows."""
+    """Whether a file contains only a blob or vector column, possibly of a part of its group's rows."""
     return is_blob_file(file_name) or _VECTOR_MARK in file_name
 
 
 def stored_fields(schema: TableSchema, file: DataFileMeta) -> tuple[DataField, ...]:
-    """The columns of an append table's file that was written under a schema."""
+    """Return the columns of a file of an append table, given the schema that it was written with."""
     if file.write_cols is None:
         return schema.fields
     return tuple(f for f in (*schema.fields, *TRACKED) if f.name in file.write_cols)
 
 
 def group_numbers(first: npt.NDArray[np.int64], count: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The number of each file's group, in the order of row ids.
+    """Return the index of each file's group, in the order of row ids.
 
     Args:
-        first: the files' first row ids; a file with a negative one stands alone.
-        count: how many rows each has.
+        first: the first row ids; a file with a negative one is a group of its own.
+        count: the row counts.
     """
     order = np.argsort(first, kind="stable")
     starts = first[order]
@@ -125,54 +125,55 @@ def group_numbers(first: npt.NDArray[np.int64], count: npt.NDArray[np.int64]) ->
 
 
 def groups_of_entries(entries: pa.Table) -> npt.NDArray[np.int64]:
-    """The number of the group of each of a table's manifest entries."""
+    """Return the index of each manifest entry's group."""
     first = entries["first_row_id"].fill_null(-1).to_numpy().astype(np.int64, copy=False)
     return group_numbers(first, entries["row_count"].to_numpy().astype(np.int64, copy=False))
 
 
 def file_groups(table: Table, files: Sequence[DataFileMeta]) -> tuple[list[FileGroup], list[DataFileMeta]]:
-    """Files of one bucket by their rows.
+    """Group the files of one bucket by rows.
 
     Returns:
-        The groups in the order of row ids, and the files that have no row ids by their metadata.
+        The groups in the order of row ids, and the files without row ids in their metadata.
 
     Raises:
-        CorruptFileError: files of one group do not hold the same rows.
+        CorruptFileError: the row ranges of files overlap but differ.
     """
-    known = [f for f in files if f.first_row_id is not None]
+    tracked = [f for f in files if f.first_row_id is not None]
     numbers = group_numbers(
-        np.array([f.first_row_id for f in known], dtype=np.int64), np.array([f.row_count for f in known], np.int64)
+        np.array([f.first_row_id for f in tracked], dtype=np.int64), np.array([f.row_count for f in tracked], np.int64)
     )
     members: dict[int, list[DataFileMeta]] = {}
     for i in np.argsort(numbers, kind="stable").tolist():
-        members.setdefault(int(numbers[i]), []).append(known[i])
+        members.setdefault(int(numbers[i]), []).append(tracked[i])
     return [_group(table, group) for group in members.values()], [f for f in files if f.first_row_id is None]
 
 
 def _group(table: Table, files: Sequence[DataFileMeta]) -> FileGroup:
-    whole = sorted((f for f in files if not is_dedicated(f.file_name)), key=_age)
-    parts = sorted((f for f in files if is_dedicated(f.file_name)), key=lambda f: (f.first_row_id, _age(f)))
-    if not whole:
+    data_files = sorted((f for f in files if not is_dedicated(f.file_name)), key=_age)
+    dedicated = sorted((f for f in files if is_dedicated(f.file_name)), key=lambda f: (f.first_row_id, _age(f)))
+    if not data_files:
         raise CorruptFileError(
-            f"{table.name}: no data file holds the rows from id {parts[0].first_row_id} on.", path=parts[0].file_name
+            f"{table.name}: no data file holds the rows from id {dedicated[0].first_row_id} on.",
+            path=dedicated[0].file_name,
         )
-    anchor = whole[0]
+    anchor = data_files[0]
     assert anchor.first_row_id is not None
     end = anchor.first_row_id + anchor.row_count
-    for file in whole:
+    for file in data_files:
         if (file.first_row_id, file.row_count) != (anchor.first_row_id, anchor.row_count):
             raise CorruptFileError(
                 f"{table.name}: its {file.row_count} rows from id {file.first_row_id} on overlap the {anchor.row_count}"
                 f" from id {anchor.first_row_id} on of {anchor.file_name}, and are not the same.",
                 path=file.file_name,
             )
-    for file in parts:
+    for file in dedicated:
         assert file.first_row_id is not None
         if file.first_row_id < anchor.first_row_id or file.first_row_id + file.row_count > end:
             raise CorruptFileError(
                 f"{table.name}: it holds columns of rows that {anchor.file_name} does not have.", path=file.file_name
             )
-    return FileGroup(anchor, (*reversed(whole), *parts))
+    return FileGroup(anchor, (*reversed(data_files), *dedicated))
 
 
 def _age(file: DataFileMeta) -> tuple[int, str]:

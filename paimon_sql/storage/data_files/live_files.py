@@ -1,8 +1,8 @@
-"""The live files of a snapshot, those left out that cannot hold a wanted row.
+"""Live files of a snapshot, with data skipping.
 
-Manifests are left out by their partition bounds, files by partition, bucket, key range and column statistics, always
-over whole columns. A table with a primary key is pruned by statistics of its key alone: an old version of a row may
-satisfy a condition on other columns that its newest version does not.
+Manifests are skipped by partition bounds, files by partition, bucket, key range and column statistics, vectorized over
+all entries. For tables with a primary key only statistics of the key are used: an old version of a row may match a
+predicate on other columns that the newest version does not match.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from paimon_sql.storage.table.table import Table
 
 @dataclass
 class ScanMetrics:
-    """What planning looked at: manifests and files in all and after pruning, bytes to be read."""
+    """Metrics of scan planning: manifests and files in total and after skipping, bytes to read."""
 
     manifests: int = 0
     manifests_read: int = 0
@@ -41,7 +41,7 @@ class ScanMetrics:
 
 @dataclass(frozen=True)
 class LiveFiles:
-    """The files that a read must look at, in a table of ``MANIFEST_SCHEMA``."""
+    """The files to read, as a table of ``MANIFEST_SCHEMA``."""
 
     snapshot: Snapshot | None
     entries: pa.Table
@@ -49,7 +49,7 @@ class LiveFiles:
 
     @property
     def partitions(self) -> list[bytes]:
-        """The serialised partitions that they are of, each once."""
+        """The distinct serialized partitions of the files."""
         found: list[bytes] = pc.unique(self.entries["partition"]).to_pylist()
         return found
 
@@ -60,23 +60,23 @@ def live_files(
     predicate: Predicate | None = None,
     partitions: Collection[bytes] | None = None,
 ) -> LiveFiles:
-    """The live files of a snapshot that may hold rows for which the predicate is true.
+    """Return the live files of a snapshot that may contain rows matching the predicate.
 
     Args:
         table: the table.
-        snapshot: what to read; None is a table that nothing was written to.
-        predicate: the condition; columns that are not of the table must not occur in it.
-        partitions: the serialised partitions that are looked at; all by default.
+        snapshot: the snapshot; None for an empty table.
+        predicate: the condition, on columns of the table only.
+        partitions: the serialized partitions to read; all by default.
     """
     metrics = ScanMetrics()
     if snapshot is None:
         return LiveFiles(None, MANIFEST_SCHEMA.empty_table(), metrics)
     manifests = manifests_of(table, snapshot)
-    wanted = _Wanted(table, predicate, None if partitions is None else pa.array(sorted(partitions), pa.binary()))
-    chosen = _prune_manifests(table, manifests, wanted.by_partition)
-    metrics.manifests, metrics.manifests_read = len(manifests), len(chosen)
-    read = read_manifests(table, chosen, wanted if wanted.narrows else None)
-    complete = len(chosen) == len(manifests) and (read.whole or not wanted.tells_by_file)
+    wanted = _EntryFilter(table, predicate, None if partitions is None else pa.array(sorted(partitions), pa.binary()))
+    selected = _prune_manifests(table, manifests, wanted.by_partition)
+    metrics.manifests, metrics.manifests_read = len(manifests), len(selected)
+    read = read_manifests(table, selected, wanted if wanted.narrows else None)
+    complete = len(selected) == len(manifests) and (read.whole or not wanted.tells_by_file)
     entries = (
         merge_entries(read.tables, unmatched="refuse" if complete else "drop")
         if read.tables
@@ -90,13 +90,13 @@ def live_files(
 
 
 @dataclass(frozen=True)
-class _Wanted:
-    """Which entries a plan wants.
+class _EntryFilter:
+    """The filter of manifest entries of a scan.
 
     Attributes:
         table: the table.
-        predicate: what the wanted rows satisfy.
-        partitions: the serialised partitions that they are of; None is any.
+        predicate: the condition on rows.
+        partitions: the serialized partitions to read; None for all.
     """
 
     table: Table
@@ -104,9 +104,9 @@ class _Wanted:
     partitions: pa.Array | None
 
     def __call__(self, entries: pa.Table) -> pa.Table:
-        """Those of a part of the manifests, of which nobody knows yet whether the files are still there.
+        """Filter the entries of one manifest, before ADD and DELETE entries are merged.
 
-        A DELETE need not have the statistics of its ADD, and so goes with its partition alone.
+        The statistics of a DELETE may be missing, so it is filtered by partition only.
         """
         entries = self.of_partitions(entries)
         if not self.tells_by_file or not len(entries):
@@ -114,37 +114,37 @@ class _Wanted:
         numbered = entries.append_column("number", pa.array(np.arange(len(entries))))
         is_add = pc.equal(entries["kind"], FileKind.ADD)
         added = self.of_rows(numbered.filter(is_add))
-        left = np.concatenate([added["number"], numbered.filter(pc.invert(is_add))["number"]])
-        return entries.take(pa.array(np.sort(left)))
+        retained = np.concatenate([added["number"], numbered.filter(pc.invert(is_add))["number"]])
+        return entries.take(pa.array(np.sort(retained)))
 
     @cached_property
     def by_partition(self) -> Predicate | None:
-        """What is asked of partition columns alone."""
+        """The part of the predicate on partition columns only."""
         return partition_predicate(self.table, self.predicate)
 
     @cached_property
     def tells_by_file(self) -> bool:
-        """Whether a file by itself tells that it holds no wanted row, beyond its partition.
+        """Whether single files can be skipped, by more than their partition.
 
-        Files of a table with a key tell so by their keys alone, files that hold columns of the same rows only together.
+        With a primary key this depends on the key only; with data evolution files are skipped by group.
         """
         keys = [f.name for f in self.table.schema.key_fields] if self.table.schema.primary_keys else None
-        asked = self.predicate if keys is None else about(self.predicate, keys)
-        return asked is not None and not has_data_evolution(self.table)
+        relevant = self.predicate if keys is None else about(self.predicate, keys)
+        return relevant is not None and not has_data_evolution(self.table)
 
     @property
     def narrows(self) -> bool:
-        """Whether a part of the manifests by itself tells that some of its entries are not wanted."""
+        """Whether entries of a single manifest can be filtered out."""
         return self.by_partition is not None or self.partitions is not None or self.tells_by_file
 
     def of_partitions(self, entries: pa.Table) -> pa.Table:
-        """The entries of wanted partitions, decided exactly."""
+        """Return the entries of the partitions to read, evaluated exactly."""
         if self.partitions is not None:
             entries = entries.filter(pc.is_in(entries["partition"], value_set=self.partitions))
         return filter_partitions(self.table, entries, self.by_partition)
 
     def of_rows(self, entries: pa.Table) -> pa.Table:
-        """The entries of files that may hold a wanted row by their buckets, keys and statistics."""
+        """Return the entries that may contain matching rows, by bucket, key and statistics."""
         if self.predicate is None or not len(entries):
             return entries
         prune = (
@@ -158,19 +158,19 @@ class _Wanted:
 
 
 def manifests_of(table: Table, snapshot: Snapshot) -> list[ManifestFileMeta]:
-    """The manifests that make up a snapshot, in the order of their commits."""
+    """Return the manifests of a snapshot in commit order."""
     store = table.manifests
     return [*store.read_list(snapshot.base_manifest_list), *store.read_list(snapshot.delta_manifest_list)]
 
 
 def partition_predicate(table: Table, predicate: Predicate | None) -> Predicate | None:
-    """The part of a condition that looks at partition columns alone."""
+    """Return the part of a predicate on partition columns only."""
     keys = set(table.schema.partition_keys)
     return all_of([p for p in conjuncts(predicate) if p.columns() <= keys]) if keys else None
 
 
 def filter_partitions(table: Table, entries: pa.Table, predicate: Predicate | None) -> pa.Table:
-    """The entries whose partition satisfies a condition on partition columns, decided exactly."""
+    """Return the entries whose partition matches a predicate on partition columns, evaluated exactly."""
     if predicate is None or not len(entries):
         return entries
     encoded = entries["partition"].combine_chunks().dictionary_encode()
@@ -180,7 +180,7 @@ def filter_partitions(table: Table, entries: pa.Table, predicate: Predicate | No
 
 
 def partition_values(table: Table, partitions: pa.Array) -> dict[str, pa.Array]:
-    """Serialised partition rows as one array a partition column."""
+    """Decode serialized partitions to one array per partition column."""
     fields = table.schema.partition_fields
     arrays = decode_columns([f.type for f in fields], partitions)
     return {f.name: a for f, a in zip(fields, arrays, strict=True)}

@@ -1,4 +1,4 @@
-"""Files that came from another kind of table: their partition's values stand in the name of their old folder alone."""
+"""Migrated files, whose partition values are only in the name of their former directory."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from paimon_sql.format.schema.schema import TableSchema
 
 
 def may_lack_partition(schema: TableSchema, file: DataFileMeta) -> bool:
-    """Whether a file may not hold the partition columns, so that they are to be taken from its partition.
+    """Whether a file may lack the partition columns, so that they must be taken from its partition.
 
-    Nothing in the metadata says so. Such files came as they were, to tables without a primary key: nobody numbered
-    their rows, and their names are not those of a writer. What is taken for one wrongly is read rightly all the same.
+    The metadata does not record this. Migrated files were added unchanged to tables without a primary key: they have no
+    sequence numbers and not a writer's file name. A false positive is harmless, as the values are the same.
     """
     if not schema.partition_keys or schema.primary_keys or file.write_cols is not None:
         return False

@@ -1,4 +1,4 @@
-"""Pieces of work put together until each group is about as big as wished."""
+"""Packing of items into groups of a target size."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ T = TypeVar("T")
 
 
 def pack(items: Iterable[T], weight: Callable[[T], int], target: int, least: int = 0) -> list[list[T]]:
-    """The items in groups, their order kept.
+    """Group items in order.
 
     Args:
-        items: what to group.
-        weight: an item's size.
-        target: a group is closed before it would grow beyond this.
-        least: what an item counts at the least, as opening a file costs something however small it is.
+        items: the items.
+        weight: returns the size of an item.
+        target: max size of a group with more than one item.
+        least: min size of an item, as opening a file has a fixed cost.
     """
     groups: list[list[T]] = []
-    filled = 0
+    group_size = 0
     for item in items:
         size = max(weight(item), least)
-        if not groups or filled + size > target:
+        if not groups or group_size + size > target:
             groups.append([])
-            filled = 0
+            group_size = 0
         groups[-1].append(item)
-        filled += size
+        group_size += size
     return groups

@@ -1,4 +1,4 @@
-"""What the partitions of files tell of the partition columns, which is all there is to know of them."""
+"""Statistics of partition columns, from the partitions of files."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from paimon_sql.storage.table.table import Table
 
 
 def values_of_partitions(table: Table, entries: pa.Table, column: str) -> pa.Array:
-    """The value of a partition column for each entry."""
+    """Return the value of a partition column for each entry."""
     encoded = entries["partition"].combine_chunks().dictionary_encode()
     return partition_values(table, encoded.dictionary)[column].take(encoded.indices)
 
 
 def partition_stats(table: Table, entries: pa.Table, column: str) -> ColumnStats:
-    """What the entries' partitions tell of a partition column, an element an entry: all there is to know."""
+    """Return the exact statistics of a partition column, one element per entry."""
     values, rows = values_of_partitions(table, entries, column), entries["row_count"].combine_chunks()
     nulls = pc.if_else(values.is_null(), rows, pa.scalar(0, rows.type))
     return ColumnStats(values, values, nulls, rows)

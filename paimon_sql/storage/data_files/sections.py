@@ -1,7 +1,7 @@
-"""The files of a bucket in sections: files of different sections share no key (spec: LSM Trees).
+"""Sections of a bucket: files of different sections share no key (spec: LSM Trees).
 
-Inside a section the files form sorted runs; a run's files do not overlap. Sections can be merged one by one, so memory
-and work are those of a section, and a section of one run needs no merging at all.
+The files of a section form sorted runs. Sections are merged one by one, so memory and work are bounded by a section,
+and a section of one run needs no merging.
 """
 
 from __future__ import annotations
@@ -22,23 +22,24 @@ SortedRun = tuple[DataFileMeta, ...]
 
 @dataclass(frozen=True)
 class Section:
-    """Sorted runs that overlap, from the oldest to the newest."""
+    """Overlapping sorted runs, from the oldest to the newest."""
 
     runs: tuple[SortedRun, ...]
 
     @property
     def size(self) -> int:
-        """The size of its files in bytes."""
+        """The total file size in bytes."""
         return sum(f.file_size for run in self.runs for f in run)
 
 
 def sections_of(schema: TableSchema, files: Sequence[DataFileMeta], ages: Sequence[int] | None = None) -> list[Section]:
-    """The files of one bucket in sections of ascending keys.
+    """Partition the files of one bucket into sections of ascending keys (Paimon: `IntervalPartition`).
 
     Args:
         schema: the table's schema.
         files: the files.
-        ages: for files of several buckets, how old each is: those of greater numbers are newer, whatever their level.
+        ages: for files of several buckets, the order of the buckets: files with a greater number are newer, whatever
+            their level.
     """
     if not files:
         return []
@@ -58,12 +59,12 @@ def sections_of(schema: TableSchema, files: Sequence[DataFileMeta], ages: Sequen
 
 
 def is_raw(section: Section) -> bool:
-    """Whether the section's files hold the rows as they are: one run without deletes, be it a fresh file alone."""
+    """Whether the section can be read without merging: a single run without deletes."""
     return len(section.runs) == 1 and all(f.delete_row_count == 0 for f in section.runs[0])
 
 
 def key_ranks(schema: TableSchema, files: Sequence[DataFileMeta]) -> tuple[np.ndarray, np.ndarray]:
-    """The files' smallest and greatest keys as numbers in the order of the keys, equal keys as equal numbers."""
+    """Return dense ranks of the files' min and max keys, equal for equal keys."""
     types = [f.type for f in schema.key_fields]
     low = decode_columns(types, [f.min_key for f in files])
     high = decode_columns(types, [f.max_key for f in files])
@@ -82,10 +83,10 @@ def _section(
     high: np.ndarray,
     ages: Sequence[int] | None,
 ) -> Section:
-    """Members come in the order of their smallest keys: each joins the first run whose last file ends before it.
+    """Form the sorted runs of a section; members are in the order of their min keys.
 
-    Rows of one key must come from the oldest to the newest run, so only files of one level share a run; level 0 holds
-    a run a file. Deeper levels are older.
+    Rows of one key must be ordered from the oldest to the newest run, so only files of one level share a run; on level
+    0 every file is a run. Deeper levels are older.
     """
     runs: dict[object, list[int]] = {}
     for i in members:
@@ -99,16 +100,16 @@ def _section(
 
 
 def age(file: DataFileMeta) -> tuple[int, int, int, int, str]:
-    """What files of one bucket are sorted by: older ones, whose rows give way at the same sequence number, come first.
+    """Return the sort key of the files of one bucket: older files first, which lose ties of the sequence number.
 
-    The order of rivals who used the same numbers is that of their commits (`commit/commit_order.py`).
+    Files of concurrent commits with equal sequence numbers are in commit order (`commit/checks/commit_order.py`).
     """
-    made = file.creation_time_millis or 0
-    return (-file.level, file.max_sequence_number, file.min_sequence_number, made, file.file_name)
+    created = file.creation_time_millis or 0
+    return (-file.level, file.max_sequence_number, file.min_sequence_number, created, file.file_name)
 
 
 def _disjoint(run: Sequence[int], low: np.ndarray, high: np.ndarray) -> list[list[int]]:
-    """A level's files do not overlap; should they all the same, they are told apart rather than mixed up."""
+    """Split a run into runs of disjoint files; files of a level should not overlap, but some writers' do."""
     parts: list[list[int]] = []
     for i in run:
         fitting = next((p for p in parts if high[p[-1]] < low[i]), None)

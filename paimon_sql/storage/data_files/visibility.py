@@ -1,4 +1,4 @@
-"""Which files of a keyed table's bucket a read sees, and whether they must be merged."""
+"""Visibility of files of primary-key tables to reads, and whether they need merging."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from paimon_sql.storage.table.table import Table
 
 
 def visible_files(table: Table, files: Sequence[DataFileMeta]) -> Sequence[DataFileMeta]:
-    """Those files of a bucket that reads see."""
+    """Return the files of a bucket that reads see."""
     if not table.schema.primary_keys or not (table.read_optimized or reads_compacted(table)):
         return files
-    least = max_level(table.options) if table.read_optimized else 1
-    return [f for f in files if f.level >= least]
+    min_level = max_level(table.options) if table.read_optimized else 1
+    return [f for f in files if f.level >= min_level]
 
 
 def is_settled(table: Table, visible: Sequence[DataFileMeta]) -> bool:
-    """Whether every key stands once in the files that reads see of a keyed table's bucket, so that nothing is merged.
+    """Whether every key is in only one row of the visible files, so that nothing is merged.
 
     Chain tables have deletes on all levels.
     """
@@ -28,7 +28,7 @@ def is_settled(table: Table, visible: Sequence[DataFileMeta]) -> bool:
 
 
 def reads_compacted(table: Table) -> bool:
-    """Whether reads see compacted files only, in which deletion vectors or the engine have settled every key."""
+    """Whether reads see only compacted files, in which deletion vectors or the merge engine make keys unique."""
     options = table.options
     if options.get(MERGE_ENGINE) == "first-row":
         return True

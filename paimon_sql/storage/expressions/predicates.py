@@ -52,9 +52,7 @@ class Predicate(ABC):
 
     @abstractmethod
     def negate(self) -> Predicate | None:
-        """Return the predicate that is true where this one is false, and null where it is null; None if not
-        expressible.
-        """
+        """The predicate that is true where this one is false, and null where it is null; None if not expressible."""
 
     @property
     def is_exact(self) -> bool:

@@ -1,4 +1,4 @@
-"""Data files: Parquet, ORC and Avro behind one interface, chosen by the format's name."""
+"""File formats: Parquet, ORC, Avro and blob behind one interface, selected by name."""
 
 from paimon_sql.storage.file_formats.base import (
     BATCH_ROWS,

@@ -1,4 +1,4 @@
-"""What a file format must do: read a data file's columns as Arrow batches, and write batches into a new file."""
+"""Interface of file formats: read a data file's columns as Arrow batches, and write batches to a new file."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ from paimon_sql.storage.file_io.errors import refusals
 
 BATCH_ROWS = 65_536
 _BATCH_BYTES = 4 * 1024 * 1024
-"""About how big wide rows make a batch at most."""
-_BROKEN = (
+"""Approximate maximum size of a batch of wide rows."""
+_DECODING_ERRORS = (
     *(pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowSerializationError, pa.ArrowCapacityError),
     *(pa.ArrowMemoryError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError),
 )
-"""What decoders fail with that are given garbage; Arrow's runs out of memory before it takes what garbage claims."""
+"""Errors of decoders on corrupt data; Arrow runs out of memory before it allocates what corrupt sizes claim."""
 
 
 @contextmanager
 def decoding_file(complaint: str, path: str) -> Iterator[None]:
-    """Turn what a decoder of data files raises inside into a CorruptFileError.
+    """Translate errors of a decoder of data files to CorruptFileError.
 
     Args:
-        complaint: what the message begins with, such as "cannot be read as ORC".
+        complaint: beginning of the message, such as "cannot be read as ORC".
         path: the file.
     """
     try:
         yield
     except PaimonError:
         raise
-    except _BROKEN as error:
+    except _DECODING_ERRORS as error:
         raise CorruptFileError(f"{complaint}: {error or type(error).__name__}", path=path) from error
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnRange:
-    """What a file's own statistics say of a column in a group of rows; None stands for not known.
+    """A file's own statistics of a column in a row group; None is unknown.
 
-    ``low`` and ``high`` are bounds as Python values, not necessarily values that occur.
+    ``low`` and ``high`` are bounds as Python values, not necessarily existing values.
     """
 
     low: Any
@@ -58,26 +58,26 @@ class ColumnRange:
 
 
 class RowGroupFilter(Protocol):
-    """Decides from statistics which groups of rows of a file can hold a row of interest."""
+    """Decides by statistics which row groups of a file may contain matching rows."""
 
     def may_match(self, row_count: int, columns: Mapping[str, ColumnRange]) -> bool:
-        """False only if no row of the group can be wanted; columns without statistics are absent."""
+        """Return False only if no row of the group matches; columns without statistics are absent."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileRead:
-    """One reading of a data file.
+    """The parameters for reading a data file.
 
     Attributes:
         path: the file.
-        size: its size in bytes, None if not known.
-        fields: the columns that the file holds, in its order, system columns included.
-        columns: the names of the columns wanted, in the order wanted.
-        predicate: a hint for passing over row groups; rows are never filtered one by one.
-        batch_rows: the most rows in one batch.
-        row_ranges: the positions wanted, as sorted ``(first, last + 1)``; None for all rows.
+        size: its size in bytes, None if unknown.
+        fields: the file's columns, in its order, including system columns.
+        columns: the names of the requested columns, in the requested order.
+        predicate: a hint for skipping row groups; rows are not filtered.
+        batch_rows: maximum rows per batch.
+        row_ranges: the requested positions, as sorted ``(first, last + 1)``; None for all rows.
         threads: whether columns may be decoded in parallel.
-        options: the table's options, for formats whose reading depends on one.
+        options: the table's options, for formats that depend on them.
     """
 
     path: str
@@ -91,12 +91,12 @@ class FileRead:
     options: Mapping[str, str] | None = None
 
     def option(self, key: str, default: str) -> str:
-        """The value of a table option."""
+        """Return the value of a table option."""
         return (self.options or {}).get(key, default)
 
     @property
     def wanted(self) -> list[t.DataField]:
-        """The fields of the wanted columns."""
+        """The fields of the requested columns."""
         by_name = {f.name: f for f in self.fields}
         return [by_name[name] for name in self.columns]
 
@@ -106,17 +106,17 @@ class FileRead:
         return arrow_schema(self.wanted)
 
     def touches(self, first: int, count: int) -> bool:
-        """Whether any of ``count`` rows from ``first`` on is wanted."""
+        """Whether any of ``count`` rows from ``first`` is requested."""
         if self.row_ranges is None:
             return count > 0
         return any(low < first + count and first < high for low, high in self.row_ranges)
 
     def rows_at_once(self, rows: int, size: int) -> int:
-        """How many rows are decoded at a time where some rows are known to take that many bytes."""
+        """Return how many rows to decode at a time, given the bytes that some rows take."""
         return max(1, min(self.batch_rows, rows * _BATCH_BYTES // max(1, size)))
 
     def cut(self, first: int, batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """The wanted stretches of a batch whose first row stands at ``first``, none longer than ``batch_rows``."""
+        """Yield the requested slices of a batch whose first row has position ``first``, each within ``batch_rows``."""
         end = first + batch.num_rows
         for low, high in [(first, end)] if self.row_ranges is None else self.row_ranges:
             start, stop = max(low, first), min(high, end)
@@ -125,34 +125,34 @@ class FileRead:
 
 
 class DataFileWriter(ABC):
-    """Writes one data file; after `close` it stands there whole, after `abort` it is gone."""
+    """Writes one data file; it exists completely after `close`, and not at all after `abort`."""
 
     path: str
 
     @abstractmethod
     def write(self, batch: pa.RecordBatch) -> None:
-        """Append rows; the batch's columns are those of the file, in its order, of the canonical Arrow types."""
+        """Append rows; the batch has the file's columns, in its order, of the canonical Arrow types."""
 
     @property
     @abstractmethod
     def bytes_written(self) -> int:
-        """About how big the file would be if it were closed now."""
+        """The approximate size of the file if it were closed now."""
 
     @abstractmethod
     def close(self) -> int:
-        """Finish the file; its size in bytes."""
+        """Finish the file; return its size in bytes."""
 
     @abstractmethod
     def abort(self) -> None:
-        """Drop the file and what was written."""
+        """Delete the file."""
 
 
 class FileFormat(ABC):
     """Data files of one format.
 
     Class attributes:
-        name: that of the option ``file.format`` and of the files' suffix.
-        is_general: whether files of it hold any columns, so that it can be a table's format.
+        name: value of the option ``file.format``, and suffix of the files.
+        is_general: whether its files support any columns, so that it can be a table's format.
     """
 
     name: ClassVar[str]
@@ -172,13 +172,13 @@ class FileFormat(ABC):
         threads: bool = False,
         options: Mapping[str, str] | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """A file's rows in its order, as batches of the canonical Arrow types; see `FileRead` for the arguments.
+        """Yield a file's rows in order, as batches of the canonical Arrow types; the arguments are those of `FileRead`.
 
-        A column that the file lacks comes as nulls.
+        A column that the file lacks is null.
 
         Raises:
-            MissingFileError: the file is not there.
-            CorruptFileError: it is no file of this format, is damaged, or a column holds something else.
+            MissingFileError: the file is missing.
+            CorruptFileError: it is not of this format, is corrupt, or a column has an incompatible type.
         """
         for _, batch in self.read_with_positions(
             file_io,
@@ -208,13 +208,13 @@ class FileFormat(ABC):
         threads: bool = False,
         options: Mapping[str, str] | None = None,
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """The batches of `read`, each with the position in the file of its first row, counted from 0."""
+        """Yield the batches of `read`, each with the 0-based position of its first row in the file."""
         wanted = FileRead(path, file_fields, columns, file_size, predicate, batch_rows, row_ranges, threads, options)
         return self.batches(file_io, wanted)
 
     @abstractmethod
     def batches(self, file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """What `read_with_positions` answers."""
+        """Implement `read_with_positions`."""
 
     def open_writer(
         self,
@@ -226,19 +226,19 @@ class FileFormat(ABC):
         compression: str | None = None,
         history: ShapeHistory | None = None,
     ) -> DataFileWriter:
-        """Begin a new file.
+        """Open a new file.
 
         Args:
-            file_io: where to write.
+            file_io: the file system.
             path: the file's final path; its name must be new.
-            fields: the file's columns, system columns included, with their ids.
+            fields: the file's columns, including system columns, with their ids.
             options: the table's options.
-            compression: overrules ``file.compression``, as ``file.compression.per.level`` does.
-            history: what files that the same writer wrote before tell of variants.
+            compression: overrides ``file.compression``, such as by ``file.compression.per.level``.
+            history: variant statistics of earlier files of the same writer.
 
         Raises:
-            InvalidOptionError: a compression or setting that the format does not have.
-            UnsupportedError: a column's type that the format cannot hold.
+            InvalidOptionError: the format does not support a compression or setting.
+            UnsupportedError: the format does not support a column's type.
         """
         return self.writer(file_io, path, fields, WriteSettings.of(self.name, options, compression, history))
 
@@ -246,13 +246,13 @@ class FileFormat(ABC):
     def writer(
         self, file_io: FileIO, path: str, fields: Sequence[t.DataField], settings: WriteSettings
     ) -> DataFileWriter:
-        """What `open_writer` answers, with the settings that the options make."""
+        """Implement `open_writer`, with the settings of the options."""
 
     def column_names(self, file_io: FileIO, path: str) -> list[str]:
-        """The columns at the top of the schema of a file of any origin, in its order.
+        """Return the top-level columns of a file of any origin, in its order.
 
         Raises:
-            CorruptFileError: the file is none of this format.
+            CorruptFileError: the file is not of this format.
         """
         with refusals("read", path), file_io.open_input(path) as source:
             try:
@@ -261,19 +261,19 @@ class FileFormat(ABC):
                 raise CorruptFileError(f"it is no {self.name} file: {error}", path=path) from error
 
     def names_in(self, source: pa.NativeFile, path: str) -> list[str]:
-        """What `column_names` answers of an open file; formats that are not general need not."""
+        """Implement `column_names` for an open file; optional for formats that are not general."""
         raise UnsupportedError(f"Files of the format {self.name} have no columns of their own.")
 
     @abstractmethod
     def check_fields(self, fields: Sequence[t.DataField]) -> None:
-        """Nothing if files of this format can hold such columns; UnsupportedError naming the column otherwise."""
+        """Raise `UnsupportedError` with the column's name if the format does not support a column."""
 
 
 def canonical(array: pa.Array, field: t.DataField, path: str, leaf: Leaf | None = None) -> pa.Array:
-    """A column as read, as the canonical Arrow type of its field.
+    """Convert a column as read to the canonical Arrow type of its field.
 
     Raises:
-        CorruptFileError: the file's column holds something else.
+        CorruptFileError: the file's column has an incompatible type.
     """
     target = arrow_field(field).type
     try:
@@ -285,7 +285,7 @@ def canonical(array: pa.Array, field: t.DataField, path: str, leaf: Leaf | None 
 
 
 def batch_of(columns: Sequence[pa.Array], schema: pa.Schema, rows: int) -> pa.RecordBatch:
-    """A batch of ``rows`` rows, also if it has no columns."""
+    """Return a batch of ``rows`` rows, possibly without columns."""
     if not columns:
         return pa.RecordBatch.from_struct_array(pa.Array.from_buffers(pa.struct([]), rows, [None]))
     return pa.RecordBatch.from_arrays(list(columns), schema=schema)

@@ -1,4 +1,4 @@
-"""Parquet's INT96 timestamps: 12 bytes, nanoseconds of the day and then the Julian day, both little-endian.
+"""INT96 timestamps of Parquet: 12 bytes, nanoseconds of the day and the Julian day, both little-endian.
 
 The nanoseconds may be negative: Java counts times before 1970 back from the next day.
 """
@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 INT96 = pa.binary(12)
-"""Stands for INT96 in Arrow's types: what it is stored as."""
+"""The Arrow type of the stored bytes of an INT96."""
 
 _NANOS_PER_DAY = 86_400_000_000_000
 _NANOS_PER_SECOND = 1_000_000_000
@@ -22,7 +22,7 @@ _FIRST, _LAST = divmod(-(2**63), _NANOS_PER_SECOND), divmod(2**63 - 1, _NANOS_PE
 
 
 def to_int96(array: pa.Array) -> pa.Array:
-    """Timestamps as 12 bytes each."""
+    """Encode timestamps as 12 bytes each."""
     nanos = pc.fill_null(array.cast(pa.timestamp("ns", array.type.tz)).view(pa.int64()), 0)
     counts = nanos.to_numpy(zero_copy_only=False)
     days = counts // _NANOS_PER_DAY
@@ -33,7 +33,11 @@ def to_int96(array: pa.Array) -> pa.Array:
 
 
 def from_int96(array: pa.Array, target: pa.TimestampType) -> pa.Array:
-    """12 bytes each as timestamps in microseconds or nanoseconds; pa.ArrowInvalid if one lies out of their range."""
+    """Decode 12 bytes each to timestamps in microseconds or nanoseconds.
+
+    Raises:
+        pa.ArrowInvalid: a timestamp is out of range.
+    """
     first = array.offset * _PARTS.itemsize
     parts = np.frombuffer(array.buffers()[1], _PARTS, len(array), first) if len(array) else np.empty(0, _PARTS)
     known = array.is_valid().to_numpy(zero_copy_only=False)
@@ -48,10 +52,10 @@ def from_int96(array: pa.Array, target: pa.TimestampType) -> pa.Array:
 def instants(
     seconds: npt.NDArray[np.int64], nanos: npt.NDArray[np.int64], target: pa.TimestampType
 ) -> npt.NDArray[np.int64]:
-    """Whole seconds since 1970 and the nanoseconds behind them, in the unit of ``target``.
+    """Convert seconds since 1970 and nanoseconds of the second to the unit of ``target``.
 
     Raises:
-        pa.ArrowInvalid: a time lies out of the range of that unit.
+        pa.ArrowInvalid: a timestamp is out of the unit's range.
     """
     if target.unit == "us":
         return np.ascontiguousarray(seconds * 1_000_000 + nanos // 1_000)

@@ -1,4 +1,4 @@
-"""The file formats by name, found by themselves: one package each."""
+"""Registry of file formats by name, discovered automatically: one package each."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def _formats() -> dict[str, FileFormat]:
 
 
 def file_format(name: str) -> FileFormat:
-    """The format of that name, as the option ``file.format`` and the suffix of data files give it, in any case.
+    """Return the format of a name, as in ``file.format`` and in the suffix of data files, case-insensitive.
 
     Raises:
-        UnsupportedError: there is no such format; the message names those that are.
+        UnsupportedError: there is no such format; the message lists the known ones.
     """
     found = _formats().get(name.strip().lower())
     if found is None:
@@ -31,5 +31,5 @@ def file_format(name: str) -> FileFormat:
 
 
 def format_names() -> list[str]:
-    """The names of all formats that a table's files can have."""
+    """Return the names of all formats that a table's files can have."""
     return sorted(name for name, known in _formats().items() if known.is_general)

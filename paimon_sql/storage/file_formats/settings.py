@@ -1,4 +1,4 @@
-"""How a data file is to be written: compression, level, block size, and the options under the format's own prefix."""
+"""Settings for writing a data file: compression, level, block size, and the options with the format's prefix."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class WriteSettings:
 
     Attributes:
         format: the format's name, the prefix of its own options.
-        compression: the codec's name in lower case, as the option gives it.
+        compression: the codec's name in lower case, as set by the option.
         zstd_level: the level for zstd.
         block_size: ``file.block-size`` in bytes, None if not set.
         options: the table's options.
-        history: what the files that the same writer wrote before tell of variants, where a file is to heed that.
+        history: variant statistics of earlier files of the same writer, if used.
     """
 
     format: str
@@ -42,7 +42,7 @@ class WriteSettings:
         compression: str | None,
         history: ShapeHistory | None = None,
     ) -> WriteSettings:
-        """The settings that a table's options make."""
+        """Create the settings from a table's options."""
         given = options or {}
         chosen = given.get(f"{name}.compression") or given.get(f"{name}.compress")
         block = given.get("file.block-size")
@@ -56,25 +56,25 @@ class WriteSettings:
         )
 
     def number(self, key: str, default: int) -> int:
-        """A whole number under the format's prefix."""
+        """Return an integer option with the format's prefix."""
         return whole_number(self.options, self._key(key), default)
 
     def size(self, key: str, default: int) -> int:
-        """A size in bytes under the format's prefix."""
+        """Return a size in bytes, of an option with the format's prefix."""
         full = self._key(key)
         return memory_size(full, self.options[full]) if full in self.options else default
 
     def flag(self, key: str, default: bool) -> bool:
-        """A truth value under the format's prefix."""
+        """Return a boolean option with the format's prefix."""
         return _flag(self._key(key), self.options.get(self._key(key)), default)
 
     def flags_by_column(self, key: str) -> dict[str, bool]:
-        """The truth values of ``<format>.<key>#<column>``, by column."""
+        """Return the booleans of ``<format>.<key>#<column>``, by column."""
         prefix = f"{self._key(key)}#"
         return {k.removeprefix(prefix): _flag(k, v, False) for k, v in self.options.items() if k.startswith(prefix)}
 
     def texts_by_column(self, key: str) -> dict[str, str]:
-        """The values of ``<format>.<key>#<column>``, by column."""
+        """Return the values of ``<format>.<key>#<column>``, by column."""
         prefix = f"{self._key(key)}#"
         return {k.removeprefix(prefix): v for k, v in self.options.items() if k.startswith(prefix)}
 
@@ -82,10 +82,10 @@ class WriteSettings:
         return _PROPERTIES[self.format].for_name(key)
 
     def codec(self, codecs: Mapping[str, str]) -> str:
-        """The writer's name of the compression, out of those that the format has.
+        """Return the writer's name of the compression.
 
         Raises:
-            InvalidOptionError: the format does not have it.
+            InvalidOptionError: the format does not support it.
         """
         if self.compression not in codecs:
             raise unknown_compression(self.format, self.compression, codecs)
@@ -93,7 +93,7 @@ class WriteSettings:
 
 
 def unknown_compression(format_name: str, compression: str, known: Iterable[str]) -> InvalidOptionError:
-    """The error for a compression that a format does not have."""
+    """Return the error for an unsupported compression."""
     return InvalidOptionError(
         f"'{compression}' is no compression of {format_name} files.",
         key="file.compression",
@@ -102,10 +102,10 @@ def unknown_compression(format_name: str, compression: str, known: Iterable[str]
 
 
 def memory_size(key: str, text: str) -> int:
-    """Bytes from text such as ``128 mb``, ``64kb`` or ``1048576``; units count by 1024.
+    """Parse a size such as ``128 mb``, ``64kb`` or ``1048576``; units are multiples of 1024.
 
     Raises:
-        InvalidOptionError: the text is no size.
+        InvalidOptionError: it is not a size.
     """
     try:
         return parse_memory_size(text)
@@ -114,10 +114,10 @@ def memory_size(key: str, text: str) -> int:
 
 
 def whole_number(options: Mapping[str, str], key: str, default: int) -> int:
-    """A whole number out of options.
+    """Return an integer option.
 
     Raises:
-        InvalidOptionError: the value is none.
+        InvalidOptionError: the value is not an integer.
     """
     text = options.get(key)
     if text is None:

@@ -1,4 +1,4 @@
-"""A stream whose last bytes are held back until they have been gone over: a file's footer, once its data is out."""
+"""A stream that buffers its last bytes, to rewrite a file's footer after its data was written."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import pyarrow as pa
 
 
 class TailSink(RawIOBase):
-    """Passes bytes on to ``stream`` until `hold`; what comes after that is kept until `release`."""
+    """Forwards bytes to ``stream`` until `hold`; later ones are buffered until `release`."""
 
     def __init__(self, stream: pa.NativeFile) -> None:
         self._stream = stream
         self._position = 0
-        self._held: bytearray | None = None
+        self._buffer: bytearray | None = None
 
     def writable(self) -> bool:
         return True
 
     def write(self, data: Any) -> int:
         size = memoryview(data).nbytes
-        if self._held is None:
+        if self._buffer is None:
             self._stream.write(data)
         else:
-            self._held += data
+            self._buffer += data
         self._position += size
         return size
 
@@ -33,11 +33,11 @@ class TailSink(RawIOBase):
         return self._position
 
     def hold(self) -> None:
-        """From now on keep what is written."""
-        self._held = bytearray()
+        """Buffer subsequent writes."""
+        self._buffer = bytearray()
 
     def release(self, change: Callable[[bytes], bytes]) -> None:
-        """Write what was kept, as ``change`` makes it."""
-        if self._held is not None:
-            self._stream.write(change(bytes(self._held)))
-            self._held = None
+        """Write the buffered bytes, changed by ``change``."""
+        if self._buffer is not None:
+            self._stream.write(change(bytes(self._buffer)))
+            self._buffer = None

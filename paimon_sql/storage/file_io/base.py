@@ -61,16 +61,16 @@ class FileIO(ABC):
     def is_object_store(self, path: str) -> bool:
         """Whether directories are only prefixes: ``rename`` copies, and an empty directory needs a marker object."""
 
-    def threads_for(self, path: str, files: int, most: int) -> int:
+    def threads_for(self, path: str, files: int, max_threads: int) -> int:
         """Return the number of threads for operations on many files; on a disk, few files are faster without threads.
 
         Args:
             path: a directory above the files.
             files: number of files.
-            most: maximum number of threads.
+            max_threads: maximum number of threads.
         """
         files_per_thread = 1 if self.is_object_store(path) else _FILES_PER_THREAD
-        return min(most, files // files_per_thread) if files > 1 else 1
+        return min(max_threads, files // files_per_thread) if files > 1 else 1
 
     @abstractmethod
     def open_input(self, path: str) -> pa.NativeFile:

@@ -178,9 +178,7 @@ class _S3Objects(Objects):
         return self._put(bucket, key, data)
 
     def _is_conditional_put_supported(self, bucket: str, key: str) -> bool:
-        """Whether the store supports conditional puts; other stores ignore the condition, so each bucket is probed
-        once.
-        """
+        """Whether the store supports conditional puts; other stores ignore them, so each bucket is probed once."""
         if self._settings.endpoint is None or "amazonaws" in self._settings.endpoint:
             return True
         if bucket not in self._conditional:

@@ -1,7 +1,7 @@
-"""Tables whose compactions look rows up: there the newest row above level 0 stands for all older ones of its key.
+"""Merging of tables with lookup compaction: the newest row above level 0 replaces all older rows of its key.
 
-A compaction of such a table merges fresh rows with the row that it finds on any level, and writes the whole result.
-What lies deeper is out of date, so whoever merges takes the rows of level 0 and one other.
+A lookup compaction merges new rows with the newest row on any level, and writes the complete result. Rows on deeper
+levels are outdated, so a merge takes the rows of level 0 and one other.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from paimon_sql.storage.merge.windows import Window
 
 
 def looks_up(options: TableOptions) -> bool:
-    """Whether compactions of the table look rows up, and so leave no row on level 0."""
+    """Whether compactions look up rows, and so leave no row on level 0."""
     return bool(
         options.get(MERGE_ENGINE) == "first-row"
         or options.get(CHANGELOG_PRODUCER) == "lookup"
@@ -31,22 +31,22 @@ def looks_up(options: TableOptions) -> bool:
 
 
 def merges_by_level(options: TableOptions) -> bool:
-    """Whether out-of-date rows must be told by their level, because the engine would count them."""
+    """Whether outdated rows must be dropped by level, because the merge engine would count them."""
     return looks_up(options) and options.get(MERGE_ENGINE) in ("partial-update", "aggregation")
 
 
 def check_merging(name: str, before: TableOptions, after: TableOptions) -> None:
-    """Nothing if rows that compactions have merged under the first options mean the same under the others.
+    """Check that rows merged by compactions have the same meaning under other options.
 
-    Where compactions look rows up a row above level 0 is the whole result, elsewhere it may be a part of it.
+    With lookup compaction a row above level 0 is the complete result, otherwise possibly a part of it.
 
     Args:
-        name: the table.
-        before: the options of a table that holds rows.
-        after: those that it is to be read or written by.
+        name: the table, for the message.
+        before: the current options of a table with data.
+        after: the options to read or write it with.
 
     Raises:
-        InvalidOptionError: they do not.
+        InvalidOptionError: the meaning differs.
     """
     if merges_by_level(before) == merges_by_level(after):
         return
@@ -59,10 +59,10 @@ def check_merging(name: str, before: TableOptions, after: TableOptions) -> None:
 
 
 def newest_above(window: Window) -> Indices:
-    """The position, in the window's order, of each key's row on the least level above 0; NOWHERE without one."""
+    """Return the position, in the window's order, of each key's row on the min level above 0; NOWHERE without one."""
     levels = window.table[LEVEL.name].to_numpy()[window.order]
     segments = window.segments
-    # Stable: inside a key the rows by level, those of level 0 behind all others.
+    # Stable, and per key by level, those of level 0 last.
     ranked = np.lexsort((np.where(levels > 0, levels, np.iinfo(np.int32).max), segments.owners))
     first = ranked[window.starts]
     found: Indices = np.where(levels[first] > 0, first, NOWHERE)
@@ -70,10 +70,7 @@ def newest_above(window: Window) -> Indices:
 
 
 def up_to_date(window: Window) -> Window:
-    """The window without the rows that a newer one above level 0 stands for.
-
-    Its table must have the column ``_LEVEL``, and has it no more afterwards.
-    """
+    """Drop the rows that a newer one above level 0 replaces, and the column ``_LEVEL``, which the window must have."""
     levels = window.table[LEVEL.name].to_numpy()[window.order]
     mask = levels == 0
     newest = newest_above(window)

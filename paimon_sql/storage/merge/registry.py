@@ -1,4 +1,4 @@
-"""The merge engines by name: what is left of the rows of one key."""
+"""Registry of merge engines by name."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ ENGINES: dict[str, type[MergeEngine]] = by_name("paimon_sql.storage.merge.engine
 
 
 def merge_engine(schema: TableSchema) -> MergeEngine:
-    """The engine that a table's options name.
+    """Return the engine of the option ``merge-engine``.
 
     Raises:
-        UnsupportedError: there is no such engine here, or files are not ordered by the key.
+        UnsupportedError: the engine is unknown, or the files are not sorted by key.
     """
     if PK_CLUSTERING_OVERRIDE.read(schema.options.get(PK_CLUSTERING_OVERRIDE.key, "false")):
         raise UnsupportedError(

@@ -23,8 +23,7 @@ _THREADS = 8
 
 
 def check_no_history(file_io: FileIO, path: str, table: str) -> None:
-    """Check that a table can be created in a directory: one whose schema is lost, or that is being dropped, is
-    preserved.
+    """Check that a table can be created in a directory: one whose schema is lost or being dropped is preserved.
 
     Raises:
         InvalidInputError: it holds snapshots, tags or branches of another table.

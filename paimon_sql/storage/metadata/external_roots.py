@@ -59,22 +59,22 @@ class ExternalRoots:
         unchecked = pc.unique(external_paths.drop_null())
         for root in self._own:
             unchecked = unchecked.filter(pc.invert(pc.starts_with(unchecked, f"{root}/")))
-        for place in unchecked.to_pylist():
-            if not any(is_under(place, root) for root in self._all()):
+        for external_path in unchecked.to_pylist():
+            if not any(is_under(external_path, root) for root in self._all()):
                 limited = self._access.table_roots is not None
                 and_allow = f" and list it in the catalog's '{EXTERNAL_ALLOWED_ROOTS.key}'" if limited else ""
                 raise UnsafePathError(
-                    f"it names {what} {place!r}, which stands in no directory of the table",
+                    f"it names {what} {external_path!r}, which stands in no directory of the table",
                     path=path,
                     remedy=f"If its directory belongs to the table, set '{DATA_FILE_EXTERNAL_PATHS.key}' to"
                     f" it{and_allow}.",
                 )
 
-    def root_of(self, place: str) -> str | None:
+    def root_of(self, path: str) -> str | None:
         """Return the table's directory or the external one that a path is below; None without one."""
-        if place.startswith(f"{self._paths.root}/"):
+        if path.startswith(f"{self._paths.root}/"):
             return self._paths.root
-        return next((root for root in self._all() if is_under(place, root)), None)
+        return next((root for root in self._all() if is_under(path, root)), None)
 
     @cached_property
     def _own(self) -> list[str]:

@@ -240,9 +240,7 @@ class ManifestStore:
 
 
 def partition_stats(partitions: pa.ChunkedArray, fields: Sequence[DataField]) -> SimpleStats:
-    """Return the bounds of serialized partition rows per column, as stored in manifest lists (Paimon:
-    `ManifestFileMeta`).
-    """
+    """Return the bounds of serialized partition rows per column (Paimon: `ManifestFileMeta`)."""
     columns = decode_columns([f.type for f in fields], partitions)
     collector = StatsCollector(fields, [FULL] * len(fields), file_format="avro", dense=False)
     if columns:

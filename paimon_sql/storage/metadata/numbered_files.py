@@ -84,12 +84,7 @@ class NumberedDirectory:
         return version < (self.hint(EARLIEST) or 0)
 
     def earliest(self) -> int | None:
-        """Return the smallest number: the hint's if its file exists, else that of a listing; None in an empty
-        directory.
-
-        Expiration moves the hint before it deletes files. If the file is missing, the hint may just have been moved,
-        and a listing would include files that are being deleted: so the hint is read again until it is stable.
-        """
+        """Return the smallest number: the hint's if its file exists, else that of a listing; None without files."""
         hint, previous = self.hint(EARLIEST), None
         while hint is not None and hint != previous:
             if self.exists(hint):
@@ -128,11 +123,7 @@ class NumberedDirectory:
         return hint if hint > max(self.versions(), default=0) else None
 
     def advance_hint(self, name: str, version: int) -> int:
-        """Advance a hint to at least the number; it never decreases, whatever other processes write. Return its number
-        now.
-
-        A greater number is valid only while its file exists: a rollback may have deleted it.
-        """
+        """Advance a hint to at least the number, and return its number now; concurrent writes never decrease it."""
         path = f"{self.directory}/{name}"
         for _ in range(_ATTEMPTS):
             stored = self._stored(path)

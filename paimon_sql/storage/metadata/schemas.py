@@ -140,11 +140,11 @@ class SchemaManager:
         with self._lock.held(self._branch) as held_lock:
             return self.try_add_under_lock(schema, held_lock, base)
 
-    def try_add_under_lock(self, schema: TableSchema, hold: HeldLock, base: TableSchema | None = None) -> bool:
+    def try_add_under_lock(self, schema: TableSchema, held_lock: HeldLock, base: TableSchema | None = None) -> bool:
         """Like `try_add`, for a caller that already holds the table's lock, if there is one."""
         path, data = self.directory.path(schema.id), schema.to_json().encode()
-        hold.confirm()
-        if not self.directory.file_io.try_create_exclusive(path, data, locked=hold.is_locked):
+        held_lock.confirm()
+        if not self.directory.file_io.try_create_exclusive(path, data, locked=held_lock.is_locked):
             return False
         # The directory may have been deleted while this call was paused, and recreated by it or by others.
         if base is not None and not self.has(base):

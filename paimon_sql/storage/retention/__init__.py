@@ -1,1 +1,1 @@
-"""Which files are still in use, and which may be deleted."""
+"""Usage of files: which are in use, and which may be deleted."""

@@ -1,4 +1,4 @@
-"""Files that nobody needs any more, by kind, and their removal in an order that a crash may interrupt anywhere."""
+"""Unused files by kind, and their deletion in an order that a crash may interrupt."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ Sizes = dict[str, int]
 
 @dataclass
 class FilesToDelete:
-    """Files to be removed: their sizes in bytes by path, 0 where nobody tells the size.
+    """Files to delete: sizes in bytes by path, 0 if unknown.
 
     Attributes:
         data: data files and their extra files.
         changelog: changelog files.
         manifests: manifests.
-        lists: manifest lists and index manifests, which tell of other files.
+        lists: manifest lists and index manifests.
         indexes: index files.
-        statistics: files of table statistics.
-        folders: the folders of buckets that lose files.
+        statistics: statistics files.
+        folders: the bucket directories of the files.
     """
 
     data: Sizes = field(default_factory=dict)
@@ -61,7 +61,7 @@ class FilesToDelete:
         self.folders |= other.folders
 
     def leave(self, other: FilesToDelete) -> None:
-        """Drop the files that another holds."""
+        """Remove the files of another."""
         for mine, theirs in zip(self._kinds(), other._kinds(), strict=True):
             for path in theirs:
                 mine.pop(path, None)
@@ -79,15 +79,15 @@ class FilesToDelete:
             self.folders.update(bucket_folders(table, entries).unique().to_pylist())
 
     def delete(self, table: Table) -> None:
-        """Remove the files; those that are gone already are no trouble.
+        """Delete the files; missing ones are ignored.
 
-        Data goes before the manifests that tell of it, these before the lists that tell of them: whatever is left after
-        a crash can still be found by whoever goes on.
+        Data files are deleted before the manifests that list them, and manifests before their lists, so that after a
+        crash the remaining files can still be found.
         """
         file_io = table.file_io
         delete_all(table, [*self.data, *self.changelog])
-        cleans = table.options.get(SNAPSHOT_CLEAN_EMPTY_DIRECTORIES)
-        if cleans and self.folders:
+        cleans_directories = table.options.get(SNAPSHOT_CLEAN_EMPTY_DIRECTORIES)
+        if cleans_directories and self.folders:
             remove_empty_folders(file_io, self.folders, table.paths.data_root())
         delete_all(table, [*self.manifests, *self.indexes, *self.statistics])
         delete_all(table, list(self.lists))
@@ -95,7 +95,7 @@ class FilesToDelete:
 
 @dataclass
 class FileCounts:
-    """How many files went, by kind as in `FilesToDelete`, and their bytes: what is left of them when they are gone."""
+    """The numbers of deleted files by kind, as in `FilesToDelete`, and their size."""
 
     data: int = 0
     changelog: int = 0
@@ -122,19 +122,19 @@ class FileCounts:
 
 
 def delete_all(table: Table, paths: Sequence[str]) -> int:
-    """Remove files, several at a time where that is quicker; how many of them were there."""
+    """Delete files, in parallel if that is faster; return how many existed."""
     refuse_links(table.file_io, paths, table.manifests.external_roots.root_of)
-    most = table.options.get(FILE_OPERATION_THREAD_NUM) or DEFAULT_THREADS
-    return table.file_io.delete_many(paths, table.file_io.threads_for(table.path, len(paths), most))
+    max_threads = table.options.get(FILE_OPERATION_THREAD_NUM) or DEFAULT_THREADS
+    return table.file_io.delete_many(paths, table.file_io.threads_for(table.path, len(paths), max_threads))
 
 
 def remove_empty_folders(file_io: FileIO, folders: Iterable[str], root: str) -> None:
-    """Remove folders that hold nothing, and those above them, but never ``root``."""
-    wanted = set(folders)
-    while wanted:
-        removed = {folder for folder in wanted if file_io.delete_dir(folder)}
-        above = {parent_of(folder) for folder in removed}
-        wanted = {folder for folder in above if folder.startswith(f"{root}/")}
+    """Delete empty directories and their empty parents, but never ``root``."""
+    candidates = set(folders)
+    while candidates:
+        removed = {directory for directory in candidates if file_io.delete_dir(directory)}
+        parents = {parent_of(directory) for directory in removed}
+        candidates = {directory for directory in parents if directory.startswith(f"{root}/")}
 
 
 def _paths(table: Table, entries: pa.Table) -> Mapping[str, int]:

@@ -1,6 +1,6 @@
-"""Guards: tags that keep a snapshot for as long as a statement works with it.
+"""Guard tags, which retain a snapshot while a statement works with it.
 
-A statement that is killed, or whose requests are carried out late, so leaves nothing behind that cannot be read.
+A statement that is killed, or whose requests are executed late, therefore leaves nothing unreadable.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from paimon_sql.storage.retention.tagged_files import free_tagged
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import is_retained
 
-_LONGEST_HELD = timedelta(days=1)
+_TIME_RETAINED = timedelta(days=1)
 _GUARD = re.compile(
     r"(?:(?:rollback|fast-forward)-to-\d+|branch-of-\d+|.+-(?:made|replaced))-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}",
     re.DOTALL,
@@ -28,13 +28,13 @@ _GUARD = re.compile(
 
 @contextmanager
 def held(table: Table, snapshot: Snapshot, why: str) -> Iterator[str]:
-    """Keep a snapshot meanwhile, by a tag whose name begins with ``why`` and is given.
+    """Retain a snapshot in a context, by a tag with the prefix ``why``; its name is the context's value.
 
-    What a killed process leaves behind of it ends in a day. Nobody else removes it: who made it may only stand still.
-    So does that of a statement whose outcome is unknown: what it asked for may be carried out later.
+    The tag of a killed process expires after a day; others must not remove it, as the process may only be suspended.
+    The same applies to a statement with an unknown outcome: its request may be executed later.
 
     Raises:
-        NoSuchSnapshotError: it has expired.
+        NoSuchSnapshotError: the snapshot has expired.
     """
     guard = f"{why}-{uuid.uuid4()}"
     _create_guard(table, guard, snapshot)
@@ -42,27 +42,28 @@ def held(table: Table, snapshot: Snapshot, why: str) -> Iterator[str]:
         yield guard
     except (PaimonError, OSError) as error:
         if not isinstance(error, CommitUnknownError):
-            _let_go(table, guard, snapshot)
+            _remove_guard(table, guard, snapshot)
         raise
-    _let_go(table, guard, snapshot)
+    _remove_guard(table, guard, snapshot)
 
 
-def _let_go(table: Table, guard: str, snapshot: Snapshot) -> None:
-    with suppress(PaimonError, OSError):  # its time comes
+def _remove_guard(table: Table, guard: str, snapshot: Snapshot) -> None:
+    with suppress(PaimonError, OSError):  # the tag expires otherwise
         if table.tags.remove(guard) and not is_kept(table, snapshot):
             free_tagged(table, snapshot)
 
 
 def is_guard(name: str) -> bool:
-    """Whether a tag of that name was made by `held`, for as long as a statement runs."""
+    """Whether a tag of that name is a guard tag."""
     return _GUARD.fullmatch(name) is not None
 
 
 def is_kept(table: Table, snapshot: Snapshot, *names: str) -> bool:
-    """Whether a snapshot's files surely stay, for another reason than tags of these names.
+    """Whether a snapshot's files are certainly retained, by anything but tags of these names.
 
-    Who lets it go first says so, by the hint of the earliest snapshot or by removing a tag, and then looks for tags and
-    branches. So where this is asked once one of those is there, that one has seen it, or this sees what was said.
+    An expiration first makes its intent visible, by the EARLIEST hint or by removing a tag, and then reads tags and
+    branches. So if this is called after a tag or branch was created, either the expiration sees that, or this sees the
+    intent.
     """
     if is_retained(table, snapshot):
         return True
@@ -72,7 +73,7 @@ def is_kept(table: Table, snapshot: Snapshot, *names: str) -> bool:
 
 def _create_guard(table: Table, name: str, snapshot: Snapshot) -> None:
     try:
-        table.tags.create(name, snapshot, _LONGEST_HELD)
+        table.tags.create(name, snapshot, _TIME_RETAINED)
         if is_kept(table, snapshot, name):
             return
     except (PaimonError, OSError):
@@ -86,7 +87,7 @@ def _create_guard(table: Table, name: str, snapshot: Snapshot) -> None:
 
 
 def withdrawn(table: Table, name: str, snapshot: Snapshot) -> NoSuchSnapshotError:
-    """Remove a tag that came too late to keep its snapshot: the error that says so."""
+    """Remove a tag that was created too late to retain its snapshot; return the error to raise."""
     table.tags.remove(name)
     free_tagged(table, snapshot)
     remove_if_dropped(table.file_io, table.paths.root)

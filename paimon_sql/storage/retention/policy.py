@@ -1,4 +1,4 @@
-"""How many snapshots and changelogs stay and for how long, and which of them may therefore go."""
+"""Retention of snapshots and changelogs by number and age, and the range that may expire."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from paimon_sql.storage.table.table import Table
 
 @dataclass(frozen=True)
 class Retention:
-    """What stays.
+    """The retention of snapshots or changelogs.
 
     Attributes:
-        most: how many snapshots stay at most, whatever their age.
-        least: how many stay at least.
-        older_than_millis: what is not older than this time stays, in milliseconds since the epoch.
-        limit: how many may go in one run.
-        consumers: whether snapshots wait for consumers.
+        most: max number to retain, whatever their age.
+        least: min number to retain.
+        older_than_millis: those not older than this time are retained, in milliseconds since the epoch.
+        limit: max number to expire per run.
+        consumers: whether consumers retain snapshots.
     """
 
     most: int
@@ -44,13 +44,13 @@ class Retention:
 
 @dataclass(frozen=True)
 class ExpirationRange:
-    """The snapshots that may go: those before ``end``.
+    """The snapshots that may expire: those before ``end``.
 
     Attributes:
-        earliest: the first retained snapshot, None without any.
-        latest: the last one.
-        end: the first that stays.
-        reason: what keeps it.
+        earliest: the first snapshot, None without any.
+        latest: the last snapshot.
+        end: the first retained snapshot.
+        reason: what retains it.
     """
 
     earliest: int | None
@@ -68,10 +68,10 @@ def retention_of(
     older_than_millis: int | None = None,
     max_deletes: int | None = None,
 ) -> Retention:
-    """What a table's options say, where the arguments say nothing else.
+    """Return the retention by the table's options, overridden by the arguments.
 
     Raises:
-        InvalidInputError: the maximum is less than the minimum, or a number is none that its option takes.
+        InvalidInputError: the maximum is less than the minimum, or a number is invalid for its option.
     """
     most = _number(options, SNAPSHOT_NUM_RETAINED_MAX, "retain_max", retain_max)
     least = _number(options, SNAPSHOT_NUM_RETAINED_MIN, "retain_min", retain_min)
@@ -84,20 +84,20 @@ def retention_of(
     if older_than_millis is None:
         older_than_millis = _ago(now_millis, options.get(SNAPSHOT_TIME_RETAINED))
     limit = _number(options, SNAPSHOT_EXPIRE_LIMIT, "max_deletes", max_deletes)
-    # Where changelogs go with their snapshots, consumers lose them unless both wait.
+    # If changelogs expire with their snapshots, both must wait for consumers.
     consumers = not (options.get(CONSUMER_CHANGELOG_ONLY) and outlives_snapshots(options))
     return Retention(most, least, older_than_millis, limit, consumers)
 
 
 def outlives_snapshots(options: TableOptions) -> bool:
-    """Whether changelogs stay when their snapshots go: where something longer is said of them."""
-    most: int | None = options.get(CHANGELOG_NUM_RETAINED_MAX)
-    least: int | None = options.get(CHANGELOG_NUM_RETAINED_MIN)
-    kept: timedelta | None = options.get(CHANGELOG_TIME_RETAINED)
+    """Whether changelogs are retained longer than their snapshots by the options."""
+    max_retained: int | None = options.get(CHANGELOG_NUM_RETAINED_MAX)
+    min_retained: int | None = options.get(CHANGELOG_NUM_RETAINED_MIN)
+    time_retained: timedelta | None = options.get(CHANGELOG_TIME_RETAINED)
     return (
-        (most is not None and most > options.get(SNAPSHOT_NUM_RETAINED_MAX))
-        or (least is not None and least > options.get(SNAPSHOT_NUM_RETAINED_MIN))
-        or (kept is not None and kept > options.get(SNAPSHOT_TIME_RETAINED))
+        (max_retained is not None and max_retained > options.get(SNAPSHOT_NUM_RETAINED_MAX))
+        or (min_retained is not None and min_retained > options.get(SNAPSHOT_NUM_RETAINED_MIN))
+        or (time_retained is not None and time_retained > options.get(SNAPSHOT_TIME_RETAINED))
     )
 
 
@@ -110,10 +110,10 @@ def changelog_retention_of(
     older_than_millis: int | None = None,
     max_deletes: int | None = None,
 ) -> Retention:
-    """How long changelogs stay that outlive their snapshots; what the options do not say of them is as of snapshots.
+    """Return the retention of changelogs that outlive their snapshots; options default to those of snapshots.
 
     Raises:
-        InvalidInputError: the maximum is less than the minimum, or a number is none that its option takes.
+        InvalidInputError: the maximum is less than the minimum, or a number is invalid for its option.
     """
     most = _longer(options, CHANGELOG_NUM_RETAINED_MAX, SNAPSHOT_NUM_RETAINED_MAX, "retain_max", retain_max)
     least = _longer(options, CHANGELOG_NUM_RETAINED_MIN, SNAPSHOT_NUM_RETAINED_MIN, "retain_min", retain_min)
@@ -123,30 +123,32 @@ def changelog_retention_of(
             remedy="Raise the one or lower the other; a call gives retain_max and retain_min.",
         )
     if older_than_millis is None:
-        kept: timedelta | None = options.get(CHANGELOG_TIME_RETAINED)
-        older_than_millis = _ago(now_millis, options.get(SNAPSHOT_TIME_RETAINED) if kept is None else kept)
+        time_retained: timedelta | None = options.get(CHANGELOG_TIME_RETAINED)
+        older_than_millis = _ago(
+            now_millis, options.get(SNAPSHOT_TIME_RETAINED) if time_retained is None else time_retained
+        )
     return Retention(
         most, least, older_than_millis, _number(options, SNAPSHOT_EXPIRE_LIMIT, "max_deletes", max_deletes)
     )
 
 
 def choose_range(table: Table, retention: Retention) -> ExpirationRange:
-    """The snapshots that may go.
+    """Return the range of snapshots that may expire.
 
-    What is over the maximum goes whatever its age, the minimum stays; in between a snapshot goes only if the one after
-    it is older than the limit. What comes cheap is asked first: mostly nothing is to be done.
+    Snapshots over the maximum expire whatever their age, the minimum is retained; in between a snapshot expires if the
+    next one is old enough. Cheap conditions are checked first, as mostly nothing expires.
 
     Raises:
-        MissingFileError: the newest snapshot is lost, so that nobody knows what it needs.
+        MissingFileError: the newest snapshot is lost, so that the files it needs are unknown.
     """
     earliest, latest = table.snapshots.earliest_id(), table.snapshots.latest_id()
     if earliest is None or latest is None:
         return ExpirationRange(None, None, 0, "the table has no snapshot")
-    kept, taken = retention.least, retention.limit
-    stay = "the last snapshot stays" if kept == 1 else f"the last {kept} snapshots stay"
-    end, reason = latest - kept + 1, stay
-    if earliest + taken < end:
-        end, reason = earliest + taken, f"one run takes no more than {taken} snapshot{'s' if taken > 1 else ''}"
+    min_retained, limit = retention.least, retention.limit
+    retains_last = "the last snapshot stays" if min_retained == 1 else f"the last {min_retained} snapshots stay"
+    end, reason = latest - min_retained + 1, retains_last
+    if earliest + limit < end:
+        end, reason = earliest + limit, f"one run takes no more than {limit} snapshot{'s' if limit > 1 else ''}"
     if end <= earliest:
         return ExpirationRange(earliest, latest, earliest, reason)
     for snapshot_id in range(max(latest - retention.most + 1, earliest), end):
@@ -154,9 +156,9 @@ def choose_range(table: Table, retention: Retention) -> ExpirationRange:
             end, reason = snapshot_id, "the next snapshot is too young"
             break
     if end > earliest and retention.consumers:
-        wanted = table.consumers.min_next_snapshot()
-        if wanted is not None and wanted < end:
-            end, reason = wanted, f"a consumer still wants snapshot {wanted}"
+        next_snapshot = table.consumers.min_next_snapshot()
+        if next_snapshot is not None and next_snapshot < end:
+            end, reason = next_snapshot, f"a consumer still wants snapshot {next_snapshot}"
     if end > earliest:
         _check_newest(table)
     return ExpirationRange(earliest, latest, max(end, earliest), reason)
@@ -177,7 +179,7 @@ def _is_older(table: Table, snapshot_id: int, older_than_millis: int) -> bool:
     try:
         return table.snapshots.get(snapshot_id).time_millis < older_than_millis
     except NoSuchSnapshotError:
-        return True  # removed by another process, or never there
+        return True  # expired concurrently, or missing
 
 
 def _number(options: TableOptions, option: Option[int], argument: str, given: int | None) -> int:
@@ -185,12 +187,12 @@ def _number(options: TableOptions, option: Option[int], argument: str, given: in
 
 
 def _longer(
-    options: TableOptions, option: Option[int | None], otherwise: Option[int], argument: str, given: int | None
+    options: TableOptions, option: Option[int | None], fallback: Option[int], argument: str, given: int | None
 ) -> int:
-    said: int | None = options.get(option)
-    if given is None and said is not None:
-        return said
-    return _number(options, otherwise, argument, given)
+    value: int | None = options.get(option)
+    if given is None and value is not None:
+        return value
+    return _number(options, fallback, argument, given)
 
 
 def _ago(now_millis: int, length: timedelta) -> int:

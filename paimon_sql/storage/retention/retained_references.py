@@ -1,8 +1,8 @@
-"""Who holds on to files: snapshots that stay, tags, and whatever the other branches of the table keep.
+"""References that retain files: snapshots, tags, and those of other branches.
 
-Branches share data files, manifests and indexes, so what one of them no longer needs another may. If a protector cannot
-be read, nobody can say what it needs: then nothing may be removed. If it has gone meanwhile, what it would have told of
-those behind it is not known either: then all are asked anew.
+Branches share data files, manifests and indexes. If a reference cannot be read, its files are unknown, and nothing may
+be deleted. If a reference vanished meanwhile, so are the files of those after it for which it was read; then all are
+read again.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ _PAUSE = 0.02
 
 @dataclass(frozen=True)
 class RetainedReference:
-    """A snapshot whose files stay.
+    """A snapshot whose files are retained.
 
     Attributes:
-        what: what it is, for messages.
+        what: the reference, for messages.
         snapshot: the snapshot.
-        stands: whether it is still there: what vanished meanwhile needs no file any more.
-        with_changelog: whether it needs the changelog of its commit too.
-        speaks_for_later: whether it is the last that was asked of a branch. What it needs later snapshots may need, so
-            if it vanishes somebody else must be asked for them.
+        stands: whether the reference still exists: one that has vanished needs no files.
+        with_changelog: whether the changelog of its commit is retained too.
+        speaks_for_later: whether it is the last that is read of a branch. Later snapshots may need the same files, so
+            if it vanishes, another must be read instead.
     """
 
     what: str
@@ -51,10 +51,10 @@ class RetainedReference:
     speaks_for_later: bool = False
 
     def has_vanished(self) -> bool:
-        """Whether it is no longer there, so that nobody misses a file of it.
+        """Whether the reference no longer exists, so that its files are not needed.
 
         Raises:
-            CommitConflictError: it is not, but it was to speak for later ones.
+            CommitConflictError: it does not exist, but was read for later snapshots as well.
         """
         if self.stands():
             return False
@@ -65,39 +65,39 @@ class RetainedReference:
 
 @dataclass(frozen=True)
 class Uses:
-    """What protectors need: names of data and changelog files, among those asked for, and of metadata files."""
+    """The names of files that references need: data and changelog files, among those looked for, and metadata files."""
 
     data: frozenset[str]
     metadata: frozenset[str]
 
 
 def uses_of(
-    table: Table, protectors: Sequence[RetainedReference], changelogs: Iterable[Changelog], names: pa.Array | None
+    table: Table, references: Sequence[RetainedReference], changelogs: Iterable[Changelog], names: pa.Array | None
 ) -> Uses:
-    """What protectors need.
+    """Return the files that references need.
 
     Args:
         table: the table.
-        protectors: the snapshots.
+        protectors: the references.
         changelogs: changelogs that outlive their snapshots.
-        names: the names of the data files that are asked for; None for all.
+        names: the names of data files to look for; None for all.
 
     Raises:
-        PaimonError: a protector that is still there cannot be read.
-        CommitConflictError: one vanished that was to speak for later snapshots.
+        PaimonError: an existing reference cannot be read.
+        CommitConflictError: one vanished that was read for later snapshots as well.
     """
     used = UsedFiles(table, names)
-    used.prefetch(p.snapshot for p in protectors)
+    used.prefetch(p.snapshot for p in references)
     data: set[str] = set()
     metadata: set[str] = set()
-    for protector in protectors:
+    for reference in references:
         try:
-            data |= used.live(protector.snapshot)
-            metadata |= used.metadata(protector.snapshot, changelog=protector.with_changelog)
+            data |= used.live(reference.snapshot)
+            metadata |= used.metadata(reference.snapshot, changelog=reference.with_changelog)
         except MissingFileError as error:
-            if not protector.has_vanished():
+            if not reference.has_vanished():
                 raise PaimonError(
-                    f"{table.name}: nothing was deleted, because what {protector.what} needs cannot be found out:"
+                    f"{table.name}: nothing was deleted, because what {reference.what} needs cannot be found out:"
                     f" {error.message}"
                 ) from error
     for changelog in changelogs:
@@ -109,7 +109,7 @@ def uses_of(
 def reference_of_snapshot(
     table: Table, snapshot: Snapshot, *, with_changelog: bool = False, speaks_for_later: bool = True
 ) -> RetainedReference:
-    """A snapshot that stays."""
+    """Return the reference of a retained snapshot."""
     what = f"snapshot {snapshot.id}" + (f" of branch {table.branch}" if table.branch != MAIN_BRANCH else "")
 
     def stands() -> bool:
@@ -120,15 +120,14 @@ def reference_of_snapshot(
 
 
 def reference_of_tag(table: Table, tag: NamedTag) -> RetainedReference:
-    """A tag."""
+    """Return the reference of a tag."""
     return RetainedReference(f"tag '{tag.name}'", tag.snapshot, lambda: table.tags.exists(tag.name))
 
 
 def nearest_tags(tags: Iterable[NamedTag], begin: int, end: int) -> list[NamedTag]:
-    """The tags that may need what the snapshots of ``[begin, end)`` used: those in this range and the last before.
+    """Return the tags that may need files of the snapshots ``[begin, end)``: those in this range and the last before.
 
-    Before that tag there is none that needs more: a file is live in an unbroken run of snapshots. One of several tags
-    of a snapshot is enough.
+    No earlier tag needs more, as a file is live in consecutive snapshots. One of several tags of a snapshot suffices.
     """
     by_id = {tag.snapshot.id: tag for tag in tags}
     before = max((i for i in by_id if i < begin), default=None)
@@ -136,40 +135,43 @@ def nearest_tags(tags: Iterable[NamedTag], begin: int, end: int) -> list[NamedTa
 
 
 def other_branches(table: Table) -> list[Table]:
-    """The table as its other branches see it, main among them."""
+    """Return the other branches of the table, including main."""
     names = [MAIN_BRANCH, *table.branches.names()]
     return [replace(table, branch=name) for name in names if name != table.branch]
 
 
 def references_of_branches(branch: Table) -> list[RetainedReference]:
-    """All that one branch keeps in snapshots and tags.
+    """Return the references of a branch: snapshots and tags.
 
     Raises:
-        CommitConflictError: what it keeps changed meanwhile.
+        CommitConflictError: they changed concurrently.
     """
     earliest = branch.snapshots.earliest_id() or 0
-    kept = [s for s in branch.snapshots.all() if s.id >= earliest]
-    if not kept and branch.snapshots.latest_id() is not None:
+    snapshots = [s for s in branch.snapshots.all() if s.id >= earliest]
+    if not snapshots and branch.snapshots.latest_id() is not None:
         raise CommitConflictError(f"All snapshots of {branch.name} expired while they were looked for.")
-    # A number comes again after a rollback, and a tag may keep another commit of that number.
+    # After a rollback ids are reused, so a tag may refer to another commit with the same id.
     tags = {commit_key(t.snapshot): t for t in branch.tags.all()}
-    for s in kept:
+    for s in snapshots:
         tags.pop(commit_key(s), None)
     return [
-        *(reference_of_snapshot(branch, s, with_changelog=True, speaks_for_later=s is kept[-1]) for s in kept),
+        *(
+            reference_of_snapshot(branch, s, with_changelog=True, speaks_for_later=s is snapshots[-1])
+            for s in snapshots
+        ),
         *(reference_of_tag(branch, t) for t in tags.values()),
     ]
 
 
 def changelogs_of(branch: Table) -> list[Changelog]:
-    """The changelogs of a branch that outlive their snapshots."""
+    """Return the changelogs of a branch that outlive their snapshots."""
     return ChangelogManager(branch.file_io, branch.paths.branch_root).all()
 
 
 def fingerprint(table: Table) -> Fingerprint:
-    """Something that changes when tags or branches come, go or change.
+    """Return a value that changes whenever tags or branches are created, deleted or changed.
 
-    A fast-forward writes the hint ``EARLIEST`` of the branch that it brings snapshots to.
+    A fast-forward is detected by the EARLIEST hint of the branch, which it writes.
     """
     branches = other_branches(table)
     files = [status for b in (table, *branches) for status in b.tags.files()]
@@ -180,30 +182,30 @@ def fingerprint(table: Table) -> Fingerprint:
 def retry_on_concurrent_change(
     table: Table, find: Callable[[], R], matters: Callable[[R], bool] = lambda found: True
 ) -> R:
-    """What is found out while no tag or branch comes, goes or changes, and nobody vanishes who was asked.
+    """Return a result that was computed while no tag or branch changed and no reference vanished.
 
     Args:
         table: the table or branch.
-        find: finds it out; it is called again when it was disturbed.
-        matters: whether something found leads to anything; what does not is good enough even if it was disturbed.
+        find: computes the result; called again after a concurrent change.
+        matters: whether a result has consequences; one without is returned in spite of concurrent changes.
 
     Raises:
-        CommitConflictError: it was disturbed again and again.
+        CommitConflictError: there were concurrent changes in every attempt.
     """
     for attempt in range(_ATTEMPTS):
         if attempt:
             time.sleep(_PAUSE)
-            table.snapshots.forget()  # one that a rival let expire would be asked again and again
-        seen = fingerprint(table)
+            table.snapshots.forget()  # otherwise an expired one would be read from the cache in every attempt
+        before = fingerprint(table)
         try:
             found = find()
         except (CommitConflictError, NoSuchSnapshotError):
             continue
         except PaimonError as error:
             if isinstance(error.__cause__, MissingFileError) and attempt < _ATTEMPTS - 1:
-                continue  # a rival may be at it: the next look tells whether the file is lost for good
+                continue  # possibly a concurrent expiration: the next attempt shows whether the file is lost
             raise
-        if not matters(found) or fingerprint(table) == seen:
+        if not matters(found) or fingerprint(table) == before:
             return found
     raise CommitConflictError(
         f"{table.name}: snapshots, tags or branches changed {_ATTEMPTS} times while the files in use were counted; no"

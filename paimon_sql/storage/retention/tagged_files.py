@@ -1,4 +1,4 @@
-"""The files of a tag whose snapshot expired: when the tag goes, what only it needed goes as well."""
+"""Files of a tag whose snapshot has expired, which are deleted with the tag unless others need them."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ from paimon_sql.storage.table.table import Table
 
 
 def free_tagged(table: Table, snapshot: Snapshot) -> FilesToDelete:
-    """Remove the files that only a tag kept, which itself is gone already; the files removed.
+    """Delete the files that only a deleted tag retained; return them.
 
-    Nothing goes while the snapshot stands or another tag keeps it.
+    Nothing is deleted while the snapshot exists or another tag retains it.
 
     Args:
         table: the table or branch.
-        snapshot: the snapshot that the tag kept.
+        snapshot: the snapshot of the tag.
 
     Raises:
         CommitConflictError: tags or branches keep changing; nothing was deleted.
-        PaimonError: somebody who may need the files cannot be read; nothing was deleted.
+        PaimonError: a retained reference cannot be read; nothing was deleted.
     """
-    # A branch that gets another name while all are asked might be overlooked.
+    # Without the retry, a branch that is renamed meanwhile might be missed.
     files = retry_on_concurrent_change(table, lambda: files_of_tag(table, snapshot), lambda files: files.count > 0)
     files.delete(table)
     return files
 
 
 def files_of_tag(table: Table, snapshot: Snapshot, gone: Collection[str] = frozenset()) -> FilesToDelete:
-    """The files that a tag alone keeps and that `free_tagged` removes.
+    """Return the files that only this tag retains, as `free_tagged` deletes them.
 
     Args:
         table: the table or branch.
-        snapshot: the snapshot that the tag keeps.
-        gone: the names of tags that count as gone.
+        snapshot: the snapshot of the tag.
+        gone: the names of tags to ignore, as deleted.
     """
     files = FilesToDelete()
     tags = [t for t in table.tags.all() if t.name not in gone]
@@ -60,11 +60,11 @@ def files_of_tag(table: Table, snapshot: Snapshot, gone: Collection[str] = froze
     ):
         return files
     branches = other_branches(table)
-    protectors = _neighbours(table, tags, snapshot.id, earliest_id)
-    protectors += [p for b in branches for p in references_of_branches(b)]
+    references = _neighbours(table, tags, snapshot.id, earliest_id)
+    references += [p for b in branches for p in references_of_branches(b)]
     changelogs = [c for b in [table, *branches] for c in changelogs_of(b)]
     live = distinct_files([live_entries(table, snapshot)])
-    uses = uses_of(table, protectors, changelogs, named_files(live))
+    uses = uses_of(table, references, changelogs, named_files(live))
     add_unused(table, files, live, uses)
     lists = {
         snapshot.base_manifest_list: snapshot.base_manifest_list_size or 0,
@@ -76,11 +76,11 @@ def files_of_tag(table: Table, snapshot: Snapshot, gone: Collection[str] = froze
 
 
 def _neighbours(table: Table, tags: Sequence[NamedTag], snapshot_id: int, earliest_id: int) -> list[RetainedReference]:
-    """The tags next to a snapshot on either side, and the first retained snapshot.
+    """Return the references of the tags next to a snapshot on either side, and of the first retained snapshot.
 
-    A file is live in an unbroken run of snapshots, so nobody farther away needs one that none of these needs.
+    As a file is live in consecutive snapshots, no reference farther away needs a file that none of these needs.
     """
     before = max((t for t in tags if t.snapshot.id < snapshot_id), key=lambda t: t.snapshot.id, default=None)
-    behind = min((t for t in tags if t.snapshot.id > snapshot_id), key=lambda t: t.snapshot.id, default=None)
+    after = min((t for t in tags if t.snapshot.id > snapshot_id), key=lambda t: t.snapshot.id, default=None)
     earliest = reference_of_snapshot(table, table.snapshots.get(earliest_id))
-    return [earliest, *(reference_of_tag(table, t) for t in (before, behind) if t is not None)]
+    return [earliest, *(reference_of_tag(table, t) for t in (before, after) if t is not None)]

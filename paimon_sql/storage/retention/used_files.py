@@ -1,4 +1,4 @@
-"""What a snapshot uses: its live data files, among some that are asked for, and its metadata files, by name."""
+"""Files that snapshots use: live data files, possibly restricted to some, and metadata files, by name."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
 
 FILE_COLUMNS = ("partition", "bucket", "file_name", "file_size", "external_path", "extra_files", "file_source")
-"""The columns of manifests that expiry needs of a data file."""
+"""The manifest columns that an expiration needs of a data file."""
 _THREADS = 8
 _NAMES = pa.schema([MANIFEST_SCHEMA.field("kind"), MANIFEST_SCHEMA.field("file_name")])
 
 Lists = dict[str, list[ManifestFileMeta] | None]
-"""Manifest lists that were read, by name; None for one that is gone or broken."""
+"""Manifest lists that were read, by name; None for a missing or corrupt one."""
 
 A = TypeVar("A")
 R = TypeVar("R")
 
 
 class UsedFiles:
-    """Tells what snapshots use; every list and manifest is read once, whatever number of snapshots names it.
+    """The files that snapshots use; every manifest list and manifest is read only once.
 
     Args:
         table: the table, any branch of it.
-        names: the names of the data files, and of their extra files, that are asked for; None for all files.
+        names: the names of data files and extra files to look for; None for all.
     """
 
     def __init__(self, table: Table, names: pa.Array | None = None) -> None:
@@ -44,18 +44,18 @@ class UsedFiles:
         self._entries: dict[str, pa.Table] = {}
 
     def prefetch(self, snapshots: Iterable[Snapshot]) -> None:
-        """Read the manifest lists of snapshots at once; what is not there is found out by whoever asks for it."""
+        """Read the manifest lists of snapshots in parallel; missing ones are reported when they are needed."""
         names = {n for s in snapshots for n in (s.base_manifest_list, s.delta_manifest_list, s.changelog_manifest_list)}
         self._lists.update(lists_that_are_left(self._table, names))
 
     def live(self, snapshot: Snapshot) -> set[str]:
-        """The names of the data files and extra files that are live in a snapshot, among those asked for.
+        """Return the names of a snapshot's live data files and extra files, among those looked for.
 
-        A file is live when it was added more often than it was taken away, on whatever level: it moves from one to
-        another by being taken away from the one and added to the other, and so it gets other indexes.
+        A file is live if it was added more often than deleted, on any level: to move to another level, or to get
+        another index, it is deleted and added again.
 
         Raises:
-            MissingFileError: a manifest is not there, so that nobody can say what the snapshot uses.
+            MissingFileError: a manifest is missing, so that the live files are unknown.
         """
         if self._names is not None and not len(self._names):
             return set()
@@ -72,21 +72,21 @@ class UsedFiles:
         return set(files.dictionary.filter(pa.array(counts > 0)).to_pylist())
 
     def metadata(self, snapshot: Snapshot, *, changelog: bool = False) -> set[str]:
-        """The names of the metadata files that a snapshot uses: lists, manifests, indexes and statistics.
+        """Return the names of the metadata files that a snapshot uses: lists, manifests, indexes and statistics.
 
         Args:
             snapshot: the snapshot.
-            changelog: whether those of its changelog count, as far as they are left: a snapshot that comes from a tag
-                may have outlived them.
+            changelog: whether to include those of its changelog that exist: the snapshot of a tag may have outlived
+                them.
 
         Raises:
-            MissingFileError: one of them that tells of others is not there.
+            MissingFileError: one of them that lists others is missing.
         """
         names = {snapshot.base_manifest_list, snapshot.delta_manifest_list}
         names.update(m.file_name for m in self.manifests(snapshot))
         if changelog and snapshot.changelog_manifest_list:
-            left = lists_that_are_left(self._table, [snapshot.changelog_manifest_list])
-            names.update(left, (m.file_name for metas in left.values() for m in metas))
+            lists = lists_that_are_left(self._table, [snapshot.changelog_manifest_list])
+            names.update(lists, (m.file_name for metas in lists.values() for m in metas))
         if snapshot.index_manifest:
             names.add(snapshot.index_manifest)
             names.update(e.file.file_name for e in index_entries(self._table, snapshot))
@@ -95,7 +95,7 @@ class UsedFiles:
         return names
 
     def manifests(self, snapshot: Snapshot) -> list[ManifestFileMeta]:
-        """The manifests that make up a snapshot."""
+        """Return the manifests of a snapshot."""
         return [*self._list(snapshot.base_manifest_list), *self._list(snapshot.delta_manifest_list)]
 
     def _list(self, name: str) -> list[ManifestFileMeta]:
@@ -111,19 +111,19 @@ class UsedFiles:
 
 
 def named_files(entries: pa.Table) -> pa.Array:
-    """The names of data files, and behind them those of their extra files, such as indexes."""
+    """Return the names of data files, followed by those of their extra files, such as indexes."""
     extras = pc.list_flatten(entries["extra_files"].combine_chunks())
     return pa.concat_arrays([entries["file_name"].combine_chunks(), extras])
 
 
 def live_entries(table: Table, snapshot: Snapshot) -> pa.Table:
-    """The entries of a snapshot's live files; none if it is not left whole, as then nobody can tell what is live."""
+    """Return the entries of a snapshot's live files; none if a metadata file is missing, as then they are unknown."""
     used = UsedFiles(table)
     try:
         live = pa.array(list(used.live(snapshot)), pa.string())
         parts = _each(table, table.manifests.read, [m.file_name for m in used.manifests(snapshot)])
     except UnsafePathError:
-        raise  # somebody wrote it to have other files deleted
+        raise  # crafted to have other files deleted
     except (MissingFileError, CorruptFileError):
         return MANIFEST_SCHEMA.empty_table()
     entries = pa.concat_tables([MANIFEST_SCHEMA.empty_table(), *parts])
@@ -131,60 +131,61 @@ def live_entries(table: Table, snapshot: Snapshot) -> pa.Table:
 
 
 def changelog_data(table: Table, changelog: Changelog) -> set[str]:
-    """The names of the files that a changelog consists of, and of their extra files.
+    """Return the names of a changelog's files, and of their extra files.
 
-    These are its changelog files, else the new rows of its commit.
-
-    What a compaction wrote are no new rows; it goes with the snapshots.
+    These are its changelog files, otherwise the new rows of its commit. Files of compactions are not new rows; they
+    expire with the snapshots.
     """
-    own = changelog.changelog_manifest_list
-    name = own or changelog.delta_manifest_list
+    changelog_list = changelog.changelog_manifest_list
+    name = changelog_list or changelog.delta_manifest_list
     entries = manifests_that_are_left(table, lists_that_are_left(table, [name]).get(name, []))
     added = [with_kind(e, FileKind.ADD) for e in entries]
-    return {n for e in added for n in named_files(e if own else new_rows(e)).to_pylist()}
+    return {n for e in added for n in named_files(e if changelog_list else new_rows(e)).to_pylist()}
 
 
 def new_rows(entries: pa.Table) -> pa.Table:
-    """The entries of files that no compaction wrote."""
+    """Return the entries of files that were not written by compactions."""
     source = pc.fill_null(entries["file_source"], int(FileSource.APPEND))
     return entries.filter(pc.not_equal(source, int(FileSource.COMPACT)))
 
 
 def changelog_metadata(table: Table, changelog: Changelog) -> set[str]:
-    """The names of the manifest lists and manifests that a changelog needs."""
-    own = changelog.changelog_manifest_list
-    left = lists_that_are_left(table, [own] if own else [changelog.base_manifest_list, changelog.delta_manifest_list])
-    return {*left, *(meta.file_name for metas in left.values() for meta in metas)}
+    """Return the names of the manifest lists and manifests that a changelog needs."""
+    changelog_list = changelog.changelog_manifest_list
+    lists = lists_that_are_left(
+        table, [changelog_list] if changelog_list else [changelog.base_manifest_list, changelog.delta_manifest_list]
+    )
+    return {*lists, *(meta.file_name for metas in lists.values() for meta in metas)}
 
 
 def with_kind(entries: pa.Table, kind: FileKind) -> pa.Table:
-    """The entries that add, or those that delete."""
+    """Return the entries that add, or those that delete."""
     return entries.filter(pc.equal(entries["kind"], int(kind)))
 
 
 def lists_that_are_left(
     table: Table, names: Iterable[str | None], known: Lists | None = None
 ) -> dict[str, list[ManifestFileMeta]]:
-    """The manifests that manifest lists name, by list; lists that are gone or broken are left out.
+    """Return the manifests of manifest lists, by list, without missing or corrupt lists.
 
-    For files that go anyway: a run that was interrupted has removed some of them already, in an order that leaves
-    nothing behind of what they alone could tell.
+    For files that are deleted anyway: an interrupted run has deleted some already, in an order that leaves no file only
+    they refer to.
 
     Args:
         table: the table.
         names: the names of the lists.
-        known: what was read before, which is not read again; what is read now is put there.
+        known: lists that were read before, which are not read again; those read now are added.
     """
     known, names = {} if known is None else known, list(names)
-    wanted = sorted({name for name in names if name and name not in known})
-    found = _each(table, lambda name: _if_left(table.manifests.read_list_once, name), wanted)
-    known.update(zip(wanted, found, strict=True))
-    left = ((name, known[name]) for name in dict.fromkeys(names) if name)
-    return {name: metas for name, metas in left if metas is not None}
+    unread = sorted({name for name in names if name and name not in known})
+    found = _each(table, lambda name: _if_left(table.manifests.read_list_once, name), unread)
+    known.update(zip(unread, found, strict=True))
+    existing = ((name, known[name]) for name in dict.fromkeys(names) if name)
+    return {name: metas for name, metas in existing if metas is not None}
 
 
 def manifests_that_are_left(table: Table, metas: Sequence[ManifestFileMeta]) -> list[pa.Table]:
-    """The entries of manifests, with their kinds and `FILE_COLUMNS`; what is gone or broken is left out as above."""
+    """Return the entries of manifests, with their kinds and `FILE_COLUMNS`, without missing or corrupt manifests."""
     found = _each(table, lambda meta: _if_left(table.manifests.read_once, meta.file_name), metas)
     return [entries.select(["kind", *FILE_COLUMNS]) for entries in found if entries is not None]
 

@@ -1,1 +1,1 @@
-"""What writers hand to a commit: messages, staged files, the proposed changes."""
+"""The input of a commit: commit messages, staged files, the proposal."""

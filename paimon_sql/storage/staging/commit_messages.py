@@ -1,4 +1,4 @@
-"""Messages of writers to a transaction: the files that they made and took away, bucket by bucket."""
+"""Commit messages: the files that writers added and deleted, by bucket (Paimon: `CommitMessage`)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry
 class CommitMessage:
     """One writer's changes to one bucket.
 
-    ``new_files`` hold new rows, ``deleted_files`` lose theirs (a rewrite); ``compact_before`` are replaced by
-    ``compact_after``, which hold the same rows. Changelog files and index files go with the one or the other; an index
-    file that replaces another names it among the deleted ones, so that nobody's changes to it are lost.
-    ``compact_deep`` are the names of all files that the bucket of a keyed table held above level 0 when its compaction
-    was planned, and of the index file of their deletion vectors; None where there are no levels.
+    ``new_files`` contain new rows, ``deleted_files`` were rewritten; ``compact_after`` contain the rows of
+    ``compact_before``. Changelog files and index files belong to either; an index file that replaces another lists it
+    as deleted, so that concurrent changes to it are not lost. ``compact_deep`` are the names of all files above level 0
+    when the compaction of a primary-key table's bucket was planned, and of its deletion vector index file; None without
+    levels.
     """
 
     partition: bytes
@@ -37,7 +37,7 @@ class CommitMessage:
     compact_deep: frozenset[str] | None = None
 
     def is_empty(self) -> bool:
-        """Whether nothing changes."""
+        """Whether there are no changes."""
         return not any(
             (
                 self.new_files,
@@ -56,11 +56,11 @@ class CommitMessage:
 
 @dataclass(frozen=True)
 class Changes:
-    """What one snapshot changes: entries of data files, of changelog files and of index files.
+    """The changes of one snapshot: manifest entries of data files, changelog files and index files.
 
-    Row ids below ``taken_row_ids`` are those of rows that bring their own. ``statistics`` is the file of statistics
-    that the snapshot names, by default that of the one before. ``deep`` are, by partition and bucket, the names of
-    the files that must be there above level 0, and of the index file of their deletion vectors.
+    Row ids below ``taken_row_ids`` belong to rows that already have one. ``statistics`` is the statistics file of the
+    snapshot, by default that of the previous one. ``deep`` are, by partition and bucket, the names of the files that
+    must still be live above level 0, and of their deletion vector index file.
     """
 
     entries: list[ManifestEntry] = field(default_factory=list)
@@ -71,18 +71,18 @@ class Changes:
     deep: dict[tuple[bytes, int], frozenset[str]] = field(default_factory=dict)
 
     def is_empty(self) -> bool:
-        """Whether nothing changes."""
+        """Whether there are no changes."""
         return not (self.entries or self.changelog or self.indexes)
 
     def takes_away(self) -> bool:
-        """Whether rows are taken away, with their file or by a deletion vector."""
+        """Whether rows are deleted, with their file or by a deletion vector."""
         return any(e.kind == FileKind.DELETE for e in self.entries) or any(
             e.file.index_type == DELETION_VECTORS_INDEX for e in self.indexes
         )
 
 
 def append_changes(messages: Iterable[CommitMessage]) -> Changes:
-    """The changes that bring new rows."""
+    """Return the changes that add and rewrite rows."""
     changes = Changes()
     for m in messages:
         changes.entries.extend(_entries(m, FileKind.DELETE, m.deleted_files))
@@ -94,7 +94,7 @@ def append_changes(messages: Iterable[CommitMessage]) -> Changes:
 
 
 def compact_changes(messages: Iterable[CommitMessage]) -> Changes:
-    """The changes that rearrange rows."""
+    """Return the changes of compactions."""
     changes = Changes()
     for m in messages:
         changes.entries.extend(_entries(m, FileKind.DELETE, m.compact_before))

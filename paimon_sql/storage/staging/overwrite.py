@@ -1,4 +1,4 @@
-"""What an overwrite takes away: everything, some partitions, or those that its rows fall into."""
+"""Scope of an overwrite: the whole table, some partitions, or those of the new rows."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from paimon_sql.storage.table.table import Table
 
 @dataclass(frozen=True)
 class Overwrite:
-    """What a write replaces: the partitions for which ``partitions`` is true, or those that occur in its rows.
+    """What an overwrite replaces: partitions that match ``partitions``, or with ``dynamic`` those of its rows.
 
-    With neither, everything.
+    With neither, the whole table.
     """
 
     partitions: Predicate | None = None
     dynamic: bool = False
 
     def replaces(self, table: Table, partitions: Collection[bytes]) -> frozenset[bytes]:
-        """Those of the partitions that new rows fall into which the write replaces; to the others it adds.
+        """Return those partitions of new rows that the overwrite replaces; to the others it appends.
 
-        Of a static overwrite only deletes fall outside: those of keys that move into what it replaces.
+        In a static overwrite only deletes are outside: those of keys that move into a replaced partition.
         """
         if self.dynamic or self.partitions is None:
             return frozenset(partitions)
-        serialised = pa.array(sorted(partitions), pa.binary())
-        held = pc.fill_null(self.partitions.evaluate(partition_values(table, serialised)), False)
-        return frozenset(serialised.filter(held).to_pylist())
+        serialized = pa.array(sorted(partitions), pa.binary())
+        matches = pc.fill_null(self.partitions.evaluate(partition_values(table, serialized)), False)
+        return frozenset(serialized.filter(matches).to_pylist())
 
     def check_rows(self, table: Table, messages: Sequence[CommitMessage]) -> None:
-        """Refuse rows outside of what the write replaces, as they would stand beside older ones.
+        """Check that all new rows are in replaced partitions, as otherwise they would be appended to old ones.
 
         Raises:
-            InvalidInputError: a condition does not hold for the partition of a row that it brings.
+            InvalidInputError: the partition of a row does not match the condition.
         """
         new = {m.partition for m in messages for f in m.new_files if f.row_count > (f.delete_row_count or 0)}
         if outside := new - self.replaces(table, new):
@@ -58,7 +58,7 @@ class Overwrite:
 def overwritten(
     table: Table, latest: Snapshot | None, overwrite: Overwrite, messages: Sequence[CommitMessage]
 ) -> list[ManifestEntry]:
-    """The DELETE entries of an overwrite that is put on a snapshot."""
+    """Return the DELETE entries of an overwrite on top of a snapshot."""
     touched = {m.partition for m in messages} if overwrite.dynamic else None
     live = live_files(table, latest, partitions=touched).entries
     if not overwrite.dynamic:

@@ -1,4 +1,4 @@
-"""Changes that are about to be put on a snapshot, and the named conditions under which they may be."""
+"""The proposal of a commit, and validations of it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from paimon_sql.storage.table.table import Table
 
 @dataclass(frozen=True)
 class Proposal:
-    """What one attempt at a commit would make of a table.
+    """The changes of one commit attempt.
 
     Attributes:
         table: the table.
-        base: the snapshot that the changes were worked out from; None where they depend on none.
-        latest: the newest snapshot, on which they would be put; None for the first one.
+        base: the snapshot that the changes were computed from; None if they depend on none.
+        latest: the newest snapshot, to commit on; None for the first commit.
         kind: the kind of the commit.
         changes: the changes.
     """
@@ -35,23 +35,23 @@ class Proposal:
 
     @cached_property
     def live(self) -> pa.Table:
-        """The live files before, in the partitions that the changes touch."""
+        """The live files before the commit, in the changed partitions."""
         partitions = {e.partition for e in self.changes.entries} | {e.partition for e in self.changes.indexes}
         return live_files(self.table, self.latest, partitions=partitions).entries
 
     @cached_property
     def left(self) -> pa.Table:
-        """The live files afterwards, in the same partitions."""
+        """The live files after the commit, in the same partitions."""
         return merge_entries([self.live, manifest_table(self.changes.entries)])
 
 
 @dataclass(frozen=True)
 class Validation:
-    """A condition that must hold for changes to be put on a snapshot; it is asked anew for each attempt.
+    """A condition for committing changes, checked in every attempt.
 
     Attributes:
-        name: what holds, as a statement.
-        check: raises `CommitConflictError` or `ConstraintViolationError` where it does not.
+        name: the condition as a statement.
+        check: raises `CommitConflictError` or `ConstraintViolationError` if it is violated.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Files that are written and not committed: they have one owner, and go unless a snapshot takes them over."""
+"""Staged files: uncommitted files, which have one owner and are deleted unless a snapshot refers to them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ R = TypeVar("R")
 
 
 class StagedFiles:
-    """The files that one statement has written for a table and that no snapshot names yet.
+    """The files that a statement wrote for a table and no snapshot refers to yet.
 
-    Used with ``with``, whatever is left at the end is deleted: what a snapshot names, or may name, was released before.
+    As a context manager, it deletes the remaining files on exit; files that a snapshot refers to, or may refer to, must
+    be released before.
 
     Args:
         table: the table.
@@ -38,27 +39,27 @@ class StagedFiles:
         self.remove()
 
     def add(self, messages: Iterable[CommitMessage]) -> None:
-        """Own the new files of messages."""
+        """Own the new files of commit messages."""
         for message in messages:
             self._paths.update(dict.fromkeys(new_files(self._table, append_changes([message]))))
             self._paths.update(dict.fromkeys(new_files(self._table, compact_changes([message]))))
 
     def add_paths(self, paths: Iterable[str]) -> None:
-        """Own files by their paths."""
+        """Own files by path."""
         self._paths.update(dict.fromkeys(paths))
 
     def take(self, messages: Iterable[CommitMessage]) -> list[CommitMessage]:
-        """Own the new files of messages; the messages."""
+        """Own the new files of commit messages; return the messages."""
         taken = list(messages)
         self.add(taken)
         return taken
 
     def collect(self, answers: Iterable[R], written: Callable[[R], Iterable[CommitMessage]]) -> list[R]:
-        """The answers of tasks, whose files are owned from the moment that a task has answered.
+        """Collect the results of tasks, and own their files as soon as a task has finished.
 
         Args:
-            answers: the answers; those before an error are of tasks that are done.
-            written: the messages of a task, by its answer.
+            answers: the results; an error may follow those of finished tasks.
+            written: returns the messages of a task's result.
         """
         found = []
         for answer in answers:
@@ -67,22 +68,22 @@ class StagedFiles:
         return found
 
     def owned(self, paths: Iterable[str]) -> list[str]:
-        """Those of the paths that are owned."""
+        """Return those paths that are owned."""
         return [path for path in paths if path in self._paths]
 
     def release(self, paths: Iterable[str]) -> None:
-        """Own some files no more: a snapshot names them, or may do so."""
+        """Give up ownership of files that a snapshot refers to, or may refer to."""
         for path in paths:
             self._paths.pop(path, None)
 
     def release_all(self) -> None:
-        """Own nothing any more: the caller takes all files over."""
+        """Give up ownership of all files to the caller."""
         self._paths.clear()
 
     def remove(self) -> None:
-        """Delete what is owned. A file that cannot be deleted does no harm: no snapshot names it.
+        """Delete the owned files; errors are logged only, as no snapshot refers to the files.
 
-        Messages may be another's: what they name outside of the table's directories is left alone.
+        Commit messages may come from elsewhere: files outside of the table's directories are not deleted.
         """
         table = self._table
         paths, self._paths = list(self._paths), {}
@@ -95,13 +96,12 @@ class StagedFiles:
 
 
 def gather(table: Table, answers: Iterable[R], written: Callable[[R], Iterable[CommitMessage]]) -> list[R]:
-    """The answers of all tasks that write files; the caller owns the files. If one fails, or an interrupt comes, none
-    is left.
+    """Collect the results of tasks that write files; on success the caller owns the files, on errors they are deleted.
 
     Args:
         table: the table that they write to.
-        answers: the answers; those before an error are of tasks that are done.
-        written: the messages of a task, by its answer.
+        answers: the results; an error may follow those of finished tasks.
+        written: returns the messages of a task's result.
     """
     with StagedFiles(table) as staged:
         found = staged.collect(answers, written)
@@ -110,18 +110,18 @@ def gather(table: Table, answers: Iterable[R], written: Callable[[R], Iterable[C
 
 
 def new_files(table: Table, changes: Changes) -> list[str]:
-    """The paths of all files that changes bring: data files, extra files, changelog, index and statistics files.
+    """Return the paths of all new files of changes: data, extra, changelog, index and statistics files.
 
-    A data file that only changes its level, or gets another extra file, was there before.
+    A data file that only changes its level, or gets another extra file, is not new.
     """
     locations = table.locations
     before = {e.file.file_name: e for e in changes.entries if e.kind is FileKind.DELETE}
     found: list[str] = []
     for e in changes.entries:
         if e.kind is FileKind.ADD:
-            known = before.get(e.file.file_name)
-            held = set(_paths(table, known)) if known is not None else set()
-            found += [path for path in _paths(table, e) if path not in held]
+            deleted = before.get(e.file.file_name)
+            old_paths = set(_paths(table, deleted)) if deleted is not None else set()
+            found += [path for path in _paths(table, e) if path not in old_paths]
     for e in changes.changelog:
         found += locations.files_of(e.partition, e.bucket, e.file)
     found += [index_path(table, e) for e in changes.indexes if e.kind is FileKind.ADD]

@@ -1,4 +1,4 @@
-"""Whether a table is still the one that a statement was planned on, and no other of its name."""
+"""Identity of a table: whether it is still the one that a statement was planned on."""
 
 from __future__ import annotations
 
@@ -11,15 +11,13 @@ from paimon_sql.storage.table.table import Table
 
 
 def is_same_table(table: Table) -> bool:
-    """Whether the schema version that the table was opened with still stands, unchanged, in its directory.
+    """Whether the schema that the table was opened with still exists, unchanged, in its directory.
 
-    A version is written once and never changes. One of another table of the same name has another time of creation,
-    or other columns; a branch of the same name has another time of its file.
-
-    A server that keeps the table's history compares the table's id by itself.
+    A schema file is written once. That of another table with the same name has another creation time or other columns;
+    a branch with the same name has another file time. With version management the server compares the table's id.
 
     Raises:
-        PaimonError: the file system does not say.
+        PaimonError: the file system cannot be read.
     """
     if table.authority is not None:
         return True
@@ -27,7 +25,7 @@ def is_same_table(table: Table) -> bool:
 
 
 def require_same_table(table: Table) -> None:
-    """Nothing if a table is still the one that was opened.
+    """Check that the table is still the one that was opened.
 
     Raises:
         NoSuchTableError: it was dropped, renamed or replaced.
@@ -37,7 +35,7 @@ def require_same_table(table: Table) -> None:
 
 
 def changed_table(table: Table) -> NoSuchTableError:
-    """The error of a statement whose table is gone."""
+    """Return the error for a statement whose table was dropped or replaced."""
     return NoSuchTableError(
         f"{table.name} was dropped, renamed or replaced while the statement ran; nothing was committed.",
         name=table.name,
@@ -50,7 +48,7 @@ def _check_table(proposal: Proposal) -> None:
 
 
 def _check_definition(proposal: Proposal) -> None:
-    """A REPLACE TABLE, or a rollback past one, gives the table other columns, under which no row of ours would show."""
+    """Reject a commit after REPLACE TABLE, or a rollback past one: the new columns would not show its rows."""
     table, latest = proposal.table, proposal.latest
     if latest is None or latest.schema_id == table.schema.id or table.authority is not None:
         return

@@ -1,6 +1,4 @@
-"""Long-lived changelogs: ``changelog/changelog-N`` is a copy of the expired ``snapshot-N`` (Paimon:
-`ChangelogManager`).
-"""
+"""Long-lived changelogs: ``changelog/changelog-N`` copies the expired ``snapshot-N`` (Paimon: `ChangelogManager`)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Row-level statements that bring columns (WITH SCHEMA EVOLUTION)."""
+"""Row-level statements that add columns (WITH SCHEMA EVOLUTION)."""

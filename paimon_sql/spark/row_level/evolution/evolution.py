@@ -1,4 +1,4 @@
-"""Statements that change rows and may bring columns which their table lacks: the table gets them first."""
+"""Schema evolution of row-level statements: columns that the table lacks are added before the statement runs."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from paimon_sql.storage.table.table import Table
 
 @dataclass(frozen=True)
 class EvolvingUpdate(EvolvingChange):
-    """An UPDATE under schema evolution: columns that are set as a whole get the fields of their values."""
+    """An UPDATE with schema evolution: columns that it sets get the new fields of their values."""
 
     statement: Update
 
     @property
     def incoming(self) -> Sequence[tuple[DataField, ...]]:
-        return [(field,) for field in self._set if field is not None]
+        return [(field,) for field in self._assigned if field is not None]
 
     def text(self, target: Table) -> str:
         s = self.statement
-        pairs = ", ".join(f"{c} = {v}" for c, v in self._pairs_of(s.assignments, self._set, target))
+        pairs = ", ".join(f"{c} = {v}" for c, v in self._pairs_of(s.assignments, self._assigned, target))
         where = f" WHERE {s.where}" if s.where else ""
         return f"{s.ctes} UPDATE {self._target()} SET {pairs}{where}"
 
     @cached_property
-    def _set(self) -> list[DataField | None]:
+    def _assigned(self) -> list[DataField | None]:
         return self._columns(self.statement.assignments, f"FROM {self._target()}")
 
 
@@ -45,16 +45,16 @@ _EVOLVING: dict[type[Any], type[EvolvingChange]] = {MergeInto: EvolvingMerge, Up
 def evolve(
     analyzer: Analyzer, catalog: Catalog, identifier: Identifier, table: Table, statement: Any
 ) -> tuple[Table, str]:
-    """The table with what a statement brings, and the statement's text for it.
+    """Add a statement's new columns to its table; return the table and the statement's text for it.
 
-    Nothing changes unless the statement asks for schema evolution.
+    Nothing changes unless the statement or an option requests schema evolution.
     """
     kind = _EVOLVING.get(type(statement))
-    asked = table.options.get(WRITE_MERGE_SCHEMA) or getattr(statement, "schema_evolution", False)
-    if kind is None or not asked:
+    evolves = table.options.get(WRITE_MERGE_SCHEMA) or getattr(statement, "schema_evolution", False)
+    if kind is None or not evolves:
         return table, statement.text
-    exact = bool(analyzer.session.sessionState().conf().caseSensitiveAnalysis())
-    change = kind(analyzer, statement, table, exact)
+    case_sensitive = bool(analyzer.session.sessionState().conf().caseSensitiveAnalysis())
+    change = kind(analyzer, statement, table, case_sensitive)
     has_data = table.snapshots.latest_id() is not None
     if change.evolved(table.schema, has_data=has_data) is not table.schema:
         catalog.alter_table(identifier, lambda schema: change.evolved(schema, has_data=has_data))

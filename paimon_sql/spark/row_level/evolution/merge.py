@@ -1,8 +1,7 @@
-"""A MERGE that brings columns which its target lacks: the target gets them first.
+"""MERGE with schema evolution: columns of the source that the target lacks are added to it first.
 
-It is asked for by ``WITH SCHEMA EVOLUTION`` or the option ``write.merge-schema``. A ``*`` then means the columns of the
-source: others, and fields inside columns that the source lacks, keep their values in an update and have none in an
-insert.
+``WITH SCHEMA EVOLUTION`` or the option ``write.merge-schema`` requests it. ``*`` then means the columns of the source:
+an update retains the values of other columns and nested fields, an insert sets them to NULL or their default.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _SOURCE = "__source"
 
 @dataclass(frozen=True)
 class EvolvingMerge(EvolvingChange):
-    """A MERGE under schema evolution, on the way to one that names all of its columns."""
+    """A MERGE with schema evolution, to be rewritten to one that names all of its columns."""
 
     statement: MergeInto
 
@@ -50,11 +49,11 @@ class EvolvingMerge(EvolvingChange):
     @cached_property
     def _assigned(self) -> dict[MergeClause, list[DataField | None]]:
         clauses = self.statement.clauses
-        # Only what the source has may be new.
+        # Only columns of the source may be new.
         return {c: self._columns(c.assignments, self._scope(c), self.source) for c in clauses}
 
     def _scope(self, clause: MergeClause) -> str:
-        """Where the values of a clause come from."""
+        """The FROM clause for the values of a clause."""
         if clause.rows == "MATCHED":
             return f"FROM {self._target()} CROSS JOIN {self._source()}"
         return f"FROM {self._source() if clause.rows == 'NOT MATCHED' else self._target()}"
@@ -73,7 +72,7 @@ class EvolvingMerge(EvolvingChange):
         return f"WHEN {clause.rows}{condition} THEN {action}"
 
     def _pairs(self, clause: MergeClause, target: Table) -> list[tuple[str, str]]:
-        """Columns and the values that they get, with all fields of the columns."""
+        """The columns and values of a clause; values have all fields of their columns."""
         if not clause.action.endswith("*"):
             return self._pairs_of(clause.assignments, self._assigned[clause], target)
         own = {self._folded(f.name): f for f in target.schema.fields}
@@ -81,15 +80,15 @@ class EvolvingMerge(EvolvingChange):
         pairs = []
         updates = clause.action.startswith("UPDATE")
         for f in self.source:
-            held = own[self._folded(f.name)]
+            column = own[self._folded(f.name)]
             value = f"{self._source_name()}.{quote_name(f.name)}"
-            kept = f"{self._target_name()}.{quote_name(held.name)}" if updates else None
-            pairs.append((quote_name(held.name), nested.filled(value, f.type, held.type, kept)))
+            old_value = f"{self._target_name()}.{quote_name(column.name)}" if updates else None
+            pairs.append((quote_name(column.name), nested.filled(value, f.type, column.type, old_value)))
         if not updates:
             given = {self._folded(f.name) for f in self.source}
-            # A row without a value that must be there is refused, and not the statement that may insert none.
-            absent = [f for name, f in own.items() if name not in given and not f.type.nullable and f.default is None]
-            pairs += [(quote_name(f.name), "NULL") for f in absent]
+            # NULL for a required column fails only if a row is inserted; a missing column would fail the statement.
+            missing = [f for name, f in own.items() if name not in given and not f.type.nullable and f.default is None]
+            pairs += [(quote_name(f.name), "NULL") for f in missing]
         return pairs
 
     def _source(self) -> str:

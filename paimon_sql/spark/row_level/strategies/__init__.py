@@ -1,1 +1,1 @@
-"""How rows change: appended, columns written beside, deletion vectors, upserts."""
+"""Row-level strategies: copy-on-write and deletion vectors, columns, upserts, dropping of keys."""

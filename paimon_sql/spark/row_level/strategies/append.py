@@ -1,4 +1,4 @@
-"""Changes of append tables: new rows are written, old ones marked, and marks become vectors or rewritten files."""
+"""Row-level changes of append tables: new rows are written, old ones deleted by deletion vectors or copy-on-write."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ from paimon_sql.storage.write.task import WriteTask
 
 
 @dataclass(frozen=True)
-class _Share:
-    """What one worker has done: the files of new rows, the places of old ones, and the rows by what becomes of them."""
+class _WorkerResult:
+    """The result of one worker: the files of new rows, the positions of deleted ones, and the counts of rows."""
 
     messages: list[CommitMessage]
     marks: Mapping[str, DeletionVector]
@@ -43,52 +43,57 @@ class _Share:
 
 
 def change_append(
-    jvm: Jvm, table: Table, base: Snapshot | None, changed: ChangedRows, operation: Operation, way: RowLevelStrategy
+    jvm: Jvm,
+    table: Table,
+    base: Snapshot | None,
+    changed: ChangedRows,
+    operation: Operation,
+    strategy: RowLevelStrategy,
 ) -> Counts:
-    """Write changed rows, take the old ones away and commit both.
+    """Write changed rows, delete the old ones, and commit both.
 
     Args:
         jvm: the JVM.
         table: an append table.
-        base: the snapshot that the rows were worked out from.
-        changed: the rows, with their file and place.
+        base: the snapshot from which the rows were read.
+        changed: the rows, with file and position.
         operation: the kind of statement.
-        way: whether old rows are marked or their files rewritten.
+        strategy: deletion vectors or copy-on-write.
 
     Raises:
-        CommitConflictError: a rival has changed the same files meanwhile.
+        CommitConflictError: a concurrent commit has changed the same files.
     """
     with Transaction(table, operation, base=base) as transaction:
-        return _change(jvm, transaction, changed, way)
+        return _change(jvm, transaction, changed, strategy)
 
 
-def _change(jvm: Jvm, transaction: Transaction, changed: ChangedRows, way: RowLevelStrategy) -> Counts:
+def _change(jvm: Jvm, transaction: Transaction, changed: ChangedRows, strategy: RowLevelStrategy) -> Counts:
     executor, table, base = SparkExecutor(jvm), transaction.table, transaction.base
     task = TrackedWriteTask(table) if is_tracked(table.schema) else plan_write(table)
     batches = few_rows(jvm, changed.frame)
-    shares = [_share(task, batches)] if batches is not None else _shares(task, changed)
+    results = [_write(task, batches)] if batches is not None else _write_on_executors(task, changed)
     staged = transaction.staged
-    messages = list(task.settled(staged.take(m for s in shares for m in s.messages), executor))
-    gone = marked_files(table, base, joined(s.marks for s in shares))
-    if way is RowLevelStrategy.VECTORS:
-        messages += staged.take(mark(table, base, gone))
+    messages = list(task.settled(staged.take(m for s in results for m in s.messages), executor))
+    marked = marked_files(table, base, joined(s.marks for s in results))
+    if strategy is RowLevelStrategy.VECTORS:
+        messages += staged.take(mark(table, base, marked))
     else:
-        rewritten = plan_rewrite(table, with_earlier(table, base, gone))
+        rewritten = plan_rewrite(table, with_earlier(table, base, marked))
         messages += staged.take(run_tasks(table, executor, run_rewrite, rewritten))
-        messages += staged.take(forget(table, base, [e for e, _ in gone]))
+        messages += staged.take(forget(table, base, [e for e, _ in marked]))
     if messages:
         transaction.require(*task.validations(messages))
         operations.append(transaction, messages)
-    return sum((s.counts for s in shares), Counts())
+    return sum((s.counts for s in results), Counts())
 
 
-def _share(task: WriteTask, batches: Iterable[pa.RecordBatch]) -> _Share:
+def _write(task: WriteTask, batches: Iterable[pa.RecordBatch]) -> _WorkerResult:
     splitter, seen = ChangeSplitter(task.table.schema.names), CountedRows(batches)
     messages = task.run(splitter.new_rows(seen))
-    return _Share(messages, splitter.marks, seen.counts)
+    return _WorkerResult(messages, splitter.marks, seen.counts)
 
 
-def _shares(task: WriteTask, changed: ChangedRows) -> list[_Share]:
+def _write_on_executors(task: WriteTask, changed: ChangedRows) -> list[_WorkerResult]:
     with unmeasured_batches(changed.frame):
         writer, rows = distribute_by_bucket(task, changed.frame)
-        return run_on_executors(task.table, rows, partial(_share, writer), lambda share: share.messages)
+        return run_on_executors(task.table, rows, partial(_write, writer), lambda share: share.messages)

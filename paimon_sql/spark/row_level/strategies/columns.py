@@ -1,4 +1,4 @@
-"""Changes of tables with data evolution: changed columns go into files beside those of the rows, by the rows' ids."""
+"""Row-level changes with data evolution: changed columns are written to files beside those of their rows, by row id."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ from paimon_sql.storage.write.task import WriteTask
 
 
 def set_columns(table: Table, statement: Update | MergeInto) -> tuple[str, ...]:
-    """The columns that a statement may change in rows that are there, in the table's order.
+    """Return the columns that a statement may change in existing rows, in the table's order.
 
-    A name may be preceded by the table's, and followed by a field's; if it may mean several columns all of them count,
-    as writing one more than is needed does no harm.
+    A column may be qualified by the table's name, and followed by the name of a nested field; if it is ambiguous, all
+    candidates are returned, since an extra column does no harm.
     """
     if isinstance(statement, Update):
         assignments = statement.assignments
@@ -55,13 +55,13 @@ def set_columns(table: Table, statement: Update | MergeInto) -> tuple[str, ...]:
         if any(c.action == "UPDATE *" for c in updates):
             return table.schema.names
         assignments = tuple(a for c in updates for a in c.assignments)
-    said = {part.lower() for a in assignments for part in a.column}
-    return tuple(name for name in table.schema.names if name.lower() in said)
+    assigned = {part.lower() for a in assignments for part in a.column}
+    return tuple(name for name in table.schema.names if name.lower() in assigned)
 
 
 @dataclass(frozen=True)
-class _Share:
-    """What one worker has done: the files it wrote, the places of rows that go, and how many rows changed."""
+class _WorkerResult:
+    """The result of one worker: the written files, the positions of deleted rows, and the counts of rows."""
 
     messages: list[CommitMessage]
     marks: Mapping[str, DeletionVector]
@@ -69,18 +69,18 @@ class _Share:
 
 
 @dataclass(frozen=True)
-class _Work:
-    """What becomes of changed rows, which come in the order of their ids."""
+class _WorkerTask:
+    """The tasks of a worker for changed rows, which are sorted by row id."""
 
     columns: ColumnTask
     new_rows: WriteTask
 
-    def share(self, batches: Iterable[pa.RecordBatch]) -> _Share:
-        """Write columns of updated rows and new rows; on an error nothing is left."""
+    def run(self, batches: Iterable[pa.RecordBatch]) -> _WorkerResult:
+        """Write columns of updated rows, and new rows; on an error all written files are deleted."""
         names = self.columns.table.schema.names
         splitter, seen = ChangeSplitter(names), CountedRows(batches)
         writer = self.new_rows.writer()
-        done: list[CommitMessage] = []
+        messages: list[CommitMessage] = []
 
         def updated() -> Iterator[pa.RecordBatch]:
             for batch in seen:
@@ -96,13 +96,13 @@ class _Work:
 
         try:
             with StagedFiles(self.columns.table) as staged:
-                done += staged.take(self.columns.run(updated()))
-                done += writer.close()
+                messages += staged.take(self.columns.run(updated()))
+                messages += writer.close()
                 staged.release_all()
         except BaseException:
             writer.abort()
             raise
-        return _Share(done, splitter.marks, seen.counts)
+        return _WorkerResult(messages, splitter.marks, seen.counts)
 
 
 def change_columns(
@@ -114,53 +114,53 @@ def change_columns(
     operation: Operation,
     target: TargetProxy,
 ) -> Counts:
-    """Write changed columns and new rows, mark rows that go, and commit all of it.
+    """Write changed columns and new rows, delete old rows by deletion vectors, and commit all of it.
 
     Args:
         jvm: the JVM.
         table: a table with data evolution.
-        base: the snapshot that the rows were worked out from.
-        changed: the rows, with their file, place and id.
+        base: the snapshot from which the rows were read.
+        changed: the rows, with file, position and row id.
         statement: the UPDATE or MERGE.
         operation: its kind.
-        target: what the rows are read from.
+        target: the table from which the rows are read.
 
     Raises:
-        CommitConflictError: a rival has changed the same columns of the same rows meanwhile, or moved the rows.
+        CommitConflictError: a concurrent commit has changed the same columns of the same rows, or moved the rows.
     """
     columns = set_columns(table, statement)
-    # Columns that nobody writes need not be read, nor be brought to the writers.
+    # Columns that are not written need not be read, nor sent to the writers.
     carried = columns if isinstance(statement, Update) else table.schema.names
-    kept = (*carried, FILE_PATH.name, ROW_INDEX.name, ROW_ID.name, VALUE_KIND.name)
-    frame = changed.frame.select(*(quoted(name) for name in kept))
+    names = (*carried, FILE_PATH.name, ROW_INDEX.name, ROW_ID.name, VALUE_KIND.name)
+    frame = changed.frame.select(*(quoted(name) for name in names))
     batches = few_rows(jvm, frame)
     predicate = target.scan.request.predicate if target.scan is not None else None
     groups = tuple(bucketed_groups(table, base, predicate))
-    work = _Work(ColumnTask(table, columns, groups), plan_write(table))
+    task = _WorkerTask(ColumnTask(table, columns, groups), plan_write(table))
     with Transaction(table, operation, base=base) as transaction:
-        shares = [work.share(_by_id(batches))] if batches is not None else _shares(table, work, frame)
-        messages = transaction.staged.take(m for s in shares for m in s.messages)
-        gone = outdated(table, base, messages, work.columns.written)
-        marks = marked_files(table, base, joined(s.marks for s in shares))
+        results = [task.share(_by_id(batches))] if batches is not None else _run_on_executors(table, task, frame)
+        messages = transaction.staged.take(m for s in results for m in s.messages)
+        replaced = outdated(table, base, messages, task.columns.written)
+        marks = marked_files(table, base, joined(s.marks for s in results))
         messages += transaction.staged.take(mark(table, base, marks))
-        messages += dropped(gone)
+        messages += dropped(replaced)
         if messages:
-            transaction.require(columns_unchanged(messages), indexes_unchanged(messages, work.columns.written))
+            transaction.require(columns_unchanged(messages), indexes_unchanged(messages, task.columns.written))
             operations.append(transaction, messages)
-    return sum((s.counts for s in shares), Counts())
+    return sum((s.counts for s in results), Counts())
 
 
 def _by_id(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
     return pa.Table.from_batches(batches).sort_by(ROW_ID.name).to_batches() if batches else []
 
 
-def _shares(table: Table, work: _Work, frame: DataFrame) -> list[_Share]:
-    """Each file's rows go to one worker; new rows, which have none yet, stay where they are."""
+def _run_on_executors(table: Table, task: _WorkerTask, frame: DataFrame) -> list[_WorkerResult]:
+    """Write all rows of a file by one worker; new rows, which have no file yet, stay in their partition."""
     with unmeasured_batches(frame, blobs=has_blobs(table.schema.fields)):
         owner = coalesce(col(FILE_PATH.name), spark_partition_id().cast("string"))
         rows = frame.repartition(owner).sortWithinPartitions(ROW_ID.name)
-        return run_on_executors(table, rows, partial(_share, work), lambda share: share.messages)
+        return run_on_executors(table, rows, partial(_run, task), lambda share: share.messages)
 
 
-def _share(work: _Work, batches: Iterable[pa.RecordBatch]) -> _Share:
-    return work.share(batches)
+def _run(task: _WorkerTask, batches: Iterable[pa.RecordBatch]) -> _WorkerResult:
+    return task.run(batches)

@@ -1,4 +1,4 @@
-"""Deletes of tables whose merge engine takes none: the files of the keys are rewritten."""
+"""DELETE from tables whose merge engine does not support retractions: the files of the keys are rewritten."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from paimon_sql.storage.table.table import Table
 
 
 def drop_keys(jvm: Jvm, table: Table, base: Snapshot | None, changed: ChangedRows) -> Counts:
-    """Rewrite the files that hold keys of rows that are deleted.
+    """Rewrite the files that contain keys of deleted rows, without these keys.
 
     Args:
         jvm: the JVM.
-        table: a table with a primary key.
-        base: the snapshot that the rows were worked out from.
+        table: a primary key table.
+        base: the snapshot from which the rows were read.
         changed: the rows, all of them deleted, with their bucket.
 
     Raises:
-        UnsupportedError: rows wait for a compaction that no read shows yet.
-        CommitConflictError: a rival has written rows of the same keys meanwhile, or rewritten the files.
+        UnsupportedError: the table has rows that reads do not see before a compaction.
+        CommitConflictError: a concurrent commit has written rows of the same keys, or rewritten the files.
     """
     check_seen(table, base)
     schema = table.schema
@@ -41,8 +41,8 @@ def drop_keys(jvm: Jvm, table: Table, base: Snapshot | None, changed: ChangedRow
     with Transaction(table, Operation.DELETE, base=base) as transaction:
         rewritten = transaction.staged.take(run_tasks(table, SparkExecutor(jvm), run_drop, tasks))
         messages = [m for m in rewritten if not m.is_empty()]
-        gone = {f.file_name for m in messages for f in m.deleted_files}
-        messages += forget(table, base, [t.entry for t in tasks if t.entry.file.file_name in gone])
+        deleted = {f.file_name for m in messages for f in m.deleted_files}
+        messages += forget(table, base, [t.entry for t in tasks if t.entry.file.file_name in deleted])
         transaction.require(keys_unchanged(messages))
         operations.append(transaction, messages)
     return Counts(deleted=len(rows))

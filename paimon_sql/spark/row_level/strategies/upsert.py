@@ -1,4 +1,4 @@
-"""Changes of tables with a primary key as new rows: updates and deletes of keys, merged like any other write."""
+"""Row-level changes of primary key tables as upserts: rows of the kinds +I, +U and -D, merged like any other write."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def upsert(
     Args:
         jvm: the JVM.
         table: the table.
-        base: the snapshot that the rows were worked out from.
+        base: the snapshot from which the rows were read.
         changed: the rows.
         operation: the kind of statement.
-        target: what the rows are read from.
+        target: the table from which the rows are read.
 
     Raises:
-        CommitConflictError: a rival has written rows of the same keys meanwhile.
+        CommitConflictError: a concurrent commit has written rows of the same keys.
     """
     before = {column: quote_name(old) for column, old in changed.id_before.items()}
     if operation is Operation.MERGE:
@@ -84,7 +84,7 @@ def upsert(
 def _write(
     jvm: Jvm, task: WriteTask, frame: DataFrame, operation: Operation, target: TargetProxy
 ) -> tuple[list[CommitMessage], Counts]:
-    """Write the rows where that costs least: where they were read, on the driver, or by the owners of their buckets."""
+    """Write the rows where it is cheapest: where they were read, on the driver, or by the owners of their buckets."""
     executor, rows = SparkExecutor(jvm), rows_of_scan(frame)
     buckets = target.scan.buckets if target.scan is not None and isinstance(task, FixedTask) else None
     change = _change(jvm, task.table, frame, operation) if buckets and rows is Rows.ALL else None
@@ -97,18 +97,18 @@ def _write(
             return list(task.settled(changed.messages, executor)), counts
     batches = few_rows(jvm, frame)
     if batches is not None:
-        shares = [_share(task, batches)]
+        results = [_write_counted(task, batches)]
     elif buckets is not None and rows is not Rows.OTHERS:
         with unmeasured_batches(frame):
-            shares = run_on_executors(task.table, frame, partial(_share, task), lambda share: share[0])
+            results = run_on_executors(task.table, frame, partial(_write_counted, task), lambda share: share[0])
     else:
         return _exchange(jvm, task, frame)
-    messages = [message for written, _ in shares for message in written]
-    return list(task.settled(messages, executor)), sum((counts for _, counts in shares), Counts())
+    messages = [message for written, _ in results for message in written]
+    return list(task.settled(messages, executor)), sum((counts for _, counts in results), Counts())
 
 
 def _change(jvm: Jvm, table: Table, frame: DataFrame, operation: Operation) -> Change | None:
-    """What a statement makes of the rows of its scan, if the storage core can do that by itself; else None."""
+    """The change of the scanned rows as the storage core can compute it; None if only Spark can."""
     if operation is Operation.DELETE:
         return Change(RowKind.DELETE)
     plan = frame._jdf.queryExecution().optimizedPlan()
@@ -119,16 +119,16 @@ def _change(jvm: Jvm, table: Table, frame: DataFrame, operation: Operation) -> C
     return None if found is None else Change(RowKind.UPDATE_AFTER, found)
 
 
-def _share(task: WriteTask, batches: Iterable[pa.RecordBatch]) -> tuple[list[CommitMessage], Counts]:
+def _write_counted(task: WriteTask, batches: Iterable[pa.RecordBatch]) -> tuple[list[CommitMessage], Counts]:
     rows = CountedRows(batches)
     messages = task.run(rows)
     return messages, rows.counts
 
 
 def _exchange(jvm: Jvm, task: WriteTask, frame: DataFrame) -> tuple[list[CommitMessage], Counts]:
-    seen = Observation()
+    observation = Observation()
     kinds = {"updated": RowKind.UPDATE_AFTER, "deleted": RowKind.DELETE, "inserted": RowKind.INSERT}
     counted = [count_if(col(VALUE_KIND.name) == int(k)).alias(name) for name, k in kinds.items()]
-    messages = write_rows(jvm, task, frame.observe(seen, *counted))
-    # Nothing is observed of a plan that is known to be empty.
-    return messages, Counts(**seen.get) if messages else Counts()
+    messages = write_rows(jvm, task, frame.observe(observation, *counted))
+    # Spark observes nothing in a plan that it knows to be empty.
+    return messages, Counts(**observation.get) if messages else Counts()

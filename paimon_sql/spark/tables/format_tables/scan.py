@@ -78,22 +78,20 @@ class FormatScanBuilder(JavaObject):
         """Spark's file index over the directories of partitions, with the partition values of each."""
         jvm = self.jvm
         found = spread(partial(folders_of, self.table), partitions, self.table.threads)
-        directories = [Partition(path, p.texts) for p, paths in zip(partitions, found, strict=True) for path in paths]
-        hadoop_paths = [hadoop_path(jvm, d.path) for d in directories]
-        partition_paths = []
+        directories = [Partition(path, p.texts) for p, below in zip(partitions, found, strict=True) for path in below]
+        paths = [hadoop_path(jvm, d.path) for d in directories]
+        specs = []
         if self.table.partition_fields:
             rows = self._rows(directories)
-            partition_paths = [
-                jvm.new(f"{_SOURCES}.PartitionPath", rows[i], path) for i, path in enumerate(hadoop_paths)
-            ]
+            specs = [jvm.new(f"{_SOURCES}.PartitionPath", rows[i], path) for i, path in enumerate(paths)]
         return jvm.new(
             f"{_SOURCES}.InMemoryFileIndex",
             self.session,
-            jvm.seq(hadoop_paths),
+            jvm.seq(paths),
             jvm.scala_map(options),
             jvm.none,
             jvm.singleton(f"{_SOURCES}.NoopCache"),
-            jvm.some(jvm.new(f"{_SOURCES}.PartitionSpec", keys, jvm.seq(partition_paths))),
+            jvm.some(jvm.new(f"{_SOURCES}.PartitionSpec", keys, jvm.seq(specs))),
             jvm.none,
         )
 

@@ -1,1 +1,1 @@
-"""Data skipping: data files left out by statistics, buckets and file indexes."""
+"""Data skipping by statistics, buckets and file indexes."""

@@ -1,4 +1,4 @@
-"""The file indexes of data files, and what they tell of the rows that a condition may be true for."""
+"""Data skipping by file indexes (spec: File Index)."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ from paimon_sql.storage.expressions.predicates import And, Comparison, In, IsNul
 from paimon_sql.storage.table.table import Table
 
 _LOG = logging.getLogger(__name__)
-_FIRST_READ = 4096
-_AT_ONCE = 1 << 24
-_NEAR = 8192
-"""Rows between two wanted ones that are rather read than passed over."""
+_HEADER_READ = 4096
+_WINDOW = 1 << 24
+_MAX_GAP = 8192
+"""Max number of unwanted rows between wanted ones that are read rather than skipped."""
 
 Readers = Callable[[str, str | None], Sequence[IndexReader]]
-"""The indexes of a column, or of what a map holds under a key."""
+"""Returns the indexes of a column, or of a key of a map column."""
 
 
 @dataclass(frozen=True)
 class HeldIndexes:
-    """The indexes of one data file.
+    """The file index of one data file: a container of indexes.
 
     Attributes:
-        places: where they stand.
-        path: the file that holds them; None if they stand in the manifest.
-        size: how many bytes the container of all of them has.
-        read: gives some bytes of the container, from an offset on.
+        places: the locations of the indexes in the container.
+        path: the file of the container; None if it is embedded in the manifest.
+        size: the size of the container in bytes.
+        read: reads bytes of the container, by offset and length.
     """
 
     places: Sequence[IndexLocation]
@@ -54,28 +54,28 @@ class HeldIndexes:
 
 
 def index_file(file: DataFileMeta) -> str | None:
-    """The name of the file that holds a data file's indexes; None if there is none."""
+    """Return the name of the data file's index file; None without one."""
     return next((name for name in reversed(file.extra_files) if name.endswith(INDEX_SUFFIX)), None)
 
 
 @contextmanager
 def held_indexes(table: Table, partition: bytes, bucket: int, file: DataFileMeta) -> Iterator[HeldIndexes | None]:
-    """The indexes of a data file, open as long as the context is; None if it has none.
+    """Open the file index of a data file; None if it has none.
 
     Raises:
-        MissingFileError: the file that holds them is not there.
-        CorruptFileError: they cannot be read.
+        MissingFileError: the index file is missing.
+        CorruptFileError: the index is unreadable.
     """
     data, name = file.embedded_index, index_file(file)
     if data is not None:
         where = f"the manifest entry of {file.file_name}"
-        places = read_header(data, where)
-        yield HeldIndexes(places, None, len(data), lambda start, size: data[start : start + size])
+        locations = read_header(data, where)
+        yield HeldIndexes(locations, None, len(data), lambda start, size: data[start : start + size])
     elif name is not None:
         path = beside(table.locations.bucket(partition, bucket), name, file.external_path)
         with table.file_io.open_input(path) as stream:
             size = int(stream.size())
-            head = bytes(stream.read_at(min(_FIRST_READ, size), 0))
+            head = bytes(stream.read_at(min(_HEADER_READ, size), 0))
             length = header_length(head[:PREFIX_BYTES], size, path)
             if length > len(head):
                 head = bytes(stream.read_at(length, 0))
@@ -89,86 +89,86 @@ def held_indexes(table: Table, partition: bytes, bucket: int, file: DataFileMeta
 
 @dataclass(frozen=True)
 class IndexLook:
-    """Asks the indexes of a table's data files for the rows that a condition may be true for."""
+    """Finds the rows of data files that may match a predicate, by file index."""
 
     table: Table
     predicate: Predicate
 
     @cached_property
     def is_of_use(self) -> bool:
-        """Whether reads of the table may leave out rows by their indexes."""
+        """Whether reads of the table may skip rows by file index."""
         options = self.table.options
         return options.get(FILE_INDEX_READ_ENABLED) and not options.get(DATA_EVOLUTION_ENABLED)
 
     @cached_property
-    def _declared(self) -> bool:
-        """Whether the table asks for indexes of columns that the condition looks at."""
+    def _has_indexed_columns(self) -> bool:
+        """Whether the table's options declare indexes of columns of the predicate."""
         return any(i.column in self.predicate.columns() for i in declared_indexes(self.table.options))
 
     def looks_at(self, file: DataFileMeta) -> bool:
-        """Whether a file has indexes that are worth a look: those in the manifest, or others of columns asked for."""
+        """Whether a file's index is worth reading: it is embedded, or may have indexes of the predicate's columns."""
         return self.is_of_use and (file.embedded_index is not None or self.opens(file))
 
     def opens(self, file: DataFileMeta) -> bool:
-        """Whether a look at a file's indexes opens another file."""
-        return file.embedded_index is None and self._declared and index_file(file) is not None
+        """Whether reading the file's index opens another file."""
+        return file.embedded_index is None and self._has_indexed_columns and index_file(file) is not None
 
     def rows(self, partition: bytes, bucket: int, file: DataFileMeta) -> BitMap | None:
-        """The rows of a file that the condition may be true for, by their positions; None if nothing is known of them.
+        """Return the positions of the rows that may match; None if unknown.
 
-        Indexes that are gone or broken tell nothing: a read does without them.
+        Missing and corrupt indexes are logged and ignored: a read does not depend on them.
         """
         if not self.looks_at(file):
             return None
         try:
-            with held_indexes(self.table, partition, bucket, file) as held:
-                if held is None:
+            with held_indexes(self.table, partition, bucket, file) as index:
+                if index is None:
                     return None
-                with decoding("a file index", held.path or f"the manifest entry of {file.file_name}"):
-                    return rows_in_indexes(self.predicate, self._readers(held, file))
+                with decoding("a file index", index.path or f"the manifest entry of {file.file_name}"):
+                    return rows_in_indexes(self.predicate, self._readers(index, file))
         except (MissingFileError, CorruptFileError) as error:
             _LOG.warning("%s: a file index is left aside: %s", self.table.name, error)
             return None
 
-    def _readers(self, held: HeldIndexes, file: DataFileMeta) -> Readers:
-        known: dict[tuple[str, str | None], list[IndexReader]] = {}
+    def _readers(self, index: HeldIndexes, file: DataFileMeta) -> Readers:
+        readers_of: dict[tuple[str, str | None], list[IndexReader]] = {}
 
         def readers(column: str, key: str | None) -> list[IndexReader]:
-            if (column, key) not in known:
+            if (column, key) not in readers_of:
                 stored = self._stored(column, file.schema_id)
                 kind = value_type(stored.type, key) if stored is not None else None
                 name = indexed_name(stored.name, key) if stored is not None else ""
-                places = [p for p in held.places if p.column == name and p.kind in KINDS]
-                known[column, key] = [_reader(held, p, kind, file) for p in places] if kind is not None else []
-            return known[column, key]
+                places = [p for p in index.places if p.column == name and p.kind in KINDS]
+                readers_of[column, key] = [_reader(index, p, kind, file) for p in places] if kind is not None else []
+            return readers_of[column, key]
 
         return readers
 
     def _stored(self, column: str, schema_id: int) -> DataField | None:
-        """A column as a file of some schema holds it; None if it does not, or with values of another type."""
+        """Return a column in the schema of a file; None if it is missing or has another type there."""
         if column not in self.table.schema.names:
             return None
-        today = self.table.schema.field(column)
+        current = self.table.schema.field(column)
         if schema_id == self.table.schema.id:
-            return today
-        written = (f for f in self.table.schemas.get(schema_id).fields if f.id == today.id)
-        return next((f for f in written if f.type.as_nullable() == today.type.as_nullable()), None)
+            return current
+        written = (f for f in self.table.schemas.get(schema_id).fields if f.id == current.id)
+        return next((f for f in written if f.type.as_nullable() == current.type.as_nullable()), None)
 
 
-def _reader(held: HeldIndexes, place: IndexLocation, values: DataType, file: DataFileMeta) -> IndexReader:
+def _reader(index: HeldIndexes, at: IndexLocation, values: DataType, file: DataFileMeta) -> IndexReader:
     try:
-        return KINDS[place.kind].reader(held.read(place.start, place.length), values)
+        return KINDS[at.kind].reader(index.read(at.start, at.length), values)
     except ValueError as error:
-        path = held.path or file.file_name
-        raise CorruptFileError(f"the {place.kind} index of column '{place.column}' is {error}", path=path) from error
+        path = index.path or file.file_name
+        raise CorruptFileError(f"the {at.kind} index of column '{at.column}' is {error}", path=path) from error
 
 
 def rows_in_indexes(predicate: Predicate, readers: Readers) -> BitMap | None:
-    """The rows that a condition may be true for; None if the indexes say nothing.
+    """Return the rows that may match a predicate; None if unknown.
 
     Args:
-        predicate: the condition.
-        readers: gives the indexes of a column.
+        predicate: the predicate.
+        readers: returns the indexes of a column.
     """
     if isinstance(predicate, And):
         return _in_all(rows_in_indexes(part, readers) for part in predicate.parts)
@@ -202,26 +202,26 @@ def _in_all(answers: Iterator[BitMap | None]) -> BitMap | None:
 
 
 def as_ranges(rows: BitMap, count: int) -> list[tuple[int, int]] | None:
-    """Rows as sorted ranges ``(first, last + 1)``, those between near ones among them; None if that is all rows.
+    """Return rows as sorted ranges ``(first, last + 1)``, joined over small gaps; None if that covers all rows.
 
     Args:
         rows: the rows, at least one.
-        count: how many rows there are.
+        count: the number of rows of the file.
     """
     found: list[tuple[int, int]] = []
     rows &= BitMap(range(count))
     first: int | None = rows.next_set_bit(0) if rows else None
     while first is not None:
-        # A bitmap may hold a run of billions of rows, of which only some are looked at at a time.
-        window = BitMap(range(first, min(first + _AT_ONCE, count)))
+        # A bitmap may contain a run of billions of rows, so it is converted in windows.
+        window = BitMap(range(first, min(first + _WINDOW, count)))
         positions = np.asarray((rows & window).to_array(), np.int64)
-        cuts = np.flatnonzero(np.diff(positions) > _NEAR)
+        cuts = np.flatnonzero(np.diff(positions) > _MAX_GAP)
         firsts, ends = positions[np.r_[0, cuts + 1]], positions[np.r_[cuts, len(positions) - 1]] + 1
         ranges = list(zip(firsts.tolist(), ends.tolist(), strict=True))
-        if found and ranges[0][0] - found[-1][1] < _NEAR:
+        if found and ranges[0][0] - found[-1][1] < _MAX_GAP:
             ranges[0] = (found.pop()[0], ranges[0][1])
         found += ranges
-        first = rows.next_set_bit(first + _AT_ONCE) if rows.max() >= first + _AT_ONCE else None
-    if len(found) == 1 and found[0][1] - found[0][0] + _NEAR >= count:
+        first = rows.next_set_bit(first + _WINDOW) if rows.max() >= first + _WINDOW else None
+    if len(found) == 1 and found[0][1] - found[0][0] + _MAX_GAP >= count:
         return None
     return found

@@ -1,4 +1,4 @@
-"""Groups of files left out of a scan: by the statistics of the newest file of each column, and by row ids."""
+"""Data skipping of file groups: by the statistics of each column's newest file, and by row ids."""
 
 from __future__ import annotations
 
@@ -14,62 +14,62 @@ from paimon_sql.storage.table.table import Table
 
 
 def prune_groups(table: Table, entries: pa.Table, predicate: Predicate) -> pa.Table:
-    """The entries of groups that may hold a wanted row, by what the newest file of each column tells of it."""
-    numbers = groups_of_entries(entries)
-    alone = np.bincount(numbers)[numbers] == 1
+    """Return the entries of groups that may contain matching rows, by the statistics of each column's newest file."""
+    groups = groups_of_entries(entries)
+    is_single = np.bincount(groups)[groups] == 1
     drop = np.zeros(len(entries), dtype=bool)
-    drop[alone] = ~may_match_by_values(table, entries.filter(pa.array(alone)), predicate)
-    for columns, rows in _newest_holders(table, entries, numbers, np.flatnonzero(~alone)).items():
+    drop[is_single] = ~may_match_by_values(table, entries.filter(pa.array(is_single)), predicate)
+    for columns, rows in _newest_files(table, entries, groups, np.flatnonzero(~is_single)).items():
         drop[rows] = ~may_match_by_values(table, entries.take(pa.array(rows)), predicate, columns)
     if not drop.any():
         return entries
-    return entries.filter(pa.array(~np.isin(numbers, numbers[drop])))
+    return entries.filter(pa.array(~np.isin(groups, groups[drop])))
 
 
 def stats_of_groups(table: Table, entries: pa.Table, column: str) -> ColumnStats:
-    """What is known of one column of all rows that a file stands for, an element an entry.
+    """Return statistics of one column for all rows of a file, one element per entry.
 
-    Of a group of files it is what the newest holder of the column tells, for each of them.
+    In a group of files they are those of the column's newest file, for each of its entries.
     """
     stats = stats_of(table, entries, column)
     if not has_data_evolution(table):
         return stats
-    numbers = groups_of_entries(entries)
-    alone = np.bincount(numbers)[numbers] == 1
-    tellers = np.full(len(entries), -1)
-    for columns, rows in _newest_holders(table, entries, numbers, np.flatnonzero(~alone)).items():
+    groups = groups_of_entries(entries)
+    is_single = np.bincount(groups)[groups] == 1
+    newest = np.full(len(entries), -1)
+    for columns, rows in _newest_files(table, entries, groups, np.flatnonzero(~is_single)).items():
         if column in columns:
-            tellers[numbers[rows]] = rows
-    source = np.where(alone, np.arange(len(entries)), tellers[numbers])
+            newest[groups[rows]] = rows
+    source = np.where(is_single, np.arange(len(entries)), newest[groups])
     index = pa.array(source, mask=source < 0)
-    least, greatest, nulls = (told.take(index) for told in (stats.minimum, stats.maximum, stats.null_count))
-    return ColumnStats(least, greatest, nulls, entries["row_count"].combine_chunks())
+    minimum, maximum, nulls = (values.take(index) for values in (stats.minimum, stats.maximum, stats.null_count))
+    return ColumnStats(minimum, maximum, nulls, entries["row_count"].combine_chunks())
 
 
-def _newest_holders(
-    table: Table, entries: pa.Table, numbers: np.ndarray, rows: np.ndarray
+def _newest_files(
+    table: Table, entries: pa.Table, groups: np.ndarray, rows: np.ndarray
 ) -> dict[frozenset[str], np.ndarray]:
-    """The rows of files of groups by the columns of which they have the last word, by today's names."""
+    """Return the rows of grouped files by the set of columns, current names, of which they are the newest file."""
     chosen = entries.select(["file_name", "schema_id", "write_cols", "max_sequence_number"]).take(pa.array(rows))
     names, schemas, written, sequences = (chosen[name].to_pylist() for name in chosen.column_names)
-    today = {f.id: f.name for f in table.schema.fields}
-    claimed: dict[int, set[int]] = {}
+    current = {f.id: f.name for f in table.schema.fields}
+    claimed_by_group: dict[int, set[int]] = {}
     found: dict[frozenset[str], list[int]] = {}
     for i in sorted(range(len(rows)), key=lambda i: -sequences[i]):
         if is_dedicated(names[i]):
             continue
         fields = table.schemas.get(schemas[i]).fields
         ids = {f.id for f in fields if written[i] is None or f.name in written[i]}
-        taken = claimed.setdefault(int(numbers[rows[i]]), set())
-        own = frozenset(today[n] for n in ids - taken if n in today)
-        taken |= ids
-        if own:
-            found.setdefault(own, []).append(int(rows[i]))
-    return {columns: np.array(places) for columns, places in found.items()}
+        claimed_ids = claimed_by_group.setdefault(int(groups[rows[i]]), set())
+        columns = frozenset(current[n] for n in ids - claimed_ids if n in current)
+        claimed_ids |= ids
+        if columns:
+            found.setdefault(columns, []).append(int(rows[i]))
+    return {columns: np.array(positions) for columns, positions in found.items()}
 
 
 def prune_row_ids(table: Table, entries: pa.Table, row_ids: Predicate) -> pa.Table:
-    """The entries whose rows may have wanted ids; where the metadata tell no ids, any may be."""
+    """Return the entries that may contain wanted row ids; entries without row ids in the metadata always may."""
     if not len(entries):
         return entries
     first = entries["first_row_id"].combine_chunks()
@@ -78,18 +78,18 @@ def prune_row_ids(table: Table, entries: pa.Table, row_ids: Predicate) -> pa.Tab
     low = first.fill_null(0).to_numpy().astype(np.int64)
     high = low + entries["row_count"].to_numpy() - 1
     if has_data_evolution(table):
-        numbers = groups_of_entries(entries)
-        low, high = (_spread(end, numbers, extreme) for end, extreme in ((low, np.minimum), (high, np.maximum)))
+        groups = groups_of_entries(entries)
+        low, high = (_spread(end, groups, extreme) for end, extreme in ((low, np.minimum), (high, np.maximum)))
     counts = entries["row_count"].combine_chunks()
     nulls = pa.array(np.zeros(len(entries), dtype=np.int64))
     stats = ColumnStats(pa.array(low, mask=~known), pa.array(high, mask=~known), nulls, counts)
     return entries.filter(row_ids.may_hold({ROW_ID.name: stats}))
 
 
-def _spread(values: np.ndarray, numbers: np.ndarray, extreme: np.ufunc) -> np.ndarray:
-    """The least or greatest value of each one's group."""
+def _spread(values: np.ndarray, groups: np.ndarray, extreme: np.ufunc) -> np.ndarray:
+    """Return the min or max value of each element's group."""
     found = values.copy()
-    order = np.argsort(numbers, kind="stable")
-    starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
+    order = np.argsort(groups, kind="stable")
+    starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
     found[order] = np.repeat(extreme.reduceat(values[order], starts), np.diff(starts, append=len(order)))
     return found

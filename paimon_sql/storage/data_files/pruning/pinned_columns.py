@@ -1,4 +1,4 @@
-"""Columns that a condition pins to a few values, and the buckets that can hold them."""
+"""Columns that a predicate restricts to few values, and bucket pruning by them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_COMBINATIONS = 1000
 
 
 def pinned_values(predicate: Predicate | None, columns: Sequence[str]) -> dict[str, pa.Array]:
-    """The only values that each of the columns can have where the predicate is true; columns not pinned are absent."""
+    """Return the possible values of each column under the predicate; columns without a finite set are absent."""
     found: dict[str, pa.Array] = {}
     for part in conjuncts(predicate):
         if isinstance(part, Comparison) and part.operator == "=" and part.column in columns:
@@ -27,21 +27,21 @@ def pinned_values(predicate: Predicate | None, columns: Sequence[str]) -> dict[s
 
 
 def pins_key(schema: TableSchema, predicate: Predicate | None) -> bool:
-    """Whether at most a few rows of a keyed table can satisfy the predicate, its whole key being pinned."""
+    """Whether the predicate restricts the whole primary key to few values."""
     keys = schema.trimmed_primary_keys
     found = pinned_values(predicate, keys)
     return bool(keys) and len(found) == len(keys) and _combinations(list(found.values())) <= 100
 
 
 def prune_buckets(schema: TableSchema, entries: pa.Table, predicate: Predicate | None) -> pa.Table:
-    """The entries of buckets that can hold rows with the pinned bucket key; the others' hash says otherwise."""
+    """Return the entries of buckets that may contain rows with the pinned bucket key."""
     keys = schema.bucket_keys
     found = pinned_values(predicate, keys)
     if not keys or len(found) < len(keys) or not len(entries):
         return entries
     types = [schema.field(k).type for k in keys]
     values = [found[k].cast(arrow_type(t)) for k, t in zip(keys, types, strict=True)]
-    # Numbers may be equal although their bits, and so their buckets, differ: 0.0 and -0.0.
+    # Equal floats may have different bits, and so different buckets: 0.0 and -0.0.
     if any(pa.types.is_floating(v.type) for v in values) or _combinations(values) > MOST_COMBINATIONS:
         return entries
     picked = np.meshgrid(*(np.arange(len(v)) for v in values), indexing="ij")

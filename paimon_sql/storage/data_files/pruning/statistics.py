@@ -1,4 +1,4 @@
-"""Files left out by their statistics: whole groups of files at a time, grouped by how their statistics were written."""
+"""Data skipping by statistics, vectorized over files whose statistics have the same columns and schema."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from paimon_sql.storage.table.table import Table
 
 
 def prune_by_key(table: Table, entries: pa.Table, predicate: Predicate) -> pa.Table:
-    """The entries whose key range may hold a wanted key; conditions on other columns are passed over."""
+    """Return the entries whose key range may contain a matching key; conditions on other columns are ignored."""
     fields = table.schema.key_fields
     names = {f.name for f in fields}
     wanted = all_of([p for p in conjuncts(predicate) if p.columns() <= names])
@@ -27,7 +27,7 @@ def prune_by_key(table: Table, entries: pa.Table, predicate: Predicate) -> pa.Ta
 
 
 def prune_by_values(table: Table, entries: pa.Table, predicate: Predicate) -> pa.Table:
-    """The entries whose column statistics allow that a row satisfies the predicate."""
+    """Return the entries whose column statistics allow a matching row."""
     keep = may_match_by_values(table, entries, predicate)
     return entries if keep.all() else entries.filter(pa.array(keep))
 
@@ -35,17 +35,17 @@ def prune_by_values(table: Table, entries: pa.Table, predicate: Predicate) -> pa
 def may_match_by_values(
     table: Table, entries: pa.Table, predicate: Predicate, columns: Collection[str] | None = None
 ) -> npt.NDArray[np.bool_]:
-    """For each entry whether its column statistics allow that a row satisfies the predicate.
+    """Whether each entry's column statistics allow a matching row.
 
     Args:
         table: the table.
         entries: the entries.
-        predicate: the condition.
-        columns: the columns whose statistics are looked at; all by default.
+        predicate: the predicate.
+        columns: the columns whose statistics are used; all by default.
     """
     keep = np.ones(len(entries), dtype=bool)
-    asked = predicate.columns() if columns is None else predicate.columns() & set(columns)
-    for rows, stats in _stats(table, entries, asked):
+    relevant = predicate.columns() if columns is None else predicate.columns() & set(columns)
+    for rows, stats in _stats(table, entries, relevant):
         wanted = all_of([p for p in conjuncts(predicate) if p.columns() <= stats.keys()])
         if wanted is not None:
             mask = wanted.may_hold({n: s for n, s in stats.items() if n in wanted.columns()})
@@ -54,7 +54,7 @@ def may_match_by_values(
 
 
 def stats_of(table: Table, entries: pa.Table, column: str) -> ColumnStats:
-    """What the entries' statistics tell of one column, an element an entry."""
+    """Return the statistics of one column, one element per entry."""
     kind = arrow_type(table.schema.field(column).type)
     order: list[npt.NDArray[np.int64]] = []
     parts: list[ColumnStats] = []
@@ -62,9 +62,9 @@ def stats_of(table: Table, entries: pa.Table, column: str) -> ColumnStats:
         if column in stats:
             order.append(rows)
             parts.append(stats[column])
-    places = np.full(len(entries), -1, np.int64)
-    places[np.concatenate([np.zeros(0, np.int64), *order])] = np.arange(sum(map(len, order)))
-    index = pa.array(places, mask=places < 0)
+    positions = np.full(len(entries), -1, np.int64)
+    positions[np.concatenate([np.zeros(0, np.int64), *order])] = np.arange(sum(map(len, order)))
+    index = pa.array(positions, mask=positions < 0)
     minimum, maximum, nulls = (
         pa.concat_arrays([pa.nulls(0, kind_of), *(getattr(p, name).cast(kind_of) for p in parts)]).take(index)
         for name, kind_of in (("minimum", kind), ("maximum", kind), ("null_count", pa.int64()))
@@ -75,29 +75,29 @@ def stats_of(table: Table, entries: pa.Table, column: str) -> ColumnStats:
 def _stats(
     table: Table, entries: pa.Table, columns: Collection[str]
 ) -> Iterator[tuple[npt.NDArray[np.int64], dict[str, ColumnStats]]]:
-    """The statistics of entries by today's names, group by group: the numbers of its entries, and what is known.
+    """Yield statistics under current column names, by group of entries: their row numbers, and the known statistics.
 
     Args:
         table: the table.
         entries: the entries.
-        columns: the columns that are asked for, by today's names.
+        columns: current names of the columns.
     """
-    asked = [f for f in table.schema.fields if f.name in columns]
-    for schema_id, held, rows in _groups(entries):
+    requested = [f for f in table.schema.fields if f.name in columns]
+    for schema_id, stats_columns, rows in _groups(entries):
         group = entries.take(pa.array(rows))
         written = table.schemas.get(schema_id)
-        if held is not None and not set(held) <= set(written.names):
+        if stats_columns is not None and not set(stats_columns) <= set(written.names):
             continue
-        fields = written.select(held) if held is not None else written.fields
-        ids = {f.id for f in asked}
+        fields = written.select(stats_columns) if stats_columns is not None else written.fields
+        ids = {f.id for f in requested}
         stored = _column_stats(group, fields, "value_stats", {f.name for f in written.fields if f.id in ids})
-        yield rows, _as_today(asked, written.fields, stored, group["row_count"].combine_chunks())
+        yield rows, _evolved(requested, written.fields, stored, group["row_count"].combine_chunks())
 
 
 def _groups(entries: pa.Table) -> list[tuple[int, tuple[str, ...] | None, np.ndarray]]:
-    """The entries by schema and columns of their statistics: the row numbers of each group.
+    """Group entries by schema and statistics columns.
 
-    A file that holds some columns only, and does not say which of them have statistics, has them for all it holds.
+    A file with some columns and without ``_VALUE_STATS_COLS`` has statistics of all its columns.
     """
     columns = pc.coalesce(entries["value_stats_cols"].combine_chunks(), entries["write_cols"].combine_chunks())
     schemas = entries["schema_id"].unique()
@@ -119,16 +119,16 @@ def _groups(entries: pa.Table) -> list[tuple[int, tuple[str, ...] | None, np.nda
 def _column_stats(
     entries: pa.Table, fields: Sequence[DataField], prefix: str, names: Collection[str]
 ) -> dict[str, ColumnStats]:
-    """The statistics of those of the fields that have one of the names."""
-    types, places = [f.type for f in fields], [i for i, f in enumerate(fields) if f.name in names]
-    if not places or not len(entries):
+    """Return the statistics of those fields that have one of the names."""
+    types, indexes = [f.type for f in fields], [i for i, f in enumerate(fields) if f.name in names]
+    if not indexes or not len(entries):
         return {}
-    minima = decode_columns(types, entries[f"{prefix}_min"], overflow_to_null=True, places=places)
-    maxima = decode_columns(types, entries[f"{prefix}_max"], overflow_to_null=True, places=places)
+    minima = decode_columns(types, entries[f"{prefix}_min"], overflow_to_null=True, places=indexes)
+    maxima = decode_columns(types, entries[f"{prefix}_max"], overflow_to_null=True, places=indexes)
     counts = entries[f"{prefix}_null_counts"].combine_chunks()
     rows = entries["row_count"].combine_chunks()
     found = {}
-    for i, low, high in zip(places, minima, maxima, strict=True):
+    for i, low, high in zip(indexes, minima, maxima, strict=True):
         enough = pc.fill_null(pc.greater(pc.list_value_length(counts), i), False)
         known = pc.if_else(enough, counts, pa.scalar(None, counts.type))
         padded = pc.list_element(pc.if_else(pc.is_valid(known), known, pa.scalar([None] * (i + 1), counts.type)), i)
@@ -136,13 +136,13 @@ def _column_stats(
     return found
 
 
-def _as_today(
-    asked: Sequence[DataField], written: Sequence[DataField], stored: dict[str, ColumnStats], rows: pa.Array
+def _evolved(
+    requested: Sequence[DataField], written: Sequence[DataField], stored: dict[str, ColumnStats], rows: pa.Array
 ) -> dict[str, ColumnStats]:
-    """Statistics by today's names: renamed columns keep theirs, new ones hold nulls alone, retyped ones say nothing."""
+    """Map statistics to current columns: renamed ones keep theirs, added ones are all null, retyped ones unknown."""
     by_id = {f.id: f for f in written}
     stats: dict[str, ColumnStats] = {}
-    for f in asked:
+    for f in requested:
         old = by_id.get(f.id)
         if old is None:
             nothing = pa.nulls(len(rows), arrow_type(f.type))

@@ -37,9 +37,9 @@ def text_to_boolean(array: pa.Array, call: CastCall) -> pa.Array:
 def text_to_integer(array: pa.Array, call: CastCall) -> pa.Array:
     """Digits with a sign; a fraction is truncated; a number out of range is an error."""
     _check(array, pc.match_substring_regex(array, _INTEGER), call)
-    whole = pc.replace_substring_regex(pc.utf8_ltrim(array, "+"), r"\..*$", "")
-    whole = pc.replace_substring_regex(whole, r"^-?$", "0")
-    return whole.cast(pa.int64()).cast(call.arrow)
+    digits = pc.replace_substring_regex(pc.utf8_ltrim(array, "+"), r"\..*$", "")
+    digits = pc.replace_substring_regex(digits, r"^-?$", "0")
+    return digits.cast(pa.int64()).cast(call.arrow)
 
 
 @rule(TEXTS, FLOATS)

@@ -51,17 +51,15 @@ def number_to_number(array: pa.Array, call: CastCall) -> pa.Array:
 
 @rule(FLOATS, INTEGERS)
 def float_to_integer(array: pa.Array, call: CastCall) -> pa.Array:
-    """The fraction is truncated, values saturate at the limits of INT or BIGINT, NaN is 0; narrower types wrap after
-    that.
-    """
+    """Fractions are truncated, values saturate at the limits of INT or BIGINT, NaN is 0; then narrower types wrap."""
     values = np.nan_to_num(plain_values(array).astype(np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf)
     if isinstance(call.target, t.BigIntType):
         high = values >= _LONG_LIMIT
-        whole = np.where(high | (values < -_LONG_LIMIT), 0.0, values).astype(np.int64)
-        whole = np.where(high, np.iinfo(np.int64).max, np.where(values < -_LONG_LIMIT, np.iinfo(np.int64).min, whole))
+        ints = np.where(high | (values < -_LONG_LIMIT), 0.0, values).astype(np.int64)
+        ints = np.where(high, np.iinfo(np.int64).max, np.where(values < -_LONG_LIMIT, np.iinfo(np.int64).min, ints))
     else:
-        whole = np.clip(values, *_INT_RANGE).astype(np.int64)
-    return with_validity_of(array, pa.array(_typed(whole, call)))
+        ints = np.clip(values, *_INT_RANGE).astype(np.int64)
+    return with_validity_of(array, pa.array(_typed(ints, call)))
 
 
 @rule(INTEGERS, (t.DecimalType,))
@@ -127,8 +125,8 @@ def fitted(array: pa.Array, call: CastCall) -> pa.Array:
     wide = array.cast(pa.decimal256(_WIDE_DIGITS, array.type.scale))
     if array.type.scale > scale:
         wide = pc.round(wide, scale, "half_towards_infinity")
-    places = min(wide.type.scale, scale)
-    nines = Decimal(10 ** (precision - scale + places) - 1).scaleb(-places, _EXACT)
+    fraction_digits = min(wide.type.scale, scale)
+    nines = Decimal(10 ** (precision - scale + fraction_digits) - 1).scaleb(-fraction_digits, _EXACT)
     maximum = pa.scalar(nines, pa.decimal256(_WIDE_DIGITS, wide.type.scale))
     fits = pc.less_equal(pc.abs(wide), maximum)
     return pc.if_else(fits, wide, pa.scalar(None, wide.type)).cast(call.arrow)
@@ -137,8 +135,8 @@ def fitted(array: pa.Array, call: CastCall) -> pa.Array:
 @rule((t.DecimalType,), INTEGERS)
 def decimal_to_integer(array: pa.Array, call: CastCall) -> pa.Array:
     """The fraction is truncated; a number that is too big keeps its low bits."""
-    whole = array.cast(pa.decimal128(array.type.precision, 0), safe=False)
-    low = np.frombuffer(whole.buffers()[1], "<i8")[2 * whole.offset :: 2][: len(whole)]
+    truncated = array.cast(pa.decimal128(array.type.precision, 0), safe=False)
+    low = np.frombuffer(truncated.buffers()[1], "<i8")[2 * truncated.offset :: 2][: len(truncated)]
     return with_validity_of(array, pa.array(_typed(low, call)))
 
 

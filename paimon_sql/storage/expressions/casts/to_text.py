@@ -54,13 +54,13 @@ def decimal_to_text(array: pa.Array, call: CastCall) -> pa.Array:
 def decimal_text(array: pa.Array) -> pa.Array:
     """Return decimals as digits with a point, such as ``-0.050``."""
     scale = array.type.scale
-    whole = pa.Array.from_buffers(pa.decimal128(38, 0), len(array), array.buffers(), array.null_count, array.offset)
-    digits = pc.utf8_lpad(pc.abs(whole).cast(pa.string()), scale + 1, "0")
+    unscaled = pa.Array.from_buffers(pa.decimal128(38, 0), len(array), array.buffers(), array.null_count, array.offset)
+    digits = pc.utf8_lpad(pc.abs(unscaled).cast(pa.string()), scale + 1, "0")
     if scale:
         digits = pc.binary_join_element_wise(
             pc.utf8_slice_codeunits(digits, 0, -scale), pc.utf8_slice_codeunits(digits, -scale), "."
         )
-    negative = pc.less(whole, pa.scalar(0).cast(pa.decimal128(38, 0)))
+    negative = pc.less(unscaled, pa.scalar(0).cast(pa.decimal128(38, 0)))
     return pc.binary_join_element_wise(pc.if_else(negative, "-", ""), digits, "")
 
 

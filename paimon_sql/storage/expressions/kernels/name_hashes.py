@@ -34,9 +34,9 @@ def places(known: Hashes, hashes: Hashes) -> npt.NDArray[np.int64]:
     """Return the index of each hash in ``known``, which is sorted, or -1."""
     if not len(known):
         return np.full(len(hashes), -1, np.int64)
-    found = np.searchsorted(known, hashes)
-    found[found == len(known)] = 0
-    return np.where(known[found] == hashes, found, -1)
+    indices = np.searchsorted(known, hashes)
+    indices[indices == len(known)] = 0
+    return np.where(known[indices] == hashes, indices, -1)
 
 
 def _hashes(names: pa.Array) -> Hashes:

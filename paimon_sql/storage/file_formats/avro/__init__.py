@@ -1,1 +1,1 @@
-"""The Avro file format."""
+"""The Avro file format (spec: Avro)."""

@@ -1,4 +1,4 @@
-"""Avro's decoded values, one list a column, as Arrow arrays of the canonical types."""
+"""Decoding of Avro values, one list per column, to Arrow arrays of the canonical types."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _MILLIS_DIGITS = 3
 
 
 def decode_column(values: Sequence[Any], schema: Schema, data_type: t.DataType) -> pa.Array:
-    """Values decoded without logical types as an array of the column's canonical type.
+    """Convert values decoded without logical types to an array of the column's canonical type.
 
     Args:
-        values: one value a row, None for null.
-        schema: the schema under which they were written, logical types included.
+        values: one value per row, None for null.
+        schema: the schema they were written with, including logical types.
         data_type: the column's type.
 
     Raises:
@@ -59,7 +59,7 @@ def _unit(branch: Schema, precision: int) -> str:
 
 
 def _decimals(values: Sequence[bytes | None], target: pa.Decimal128Type) -> pa.Array:
-    """Unscaled big-endian two's complements of any length as decimals."""
+    """Decode unscaled big-endian two's complements of any length."""
     binary = pa.array(values, pa.binary())
     sizes = np.diff(np.frombuffer(binary.buffers()[1], "<i4", len(binary) + 1))
     if len(sizes) and int(sizes.max()) > _DECIMAL_BYTES:
@@ -68,12 +68,12 @@ def _decimals(values: Sequence[bytes | None], target: pa.Decimal128Type) -> pa.A
     stored = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
     ends = np.cumsum(sizes)
     # Column i of the matrix is the i-th byte from the end, which is the order of Arrow's little-endian decimals.
-    place = ends[:, None] - 1 - np.arange(_DECIMAL_BYTES)
+    position = ends[:, None] - 1 - np.arange(_DECIMAL_BYTES)
     within = np.arange(_DECIMAL_BYTES) < sizes[:, None]
     padded = np.append(stored, np.uint8(0))
     negative = (sizes > 0) & (padded[ends - sizes] >= 0x80)
     fill = np.where(negative, 0xFF, 0)[:, None]
-    matrix = np.where(within, padded[np.where(within, place, 0)], fill).astype(np.uint8)
+    matrix = np.where(within, padded[np.where(within, position, 0)], fill).astype(np.uint8)
     return pa.Array.from_buffers(target, len(binary), [binary.buffers()[0], pa.py_buffer(matrix)])
 
 

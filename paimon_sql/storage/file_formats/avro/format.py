@@ -1,4 +1,4 @@
-"""The Avro format: rows one behind another, quick to append, slow to scan."""
+"""The Avro format: row by row, fast to append, slow to scan."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from paimon_sql.storage.file_io.base import FileIO
 
 
 class AvroFormat(FileFormat):
-    """Data files in Apache Avro; no variants, and no times finer than microseconds."""
+    """Data files in Apache Avro; without variants, and with at most microsecond precision."""
 
     name = "avro"
 

@@ -1,4 +1,4 @@
-"""Reading Avro: the file piece by piece, its blocks of records decoded at once, then turned into columns."""
+"""Avro reader: decodes blocks of records in chunks, then converts them to columns."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from paimon_sql.storage.file_formats.base import FileRead, batch_of, canonical
 from paimon_sql.storage.file_io.base import FileIO
 from paimon_sql.storage.file_io.errors import refusals
 
-_MOST_RECORDS, _MOST_BYTES = 8192, 2 * 1024 * 1024
-"""How much is decoded before it becomes columns: as Python's objects it takes several times more."""
+_MAX_RECORDS, _MAX_BYTES = 8192, 2 * 1024 * 1024
+"""Limits of what is decoded before it is converted to columns: as Python objects it takes several times more."""
 _CHUNK, _REMOTE_CHUNK = 256 * 1024, 8 * 1024 * 1024
 
 
 def read_avro(file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """The wanted columns of an Avro file as canonical batches, each with its first row's position."""
+    """Yield the requested columns of an Avro file as canonical batches, each with its first row's position."""
     with refusals("read", wanted.path), file_io.open_input(wanted.path) as source:
         chunk = _REMOTE_CHUNK if file_io.is_object_store(wanted.path) else _CHUNK
         container = container_at(_Chunks(source, chunk).read, source.size(), wanted.path)
@@ -33,7 +33,7 @@ def read_avro(file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.Recor
 def _batches(container: AvroContainer, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
     with decoding("an Avro file", wanted.path):
         decoder = _Decoder(container, wanted)
-    most = min(wanted.batch_rows, _MOST_RECORDS)
+    max_rows = min(wanted.batch_rows, _MAX_RECORDS)
     rows: list[dict[str, Any]] = []
     first = at = size = 0
     for count, block in container.blocks():
@@ -43,33 +43,33 @@ def _batches(container: AvroContainer, wanted: FileRead) -> Iterator[tuple[int, 
             rows, first, size = [], at, 0
             continue
         size += len(block)
-        for some in decoder.rows(count, block):
-            rows += some
-            at += len(some)
-            if len(rows) >= most or size >= _MOST_BYTES:
+        for records in decoder.rows(count, block):
+            rows += records
+            at += len(records)
+            if len(rows) >= max_rows or size >= _MAX_BYTES:
                 yield from wanted.cut(first, decoder.batch(rows))
                 rows, first, size = [], at, 0
     yield from wanted.cut(first, decoder.batch(rows))
 
 
 class _Chunks:
-    """A file read from front to back in chunks of which one is held."""
+    """A file read sequentially in chunks, of which one is buffered."""
 
     def __init__(self, source: pa.NativeFile, size: int) -> None:
         self._source = source
         self._size = size
         self._start = 0
-        self._held = b""
+        self._buffer = b""
 
     def read(self, at: int, size: int) -> bytes:
-        """Some bytes from a place on, less at the end of the file."""
-        if not self._start <= at <= at + size <= self._start + len(self._held):
-            self._start, self._held = at, self._source.read_at(max(size, self._size), at)
-        return self._held[at - self._start : at - self._start + size]
+        """Read bytes from a position, fewer at the end of the file."""
+        if not self._start <= at <= at + size <= self._start + len(self._buffer):
+            self._start, self._buffer = at, self._source.read_at(max(size, self._size), at)
+        return self._buffer[at - self._start : at - self._start + size]
 
 
 class _Decoder:
-    """Decodes blocks of one file. Passing over columns that nobody wants costs fastavro as much as reading them."""
+    """Decodes blocks of one file. For fastavro, skipping unrequested columns costs as much as reading them."""
 
     def __init__(self, container: AvroContainer, wanted: FileRead) -> None:
         self._wanted = wanted
@@ -79,11 +79,11 @@ class _Decoder:
         self._schema_text = json.dumps(without_logical_types(writer))
 
     def rows(self, count: int, block: bytes) -> Iterator[list[dict[str, Any]]]:
-        """The records of a block, those of a large one some at a time."""
+        """Yield the records of a block, in several lists for a large one."""
         return self._container.batches([(count, block)], self._schema_text)
 
     def batch(self, rows: list[dict[str, Any]]) -> pa.RecordBatch:
-        """Records as a canonical batch."""
+        """Convert records to a canonical batch."""
         columns = []
         for field in self._wanted.wanted:
             try:

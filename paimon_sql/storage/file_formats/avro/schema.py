@@ -1,7 +1,7 @@
-"""Avro schemas of data files: the one that a table's columns make, and how one that is read maps to columns.
+"""Avro schemas of data files: generated from columns, and mapped to columns on read.
 
-Names, unions, defaults and logical types are those of Java's writer. A map whose keys are no text is an array of
-key-value records with the logical type ``map`` (spec: Avro).
+Names, unions, defaults and logical types are those of Paimon's Java writer. A map whose keys are not strings is an
+array of key-value records with the logical type ``map`` (spec: Avro).
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _MILLIS_DIGITS, _MICROS_DIGITS = 3, 6
 
 
 def avro_schema(fields: Sequence[t.DataField]) -> str:
-    """The schema of files with these columns, as the JSON text of a file's header.
+    """Return the schema of files with these columns, as the JSON of a file's header.
 
     Raises:
-        UnsupportedError: a type that Avro files cannot hold.
+        UnsupportedError: Avro does not support a type.
     """
     body = _record(fields, _ROOT)
     body = {"type": "record", "name": _ROOT, "namespace": _NAMESPACE, "fields": body["fields"]}
@@ -94,7 +94,7 @@ def _unit(data_type: t.TimestampType | t.LocalZonedTimestampType) -> str:
 
 
 def has_text_keys(key: t.DataType) -> bool:
-    """Whether a map with such keys is Avro's own map."""
+    """Whether a map with such keys is an Avro map."""
     return isinstance(key, t.CharType | t.VarCharType)
 
 
@@ -109,7 +109,7 @@ def _map(key: t.DataType, value: t.DataType, name: str) -> Schema:
 
 
 def branch_of(schema: Schema) -> Schema:
-    """A union's one branch that is not null, any other schema itself."""
+    """Return a union's only non-null branch, any other schema itself."""
     if isinstance(schema, list):
         branches = [branch for branch in schema if branch != "null"]
         if len(branches) != 1:

@@ -1,4 +1,4 @@
-"""Writing Avro: records are coded in blocks as batches arrive."""
+"""Avro writer: encodes records in blocks as batches arrive."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _DECIMAL_BYTES = 16
 
 
 def encode_column(array: pa.Array, data_type: t.DataType) -> list[Any]:
-    """One stored value a row, None for null, for a schema without logical types."""
+    """Return one encoded value per row, None for null, for a schema without logical types."""
     match data_type:
         case t.TimestampType() | t.LocalZonedTimestampType():
             unit = "ms" if data_type.precision <= _MILLIS_DIGITS else "us"
@@ -78,12 +78,12 @@ def _maps(array: pa.Array, key: t.DataType, value: t.DataType) -> list[Any]:
 
 
 def _decimals(array: pa.Array) -> list[bytes | None]:
-    """The shortest big-endian two's complement of each unscaled value."""
+    """Return the shortest big-endian two's complement of each unscaled value."""
     first = array.offset * _DECIMAL_BYTES
     little = np.frombuffer(array.buffers()[1], np.uint8, len(array) * _DECIMAL_BYTES, first)
     big = little.reshape(-1, _DECIMAL_BYTES)[:, ::-1]
     fill = np.where(big[:, :1] >= 0x80, 0xFF, 0)
-    # A leading byte can go while it only repeats the sign bit of the byte behind it.
+    # A leading byte is redundant if it only repeats the sign bit of the next byte.
     spare = (big[:, :-1] == fill) & ((big[:, 1:] >= 0x80) == (fill == 0xFF))
     leading = np.cumprod(spare, axis=1).sum(axis=1).tolist()
     data = big.tobytes()
@@ -92,7 +92,7 @@ def _decimals(array: pa.Array) -> list[bytes | None]:
 
 
 def zigzag(value: int) -> bytes:
-    """The bytes of a number that is not negative."""
+    """Return the bytes of a non-negative number."""
     rest, coded = value << 1, bytearray()
     while rest > 0x7F:
         coded.append(rest & 0x7F | 0x80)
@@ -113,7 +113,7 @@ _CODECS = ("null", "deflate", "snappy", "zstandard", "bzip2", "xz", "none", "zst
 
 
 class AvroWriter(DataFileWriter):
-    """One Avro file in the making."""
+    """A writer of one Avro file."""
 
     def __init__(self, file_io: FileIO, path: str, fields: Sequence[t.DataField], settings: WriteSettings) -> None:
         self.path = path
@@ -141,7 +141,7 @@ class AvroWriter(DataFileWriter):
         rows = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
         coded = io.BytesIO()
         schemaless_writer(coded, self._schema, rows)
-        # Coded as one array: its length stands before the records and a zero behind them.
+        # Encoded as one array: strip its length before the records and the zero after them.
         block = self._compress(coded.getvalue()[len(zigzag(len(rows))) : -1])
         with refusals("write", self.path):
             self._stream.write(zigzag(len(rows)) + zigzag(len(block)) + block + self._sync)

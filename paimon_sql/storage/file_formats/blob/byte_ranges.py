@@ -1,4 +1,4 @@
-"""Many stretches of one file, read with few calls: near ones come together, big ones each by itself without a copy."""
+"""Reads of many byte ranges of one file with few calls: nearby ranges are merged, large ones read without a copy."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import pyarrow as pa
 from paimon_sql.errors import CorruptFileError, UnsupportedError
 
 _Numbers = npt.NDArray[np.int64]
-_NEAR = 64 * 1024
-"""Bytes between two stretches that are rather read along than skipped."""
-_BIG = 64 * 1024
-"""Stretches of more bytes than this on average are read each into its place."""
-_MOST_BYTES = 2**31 - 1
+_MAX_GAP = 64 * 1024
+"""Maximum bytes between two ranges that are read along instead of skipped."""
+_LARGE = 64 * 1024
+"""Average size from which ranges are read one by one, directly into the result."""
+_MAX_BYTES = 2**31 - 1
 
 
 @dataclass(frozen=True)
 class ByteRanges:
-    """A file that is open.
+    """An open file.
 
     Attributes:
         source: the file.
@@ -33,18 +33,18 @@ class ByteRanges:
     size: int
 
     def values(self, starts: _Numbers, sizes: _Numbers) -> pa.Array:
-        """Each stretch as a value of bytes.
+        """Return each range as a binary value.
 
         Args:
-            starts: where each begins, in ascending order; they do not overlap.
-            sizes: how many bytes each has.
+            starts: start of each range, ascending, without overlaps.
+            sizes: size of each range in bytes.
 
         Raises:
-            UnsupportedError: they have more bytes than an array can hold.
-            CorruptFileError: the file ends before.
+            UnsupportedError: they exceed the size of an array.
+            CorruptFileError: the file is too short.
         """
         total = int(sizes.sum())
-        if total > _MOST_BYTES:
+        if total > _MAX_BYTES:
             raise UnsupportedError(
                 f"{self.path}: a blob of {int(sizes.max())} bytes is more than a value can hold here.",
                 remedy="Read where it lies, with the option 'blob-as-descriptor' = 'true'.",
@@ -55,44 +55,44 @@ class ByteRanges:
         return pa.Array.from_buffers(pa.binary(), len(sizes), [None, pa.py_buffer(bounds), pa.py_buffer(data)])
 
     def joined(self, starts: _Numbers, sizes: _Numbers) -> bytes:
-        """The bytes of all stretches, one behind the other."""
+        """Return the concatenated bytes of all ranges."""
         return self._joined(starts, sizes, int(sizes.sum())).tobytes()
 
     def _joined(self, starts: _Numbers, sizes: _Numbers, total: int) -> npt.NDArray[np.uint8]:
         if len(starts) and not 0 <= starts.min() <= (starts + sizes).max() <= self.size:
             raise CorruptFileError("ends before what its index says", path=self.path)
-        found = np.empty(total, dtype=np.uint8)
+        result = np.empty(total, dtype=np.uint8)
         if not total:
-            return found
+            return result
         filled = np.flatnonzero(sizes)
         starts, sizes = starts[filled], sizes[filled]
         ends = starts + sizes
-        # What is read along must be little beside what is wanted.
-        near = _NEAR if total < _BIG * len(sizes) else 0
-        heads = np.flatnonzero(np.append(True, starts[1:] - ends[:-1] > near))
+        # Gaps are read along only if ranges are small, so that they stay a small part.
+        max_gap = _MAX_GAP if total < _LARGE * len(sizes) else 0
+        heads = np.flatnonzero(np.append(True, starts[1:] - ends[:-1] > max_gap))
         tails = np.append(heads[1:], len(starts)) - 1
-        places = np.cumsum(sizes) - sizes
+        positions = np.cumsum(sizes) - sizes
         for head, tail in zip(heads.tolist(), tails.tolist(), strict=True):
             begin, length = int(starts[head]), int(ends[tail] - starts[head])
             wanted = int(sizes[head : tail + 1].sum())
-            at = int(places[head])
+            at = int(positions[head])
             if wanted == length:
-                self._read_into(begin, found[at : at + length])
+                self._read_into(begin, result[at : at + length])
                 continue
             span = np.empty(length, dtype=np.uint8)
             self._read_into(begin, span)
             marks = np.zeros(length + 1, dtype=np.int8)
             np.add.at(marks, starts[head : tail + 1] - begin, 1)
             np.add.at(marks, ends[head : tail + 1] - begin, -1)
-            found[at : at + wanted] = span[np.cumsum(marks[:-1], dtype=np.int8).astype(bool)]
-        return found
+            result[at : at + wanted] = span[np.cumsum(marks[:-1], dtype=np.int8).astype(bool)]
+        return result
 
     def _read_into(self, begin: int, target: npt.NDArray[np.uint8]) -> None:
         self.source.seek(begin)
-        held = memoryview(target.data)
+        buffer = memoryview(target.data)
         done = 0
-        while done < len(held):
-            got = self.source.readinto(held[done:])
-            if not got:
+        while done < len(buffer):
+            count = self.source.readinto(buffer[done:])
+            if not count:
                 raise CorruptFileError("ends before what its index says", path=self.path)
-            done += got
+            done += count

@@ -1,8 +1,8 @@
-"""What a record of a blob file holds: a blob, an array of blobs or a map to blobs; one class each (spec: Blob File).
+"""Elements of blob files: a record is a blob, an array of blobs or a map with blob values (spec: Blob File).
 
-A blob is its bytes. An array begins with a magic number, a version and the number of its blobs; then come their bytes,
-and behind them their lengths and how many bytes these take. A map has the bytes of its keys before those of its blobs,
-and the lengths of both behind. A length of -1 stands for null.
+A blob is its bytes. An array begins with a magic number, a version and the number of its blobs; then follow their
+bytes, their lengths, and the size of these lengths. A map has the bytes of its keys before those of its blobs, and both
+lengths after them. A length of -1 is null.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ _KEYS = (
 
 
 class BlobSink(Protocol):
-    """Takes what a record is made of."""
+    """Receives the content of a record."""
 
     def put(self, data: bytes | memoryview) -> None:
         """Append bytes."""
 
     def blob(self, data: memoryview) -> int | None:
-        """Append a blob, or what a descriptor in its place says; its length, None if it became null."""
+        """Append a blob, or the blob that a descriptor refers to; return its length, None for null."""
 
 
 class BlobElement(ABC):
-    """One kind of records."""
+    """One kind of record."""
 
     @staticmethod
     def of(data_type: t.DataType) -> BlobElement:
-        """The kind of records of a column.
+        """Return the kind of record of a column.
 
         Raises:
-            UnsupportedError: blob files hold no such column.
+            UnsupportedError: blob files do not support the type.
         """
         match data_type:
             case t.BlobType():
@@ -68,32 +68,32 @@ class BlobElement(ABC):
         )
 
     @abstractmethod
-    def read(self, held: ByteRanges, starts: _Numbers, sizes: _Numbers, uri: str | None) -> pa.Array:
-        """The values of records.
+    def read(self, file: ByteRanges, starts: _Numbers, sizes: _Numbers, uri: str | None) -> pa.Array:
+        """Read the values of records.
 
         Args:
-            held: the file.
-            starts: where the content of each record begins.
-            sizes: how many bytes it has.
-            uri: what descriptors of the blobs, which are asked for then, say of the file; None for their bytes.
+            file: the file.
+            starts: start of each record's content.
+            sizes: its size in bytes.
+            uri: the file's URI in descriptors, which are returned instead of bytes; None returns bytes.
 
         Raises:
-            CorruptFileError: a record does not hold what it should.
+            CorruptFileError: a record is invalid.
         """
 
     @abstractmethod
     def pieces(self, column: pa.Array) -> Iterator[_Record | None]:
-        """What puts each of some values into a record; None for null."""
+        """Yield a function per value that puts it into a record; None for null."""
 
 
 class _Record(Protocol):
     def __call__(self, sink: BlobSink) -> bool:
-        """Put the value into a sink that was begun; False if it is null after all, and nothing was put."""
+        """Put the value into a sink; False if it is null after all, and nothing was put."""
 
 
 class _One(BlobElement):
-    def read(self, held: ByteRanges, starts: _Numbers, sizes: _Numbers, uri: str | None) -> pa.Array:
-        return _blobs(held, starts, sizes, uri)
+    def read(self, file: ByteRanges, starts: _Numbers, sizes: _Numbers, uri: str | None) -> pa.Array:
+        return _blobs(file, starts, sizes, uri)
 
     def pieces(self, column: pa.Array) -> Iterator[_Record | None]:
         for data in _views(column):
@@ -107,10 +107,10 @@ def _one_record(data: memoryview) -> _Record:
 class _Array(BlobElement):
     magic = 1094861634
 
-    def read(self, held: ByteRanges, starts: _Numbers, sizes: _Numbers, uri: str | None) -> pa.Array:
-        counts, (index,) = _index(held, starts, sizes, self.magic, 1)
-        blobs, ends = _stretch(held, starts + _HEADER.size, index.lengths, index.counts, uri)
-        _check(ends, index.begin, held.path)
+    def read(self, file: ByteRanges, starts: _Numbers, sizes: _Numbers, uri: str | None) -> pa.Array:
+        counts, (index,) = _index(file, starts, sizes, self.magic, 1)
+        blobs, ends = _read_elements(file, starts + _HEADER.size, index.lengths, index.counts, uri)
+        _check(ends, index.begin, file.path)
         return pa.ListArray.from_arrays(_offsets(counts), blobs)
 
     def pieces(self, column: pa.Array) -> Iterator[_Record | None]:
@@ -137,18 +137,18 @@ class _Map(BlobElement):
         self._plain = isinstance(data_type.key, t.BinaryType | t.VarBinaryType)
         self._keys = IndexKeys(data_type.key)
 
-    def read(self, held: ByteRanges, starts: _Numbers, sizes: _Numbers, uri: str | None) -> pa.Array:
-        counts, (keys, values) = _index(held, starts, sizes, self.magic, 2)
+    def read(self, file: ByteRanges, starts: _Numbers, sizes: _Numbers, uri: str | None) -> pa.Array:
+        counts, (keys, values) = _index(file, starts, sizes, self.magic, 2)
         if (keys.lengths == _NULL).any():
-            raise UnsupportedError(f"{held.path}: a map has a null among its keys, which cannot be read.")
-        names, ends = _stretch(held, starts + _HEADER.size, keys.lengths, keys.counts, None)
-        blobs, ends = _stretch(held, ends, values.lengths, values.counts, uri)
-        _check(ends, keys.begin, held.path)
+            raise UnsupportedError(f"{file.path}: a map has a null among its keys, which cannot be read.")
+        names, ends = _read_elements(file, starts + _HEADER.size, keys.lengths, keys.counts, None)
+        blobs, ends = _read_elements(file, ends, values.lengths, values.counts, uri)
+        _check(ends, keys.begin, file.path)
         try:
-            found = names if self._plain else self._values(self._keys.decoded(names.cast(pa.large_binary())))
+            keys_array = names if self._plain else self._values(self._keys.decoded(names.cast(pa.large_binary())))
         except (ValueError, pa.ArrowInvalid) as error:
-            raise CorruptFileError(f"is a damaged file of blobs: {error}", path=held.path) from error
-        return pa.MapArray.from_arrays(_offsets(counts), found, blobs)
+            raise CorruptFileError(f"is a damaged file of blobs: {error}", path=file.path) from error
+        return pa.MapArray.from_arrays(_offsets(counts), keys_array, blobs)
 
     def _values(self, keys: pa.Array) -> pa.Array:
         target = arrow_type(self._type.key)
@@ -189,19 +189,19 @@ def _put_all(sink: BlobSink, blobs: list[memoryview | None]) -> _Numbers:
 
 
 def _views(values: pa.Array) -> Iterator[memoryview | None]:
-    """The bytes of each value where they lie, None for null."""
+    """Yield a view of the bytes of each value, None for null."""
     _, offsets, data = values.buffers()
-    held = memoryview(data) if data is not None else memoryview(b"")
+    content = memoryview(data) if data is not None else memoryview(b"")
     if not len(values):
         return
     bounds = np.frombuffer(offsets, np.int32)[values.offset : values.offset + len(values) + 1].tolist()
     valid = values.is_valid().to_numpy(zero_copy_only=False)
     for i in range(len(values)):
-        yield held[bounds[i] : bounds[i + 1]] if valid[i] else None
+        yield content[bounds[i] : bounds[i + 1]] if valid[i] else None
 
 
 def _bounds(column: pa.Array) -> Iterator[tuple[int, int]]:
-    """Where the elements of each list or map lie among those of all; (-1, -1) for null."""
+    """Yield the range of elements of each list or map; (-1, -1) for null."""
     offsets = column.offsets.to_numpy().tolist()
     valid = column.is_valid().to_numpy(zero_copy_only=False)
     for i in range(len(column)):
@@ -209,7 +209,7 @@ def _bounds(column: pa.Array) -> Iterator[tuple[int, int]]:
 
 
 class _Lengths:
-    """The lengths of the elements of some records: of all, how many each record has, and where they are stored."""
+    """Lengths of the elements of records: of all elements, the number per record, and their positions in the file."""
 
     def __init__(self, lengths: _Numbers, counts: _Numbers, begin: _Numbers) -> None:
         self.lengths = lengths
@@ -218,29 +218,29 @@ class _Lengths:
 
 
 def _index(
-    held: ByteRanges, starts: _Numbers, sizes: _Numbers, magic: int, parts: int
+    file: ByteRanges, starts: _Numbers, sizes: _Numbers, magic: int, parts: int
 ) -> tuple[_Numbers, list[_Lengths]]:
-    """How many elements each record has, and the lengths of what these consist of."""
-    bad = CorruptFileError("is a damaged file of blobs: an array or map is not what its index says", path=held.path)
+    """Read the number of elements per record, and the lengths of their parts."""
+    bad = CorruptFileError("is a damaged file of blobs: an array or map is not what its index says", path=file.path)
     tail = _SIZE.size * parts
     if (sizes < _HEADER.size + tail).any():
         raise bad
-    heads = _rows(held.joined(starts, np.full(len(starts), _HEADER.size)), _HEADER.size)
+    heads = _rows(file.joined(starts, np.full(len(starts), _HEADER.size)), _HEADER.size)
     counts = heads[:, 5:9].copy().view("<i4")[:, 0].astype(np.int64)
     if (heads[:, :4].copy().view("<u4") != magic).any() or (heads[:, 4] != _VERSION).any() or (counts < 0).any():
         raise bad
     ends = starts + sizes - tail
-    stored = _rows(held.joined(ends, np.full(len(starts), tail)), tail).copy().view("<i4").astype(np.int64)
+    stored = _rows(file.joined(ends, np.full(len(starts), tail)), tail).copy().view("<i4").astype(np.int64)
     if (stored < 0).any() or (stored.sum(axis=1) > sizes - _HEADER.size - tail).any():
         raise bad
     found = []
     begin = ends - stored.sum(axis=1)
     for part in range(parts):
         try:
-            lengths, told = decoded_lists(held.joined(begin, stored[:, part]), stored[:, part])
+            lengths, stored_counts = decoded_lists(file.joined(begin, stored[:, part]), stored[:, part])
         except ValueError:
             raise bad from None
-        if (told != counts).any() or (lengths < _NULL).any():
+        if (stored_counts != counts).any() or (lengths < _NULL).any():
             raise bad
         found.append(_Lengths(lengths, counts, begin))
         begin = begin + stored[:, part]
@@ -251,25 +251,25 @@ def _rows(data: bytes, width: int) -> npt.NDArray[np.uint8]:
     return np.frombuffer(data, dtype=np.uint8).reshape(-1, width)
 
 
-def _stretch(
-    held: ByteRanges, starts: _Numbers, lengths: _Numbers, counts: _Numbers, uri: str | None
+def _read_elements(
+    file: ByteRanges, starts: _Numbers, lengths: _Numbers, counts: _Numbers, uri: str | None
 ) -> tuple[pa.Array, _Numbers]:
-    """The elements that follow one another from a place in each record on, and where they end."""
-    taken = np.maximum(lengths, 0)
+    """Read the consecutive elements of each record from a position; return them and their ends."""
+    sizes = np.maximum(lengths, 0)
     try:
-        check_total(taken, held.size, "elements")
+        check_total(sizes, file.size, "elements")
     except BoundsError as error:
-        raise CorruptFileError(f"is a damaged file of blobs: {error}", path=held.path) from error
-    sums = np.append(0, np.cumsum(taken))
+        raise CorruptFileError(f"is a damaged file of blobs: {error}", path=file.path) from error
+    sums = np.append(0, np.cumsum(sizes))
     heads = np.cumsum(counts) - counts
     firsts = sums[heads]
     begin = sums[:-1] - np.repeat(firsts, counts) + np.repeat(starts, counts)
     ends = starts + sums[heads + counts] - firsts
-    if len(ends) and int(ends.max()) > held.size:
-        raise CorruptFileError("is a damaged file of blobs: an array or map is longer than the file", path=held.path)
-    there = lengths != _NULL
-    blobs = _blobs(held, begin[there], taken[there], uri)
-    return (blobs if there.all() else spread(blobs, there)), ends
+    if len(ends) and int(ends.max()) > file.size:
+        raise CorruptFileError("is a damaged file of blobs: an array or map is longer than the file", path=file.path)
+    is_valid = lengths != _NULL
+    blobs = _blobs(file, begin[is_valid], sizes[is_valid], uri)
+    return (blobs if is_valid.all() else spread(blobs, is_valid)), ends
 
 
 def _check(ends: _Numbers, begin: _Numbers, path: str) -> None:
@@ -277,11 +277,11 @@ def _check(ends: _Numbers, begin: _Numbers, path: str) -> None:
         raise CorruptFileError("is a damaged file of blobs: the lengths in an array or map do not fit it", path=path)
 
 
-def spread(values: pa.Array, there: npt.NDArray[np.bool_]) -> pa.Array:
-    """Values in their places, nulls in all others."""
-    places = np.cumsum(there) - 1
+def spread(values: pa.Array, valid: npt.NDArray[np.bool_]) -> pa.Array:
+    """Put values at the valid positions, nulls at all others."""
+    index = np.cumsum(valid) - 1
     return (
-        values.take(pa.array(np.maximum(places, 0), mask=~there)) if len(values) else pa.nulls(len(there), values.type)
+        values.take(pa.array(np.maximum(index, 0), mask=~valid)) if len(values) else pa.nulls(len(valid), values.type)
     )
 
 
@@ -289,5 +289,5 @@ def _offsets(counts: _Numbers) -> pa.Array:
     return pa.array(np.append(0, np.cumsum(counts)), pa.int32())
 
 
-def _blobs(held: ByteRanges, starts: _Numbers, sizes: _Numbers, uri: str | None) -> pa.Array:
-    return held.values(starts, sizes) if uri is None else descriptors(uri, starts, sizes)
+def _blobs(file: ByteRanges, starts: _Numbers, sizes: _Numbers, uri: str | None) -> pa.Array:
+    return file.values(starts, sizes) if uri is None else descriptors(uri, starts, sizes)

@@ -1,7 +1,6 @@
-"""The bytes of blobs that lie elsewhere: in files of any file system, or behind addresses of the web.
+"""Fetching of blobs by descriptor: from files of any file system, or from URLs.
 
-Where a blob lies is told by a descriptor, and descriptors are bytes that anybody may have written: what they name is
-opened only below places that the catalog allows.
+A descriptor is untrusted data: its location is opened only if the catalog allows it.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ from paimon_sql.storage.file_io.external.locations import WEB_PORTS, shown
 from paimon_sql.storage.file_io.external.policy import ExternalAccess
 from paimon_sql.storage.table.table import Table
 
-_LEAST_PIECE = 1024 * 1024
-_LARGEST_VALUE = 2**31 - 1
-"""The bytes of the largest blob that can be a value."""
+_MIN_CHUNK = 1024 * 1024
+_MAX_VALUE_BYTES = 2**31 - 1
+"""Maximum size of a blob that fits into a value."""
 _SETTINGS = "blob-descriptor."
 
 
@@ -44,7 +43,7 @@ class _Stream(Protocol):
 
 @dataclass(frozen=True)
 class _Guard:
-    """What descriptors of others may name: the catalog's places, those that are the table's own, and some files."""
+    """Allowed locations of descriptors: those of the catalog, of the table itself, and single files."""
 
     access: ExternalAccess
     own: tuple[str, ...]
@@ -53,47 +52,47 @@ class _Guard:
 
 @dataclass
 class BlobFetcher:
-    """Reads what descriptors name.
+    """Reads the blobs that descriptors refer to.
 
     Attributes:
         file_io: reads files.
-        guard: says what may be read; None where the table itself has made all descriptors.
-        piece: how many bytes are read at a time.
-        null_if_missing: whether what does not exist is null, and no error.
-        null_if_failing: whether what cannot be read for another reason is.
+        guard: the allowed locations; None if the table itself created all descriptors.
+        piece: bytes per read.
+        null_if_missing: whether a missing file is null instead of an error.
+        null_if_failing: whether any other error is null.
     """
 
     file_io: FileIO
     guard: _Guard | None
-    piece: int = _LEAST_PIECE
+    piece: int = _MIN_CHUNK
     null_if_missing: bool = False
     null_if_failing: bool = False
-    _held: tuple[str, _Stream] | None = field(default=None, init=False, repr=False)
+    _last_file: tuple[str, _Stream] | None = field(default=None, init=False, repr=False)
 
     @classmethod
     def asked(cls, table: Table) -> BlobFetcher | None:
-        """What reads the blobs that are written to a table; None unless the write takes descriptors for them.
+        """Return the fetcher for blobs written to a table; None unless the write accepts descriptors.
 
         Raises:
-            NotAllowedError: the table's options lead to an endpoint that the catalog does not allow.
+            NotAllowedError: the table's options contain an endpoint that the catalog does not allow.
         """
         return cls.stored(table) if table.options.get(BLOB_AS_DESCRIPTOR) else None
 
     @classmethod
     def stored(cls, table: Table, trusted: Iterable[str] = ()) -> BlobFetcher:
-        """What reads the blobs of descriptors that stand among a table's rows, or are written to it.
+        """Return the fetcher for descriptors that a table stores, or that are written to it.
 
         Args:
             table: the table.
-            trusted: files that may be read wherever they are, as tables of the same warehouse tell of them.
+            trusted: files that may be read wherever they are, referred to by tables of the same warehouse.
 
         Raises:
-            NotAllowedError: the table's options lead to an endpoint that the catalog does not allow.
+            NotAllowedError: the table's options contain an endpoint that the catalog does not allow.
         """
         options, access = table.options, table.access
         settings = {names[0]: v for names, v in options.matching(BLOB_DESCRIPTOR_PROPERTY) if v is not None}
         if settings and not options.get(BLOB_DESCRIPTOR_SOURCE_TABLE):
-            # In another store the warehouse's name is another place.
+            # In another store the warehouse's path is another location.
             access.check_settings(settings, _SETTINGS)
             file_io = ResolvingFileIO(settings)
             own: tuple[str, ...] = ()
@@ -103,27 +102,27 @@ class BlobFetcher:
         return cls(
             file_io,
             _Guard(access, own, frozenset(trusted)),
-            max(_LEAST_PIECE, options.get(BLOB_COPY_BUFFER_SIZE)),
+            max(_MIN_CHUNK, options.get(BLOB_COPY_BUFFER_SIZE)),
             options.get(BLOB_WRITE_NULL_ON_MISSING_FILE),
             options.get(BLOB_WRITE_NULL_ON_FETCH_FAILURE),
         )
 
     @classmethod
     def own(cls, table: Table) -> BlobFetcher:
-        """What reads the table's own blobs, by descriptors that reading it has made: none may be missing."""
-        return cls(table.file_io, None, max(_LEAST_PIECE, table.options.get(BLOB_COPY_BUFFER_SIZE)))
+        """Return the fetcher for the table's own blobs, by descriptors of its own read: none may be missing."""
+        return cls(table.file_io, None, max(_MIN_CHUNK, table.options.get(BLOB_COPY_BUFFER_SIZE)))
 
     @staticmethod
     def is_reference(data: memoryview) -> bool:
-        """Whether bytes stand for a blob that lies elsewhere."""
+        """Whether bytes are a reference to a blob elsewhere."""
         return is_descriptor(data) or is_view(data)
 
     def open(self, data: memoryview) -> Iterator[bytes] | None:
-        """The bytes that a descriptor names, piece by piece; None where that is null.
+        """Return the bytes that a descriptor refers to, in chunks; None for null.
 
         Raises:
-            MissingFileError: there is no such file.
-            NotAllowedError: the catalog does not allow what it names.
+            MissingFileError: the file is missing.
+            NotAllowedError: the catalog does not allow the location.
             PaimonError: it cannot be read.
         """
         if is_view(data):
@@ -134,9 +133,9 @@ class BlobFetcher:
         return self.pieces(decode_descriptor(bytes(data)))
 
     def pieces(self, descriptor: BlobDescriptor) -> Iterator[bytes] | None:
-        """The same for a descriptor."""
+        """Like `open`, for a decoded descriptor."""
         try:
-            stream = self._opened(descriptor)
+            stream = self._open(descriptor)
         except MissingFileError as error:
             if self.null_if_missing:
                 return None
@@ -153,36 +152,36 @@ class BlobFetcher:
         return self._read(stream, descriptor)
 
     def content(self, descriptor: BlobDescriptor) -> bytes | None:
-        """All bytes that a descriptor names.
+        """Return all bytes that a descriptor refers to; None for null.
 
         Raises:
-            PaimonError: they are more than a value can hold.
+            PaimonError: they exceed the size of a value.
         """
         pieces = self.pieces(descriptor)
         if pieces is None:
             return None
-        found = bytearray()
+        data = bytearray()
         for piece in pieces:
-            found += piece
-            if len(found) > _LARGEST_VALUE:
+            data += piece
+            if len(data) > _MAX_VALUE_BYTES:
                 raise PaimonError(
-                    f"{shown(descriptor.uri)} holds more than {_LARGEST_VALUE} bytes, which no value can hold.",
+                    f"{shown(descriptor.uri)} holds more than {_MAX_VALUE_BYTES} bytes, which no value can hold.",
                     remedy="Read where it lies, with the option 'blob-as-descriptor' = 'true'.",
                 )
-        return bytes(found)
+        return bytes(data)
 
     def close(self) -> None:
-        """Let go of the file that was read last."""
-        if self._held is not None:
-            self._held[1].close()
-            self._held = None
+        """Close the last file."""
+        if self._last_file is not None:
+            self._last_file[1].close()
+            self._last_file = None
 
-    def _opened(self, descriptor: BlobDescriptor) -> _Stream:
+    def _open(self, descriptor: BlobDescriptor) -> _Stream:
         uri = descriptor.uri
         if descriptor.offset < 0 or descriptor.length < TO_THE_END:
             raise InvalidInputError(f"A descriptor of a blob in {shown(uri)} names bytes that no file has.")
-        if self._held is not None and self._held[0] == uri:
-            return self._held[1]  # blobs of one file often follow one another
+        if self._last_file is not None and self._last_file[0] == uri:
+            return self._last_file[1]  # consecutive blobs are often in the same file
         self.close()
         path = uri
         if self.guard is not None and uri not in self.guard.trusted:
@@ -193,29 +192,29 @@ class BlobFetcher:
             if place.scheme == "file":
                 path = _regular(place.local_path)
         with refusals("read", shown(uri)):
-            self._held = (uri, self.file_io.open_input(path))
-        return self._held[1]
+            self._last_file = (uri, self.file_io.open_input(path))
+        return self._last_file[1]
 
     def _read(self, stream: _Stream, descriptor: BlobDescriptor) -> Iterator[bytes]:
         try:
             with refusals("read", shown(descriptor.uri)):
                 stream.seek(descriptor.offset)
-                left = descriptor.length
-                while left:
-                    data = stream.read(self.piece if left < 0 else min(self.piece, left))
+                rest = descriptor.length
+                while rest:
+                    data = stream.read(self.piece if rest < 0 else min(self.piece, rest))
                     if not data:
                         break
                     yield data
-                    left -= len(data) if left > 0 else 0
+                    rest -= len(data) if rest > 0 else 0
         finally:
             if isinstance(stream, WebAnswer):
                 stream.close()
-        if left > 0:
-            raise PaimonError(f"{shown(descriptor.uri)} ends {left} bytes before the blob that is said to be in it.")
+        if rest > 0:
+            raise PaimonError(f"{shown(descriptor.uri)} ends {rest} bytes before the blob that is said to be in it.")
 
 
 def _regular(path: Path) -> str:
-    """The path, unless a device or pipe stands there, which has no end."""
+    """Return the path, unless it is a device or pipe, which has no end."""
     if path.exists() and not path.is_file():
         raise PaimonError(f"Cannot read {path}, which a descriptor of a blob names: it is no file.")
     return str(path)

@@ -1,7 +1,7 @@
-"""Files of blobs: one column, each value behind the other, and at the end how long they are (spec: Blob File).
+"""The blob format: files of one column, with an index of the records' lengths at the end (spec: Blob File).
 
-A value stands between a magic number and its length with a checksum. The index at the end holds the length of each
-record, as differences in variable-length numbers; a null takes no place, nor does a value that an older file holds.
+A value is enclosed by a magic number before it, and its length and checksum after it. The index at the end stores the
+length of each record, as varint deltas; a null takes no space, nor does a value that an older file stores.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from paimon_sql.storage.file_io.base import FileIO
 from paimon_sql.storage.file_io.errors import refusals
 
 WINDOW_BYTES = 16 * 1024 * 1024
-"""About how many bytes of blobs are read at a time, if it is more than one."""
+"""Approximate bytes of blobs to read at a time, if there is more than one."""
 
 _Numbers = npt.NDArray[np.int64]
 
 
 class BlobFormat(FileFormat):
-    """Files of blobs, as Apache Paimon writes them for columns of type BLOB, ARRAY<BLOB> and MAP<.., BLOB>."""
+    """Blob files, as Apache Paimon writes them for columns of type BLOB, ARRAY<BLOB> and MAP<.., BLOB>."""
 
     name = "blob"
     is_general: ClassVar[bool] = False
@@ -50,19 +50,19 @@ class BlobFormat(FileFormat):
 
     def check_fields(self, fields: Sequence[t.DataField]) -> None:
         if len(fields) != 1:
-            told = ", ".join(f"{f.name} {f.type.sql()}" for f in fields)
-            raise UnsupportedError(f"A file of blobs holds one column of blobs, and not {told}.")
+            columns = ", ".join(f"{f.name} {f.type.sql()}" for f in fields)
+            raise UnsupportedError(f"A file of blobs holds one column of blobs, and not {columns}.")
         BlobElement.of(fields[0].type)
 
 
 @dataclass(frozen=True)
 class BlobFile:
-    """A file of blobs whose index has been read.
+    """A blob file whose index was read.
 
     Attributes:
         path: the file.
         field: its column.
-        lengths: the length of each record with its frame; `NULL` and `ELSEWHERE` for what takes no place.
+        lengths: the length of each record including its frame; `NULL` and `ELSEWHERE` for records without content.
     """
 
     path: str
@@ -74,44 +74,44 @@ class BlobFile:
         """Read the index.
 
         Raises:
-            CorruptFileError: it is no file of blobs, or damaged.
+            CorruptFileError: it is not a blob file, or corrupt.
         """
         return cls(path, field, _lengths(source, path))
 
     @property
     def sizes(self) -> _Numbers:
-        """How many bytes each record takes."""
+        """The size of each record in bytes."""
         return np.maximum(self.lengths, 0)
 
     def take(self, source: pa.NativeFile, rows: _Numbers, uri: str | None = None) -> pa.Array:
-        """The values of some rows; null also where an older file holds the value.
+        """Return the values of rows; null also if an older file stores the value.
 
         Args:
-            source: the file, open.
-            rows: their places, in ascending order.
-            uri: asks for descriptors of the blobs, which call the file so.
+            source: the open file.
+            rows: their positions, ascending.
+            uri: the file's URI for descriptors of the blobs; None returns their bytes.
         """
         sizes = self.sizes
         begin = (np.cumsum(sizes) - sizes)[rows]
-        there = self.lengths[rows] >= 0
-        held = ByteRanges(source, self.path, source.size())
-        begin, lengths = begin[there], sizes[rows][there]
-        if len(begin) and held.joined(begin[:1], np.array([AHEAD])) != MAGIC:
+        is_here = self.lengths[rows] >= 0
+        file = ByteRanges(source, self.path, source.size())
+        begin, lengths = begin[is_here], sizes[rows][is_here]
+        if len(begin) and file.joined(begin[:1], np.array([AHEAD])) != MAGIC:
             raise CorruptFileError(
                 "is a damaged file of blobs: a record does not begin where it should", path=self.path
             )
-        values = BlobElement.of(self.field.type).read(held, begin + AHEAD, lengths - AHEAD - BEHIND, uri)
-        return values if there.all() else spread(values, there)
+        values = BlobElement.of(self.field.type).read(file, begin + AHEAD, lengths - AHEAD - BEHIND, uri)
+        return values if is_here.all() else spread(values, is_here)
 
 
 def windows(sizes: _Numbers, low: int, high: int, rows: int) -> Iterator[tuple[int, int]]:
-    """Ranges of rows, at least one each, that together hold about as many bytes as are read at a time.
+    """Yield row ranges, each of at least one row and about as many bytes as are read at a time.
 
     Args:
-        sizes: the bytes of each row.
+        sizes: size of each row in bytes.
         low: the first row.
-        high: the one behind the last.
-        rows: the most rows of a range.
+        high: the exclusive end.
+        rows: maximum rows per range.
     """
     ends = np.cumsum(sizes)
     at = max(low, 0)
@@ -134,7 +134,7 @@ def _read(file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBat
 
 
 def _lengths(source: pa.NativeFile, path: str) -> _Numbers:
-    """The length of each record; negative for what takes no place."""
+    """Read the length of each record; negative for records without content."""
     size = source.size()
     if size >= FOOTER.size:
         source.seek(size - FOOTER.size)
@@ -149,7 +149,7 @@ def _lengths(source: pa.NativeFile, path: str) -> _Numbers:
                 check_total(np.maximum(lengths, 0), begin, "records")
             except ValueError as error:
                 raise CorruptFileError(f"is a damaged file of blobs: {error} in its index", path=path) from error
-            odd = (lengths < ELSEWHERE) | ((lengths >= 0) & (lengths < AHEAD + BEHIND))
-            if int(np.maximum(lengths, 0).sum()) == begin and not odd.any():
+            invalid = (lengths < ELSEWHERE) | ((lengths >= 0) & (lengths < AHEAD + BEHIND))
+            if int(np.maximum(lengths, 0).sum()) == begin and not invalid.any():
                 return lengths
     raise CorruptFileError("is no file of blobs, or is damaged: its index does not fit its size", path=path)

@@ -1,4 +1,4 @@
-"""Writing files of blobs: values go to the file as they come, copied from where a descriptor says if one comes."""
+"""Blob writer: appends values to the file, copied from the location of a descriptor if needed."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from paimon_sql.storage.file_io.errors import refusals
 
 
 class BlobWriter(DataFileWriter):
-    """One file of blobs in the making.
+    """A writer of one blob file.
 
-    Each record has a checksum of its own, so that values are written one by one; their bytes are not copied.
+    Each record has its own checksum, so values are written one by one; their bytes are not copied.
 
     Args:
-        file_io: where to write.
+        file_io: the file system.
         path: the file's final path; its name must be new.
         field: the column.
-        fetcher: reads what descriptors name; without one all values are blobs, whatever they look like.
+        fetcher: reads blobs by descriptor; without one all values are blobs, even if they look like descriptors.
     """
 
     def __init__(self, file_io: FileIO, path: str, field: t.DataField, fetcher: BlobFetcher | None = None) -> None:
@@ -53,7 +53,7 @@ class BlobWriter(DataFileWriter):
 
     @property
     def rows(self) -> int:
-        """How many values the file has, nulls and those of older files among them."""
+        """The number of values, including nulls and those of older files."""
         return len(self._lengths)
 
     @property
@@ -63,11 +63,11 @@ class BlobWriter(DataFileWriter):
     def write(self, batch: pa.RecordBatch) -> None:
         self.append(batch.column(0), sys.maxsize)
 
-    def append(self, column: pa.Array, most: int) -> int:
-        """Append values until the file has ``most`` bytes or more: how many it took, at least one if there is one.
+    def append(self, column: pa.Array, max_bytes: int) -> int:
+        """Append values until the file has at least ``max_bytes``; return how many were taken, at least one if any.
 
         Raises:
-            ConstraintViolationError: the column takes no nulls, and there is one.
+            ConstraintViolationError: a null in a NOT NULL column.
         """
         if column.null_count and not self._field.type.nullable:
             raise ConstraintViolationError(f"{self.path}: column '{self._field.name}' is NOT NULL and got a null.")
@@ -84,16 +84,16 @@ class BlobWriter(DataFileWriter):
                     self._lengths.append(self._size - begin)
                     self._crc = None
                 taken += 1
-                if self._size >= most:
+                if self._size >= max_bytes:
                     break
         return taken
 
     def skip(self, rows: int) -> None:
-        """Say of so many rows that older files hold their values."""
+        """Mark rows whose values older files store."""
         self._lengths += [ELSEWHERE] * rows
 
     def put(self, data: bytes | memoryview) -> None:
-        """Append bytes to the record that is written."""
+        """Append bytes to the current record."""
         if self._crc is None:
             self._crc = zlib.crc32(MAGIC)
             self._emit(MAGIC)
@@ -101,7 +101,7 @@ class BlobWriter(DataFileWriter):
         self._emit(data)
 
     def blob(self, data: memoryview) -> int | None:
-        """Append a blob, or what a descriptor in its place says; its length, None if it became null."""
+        """Append a blob, or the blob that a descriptor refers to; return its length, None for null."""
         if self._fetcher is None or not self._fetcher.is_reference(data):
             self.put(data)
             return len(data)
@@ -115,7 +115,7 @@ class BlobWriter(DataFileWriter):
         return self._size - begin
 
     def close(self) -> int:
-        self._let_go()
+        self._close_fetcher()
         with refusals("write", self.path):
             index = encoded(np.array(self._lengths, dtype=np.int64))
             self._emit(index + FOOTER.pack(len(index), VERSION))
@@ -123,12 +123,12 @@ class BlobWriter(DataFileWriter):
         return self._size
 
     def abort(self) -> None:
-        self._let_go()
+        self._close_fetcher()
         if not self._stream.closed:
             self._stream.close()
         self._file_io.delete(self.path)
 
-    def _let_go(self) -> None:
+    def _close_fetcher(self) -> None:
         if self._fetcher is not None:
             self._fetcher.close()
 

@@ -17,7 +17,7 @@ from paimon_sql.storage.file_io.base import FileIO
 
 
 class OrcFormat(FileFormat):
-    """Data files in Apache ORC; no variants and no vectors."""
+    """Data files in Apache ORC; without variants and vectors."""
 
     name = "orc"
 

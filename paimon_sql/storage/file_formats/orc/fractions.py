@@ -1,8 +1,8 @@
-"""Fractions of seconds before 1970 in ORC files, put right after Arrow has written them.
+"""Fractions of seconds before 1970 in ORC files, corrected after Arrow has written them.
 
-Arrow's writer stores such a fraction as a negative number of nanoseconds, which Java refuses to read. So Arrow is
-given whole seconds there, the fractions are noted, and a finished file with any of them is gone over once: the
-streams of nanoseconds are coded anew. Its row indexes point into the old streams and are dropped.
+Arrow's writer stores such a fraction as negative nanoseconds, which Java refuses to read. So Arrow gets only seconds,
+the fractions are recorded, and a finished file with any of them is rewritten: its nanosecond streams are encoded again.
+Its row indexes point to the old streams and are dropped.
 """
 
 from __future__ import annotations
@@ -25,40 +25,40 @@ _MILLISECOND = 1_000_000
 
 
 class EarlyFractions:
-    """Notes the fractions before 1970 of a file's timestamps, by column id and place among the values there."""
+    """Records the fractions before 1970 of a file's timestamps, by column id and position among its values."""
 
     def __init__(self, fields: Sequence[t.DataField]) -> None:
         self._fields = fields
         self._types = orc_types(fields)
         self._seen: dict[int, int] = {}
-        self._places: dict[int, list[npt.NDArray[np.int64]]] = {}
+        self._positions: dict[int, list[npt.NDArray[np.int64]]] = {}
         self._nanos: dict[int, list[npt.NDArray[np.int64]]] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._places)
+        return bool(self._positions)
 
     def taken_from(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The next rows, of the canonical Arrow types, without these fractions, which are noted."""
+        """Return the next rows, of the canonical Arrow types, without these fractions, which are recorded."""
         tops = self._types[0].numbers(SUBTYPES)
         columns = []
         for array, field, column in zip(batch.columns, self._fields, tops, strict=True):
-            found = [self._note(leaf, values) for leaf, values in self._timestamps(array, field.type, column)]
+            found = [self._record(leaf, values) for leaf, values in self._timestamps(array, field.type, column)]
             columns.append(map_leaves(array, whole_seconds) if any(found) else array)
         return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
-    def _note(self, column: int, values: pa.Array) -> bool:
+    def _record(self, column: int, values: pa.Array) -> bool:
         counts = values.view(pa.int64()).to_numpy(zero_copy_only=False)
         fractions = counts % _PER_SECOND[values.type.unit] * _NANOS[values.type.unit]
         first = self._seen.get(column, 0)
         self._seen[column] = first + len(counts)
-        places = np.flatnonzero((counts < 0) & (fractions > 0))
-        if places.size:
-            self._places.setdefault(column, []).append(places + first)
-            self._nanos.setdefault(column, []).append(fractions[places])
-        return bool(places.size)
+        positions = np.flatnonzero((counts < 0) & (fractions > 0))
+        if positions.size:
+            self._positions.setdefault(column, []).append(positions + first)
+            self._nanos.setdefault(column, []).append(fractions[positions])
+        return bool(positions.size)
 
     def _timestamps(self, array: pa.Array, data_type: t.DataType, column: int) -> Iterator[tuple[int, pa.Array]]:
-        """The timestamps of a column that ORC stores a value for, by the column id of each place in its type."""
+        """Yield the non-null timestamps of a column, per column id of a timestamp in its type."""
         inside = self._types[column].numbers(SUBTYPES)
         match data_type:
             case t.TimestampType() | t.LocalZonedTimestampType():
@@ -76,12 +76,12 @@ class EarlyFractions:
                 yield from self._timestamps(flat.field(1), data_type.value, inside[1])
 
     def corrected(self, data: bytes) -> bytes:
-        """The same file with the fractions in place."""
+        """Return the file with the corrected fractions."""
         source = pa.BufferReader(data)
         tail = read_tail(source)
-        places = {column: np.concatenate(parts) for column, parts in self._places.items()}
+        positions = {column: np.concatenate(parts) for column, parts in self._positions.items()}
         nanos = {column: np.concatenate(parts) for column, parts in self._nanos.items()}
-        done = dict.fromkeys(places, 0)
+        done = dict.fromkeys(positions, 0)
         out, stripes = bytearray(data[: len(b"ORC")]), []
         for stripe in tail.stripes:
             footer = tail.stripe_footer(source, stripe)
@@ -91,10 +91,10 @@ class EarlyFractions:
                     continue
                 content = data[stream.offset : stream.offset + stream.length]
                 column = stream.column
-                if stream.kind == StreamKind.SECONDARY and column in places:
+                if stream.kind == StreamKind.SECONDARY and column in positions:
                     values = decode_nanos(decode_unsigned(tail.expand(content)))
-                    here = (places[column] >= done[column]) & (places[column] < done[column] + len(values))
-                    values[places[column][here] - done[column]] = nanos[column][here]
+                    here = (positions[column] >= done[column]) & (positions[column] < done[column] + len(values))
+                    values[positions[column][here] - done[column]] = nanos[column][here]
                     done[column] += len(values)
                     content = tail.pack(encode_unsigned(encode_nanos(values)))
                 streams.append(Stream(stream.kind, column, len(out), len(content)))
@@ -107,10 +107,10 @@ class EarlyFractions:
 
 
 def whole_seconds(array: pa.Array) -> pa.Array:
-    """Timestamps whose fractions before 1970 are cut, so that the seconds come out as Java's writer counts them.
+    """Truncate fractions before 1970, so that the seconds are those of Java's writer.
 
-    An array of anything else comes back as it is. Seconds are counted towards 1970, but where the
-    fraction is less than a millisecond towards the past: readers tell the two apart by the fraction.
+    Other arrays are returned unchanged. Seconds are rounded towards 1970, but down for a fraction of less than a
+    millisecond: readers distinguish the two by the fraction.
     """
     if not pa.types.is_timestamp(array.type):
         return array
@@ -121,17 +121,17 @@ def whole_seconds(array: pa.Array) -> pa.Array:
     if not early.any():
         return array
     down = counts - fractions
-    cut = np.where(fractions * _NANOS[array.type.unit] < _MILLISECOND, down, down + step)
-    made = pa.array(np.where(early, cut, counts), mask=array.is_null().to_numpy(zero_copy_only=False))
-    return made.view(array.type)
+    truncated = np.where(fractions * _NANOS[array.type.unit] < _MILLISECOND, down, down + step)
+    seconds = pa.array(np.where(early, truncated, counts), mask=array.is_null().to_numpy(zero_copy_only=False))
+    return seconds.view(array.type)
 
 
 def decode_nanos(coded: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Nanoseconds as ORC stores them: the low three bits say how many zeros were cut off, one less than there were."""
+    """Decode ORC's nanoseconds: the low three bits are the number of removed zeros minus one."""
     zeros = coded & 7
     return np.where(zeros > 0, (coded >> 3) * 10 ** (zeros + 1), coded >> 3)
 
 
 def encode_nanos(nanos: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Nanoseconds from 0 up to a second as ORC stores them."""
+    """Encode nanoseconds of a second for ORC."""
     return nanos << 3

@@ -1,6 +1,6 @@
-"""Protocol Buffers' wire format, as far as ORC's metadata uses it: bytes to numbered fields and back.
+"""Protocol Buffers' wire format, as far as ORC's metadata uses it.
 
-Nothing is known here of what the fields mean, so metadata that is read and written again keeps what it holds.
+The meaning of fields is unknown here, so rewritten metadata preserves its content.
 """
 
 from __future__ import annotations
@@ -10,59 +10,59 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
-_MOST_BITS = 64
+_MAX_BITS = 64
 
 Value: TypeAlias = "int | bytes"
 
 
 @dataclass
 class Message:
-    """A message: its fields in order, as number and value; a varint is an int, all else bytes."""
+    """A message: its fields in order, as number, wire type and value; a varint is an int, all else bytes."""
 
     fields: list[tuple[int, int, Value]] = field(default_factory=list)
 
     def numbers(self, number: int) -> list[int]:
-        """The values of a repeated varint field, packed or not."""
+        """Return the values of a repeated varint field, packed or not."""
         found: list[int] = []
-        for at, kind, value in self.fields:
-            if at == number and isinstance(value, int):
+        for field_number, kind, value in self.fields:
+            if field_number == number and isinstance(value, int):
                 found.append(value)
-            elif at == number and kind == _BYTES and isinstance(value, bytes):
+            elif field_number == number and kind == _BYTES and isinstance(value, bytes):
                 found += _varints(value)
         return found
 
     def number(self, number: int, default: int = 0) -> int:
-        """The value of a varint field."""
+        """Return the value of a varint field."""
         found = self.numbers(number)
         return found[-1] if found else default
 
     def texts(self, number: int) -> list[bytes]:
-        """The values of a repeated field of bytes."""
-        return [value for at, _, value in self.fields if at == number and isinstance(value, bytes)]
+        """Return the values of a repeated bytes field."""
+        return [value for field_number, _, value in self.fields if field_number == number and isinstance(value, bytes)]
 
     def text(self, number: int) -> bytes | None:
-        """The value of a field of bytes, None if it is not there."""
+        """Return the value of a bytes field; None if absent."""
         found = self.texts(number)
         return found[-1] if found else None
 
     def messages(self, number: int) -> list[Message]:
-        """The messages in a repeated field."""
+        """Return the messages of a repeated field."""
         return [decode(value) for value in self.texts(number)]
 
     def with_number(self, number: int, value: int) -> Message:
-        """The same message with one value in a varint field."""
-        kept = [f for f in self.fields if f[0] != number]
-        return Message(sorted([*kept, (number, _VARINT, value)], key=lambda f: f[0]))
+        """Return the message with one value in a varint field."""
+        others = [f for f in self.fields if f[0] != number]
+        return Message(sorted([*others, (number, _VARINT, value)], key=lambda f: f[0]))
 
     def with_texts(self, number: int, values: Iterable[bytes]) -> Message:
-        """The same message with these values in a field of bytes."""
-        kept = [f for f in self.fields if f[0] != number]
+        """Return the message with these values in a bytes field."""
+        others = [f for f in self.fields if f[0] != number]
         added: list[tuple[int, int, Value]] = [(number, _BYTES, value) for value in values]
-        return Message(sorted([*kept, *added], key=lambda f: f[0]))
+        return Message(sorted([*others, *added], key=lambda f: f[0]))
 
 
 def decode(data: bytes) -> Message:
-    """The message that the bytes hold; ValueError or IndexError if they hold none."""
+    """Decode a message; ValueError or IndexError if invalid."""
     message = Message()
     at = 0
     while at < len(data):
@@ -86,7 +86,7 @@ def decode(data: bytes) -> Message:
 
 
 def encode(message: Message) -> bytes:
-    """The bytes of a message."""
+    """Encode a message."""
     out = bytearray()
     for number, kind, value in message.fields:
         out += varint(number << 3 | kind)
@@ -98,12 +98,12 @@ def encode(message: Message) -> bytes:
 
 
 def packed(values: Iterable[int]) -> bytes:
-    """The content of a packed repeated varint field."""
+    """Encode a packed repeated varint field."""
     return b"".join(map(varint, values))
 
 
 def varint(value: int) -> bytes:
-    """A number that is not negative, seven bits a byte, the least first."""
+    """Encode a non-negative number, seven bits per byte, little-endian."""
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
@@ -113,9 +113,9 @@ def varint(value: int) -> bytes:
 
 
 def read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """The number that begins at a byte, and the byte behind it; ValueError or IndexError if there is none."""
+    """Decode the number at a position; return it and the next position. ValueError or IndexError if invalid."""
     value = 0
-    for shift in range(0, _MOST_BITS, 7):
+    for shift in range(0, _MAX_BITS, 7):
         byte = data[at]
         at += 1
         value |= (byte & 0x7F) << shift

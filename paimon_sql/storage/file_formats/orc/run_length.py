@@ -1,4 +1,4 @@
-"""ORC's run-length encoding of whole numbers, version 2 (spec: Apache ORC v1, "Integer Run Length Encoding")."""
+"""ORC's integer run-length encoding, version 2 (spec: Apache ORC v1, "Integer Run Length Encoding")."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from paimon_sql.storage.file_formats.orc.protobuf import read_varint
 Numbers = npt.NDArray[np.int64]
 
 _WIDTHS = [*range(1, 25), 26, 28, 30, 32, 40, 48, 56, 64]
-_LONGEST_RUN = 512
+_MAX_RUN = 512
 _SHORT_REPEAT, _DIRECT, _PATCHED_BASE, _DELTA = range(4)
 
 
 def encode_unsigned(values: Numbers) -> bytes:
-    """Numbers that are not negative, in runs that store each of them in as many bits as the greatest takes."""
+    """Encode non-negative numbers in runs, with the bit width of each run's maximum."""
     out = bytearray()
-    for first in range(0, len(values), _LONGEST_RUN):
-        run = values[first : first + _LONGEST_RUN]
+    for first in range(0, len(values), _MAX_RUN):
+        run = values[first : first + _MAX_RUN]
         code = next(c for c, width in enumerate(_WIDTHS) if width >= int(run.max()).bit_length())
         length = len(run) - 1
         out += bytes([_DIRECT << 6 | code << 1 | length >> 8, length & 0xFF])
@@ -28,7 +28,7 @@ def encode_unsigned(values: Numbers) -> bytes:
 
 
 class UnsignedRuns:
-    """Numbers that are not negative, taken from their runs a part at a time: few bytes can hold very many of them."""
+    """Non-negative numbers, decoded incrementally: few bytes can encode very many."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -36,10 +36,10 @@ class UnsignedRuns:
         self._rest = np.empty(0, np.int64)
 
     def take(self, count: int) -> Numbers:
-        """The next ``count`` numbers.
+        """Return the next ``count`` numbers.
 
         Raises:
-            ValueError: there are fewer, or a run is broken.
+            ValueError: there are fewer, or a run is invalid.
         """
         out = np.empty(count, np.int64)
         done = 0
@@ -56,7 +56,7 @@ class UnsignedRuns:
 
 
 def decode_unsigned(data: bytes) -> Numbers:
-    """All the numbers of a stream of our own, none of them negative; a foreign one is taken a part at a time."""
+    """Decode a complete stream of our own, without negative numbers; decode foreign ones with `UnsignedRuns`."""
     runs, at = [np.empty(0, np.int64)], 0
     while at < len(data):
         run, at = _run(data, at)
@@ -82,7 +82,7 @@ def _run(data: bytes, at: int) -> tuple[Numbers, int]:
 
 
 def _bits(data: bytes, at: int, width: int, count: int) -> tuple[Numbers, int]:
-    """``count`` numbers of ``width`` bits, the highest bit first, padded to whole bytes."""
+    """Decode ``count`` numbers of ``width`` bits, big-endian, padded to bytes."""
     end = at + (count * width + 7) // 8
     raw = np.frombuffer(data, np.uint8, end - at, at)
     bits = np.unpackbits(raw, count=count * width).reshape(count, width)
@@ -105,9 +105,9 @@ def _patched(data: bytes, at: int, width: int, length: int) -> tuple[Numbers, in
     if entry_width is None:
         raise ValueError("a patch is wider than a number")
     entries, at = _bits(data, at, entry_width, patches)
-    places = np.cumsum(entries >> patch_width)
+    positions = np.cumsum(entries >> patch_width)
     high = (entries & ((1 << patch_width) - 1)) << width
-    np.bitwise_or.at(values, np.minimum(places, length - 1), high)
+    np.bitwise_or.at(values, np.minimum(positions, length - 1), high)
     return values + base, at
 
 

@@ -1,4 +1,4 @@
-"""How columns lie in ORC files: their kinds, lengths and field ids, as Java's writer makes them (spec: ORC)."""
+"""Layout of columns in ORC files: kinds, lengths and field ids, as of Paimon's Java writer (spec: ORC)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _KINDS: dict[type[t.DataType], Kind] = {
 
 
 def check_orc_fields(fields: Sequence[t.DataField]) -> None:
-    """Nothing if ORC files can hold the columns; UnsupportedError naming the first that they cannot."""
+    """Raise `UnsupportedError` with the first column that ORC does not support."""
     for field in fields:
         for inner in t.walk(field.type):
             if type(inner) not in _KINDS:
@@ -61,7 +61,7 @@ def check_orc_fields(fields: Sequence[t.DataField]) -> None:
 
 
 def orc_types(fields: Sequence[t.DataField]) -> list[Message]:
-    """The types of a file with these columns, parents before their children."""
+    """Return the types of a file with these columns, parents before children."""
     types: list[Message] = []
     _struct(types, fields, None)
     return types
@@ -79,7 +79,7 @@ def _struct(types: list[Message], fields: Sequence[t.DataField], field_id: int |
 
 
 def _append(types: list[Message], data_type: t.DataType, field_id: int, depth: int, own_id: int) -> None:
-    """Append a type and those inside it; ``field_id`` is the column's, ``own_id`` what this part is marked with."""
+    """Append a type and its children; ``field_id`` is the column's, ``own_id`` that of this part."""
     own = len(types)
     if isinstance(data_type, t.RowType):
         _struct(types, data_type.fields, own_id)
@@ -125,7 +125,7 @@ def _with_sizes(message: Message, data_type: t.DataType) -> Message:
 
 
 def orc_arrow_schema(fields: Sequence[t.DataField]) -> pa.Schema:
-    """The Arrow schema from which Arrow's writer makes the same kinds, but for lengths and ids."""
+    """Return the Arrow schema for which Arrow's writer creates the same kinds, without lengths and ids."""
     return pa.schema([pa.field(f.name, _arrow(f.type)) for f in fields])
 
 

@@ -1,8 +1,7 @@
-"""The metadata at the end of ORC files and of their stripes, read and rewritten (spec: Apache ORC v1, "File Tail").
+"""The tail of ORC files and the footers of their stripes, read and rewritten (spec: Apache ORC v1, "File Tail").
 
-Arrow's reader and writer stay in charge of the data. The tail is gone over where they cannot say what is needed:
-timestamps are shown to the reader as the whole numbers that they are stored as, and the writer's types get their
-lengths and field ids.
+Arrow's reader and writer process the data. The tail is rewritten for what they do not support: timestamps are declared
+as their stored integers for the reader, and the writer's types get their lengths and field ids.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _STREAMS, _ENCODINGS, _TIME_ZONE = 1, 2, 3
 
 
 class Kind(IntEnum):
-    """The kinds of types of an ORC file."""
+    """Type kinds of an ORC file."""
 
     BOOLEAN = 0
     BYTE = 1
@@ -57,13 +56,13 @@ TIMESTAMPS = (Kind.TIMESTAMP, Kind.TIMESTAMP_INSTANT)
 
 
 _CODECS = {1: "deflate", 2: "snappy", 3: "lzo", 4: "lz4", 5: "zstandard"}
-_MOST_BLOCK_BYTES = (1 << 23) - 1
+_MAX_BLOCK_BYTES = (1 << 23) - 1
 """The length of a block has 23 bits."""
 
 
 @dataclass(frozen=True)
 class Stripe:
-    """A stripe's place: where it begins, the bytes of its parts, its rows."""
+    """Position of a stripe: offset, size of its parts, number of rows."""
 
     offset: int
     index_length: int
@@ -73,7 +72,7 @@ class Stripe:
 
 
 class StreamKind(IntEnum):
-    """The kinds of streams that are told apart here."""
+    """The stream kinds that are used here."""
 
     SECONDARY = 5
     ROW_INDEX = 6
@@ -83,7 +82,7 @@ class StreamKind(IntEnum):
 
 @dataclass(frozen=True)
 class Stream:
-    """A stream of a stripe: its kind, the column it belongs to, and the bytes of the file that it takes."""
+    """A stream of a stripe: its kind, column, and byte range in the file."""
 
     kind: int
     column: int
@@ -93,7 +92,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class StripeFooter:
-    """What a stripe's footer says: its streams in order, and the footer's fields."""
+    """A stripe's footer: its streams in order, and its fields."""
 
     streams: Sequence[Stream]
     fields: Message
@@ -105,19 +104,19 @@ class StripeFooter:
 
     @property
     def time_zone(self) -> str:
-        """The zone of the writer."""
+        """The time zone of the writer."""
         zone = self.fields.text(_TIME_ZONE)
         return zone.decode() if zone else "UTC"
 
     def with_streams(self, streams: Sequence[Stream]) -> StripeFooter:
-        """The same footer over other streams."""
+        """Return the footer with other streams."""
         coded = [
             encode(Message().with_number(1, s.kind).with_number(2, s.column).with_number(3, s.length)) for s in streams
         ]
         return StripeFooter(streams, self.fields.with_texts(_STREAMS, coded))
 
     def encode(self) -> bytes:
-        """The footer's bytes, before compression."""
+        """Encode the footer, without compression."""
         return encode(self.fields)
 
 
@@ -128,7 +127,7 @@ class OrcTail:
     Attributes:
         footer: the footer's fields.
         postscript: the postscript's fields.
-        body_size: the bytes of the file before the footer.
+        body_size: size of the file before the footer.
     """
 
     footer: Message
@@ -137,14 +136,14 @@ class OrcTail:
 
     @property
     def block_size(self) -> int:
-        """The most bytes that a compressed block expands to."""
+        """The maximum decompressed size of a block."""
         size = self.postscript.number(_BLOCK_SIZE, _DEFAULT_BLOCK_SIZE)
-        check_count(size - 1, _MOST_BLOCK_BYTES - 1, "bytes of a block")
+        check_count(size - 1, _MAX_BLOCK_BYTES - 1, "bytes of a block")
         return size
 
     @cached_property
     def types(self) -> list[Message]:
-        """The types, parents before their children; a type's place in the list is its column id."""
+        """The types, parents before children; the index of a type is its column id."""
         return self.footer.messages(TYPES)
 
     @cached_property
@@ -154,39 +153,39 @@ class OrcTail:
         return [Stripe(*(message.number(part) for part in parts)) for message in self.footer.messages(STRIPES)]
 
     def kind(self, column: int) -> Kind:
-        """The kind of a column."""
+        """Return the kind of a column."""
         return Kind(self.types[column].number(KIND))
 
     def children(self, column: int) -> list[int]:
-        """The column ids directly inside a column."""
+        """Return the column ids of a column's children."""
         return self.types[column].numbers(SUBTYPES)
 
     def expand(self, data: bytes) -> bytes:
-        """A compressed stretch of the file.
+        """Decompress a section of the file.
 
         Raises:
-            ValueError: it is broken, or expands to more than a limit allows.
-            UnsupportedError: its compression is not available.
+            ValueError: it is corrupt, or exceeds a size limit.
+            UnsupportedError: the compression is not available.
         """
         codec = self.postscript.number(_COMPRESSION)
         if codec == 0:
             return data
         if codec not in _CODECS:
             raise UnsupportedError(f"ORC compression {codec} cannot be read.")
-        out, at, left = [], 0, expansion_limit(len(data))
+        out, at, remaining = [], 0, expansion_limit(len(data))
         while at < len(data):
             head = int.from_bytes(data[at : at + _HEADER_SIZE], "little")
             size, is_original = head >> 1, head & 1
             at += _HEADER_SIZE
             check_range(at, size, len(data), "a block")
             chunk = data[at : at + size]
-            out.append(chunk if is_original else _unpacked(_CODECS[codec], chunk, min(self.block_size, left)))
-            left -= len(out[-1])
+            out.append(chunk if is_original else _decompress(_CODECS[codec], chunk, min(self.block_size, remaining)))
+            remaining -= len(out[-1])
             at += size
         return b"".join(out)
 
     def pack(self, data: bytes) -> bytes:
-        """A stretch of a file as `expand` reads it; its blocks stand there as they are, uncompressed."""
+        """Encode a section for `expand`, in uncompressed blocks."""
         if self.postscript.number(_COMPRESSION) == 0:
             return data
         pieces = [data[at : at + self.block_size] for at in range(0, len(data), self.block_size)]
@@ -206,13 +205,13 @@ class OrcTail:
         return StripeFooter(streams, message)
 
     def metadata(self, source: pa.NativeFile) -> bytes:
-        """The section before the footer, the stripes' statistics, as it stands in the file."""
+        """Return the metadata section with the stripes' statistics, unchanged."""
         length = self.postscript.number(_METADATA_LENGTH)
         check_range(self.body_size - length, length, self.body_size, "the metadata")
         return bytes(source.read_at(length, self.body_size - length))
 
     def with_stripes(self, stripes: Sequence[Stripe], content_length: int) -> OrcTail:
-        """The same tail over other stripes, which have no row indexes."""
+        """Return the tail with other stripes, without row indexes."""
         coded = []
         for stripe in stripes:
             numbers = (stripe.offset, stripe.index_length, stripe.data_length, stripe.footer_length, stripe.rows)
@@ -221,21 +220,21 @@ class OrcTail:
         return OrcTail(footer.with_number(_ROW_INDEX_STRIDE, 0), self.postscript, self.body_size)
 
     def with_types(self, types: Sequence[Message]) -> OrcTail:
-        """The same tail with other types."""
+        """Return the tail with other types."""
         return OrcTail(self.footer.with_texts(TYPES, map(encode, types)), self.postscript, self.body_size)
 
     def encode(self) -> bytes:
-        """The bytes from the footer to the file's end."""
+        """Encode the footer and postscript, up to the file's end."""
         footer = self.pack(encode(self.footer))
         postscript = encode(self.postscript.with_number(_FOOTER_LENGTH, len(footer)))
         return footer + postscript + bytes([len(postscript)])
 
 
 def parse_tail(end_of_file: bytes, size: int) -> OrcTail | int:
-    """The tail out of a file's last bytes, or how many bytes are needed if these are too few.
+    """Parse the tail from a file's last bytes, or return how many bytes are needed.
 
     Raises:
-        ValueError: the bytes are no tail.
+        ValueError: the bytes are not a tail.
     """
     length = end_of_file[-1]
     postscript = decode(end_of_file[-1 - length : -1])
@@ -246,22 +245,22 @@ def parse_tail(end_of_file: bytes, size: int) -> OrcTail | int:
     check_count(needed, size, "bytes of the tail")
     if needed > len(end_of_file):
         return needed
-    bare = OrcTail(Message(), postscript, size - needed)
-    footer = decode(bare.expand(end_of_file[len(end_of_file) - needed : len(end_of_file) - 1 - length]))
+    without_footer = OrcTail(Message(), postscript, size - needed)
+    footer = decode(without_footer.expand(end_of_file[len(end_of_file) - needed : len(end_of_file) - 1 - length]))
     tail = OrcTail(footer, postscript, size - needed)
     _check_tree(tail)
     return tail
 
 
-def _unpacked(codec: str, data: bytes, limit: int) -> bytes:
+def _decompress(codec: str, data: bytes, limit: int) -> bytes:
     try:
         return decompress(codec, data, limit)
-    except Exception as error:  # each codec has errors of its own
+    except Exception as error:  # each codec has its own errors
         raise ValueError(f"a block cannot be unpacked: {error}") from error
 
 
 def _check_tree(tail: OrcTail) -> None:
-    """Nothing if each type stands inside one other, which comes before it."""
+    """Check that each type has exactly one parent, which precedes it."""
     inside = [child for column in range(len(tail.types)) for child in tail.children(column)]
     if sorted(inside) != list(range(1, len(tail.types))):
         raise ValueError("its types are no tree")
@@ -270,7 +269,7 @@ def _check_tree(tail: OrcTail) -> None:
 
 
 def read_tail(source: pa.NativeFile) -> OrcTail:
-    """The tail of an open file; ValueError or IndexError if it has none."""
+    """Read the tail of an open file; ValueError or IndexError if invalid."""
     size = source.size()
     if size < len(b"ORC") + 1:
         raise ValueError("it is too short")

@@ -1,8 +1,8 @@
 """Timestamps of ORC files, exact in every year.
 
-Arrow's reader keeps them in nanoseconds since 1970, which end in 2262. So the file is shown to it with its timestamps
-as whole numbers: the seconds since 2015, which is what their first stream holds. The second stream, the nanoseconds,
-is decoded here (spec: Apache ORC v1, "Timestamp Columns").
+Arrow's reader converts them to nanoseconds since 1970, which end in 2262. So Arrow reads the file with its timestamps
+declared as integers: the seconds since 2015 of their first stream. The second stream, the nanoseconds, is decoded here
+(spec: Apache ORC v1, "Timestamp Columns").
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ _UTC = ("UTC", "GMT", "Etc/UTC", "Z", "Universal", "Zulu", "GMT0", "Etc/GMT", "U
 
 
 def plain_tail(tail: OrcTail) -> OrcTail:
-    """The tail of the same file with its timestamps declared as whole numbers."""
+    """Return the tail of the file with its timestamps declared as integers."""
     return tail.with_types(
         [one.with_number(KIND, Kind.LONG) if tail.kind(i) in TIMESTAMPS else one for i, one in enumerate(tail.types)]
     )
 
 
 class WithTail(RawIOBase):
-    """A file whose end is replaced: what stands before ``tail`` comes from ``source``."""
+    """A file with a replaced tail: bytes before ``tail`` are those of ``source``."""
 
     def __init__(self, source: pa.NativeFile, tail: OrcTail) -> None:
         self._source = source
@@ -73,7 +73,7 @@ class WithTail(RawIOBase):
         return self._at
 
     def size(self) -> int:
-        """The bytes of the whole."""
+        """Return the total size in bytes."""
         return self._body + len(self._end)
 
     def read(self, size: int = -1) -> bytes:
@@ -89,14 +89,14 @@ class WithTail(RawIOBase):
 
 @dataclass(frozen=True)
 class StripeTimestamps:
-    """Completes the timestamps of one stripe.
+    """Decoder of the timestamps of one stripe.
 
     Attributes:
         source: the file.
         tail: its real tail.
         footer: the stripe's footer.
-        legacy: whether a timestamp with local time zone was stored as the writer's wall clock.
-        ahead: by column the coded nanoseconds of the values that are still to come.
+        legacy: whether a timestamp with local time zone was stored as the writer's local time.
+        ahead: by column the encoded nanoseconds of the remaining values.
     """
 
     source: pa.NativeFile
@@ -107,16 +107,16 @@ class StripeTimestamps:
 
     @classmethod
     def of(cls, source: pa.NativeFile, tail: OrcTail, stripe: Stripe, legacy: bool) -> StripeTimestamps:
-        """For a stripe of an open file."""
+        """Create the decoder for a stripe of an open file."""
         return cls(source, tail, tail.stripe_footer(source, stripe), legacy)
 
     def complete(self, array: pa.Array, column: int, data_type: t.DataType | None) -> pa.Array:
-        """The stripe's next values, with seconds since 2015 turned into timestamps at any depth.
+        """Convert seconds since 2015 to timestamps at any depth, for the stripe's next values.
 
         Args:
-            array: what the reader made of the column.
+            array: the column as read by Arrow.
             column: the column's id in the file.
-            data_type: the type of the values there; None if nobody asks for them.
+            data_type: the type of the values; None if not requested.
         """
         kind = self.tail.kind(column)
         if kind in TIMESTAMPS:
@@ -155,7 +155,7 @@ class StripeTimestamps:
         is_instant = self.tail.kind(column) == Kind.TIMESTAMP_INSTANT
         zone = self.footer.time_zone
         seconds = seconds + (_SECONDS_TO_2015 if is_instant else _start_of_2015(zone))
-        # Before 1970 writers round seconds towards 1970; the digits behind a millisecond tell when they did.
+        # Before 1970 writers round seconds towards 1970, unless the fraction is below a millisecond.
         seconds -= (seconds < 0) & (nanos > _MILLISECOND)
         if not is_instant or self.legacy:
             seconds = _wall_clock(seconds, zone)
@@ -163,13 +163,13 @@ class StripeTimestamps:
         return _masked(instants(seconds, nanos, target), array, target)
 
     def _next_nanos(self, column: int, count: int) -> npt.NDArray[np.int64]:
-        """The nanoseconds behind the seconds of the next values that are not null."""
+        """Decode the nanoseconds of the next non-null values."""
         if column not in self.ahead:
             self.ahead[column] = self._nanos(column)
         return decode_nanos(self.ahead[column].take(count))
 
     def _nanos(self, column: int) -> UnsignedRuns:
-        """The nanoseconds of all values of the stripe that are not null, as they are coded."""
+        """Return the encoded nanoseconds of all non-null values of the stripe."""
         if self.footer.encodings[column] != _DIRECT_V2:
             raise UnsupportedError("Timestamps of ORC files of version 0.11 cannot be read.")
         data = b"".join(
@@ -186,12 +186,12 @@ def _masked(counts: npt.NDArray[np.int64], array: pa.Array, target: pa.DataType)
 
 
 def _arrow_zone(zone: str) -> str:
-    """A time zone's name as Arrow takes it; Java also names zones by their distance, like GMT+08:00."""
+    """Return a time zone's name for Arrow; Java also names zones by their offset, like GMT+08:00."""
     return zone.removeprefix("GMT") if zone.startswith(("GMT+", "GMT-")) else zone
 
 
 def _start_of_2015(zone: str) -> int:
-    """The seconds from 1970 in UTC to the beginning of 2015 in a time zone."""
+    """Return the seconds from 1970 in UTC to the beginning of 2015 in a time zone."""
     if zone in _UTC:
         return _SECONDS_TO_2015
     local = pa.array([_SECONDS_TO_2015], pa.timestamp("s"))
@@ -199,9 +199,9 @@ def _start_of_2015(zone: str) -> int:
 
 
 def _wall_clock(seconds: npt.NDArray[np.int64], zone: str) -> npt.NDArray[np.int64]:
-    """What the clock on the wall of a time zone shows at points in time, as Java reckons it.
+    """Convert instants to the local time of a time zone, like Java.
 
-    Before 1900 that is the zone's standard time of today; Java knows nothing of local mean time.
+    Before 1900 that uses the zone's current standard offset; Java ignores local mean time.
     """
     if zone in _UTC:
         return seconds
@@ -213,7 +213,7 @@ def _wall_clock(seconds: npt.NDArray[np.int64], zone: str) -> npt.NDArray[np.int
 
 
 def _standard_offset(zone: str) -> int:
-    """The seconds by which a zone's clocks are ahead of UTC when there is no daylight saving."""
+    """Return a zone's offset from UTC in seconds, without daylight saving."""
     year = pa.array([_SECONDS_TO_2015 + month * _SECONDS_PER_MONTH for month in range(12)])
     local = _in_zone(zone, lambda name: pc.local_timestamp(year.view(pa.timestamp("s", name))))
     return int(pc.min(pc.subtract(local.view(pa.int64()), year)).as_py())
@@ -229,6 +229,6 @@ def _in_zone(zone: str, convert: Any) -> Any:
 
 
 def columns_of(tail: OrcTail, names: Sequence[str]) -> dict[str, int]:
-    """The column ids of top-level columns, by name."""
+    """Return the ids of top-level columns by name."""
     found = dict(zip((name.decode() for name in tail.types[0].texts(NAMES)), tail.children(0), strict=True))
     return {name: found[name] for name in names if name in found}

@@ -1,4 +1,4 @@
-"""Writing ORC through Arrow; the types in the footer are then replaced by those that Java's writer makes."""
+"""ORC writer through Arrow; the types in the footer are then replaced by those of Paimon's Java writer."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _CODECS = {
 }
 _MAGIC = b"ORC"
 _STRIPE_SIZE = 16 * 2**20
-"""Coded bytes that make a stripe: an open writer holds no more than one."""
+"""Encoded bytes per stripe: an open writer buffers at most one."""
 _COMPRESSION_BLOCK = 256 * 1024
 _ROW_INDEX_STRIDE = 10_000
 _DICTIONARY_THRESHOLD = 0.8
 
 
 class OrcWriter(DataFileWriter):
-    """One ORC file in the making."""
+    """A writer of one ORC file."""
 
     def __init__(self, file_io: FileIO, path: str, fields: Sequence[t.DataField], settings: WriteSettings) -> None:
         check_orc_fields(fields)
@@ -65,7 +65,7 @@ class OrcWriter(DataFileWriter):
             if column.null_count and not field.type.nullable:
                 raise ConstraintViolationError(f"{self.path}: column '{field.name}' is NOT NULL and got a null.")
         columns = [
-            # Arrow writes what stands below a struct's nulls, but for a struct right below the row.
+            # Arrow writes values below a struct's nulls, except for a top-level struct.
             push_nulls_down(conform(column, field.type, _to_physical))
             for column, field in zip(self._fractions.taken_from(batch).columns, self._schema, strict=True)
         ]

@@ -1,7 +1,7 @@
-"""Changes to a Parquet file's metadata: INT96 columns declared as what they are stored like, 12 fixed bytes, or back.
+"""Rewriting of Parquet metadata: INT96 columns declared as 12 fixed bytes, or back.
 
-Arrow writes INT96 for all timestamps of a file or for none, and reads it without a look at overflows. As 12 bytes it
-passes both ways untouched (spec: Apache Parquet, "FileMetaData").
+Arrow writes INT96 for all timestamps of a file or for none, and reads it without overflow checks. As 12 bytes it is
+passed through unchanged (spec: Apache Parquet, "FileMetaData").
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _CHUNKS, _CHUNK_METADATA, _PATH, _STATISTICS = 1, 3, 3, 12
 
 
 def declare_int96(tail: bytes, paths: Collection[str]) -> bytes:
-    """The end of a file, with the fixed-length columns of these dotted paths turned into INT96.
+    """Return the end of a file with the fixed-length columns of these dotted paths declared as INT96.
 
     Args:
-        tail: the last bytes of the file, the whole footer among them.
+        tail: the last bytes of the file, including the complete footer.
         paths: the columns' paths in the Parquet schema.
     """
     size = _LENGTH.unpack(tail[-_SUFFIX : -len(MAGIC)])[0]
@@ -40,10 +40,10 @@ def declare_int96(tail: bytes, paths: Collection[str]) -> bytes:
 
 
 def int96_as_bytes(source: pa.NativeFile) -> pq.FileMetaData:
-    """A file's metadata in which every INT96 column is one of 12 fixed bytes.
+    """Return a file's metadata with every INT96 column declared as 12 fixed bytes.
 
     Raises:
-        ValueError: they take more bytes than the file has.
+        ValueError: the footer is larger than the file.
     """
     end = source.size()
     size = _LENGTH.unpack(source.read_at(_LENGTH.size, end - _SUFFIX))[0]
@@ -59,7 +59,7 @@ def _footer(metadata: Struct) -> bytes:
 
 
 def _retype(metadata: Struct, decide: Callable[[str, int], int]) -> None:
-    """Change the physical type of columns: ``decide`` answers a path and its type code with the new code."""
+    """Change the physical type of columns: ``decide`` returns the new type code for a path and its type code."""
     for path, element in _leaves(metadata.get(_SCHEMA).values):
         code = decide(path, element.get(_TYPE))
         if code != element.get(_TYPE):
@@ -78,7 +78,7 @@ def _retype(metadata: Struct, decide: Callable[[str, int], int]) -> None:
 
 
 def _leaves(elements: list[Struct]) -> Iterator[tuple[str, Struct]]:
-    """The columns of a schema that lies flattened, parents before their children, with their dotted paths."""
+    """Yield the columns of a flattened schema, parents before children, with their dotted paths."""
     groups: list[tuple[str, int]] = []
     for at, element in enumerate(elements):
         name = element.get(_NAME).decode()

@@ -1,4 +1,4 @@
-"""The Parquet format: the default, and what Spark scans itself."""
+"""The Parquet format: the default, and the one that Spark scans natively."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from paimon_sql.storage.file_io.base import FileIO
 
 
 class ParquetFormat(FileFormat):
-    """Data files in Apache Parquet; every type fits."""
+    """Data files in Apache Parquet; supports all types."""
 
     name = "parquet"
 
@@ -29,10 +29,10 @@ class ParquetFormat(FileFormat):
     def writer(
         self, file_io: FileIO, path: str, fields: Sequence[t.DataField], settings: WriteSettings
     ) -> DataFileWriter:
-        how = shredding_of(fields, settings)
-        if how is None:
+        shredding = shredding_of(fields, settings)
+        if shredding is None:
             return ParquetWriter(file_io, path, fields, settings)
-        return ShreddingWriter(path, fields, how, partial(ParquetWriter, file_io, path, settings=settings))
+        return ShreddingWriter(path, fields, shredding, partial(ParquetWriter, file_io, path, settings=settings))
 
     def names_in(self, source: pa.NativeFile, path: str) -> list[str]:
         return list(parquet.ParquetFile(source).schema_arrow.names)

@@ -1,4 +1,4 @@
-"""Which leaves of a Parquet file's schema hold the wanted parts of columns; leaves are numbered from left to right."""
+"""Projection of Parquet files: the leaves of the requested parts of columns, numbered from left to right."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from paimon_sql.format.variant.shredding.shapes import TYPED_VALUE, VALUE
 
 
 def leaves_of(schema: pa.Schema, wanted: Iterable[t.DataField]) -> list[int]:
-    """The numbers of the leaves that make up some columns, as far as the file has them.
+    """Return the numbers of the leaves of columns, as far as the file has them.
 
-    Of a struct, at any depth, only the fields that its type names are among them. Where the file has none of these,
-    all are: a struct without a leaf would not tell where it is null. Of a variant that was taken apart only those are
-    among them that hold the wanted parts.
+    Of a struct, at any depth, only the fields of the requested type are included. If the file has none of them, all
+    are: without a leaf it would be unknown where the struct is null. Of a shredded variant only the leaves of the
+    requested paths are included.
 
     Args:
-        schema: the file's schema as Arrow tells it, which has a part without children for each leaf.
-        wanted: the columns.
+        schema: the file's schema in Arrow, with one childless part per leaf.
+        wanted: the requested columns.
     """
     by_name = {f.name: f.type for f in wanted}
     found: list[int] = []
@@ -53,24 +53,25 @@ def _chosen(kind: pa.DataType, wanted: t.DataType, first: int) -> list[int]:
 
 
 def _of_variant(group: pa.StructType, paths: Sequence[Path], first: int) -> list[int]:
-    """Those leaves of a group of a variant's columns that hold the values at some paths from here.
+    """Return the leaves of a variant's column group that hold the values of paths relative to it.
 
-    What has a column of its own is nowhere else: an object beside which others lie has only keys that no column takes.
+    A shredded field is stored only in its typed column: the residual object of a group has only keys without a typed
+    column.
     """
     typed = group.field(group.get_field_index(TYPED_VALUE)).type if group.get_field_index(TYPED_VALUE) >= 0 else None
     if typed is None or not all(paths):
         return list(range(first, first + _count(group)))
-    below: dict[str | int, list[Path]] = {}
+    paths_by_step: dict[str | int, list[Path]] = {}
     for path in paths:
-        below.setdefault(path[0], []).append(path[1:])
-    apart = {step: rest for step, rest in below.items() if _has_column(typed, step)}
-    left_out = {VALUE} if len(apart) == len(below) else set()
+        paths_by_step.setdefault(path[0], []).append(path[1:])
+    shredded = {step: rest for step, rest in paths_by_step.items() if _has_column(typed, step)}
+    skipped = {VALUE} if len(shredded) == len(paths_by_step) else set()
     found: list[int] = []
     at = first
     for part in group:
         if part.name == TYPED_VALUE:
-            found += _of_typed(typed, apart, at)
-        elif part.name not in left_out:
+            found += _of_typed(typed, shredded, at)
+        elif part.name not in skipped:
             found += range(at, at + _count(part.type))
         at += _count(part.type)
     return found
@@ -94,7 +95,7 @@ def _of_typed(typed: pa.DataType, paths: dict[str | int, list[Path]], first: int
 
 
 def _count(kind: pa.DataType) -> int:
-    """How many leaves a part of a schema has."""
+    """Return the number of leaves of a part of a schema."""
     if pa.types.is_struct(kind):
         return sum(_count(inner.type) for inner in kind)
     if pa.types.is_map(kind):

@@ -1,4 +1,4 @@
-"""Reading Parquet, one row group after another."""
+"""Parquet reader: row group by row group."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from paimon_sql.storage.file_formats.parquet.variant_columns import put_together
 from paimon_sql.storage.file_io.base import FileIO
 from paimon_sql.storage.file_io.errors import refusals
 
-_FEW_ROWS = 8192
+_RANGE_BATCH_ROWS = 8192
 _READ_AHEAD = 64 * 1024
-"""Bytes read of a column at a time: whole columns of a row group would add up where many files are merged."""
+"""Bytes per read of a column: complete columns of a row group would add up when many files are merged."""
 
 
 def read_parquet(file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """The wanted columns of a Parquet file as canonical batches, each with its first row's position."""
+    """Yield the requested columns of a Parquet file as canonical batches, each with its first row's position."""
     with (
         refusals("read", wanted.path),
         file_io.open_input(wanted.path) as source,
@@ -59,13 +59,13 @@ def _group_batches(
     file: pq.ParquetFile, group: int, count: int, names: list[str], wanted: FileRead
 ) -> Iterator[pa.RecordBatch]:
     if names:
-        # Whoever wants a few rows only stops behind the last of them; what follows is never decoded.
-        most = wanted.rows_at_once(count, file.metadata.row_group(group).total_byte_size)
+        # A read of few rows stops after the last of them; the rest is never decoded.
+        size = wanted.rows_at_once(count, file.metadata.row_group(group).total_byte_size)
         if wanted.row_ranges is not None:
-            most = min(most, _FEW_ROWS)
-        # By their numbers: a name with a dot cannot be told from a field inside of a column.
+            size = min(size, _RANGE_BATCH_ROWS)
+        # By number: a name with a dot cannot be distinguished from an inner field.
         leaves = leaves_of(file.schema_arrow, wanted.wanted)
-        yield from file.reader.iter_batches(most, row_groups=[group], column_indices=leaves, use_threads=wanted.threads)
+        yield from file.reader.iter_batches(size, row_groups=[group], column_indices=leaves, use_threads=wanted.threads)
         return
     for at in range(0, count, wanted.batch_rows):
         yield batch_of([], pa.schema([]), min(wanted.batch_rows, count - at))
@@ -78,7 +78,7 @@ def _column(batch: pa.RecordBatch, field: t.DataField, path: str) -> pa.Array:
 
 
 def column_ranges(row_group: pq.RowGroupMetaData) -> Mapping[str, ColumnRange]:
-    """What the statistics of a row group say of its flat columns."""
+    """Return the statistics of a row group's flat columns."""
     ranges = {}
     for i in range(row_group.num_columns):
         chunk = row_group.column(i)
@@ -96,4 +96,4 @@ def _bounds(statistics: pq.Statistics) -> tuple[Any, Any]:
     try:
         return statistics.min, statistics.max
     except (OverflowError, ValueError):
-        return None, None  # a time in a year that Python does not know
+        return None, None  # a time in a year that Python does not support

@@ -1,7 +1,7 @@
-"""How columns lie in Parquet files: physical types, names of nested parts and field ids.
+"""Layout of columns in Parquet files: physical types, names of nested parts and field ids.
 
-The layout is that of Java's writer: millisecond and microsecond timestamps as INT64, finer ones as INT96, decimals in
-the smallest integer that holds them, three-level lists and maps, an id on every part (spec: Parquet).
+The layout is that of Paimon's Java writer: millisecond and microsecond timestamps as INT64, finer ones as INT96,
+decimals in the smallest integer that fits, three-level lists and maps, an id on every part (spec: Parquet).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ID = "PARQUET:field_id"
 
 
 def parquet_schema(fields: Sequence[t.DataField]) -> pa.Schema:
-    """The Arrow schema from which Arrow's writer makes the wanted Parquet schema, but for `INT96`."""
+    """Return the Arrow schema for which Arrow's writer creates the Parquet schema, except for `INT96`."""
     return pa.schema([_named(f.name, f.type, f.id) for f in fields])
 
 
@@ -29,7 +29,7 @@ def _named(name: str, data_type: t.DataType, field_id: int) -> pa.Field:
 
 
 def _with_id(name: str, physical: pa.DataType, nullable: bool, field_id: int) -> pa.Field:
-    # Ids of parts of columns with great ids overflow in Java, and so here.
+    # Ids of parts of columns with large ids overflow in Java, and so here.
     wrapped = (field_id + 2**31) % 2**32 - 2**31
     return pa.field(name, physical, nullable, metadata={_ID: str(wrapped)})
 
@@ -65,7 +65,7 @@ def _map(key: t.DataType, value: t.DataType, field_id: int, depth: int) -> pa.Da
 
 
 def leaves(schema: pa.Schema) -> Iterator[tuple[str, pa.DataType]]:
-    """The columns that Parquet stores, in its order: their dotted paths and types."""
+    """Yield the columns that Parquet stores, in order: their dotted paths and types."""
     for field in schema:
         yield from _leaves(field.name, field.type)
 
@@ -84,14 +84,14 @@ def _leaves(path: str, physical: pa.DataType) -> Iterator[tuple[str, pa.DataType
 
 
 def to_physical_leaf(array: pa.Array, target: pa.DataType) -> pa.Array:
-    """A canonical column without children in the type of the file."""
+    """Convert a canonical column without children to the type of the file."""
     if target.equals(INT96) and pa.types.is_timestamp(array.type):
         return to_int96(array)
     return conform_leaf(array, target)
 
 
 def from_physical_leaf(array: pa.Array, target: pa.DataType) -> pa.Array:
-    """A column without children, as the file holds it, in its canonical type."""
+    """Convert a column without children from the type of the file to its canonical type."""
     if array.type.equals(INT96) and pa.types.is_timestamp(target):
         return from_int96(array, target)
     return conform_leaf(array, target)

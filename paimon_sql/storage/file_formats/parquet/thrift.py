@@ -1,6 +1,6 @@
-"""Thrift's compact protocol, as far as Parquet's file metadata uses it: bytes to plain values and back.
+"""Thrift's compact protocol, as far as Parquet's file metadata uses it.
 
-Nothing is known here of what the fields mean, so metadata that is read and written again keeps what it holds.
+The meaning of fields is unknown here, so rewritten metadata preserves its content.
 """
 
 from __future__ import annotations
@@ -14,38 +14,38 @@ _TRUE, _FALSE = 1, 2
 _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 3, 7, 8, 9, 10, 12
 _INTEGERS = (4, 5, 6)
 _LONG_LIST = 15
-_MOST_BITS = 64
-_MOST_DEPTH = 64
-"""How deep structs and lists may be nested; those of Parquet are less than ten deep."""
+_MAX_BITS = 64
+_MAX_DEPTH = 64
+"""Maximum nesting of structs and lists; Parquet's have less than ten levels."""
 
 
 @dataclass
 class Struct:
-    """A struct: its fields by id, each with the protocol's type code and value, in the order of the ids."""
+    """A struct: its fields by id, each with type code and value, in the order of the ids."""
 
     fields: dict[int, tuple[int, Any]] = field(default_factory=dict)
 
     def get(self, field_id: int) -> Any:
-        """A field's value, None if it is not there."""
+        """Return a field's value; None if absent."""
         found = self.fields.get(field_id)
         return None if found is None else found[1]
 
 
 @dataclass
 class Items:
-    """A list: the type code of its elements and these."""
+    """A list: the type code of its elements, and the elements."""
 
     kind: int
     values: list[Any]
 
 
 def decode(data: bytes) -> Struct:
-    """The struct that the bytes hold; ValueError or IndexError if they hold none."""
+    """Decode a struct; ValueError or IndexError if invalid."""
     return _Reader(data).struct()
 
 
 def encode(value: Struct) -> bytes:
-    """The bytes of a struct."""
+    """Encode a struct."""
     out = bytearray()
     _write_struct(out, value)
     return bytes(out)
@@ -72,7 +72,7 @@ class _Reader:
 
     def _varint(self) -> int:
         value = 0
-        for shift in range(0, _MOST_BITS, 7):
+        for shift in range(0, _MAX_BITS, 7):
             byte = self._byte()
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
@@ -108,7 +108,7 @@ class _Reader:
         if kind == _BINARY:
             return self._take(self._varint())
         if kind in (_STRUCT, _LIST, _SET):
-            check_count(self._depth, _MOST_DEPTH, "levels of nesting")
+            check_count(self._depth, _MAX_DEPTH, "levels of nesting")
             self._depth += 1
             found = self.struct() if kind == _STRUCT else self._items()
             self._depth -= 1

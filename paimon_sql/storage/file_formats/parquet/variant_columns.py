@@ -1,4 +1,4 @@
-"""Columns of variants in Parquet files: taken apart into columns of their parts, and put together again."""
+"""Shredding of variant columns in Parquet files, and reassembly on read (spec: Parquet, "Variant Shredding")."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from paimon_sql.format.variant.shredding.shred import shredded
 from paimon_sql.storage.expressions.kernels.conform import rebuild_list, rebuild_map, rebuild_struct
 
 Place = tuple[str, ...]
-"""Where a variant is: the name of its column, and of the fields of rows on the way to it."""
+"""Path of a variant: the name of its column, and of the struct fields that lead to it."""
 Shapes = Mapping[Place, t.DataType]
-"""How the variants of a file are taken apart; those that are not among them stay whole."""
+"""Shredding types of a file's variants by path; variants without one are not shredded."""
 
 
 def variant_places(fields: Sequence[t.DataField]) -> Iterator[Place]:
-    """Where the variants of some columns are that can be taken apart: columns, and fields of rows at any depth."""
+    """Yield the paths of variants that can be shredded: columns, and fields of rows at any depth."""
     for field in fields:
         if isinstance(field.type, t.VariantType):
             yield (field.name,)
@@ -31,31 +31,31 @@ def variant_places(fields: Sequence[t.DataField]) -> Iterator[Place]:
 
 
 def apart(fields: Sequence[t.DataField], shapes: Shapes) -> tuple[t.DataField, ...]:
-    """The columns as a file holds them."""
-    return tuple(_apart(field, shapes, ()) for field in fields)
+    """Return the columns as stored in a file, with shredded variants."""
+    return tuple(_shredded_field(field, shapes, ()) for field in fields)
 
 
-def _apart(field: t.DataField, shapes: Shapes, above: Place) -> t.DataField:
+def _shredded_field(field: t.DataField, shapes: Shapes, above: Place) -> t.DataField:
     place = (*above, field.name)
     if place in shapes:
         return replace(field, type=group_type(shapes[place], top=True).as_nullable(field.type.nullable))
     if isinstance(field.type, t.RowType):
-        inner = tuple(_apart(f, shapes, place) for f in field.type.fields)
+        inner = tuple(_shredded_field(f, shapes, place) for f in field.type.fields)
         return replace(field, type=replace(field.type, fields=inner))
     return field
 
 
 def taken_apart(batch: pa.RecordBatch, shapes: Shapes) -> list[pa.Array]:
-    """The columns of rows as a file holds them."""
-    return [_taken_apart(batch.column(i), shapes, (name,)) for i, name in enumerate(batch.schema.names)]
+    """Return the columns of rows as stored in a file, with shredded variants."""
+    return [_shredded_column(batch.column(i), shapes, (name,)) for i, name in enumerate(batch.schema.names)]
 
 
-def _taken_apart(column: pa.Array, shapes: Shapes, place: Place) -> pa.Array:
+def _shredded_column(column: pa.Array, shapes: Shapes, place: Place) -> pa.Array:
     if place in shapes:
         return shredded(column, shapes[place])
     if not any(other[: len(place)] == place for other in shapes):
         return column
-    children = [_taken_apart(part, shapes, (*place, name)) for name, part in inside(column)]
+    children = [_shredded_column(part, shapes, (*place, name)) for name, part in inside(column)]
     return rebuild_struct(column, _of_children(column.type, children), children)
 
 
@@ -64,7 +64,7 @@ def _of_children(kind: pa.StructType, children: Sequence[pa.Array]) -> pa.Struct
 
 
 def inside(column: pa.StructArray) -> Iterator[tuple[str, pa.Array]]:
-    """The fields of structs by name, null where the structs are."""
+    """Yield the fields of structs by name, null where the structs are."""
     for i, field in enumerate(column.type):
         part = column.field(i)
         if column.null_count:
@@ -73,9 +73,9 @@ def inside(column: pa.StructArray) -> Iterator[tuple[str, pa.Array]]:
 
 
 def put_together(column: pa.Array, data_type: t.DataType) -> pa.Array:
-    """A column of a file in which all variants are whole, as far as they were read."""
+    """Reassemble all variants of a file's column, as far as they were read."""
     match data_type:
-        case t.VariantType() if _is_apart(column.type):
+        case t.VariantType() if _is_shredded(column.type):
             return assembled(column, arrow_type(data_type))
         case t.RowType() if pa.types.is_struct(column.type):
             types = {f.name: f.type for f in data_type.fields}
@@ -94,9 +94,9 @@ def put_together(column: pa.Array, data_type: t.DataType) -> pa.Array:
     return column
 
 
-def _is_apart(kind: pa.DataType) -> bool:
+def _is_shredded(kind: pa.DataType) -> bool:
     if not pa.types.is_struct(kind):
         return False
     at = kind.get_field_index(VALUE)
-    # Of what was taken apart, the typed columns need not have been read; what lies beside them may be null.
+    # The typed columns of a shredded variant may not have been read; its residual value is nullable.
     return bool(at < 0 or kind.field(at).nullable or kind.get_field_index(TYPED_VALUE) >= 0)

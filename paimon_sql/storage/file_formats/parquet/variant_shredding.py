@@ -1,4 +1,4 @@
-"""What a table's options say of taking variants apart, in a shape that is given or one that is found in the rows."""
+"""Options of variant shredding: a shredding schema that is given or inferred from the rows."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from paimon_sql.storage.file_formats.settings import WriteSettings
 
 @dataclass(frozen=True)
 class Shredding:
-    """How the variants of a file get their shapes.
+    """How to shred the variants of a file.
 
     Attributes:
-        given: the shapes, where they are known from the beginning.
-        places: the variants whose shapes are found in the first rows.
-        rows: how many rows these are.
-        limits: how far those are taken apart.
-        history: what earlier files of the same writer tell, where that counts.
+        given: the shredding types, if known in advance.
+        places: the variants whose types are inferred from the first rows.
+        rows: the number of these rows.
+        limits: limits of the inferred types.
+        history: variant statistics of earlier files of the same writer, if used.
     """
 
     given: Shapes | None
@@ -49,21 +49,21 @@ class Shredding:
     history: ShapeHistory | None = None
 
     def shapes(self, first: pa.RecordBatch) -> Shapes:
-        """The shapes for a file that begins with these rows."""
+        """Return the shredding types for a file that begins with these rows."""
         if self.given is not None:
             return self.given
         assert self.limits is not None
         columns = [_at(first, place) for place in self.places]
-        found = shapes_of(columns, self.limits) if self.history is None else self.history.shapes_of(columns)
-        shapes = dict(zip(self.places, found, strict=True))
+        types = shapes_of(columns, self.limits) if self.history is None else self.history.shapes_of(columns)
+        shapes = dict(zip(self.places, types, strict=True))
         return {place: shape for place, shape in shapes.items() if not isinstance(shape, t.VariantType)}
 
 
 def shredding_of(fields: Sequence[t.DataField], settings: WriteSettings) -> Shredding | None:
-    """How a file's variants are taken apart; None if they stay whole.
+    """Return how to shred a file's variants; None for no shredding.
 
     Raises:
-        InvalidOptionError: the shape that is given is none.
+        InvalidOptionError: the given shredding schema is invalid.
     """
     options = TableOptions(settings.options)
     shapes = given_shapes(options)
@@ -75,26 +75,26 @@ def shredding_of(fields: Sequence[t.DataField], settings: WriteSettings) -> Shre
     if not places or not options.get(VARIANT_INFER_SHREDDING_SCHEMA):
         return None
     history = settings.history
-    early = VARIANT_SHREDDING_MAX_INFER_BUFFER_ROW
-    rows = early if history is None or history.is_new else VARIANT_SHREDDING_ADAPTIVE_MAX_INFER_BUFFER_ROW
+    new_writer_rows = VARIANT_SHREDDING_MAX_INFER_BUFFER_ROW
+    rows = new_writer_rows if history is None or history.is_new else VARIANT_SHREDDING_ADAPTIVE_MAX_INFER_BUFFER_ROW
     return Shredding(None, places, options.get(rows), _limits(options), history)
 
 
 def shape_history(options: Mapping[str, str]) -> ShapeHistory | None:
-    """What remembers the shapes of a writer's files; None if each file finds its own."""
+    """Return the history of a writer's files for adaptive inference; None if each file is inferred separately."""
     read = TableOptions(options)
     adapts = read.get(VARIANT_SHREDDING_INFERENCE_MODE) == "adaptive" and not read.has(VARIANT_SHREDDING_SCHEMA)
     if not adapts or not read.get(VARIANT_INFER_SHREDDING_SCHEMA):
         return None
-    most = read.get(VARIANT_SHREDDING_ADAPTIVE_MAX_INFER_BUFFER_ROW)
-    return ShapeHistory(_limits(read), most, read.get(VARIANT_SHREDDING_ADAPTIVE_RETENTION_RATIO))
+    max_rows = read.get(VARIANT_SHREDDING_ADAPTIVE_MAX_INFER_BUFFER_ROW)
+    return ShapeHistory(_limits(read), max_rows, read.get(VARIANT_SHREDDING_ADAPTIVE_RETENTION_RATIO))
 
 
 def given_shapes(options: TableOptions) -> dict[str, t.DataType] | None:
-    """The shapes of columns that the options give, by their names; None if they give none.
+    """Return the shredding types by column that the options set; None if not set.
 
     Raises:
-        InvalidOptionError: what they give is not a row type of shapes that variants can have.
+        InvalidOptionError: the value is not a row type of valid shredding types.
     """
     text = options.get(VARIANT_SHREDDING_SCHEMA)
     if text is None:
@@ -116,7 +116,7 @@ def given_shapes(options: TableOptions) -> dict[str, t.DataType] | None:
 
 
 def _with_ids(kind: Any) -> Any:
-    """A type's JSON whose fields all have ids, which nobody asks for here."""
+    """Add ids to all fields of a type's JSON; their values do not matter."""
     if not isinstance(kind, dict):
         return kind
     inner = {key: _with_ids(part) if key in ("element", "key", "value") else part for key, part in kind.items()}

@@ -1,4 +1,4 @@
-"""Writing files whose variants are taken apart; the first rows are held until they have told how."""
+"""Writer of shredded variants; the first rows are buffered to infer the shredding types."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from paimon_sql.storage.file_formats.parquet.variant_shredding import Shredding
 
 
 class ShreddingWriter(DataFileWriter):
-    """One file in the making, whose writer is opened once the shapes of its variants are known.
+    """A writer of one file, which opens the real writer once the shredding types are known.
 
     Args:
         path: the file.
-        fields: the columns as the table has them.
-        how: how variants get their shapes.
-        open_writer: opens a writer of the columns as the file has them.
+        fields: the columns of the table.
+        how: how to shred variants.
+        open_writer: opens a writer of the shredded columns.
     """
 
     def __init__(
@@ -35,39 +35,39 @@ class ShreddingWriter(DataFileWriter):
     ) -> None:
         self.path = path
         self._fields = fields
-        self._how = how
+        self._shredding = how
         self._open = open_writer
-        self._whole = arrow_schema(fields)
+        self._table_schema = arrow_schema(fields)
         self._shapes: Shapes = {}
         self._schema = pa.schema([])
         self._writer: DataFileWriter | None = None
-        self._held: list[pa.RecordBatch] = []
-        self._held_rows = 0
+        self._buffered: list[pa.RecordBatch] = []
+        self._buffered_rows = 0
 
     def write(self, batch: pa.RecordBatch) -> None:
-        columns = [conform(column, field.type) for column, field in zip(batch.columns, self._whole, strict=True)]
-        batch = pa.RecordBatch.from_arrays(columns, schema=self._whole)
+        columns = [conform(column, field.type) for column, field in zip(batch.columns, self._table_schema, strict=True)]
+        batch = pa.RecordBatch.from_arrays(columns, schema=self._table_schema)
         if self._writer is not None:
             self._put(self._writer, batch)
             return
-        self._held.append(batch)
-        self._held_rows += batch.num_rows
-        if self._held_rows >= self._how.rows:
+        self._buffered.append(batch)
+        self._buffered_rows += batch.num_rows
+        if self._buffered_rows >= self._shredding.rows:
             self._begin()
 
     def _begin(self) -> DataFileWriter:
-        first = pa.Table.from_batches(self._held, self._whole).slice(0, self._how.rows)
+        first = pa.Table.from_batches(self._buffered, self._table_schema).slice(0, self._shredding.rows)
         columns = [
             pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
             for column in first.columns
         ]
         with self._malformed_refused():
-            self._shapes = self._how.shapes(pa.RecordBatch.from_arrays(columns, schema=self._whole))
+            self._shapes = self._shredding.shapes(pa.RecordBatch.from_arrays(columns, schema=self._table_schema))
         fields = apart(self._fields, self._shapes)
         self._schema = arrow_schema(fields)
         self._writer = writer = self._open(fields)
-        held, self._held = self._held, []
-        for batch in held:
+        buffered, self._buffered = self._buffered, []
+        for batch in buffered:
             self._put(writer, batch)
         return writer
 
@@ -86,13 +86,13 @@ class ShreddingWriter(DataFileWriter):
     @property
     def bytes_written(self) -> int:
         if self._writer is None:
-            return sum(batch.nbytes for batch in self._held)
+            return sum(batch.nbytes for batch in self._buffered)
         return self._writer.bytes_written
 
     def close(self) -> int:
         return (self._writer or self._begin()).close()
 
     def abort(self) -> None:
-        self._held = []
+        self._buffered = []
         if self._writer is not None:
             self._writer.abort()

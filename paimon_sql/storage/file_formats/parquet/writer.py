@@ -1,4 +1,4 @@
-"""Writing Parquet: row groups of about the block size, dictionaries where values repeat, a page index."""
+"""Parquet writer: row groups of about the block size, dictionaries for repeated values, a page index."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ _CODECS = {
     "uncompressed": "NONE",
 }
 _BLOCK_SIZE = 16 * 2**20
-"""Bytes in memory that make a row group: a look-up decodes one of them, and an open writer holds no more than one."""
+"""Bytes in memory per row group: a lookup decodes one, and an open writer buffers at most one."""
 _PAGE_SIZE = 2**20
 _SMALL_CHUNK_ROWS = 4096
 _SAMPLE_ROWS = 10_000
-_WORTH_A_DICTIONARY = 0.5
+_MAX_DISTINCT_RATIO = 0.5
 _DICTIONARY = PARQUET_ENABLE_DICTIONARY.key.removeprefix("parquet.")
 
 
 class ParquetWriter(DataFileWriter):
-    """One Parquet file in the making; rows are held until they fill a row group."""
+    """A writer of one Parquet file; rows are buffered until they fill a row group."""
 
     def __init__(self, file_io: FileIO, path: str, fields: Sequence[t.DataField], settings: WriteSettings) -> None:
         self.path = path
@@ -106,7 +106,7 @@ class ParquetWriter(DataFileWriter):
         )
 
     def _dictionary_columns(self, sample: pa.Table) -> list[str] | bool:
-        """The leaves that get a dictionary: those that the options say, else those whose first values repeat."""
+        """Return the leaves with a dictionary: those set by options, else those whose first values repeat."""
         if not self._settings.flag(_DICTIONARY, True):
             return [c for c, wanted in self._settings.flags_by_column(_DICTIONARY).items() if wanted]
         refused = {c for c, wanted in self._settings.flags_by_column(_DICTIONARY).items() if not wanted}
@@ -121,7 +121,7 @@ class ParquetWriter(DataFileWriter):
         return chosen
 
     def _newer_options(self) -> dict[str, Any]:
-        """Arguments that only the newer of the supported versions of Arrow know, where the file needs them."""
+        """Return arguments that only newer supported versions of Arrow accept, if the file needs them."""
         options: dict[str, Any] = {}
         if any(pa.types.is_time(physical) for _, physical in leaves(self._schema)):
             options["write_time_adjusted_to_utc"] = True
@@ -144,7 +144,7 @@ class ParquetWriter(DataFileWriter):
     @property
     def bytes_written(self) -> int:
         out = self._stream.tell()
-        # What is pending shrinks as what was written did.
+        # Assume that pending rows compress like the written ones.
         ratio = out / self._flushed_raw if self._flushed_raw else 1.0
         return int(out + self._pending_bytes * ratio)
 
@@ -174,6 +174,6 @@ def _is_flat(physical: pa.DataType) -> bool:
 
 
 def _repeats(column: pa.ChunkedArray) -> bool:
-    """Whether a dictionary pays: among the first values many occur more than once."""
+    """Whether a dictionary pays off: many of the first values repeat."""
     known = len(column) - column.null_count
-    return bool(pc.count_distinct(column).as_py() <= known * _WORTH_A_DICTIONARY)
+    return bool(pc.count_distinct(column).as_py() <= known * _MAX_DISTINCT_RATIO)

@@ -1,1 +1,1 @@
-"""The aggregate functions of merge engines, one kind a module, written over all keys of a window at once."""
+"""Aggregate functions of merge engines, vectorized over all keys of a window."""

@@ -1,4 +1,4 @@
-"""What aggregate functions are: they fold the values that a column has in the rows of a key into one."""
+"""Base classes of aggregate functions, which fold the values of a column over the rows of a key."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from paimon_sql.storage.expressions.kernels.sorting import Indices
 
 
 class Effect(IntEnum):
-    """What a row does to the value so far.
+    """The effect of a row on the accumulated value.
 
-    A late row is one that a sequence group tells to be older than what is there: its value goes beneath.
+    ``LATE`` is a row that its sequence group orders before rows already merged: its value does not override theirs.
     """
 
     ADD = 0
@@ -37,11 +37,11 @@ Effects = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class Steps:
-    """The values of a column that are folded, key by key from the oldest to the newest.
+    """The values of a column to fold, by key, from the oldest to the newest.
 
     Attributes:
         values: the values.
-        segments: the keys that they belong to.
+        segments: the key of each value.
         effects: the `Effect` of each; None if all add.
     """
 
@@ -51,58 +51,58 @@ class Steps:
 
     @cached_property
     def valid(self) -> Mask:
-        """Where there is a value."""
+        """Mask of the values that are not null."""
         return valid_mask(self.values)
 
     @cached_property
     def adds(self) -> Mask:
-        """Which rows add."""
-        return self._does(Effect.ADD)
+        """Mask of the rows that add."""
+        return self._has(Effect.ADD)
 
     @cached_property
     def retracts(self) -> Mask:
-        """Which rows take back."""
-        return self._does(Effect.RETRACT)
+        """Mask of the rows that retract."""
+        return self._has(Effect.RETRACT)
 
     @cached_property
     def lates(self) -> Mask:
-        """Which rows come late."""
-        return self._does(Effect.LATE)
+        """Mask of the late rows."""
+        return self._has(Effect.LATE)
 
     def where(self, mask: Mask) -> Steps:
-        """Only some of the rows."""
+        """Return only the rows of the mask."""
         if mask.all():
             return self
         effects = None if self.effects is None else self.effects[mask]
         return Steps(self.values.filter(pa.array(mask)), self.segments.where(mask), effects)
 
     def lates_in_front(self) -> Steps:
-        """The rows of each key with the late ones in front, the latest first, as if all had come in that order."""
+        """Return the rows of each key with the late ones first, the latest before all, as if written in that order."""
         if self.effects is None or not self.lates.any():
             return self
-        places = np.where(self.lates, -1 - self.segments.places, self.segments.places)
-        order = np.lexsort((places, self.segments.owners))
+        positions = np.where(self.lates, -1 - self.segments.places, self.segments.places)
+        order = np.lexsort((positions, self.segments.owners))
         effects = np.where(self.lates, np.uint8(Effect.ADD), self.effects)[order]
         return Steps(self.values.take(pa.array(order)), self.segments, effects)
 
     def only_valid(self) -> Steps:
-        """Without the rows that have no value."""
+        """Return the steps without null values."""
         return self.where(self.valid) if self.values.null_count else self
 
-    def _does(self, effect: Effect) -> Mask:
+    def _has(self, effect: Effect) -> Mask:
         if self.effects is None:
             return np.full(len(self.values), effect is Effect.ADD)
-        does: Mask = self.effects == effect
-        return does
+        mask: Mask = self.effects == effect
+        return mask
 
 
 class AggregateFunction(ABC):
-    """Folds the values of one column.
+    """Folds the values of one column (Paimon: `FieldAggregator`).
 
     Class attributes:
         name: the value of the option ``fields.<column>.aggregate-function``.
-        wants: the types that it takes, in words.
-        can_retract: whether it can take values back.
+        wants: the types that it supports, in words.
+        can_retract: whether it supports retractions.
 
     Args:
         column: the column.
@@ -119,14 +119,14 @@ class AggregateFunction(ABC):
 
     @classmethod
     def takes(cls, data_type: DataType) -> bool:
-        """Whether the function is for columns of the type."""
+        """Whether the function supports columns of the type."""
         return True
 
     def apply(self, steps: Steps) -> pa.Array:
-        """The value that each key ends with.
+        """Return the aggregated value of each key.
 
         Raises:
-            ConstraintViolationError: a value is taken back, which the function cannot do.
+            ConstraintViolationError: there is a retraction, which the function does not support.
         """
         if steps.effects is not None and steps.retracts.any():
             if self.ignores_retract:
@@ -139,32 +139,32 @@ class AggregateFunction(ABC):
 
     @abstractmethod
     def reduce(self, steps: Steps) -> pa.Array:
-        """The value that each key ends with; rows that take back come only to functions that can."""
+        """Return the aggregated value of each key; only functions with ``can_retract`` get retractions."""
 
     def lift(self, values: pa.Array) -> pa.Array:
-        """What is stored of values as they are written."""
+        """Return input values in their stored form."""
         return values
 
 
 class ChoosingFunction(AggregateFunction):
-    """A function whose result is one of the values, or null."""
+    """A function whose result is one of the input values, or null."""
 
     @abstractmethod
     def choose(self, steps: Steps) -> Indices:
-        """The position of the value that each key ends with; NOWHERE for null."""
+        """Return the position of each key's value; NOWHERE for null."""
 
     def reduce(self, steps: Steps) -> pa.Array:
         return taken(steps.values, self.choose(steps))
 
 
 def taken(values: pa.Array, positions: Indices) -> pa.Array:
-    """The values at these positions, null for NOWHERE."""
+    """Return the values at the positions, null for NOWHERE."""
     missing = positions == NOWHERE
     return values.take(pa.array(positions, mask=missing if missing.any() else None))
 
 
 def valid_mask(values: pa.Array) -> Mask:
-    """Where an array has values."""
+    """Mask of the values that are not null."""
     if not values.null_count:
         return np.ones(len(values), dtype=np.bool_)
     mask: Mask = values.is_valid().to_numpy(zero_copy_only=False)
@@ -172,18 +172,18 @@ def valid_mask(values: pa.Array) -> Mask:
 
 
 def keeps_values(function: AggregateFunction | None) -> bool:
-    """Whether what a function gives is one of the values as it is, or null; without a function it is."""
+    """Whether a result is always one of the input values, or null; true without a function."""
     return function is None or isinstance(function, ChoosingFunction)
 
 
 def first_refusal(functions: Mapping[str, AggregateFunction]) -> ConstraintViolationError | None:
-    """The error for the first of some functions that cannot take back and need to; None if there is none."""
-    hard = (f for f in functions.values() if not (f.can_retract or f.ignores_retract))
-    return next(map(no_retraction, hard), None)
+    """Return the error of the first function that does not support retraction; None if all do."""
+    failing = (f for f in functions.values() if not (f.can_retract or f.ignores_retract))
+    return next(map(no_retraction, failing), None)
 
 
 def no_retraction(function: AggregateFunction) -> ConstraintViolationError:
-    """The error for a delete or an old half of an update that a function cannot take back."""
+    """Return the error for a retraction that the function does not support."""
     name = function.column.name
     return ConstraintViolationError(
         f"The aggregate function '{function.name}' of column '{name}' does not support retraction: it cannot take back"

@@ -1,4 +1,4 @@
-"""Folding numbers of many groups step by step, where the order of the steps matters."""
+"""Ordered folds over many groups at once."""
 
 from __future__ import annotations
 
@@ -14,52 +14,52 @@ from paimon_sql.storage.expressions.kernels.sorting import Indices
 
 Numbers = npt.NDArray[Any]
 SHORT = 64
-"""Groups up to this length are folded together, a place at a time; longer ones each for itself."""
+"""Max length of groups that are folded together, one position at a time; longer ones are folded one by one."""
 
 
 def fold(values: Numbers, segments: Segments, step: np.ufunc) -> Numbers:
-    """Each group's values combined from the first to the last, strictly one after the other.
+    """Fold each group strictly from the first value to the last.
 
-    ``reduceat`` may combine floating-point numbers in another order, which gives other roundings.
+    ``reduceat`` may associate floating-point operations differently, which rounds differently.
 
     Args:
         values: the values.
-        segments: the groups; the result has a value for each that is not empty.
-        step: the function that combines two.
+        segments: the groups; the result has one value per non-empty group.
+        step: the binary function.
     """
     lengths = np.diff(segments.starts, append=len(values))
     result = values[segments.starts]
     for group in np.flatnonzero(lengths > SHORT):
         start = segments.starts[group]
         result[group] = step.accumulate(values[start : start + lengths[group]])[-1]
-    going = np.flatnonzero((lengths > 1) & (lengths <= SHORT))
-    for place in range(1, SHORT):
-        going = going[lengths[going] > place]
-        if not len(going):
+    active = np.flatnonzero((lengths > 1) & (lengths <= SHORT))
+    for position in range(1, SHORT):
+        active = active[lengths[active] > position]
+        if not len(active):
             break
-        result[going] = step(result[going], values[segments.starts[going] + place])
+        result[active] = step(result[active], values[segments.starts[active] + position])
     return result
 
 
 def walk(segments: Segments, step: Callable[[Indices, Indices], None], first: int = 0) -> None:
-    """Go through all groups at once, a place at a time.
+    """Visit the rows of all groups, one position at a time.
 
     Args:
         segments: the groups.
-        step: takes the numbers of groups that reach so far, among those that are not empty, and a row of each.
-        first: the place to begin with.
+        step: takes the indices, among the non-empty groups, of those that have this position, and their rows there.
+        first: the first position.
     """
     lengths = np.diff(segments.starts, append=len(segments))
-    going = np.arange(len(lengths))
-    for place in range(first, int(lengths.max(initial=0))):
-        going = going[lengths[going] > place]
-        step(going, segments.starts[going] + place)
+    active = np.arange(len(lengths))
+    for position in range(first, int(lengths.max(initial=0))):
+        active = active[lengths[active] > position]
+        step(active, segments.starts[active] + position)
 
 
 def spread(segments: Segments, values: pa.Array) -> pa.Array:
-    """Values of the groups that are not empty, as values of all groups: null for those that are."""
+    """Expand values of the non-empty groups to all groups, null for empty ones."""
     if len(values) == segments.count:
         return values
-    places = np.full(segments.count, NOWHERE, dtype=np.int64)
-    places[segments.present] = np.arange(len(values))
-    return values.take(pa.array(places, mask=places == NOWHERE))
+    positions = np.full(segments.count, NOWHERE, dtype=np.int64)
+    positions[segments.present] = np.arange(len(values))
+    return values.take(pa.array(positions, mask=positions == NOWHERE))

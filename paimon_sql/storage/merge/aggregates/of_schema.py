@@ -1,4 +1,4 @@
-"""Which aggregate functions the columns of a table have."""
+"""Aggregate functions of a table's columns."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from paimon_sql.storage.merge.sequence import sequence_fields
 
 
 def aggregation_functions(schema: TableSchema) -> dict[str, AggregateFunction]:
-    """The function of each column of an aggregation table.
+    """Return the function of each column of a table with the merge engine ``aggregation``.
 
-    Columns of the key have none to fold, sequence fields take the newest value; all others take the function that is
-    named for them, that of ``fields.default-aggregate-function``, or ``last_non_null_value``.
+    Key columns and sequence fields have fixed functions; others the one set for them,
+    ``fields.default-aggregate-function``, or ``last_non_null_value``.
     """
     options = TableOptions(schema.options)
     ordering = {name for name, _ in sequence_fields(schema.options)}
@@ -37,11 +37,11 @@ def aggregation_functions(schema: TableSchema) -> dict[str, AggregateFunction]:
 
 
 def group_functions(schema: TableSchema, ordering: Collection[str]) -> dict[str, AggregateFunction]:
-    """The functions of a partial-update table's columns, of those that have any.
+    """Return the functions of a partial-update table, of the columns that have one.
 
     Args:
-        schema: the table.
-        ordering: the columns that order sequence groups, which have none.
+        schema: the schema of the table.
+        ordering: the sequence columns of sequence groups, which have no function.
     """
     options = TableOptions(schema.options)
     columns = [f for f in schema.fields if f.name not in ordering and f.name not in schema.primary_keys]
@@ -50,7 +50,7 @@ def group_functions(schema: TableSchema, ordering: Collection[str]) -> dict[str,
 
 
 def lifted(rows: pa.RecordBatch, functions: Mapping[str, AggregateFunction]) -> pa.RecordBatch:
-    """Rows as they are written, their values as the functions store them."""
+    """Return input rows with the values that the functions store."""
     for i, name in enumerate(rows.schema.names):
         if name in functions:
             column = rows.column(i)

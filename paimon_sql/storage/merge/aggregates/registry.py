@@ -1,4 +1,4 @@
-"""The aggregate functions by name, found by themselves."""
+"""Registry of aggregate functions by name."""
 
 from __future__ import annotations
 

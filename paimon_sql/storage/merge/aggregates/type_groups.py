@@ -1,4 +1,4 @@
-"""Groups of types that aggregate functions take."""
+"""Groups of types that aggregate functions support."""
 
 from __future__ import annotations
 
@@ -9,4 +9,4 @@ NUMBERS = (*WHOLE_NUMBERS, t.FloatType, t.DoubleType, t.DecimalType)
 UNORDERED: tuple[type[t.DataType], ...] = (
     *(t.ArrayType, t.MapType, t.MultisetType, t.RowType, t.VectorType, t.VariantType, t.BlobType),
 )
-"""Types whose values have no order."""
+"""Types without an order."""

@@ -21,10 +21,10 @@ from paimon_sql.storage.merge.windows import Window
 
 
 class Aggregation(ReducingEngine):
-    """Every column is folded by its aggregate function, ``last_non_null_value`` where none is named.
+    """Aggregates every column by its function, by default ``last_non_null_value``.
 
-    Deletes and old halves of updates take back what they say. With ``aggregation.remove-record-on-delete`` a delete
-    removes the row instead, and what comes later begins anew.
+    Retractions retract their values. With ``aggregation.remove-record-on-delete``, ``-D`` removes the row instead, and
+    later rows start a new one.
     """
 
     name = "aggregation"
@@ -50,12 +50,16 @@ class Aggregation(ReducingEngine):
         kinds = np.full(bundle.segments.count, RowKind.INSERT, dtype=np.int8)
         counted = bundle
         if retract.any() and self.ignores_deletes:
-            sifted = drop_retractions(bundle, ~retract, newest)
-            counted, kinds, retract = sifted.bundle, sifted.kinds, np.zeros(len(sifted.bundle.rows), dtype=np.bool_)
+            rest = drop_retractions(bundle, ~retract, newest)
+            counted, kinds, retract = (
+                rest.bundle,
+                rest.kinds,
+                np.zeros(len(rest.bundle.rows), dtype=np.bool_),
+            )
         elif retract.any() and self._removes:
-            sifted = drop_retractions(bundle, after(bundle, removals(bundle)), newest)
-            counted, kinds = sifted.bundle, sifted.kinds
-            retract = is_retract(counted.kinds) & ~sifted.stands_in
+            rest = drop_retractions(bundle, after(bundle, removals(bundle)), newest)
+            counted, kinds = rest.bundle, rest.kinds
+            retract = is_retract(counted.kinds) & ~rest.stands_in
         effects = np.where(retract, Effect.RETRACT, Effect.ADD).astype(np.uint8) if retract.any() else None
         made = stamp(bundle, newest, kinds)
         for name in bundle.table.column_names:
@@ -64,10 +68,10 @@ class Aggregation(ReducingEngine):
         return made
 
     def refusal(self, kinds: RowKinds) -> PaimonError | None:
-        taken_back = is_retract(kinds)
+        retractions = is_retract(kinds)
         if self._removes:
-            taken_back &= kinds != RowKind.DELETE
-        if self.ignores_deletes or not taken_back.any():
+            retractions &= kinds != RowKind.DELETE
+        if self.ignores_deletes or not retractions.any():
             return None
         return first_refusal(self._functions)
 

@@ -8,7 +8,7 @@ from paimon_sql.storage.merge.windows import Window
 
 
 class Deduplicate(SelectingEngine):
-    """The newest row of a key is the row; if it is a delete, the key is gone, unless deletes are ignored."""
+    """Selects the newest row; a newest row of kind ``-D`` deletes the key, unless deletes are ignored."""
 
     name = "deduplicate"
 

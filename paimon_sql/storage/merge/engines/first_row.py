@@ -9,9 +9,9 @@ from paimon_sql.storage.merge.windows import Window
 
 
 class FirstRow(SelectingEngine):
-    """The oldest row of a key stays for ever; deletes are refused or ignored.
+    """Selects the oldest row; deletes are rejected or ignored.
 
-    Reads see compacted files only, so that they need not merge.
+    Reads see compacted files only, and so need not merge.
     """
 
     name = "first-row"

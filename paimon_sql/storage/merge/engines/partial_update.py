@@ -45,10 +45,10 @@ from paimon_sql.storage.merge.windows import Window
 
 @dataclass(frozen=True)
 class SequenceGroup:
-    """Columns that change together, and the columns by which is told whether they do.
+    """A sequence group: columns that change together, and the columns that order their versions.
 
     Attributes:
-        ordering: the columns that are compared, one after the other; null comes before everything.
+        ordering: the sequence columns, in order of significance; null sorts first.
         members: the columns that change.
     """
 
@@ -57,12 +57,12 @@ class SequenceGroup:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """All of them."""
+        """Sequence columns and members."""
         return (*self.ordering, *self.members)
 
 
 def sequence_groups(options: TableOptions) -> tuple[SequenceGroup, ...]:
-    """The groups that a table's options describe."""
+    """Return the sequence groups that the table's options define."""
     return tuple(
         SequenceGroup(comma_separated(names[0]), comma_separated(text))
         for names, text in options.matching(FIELD_SEQUENCE_GROUP)
@@ -70,25 +70,25 @@ def sequence_groups(options: TableOptions) -> tuple[SequenceGroup, ...]:
 
 
 def ranks(ordering: Sequence[pa.Array]) -> Indices:
-    """The order of the rows by some columns as numbers, equal rows alike; 0 for rows that hold nothing but nulls."""
+    """Return dense ranks of the rows by these columns, from 1; 0 for rows with nothing but nulls."""
     columns = [comparable(column) for column in ordering]
     order = sort_order([SortColumn(column) for column in columns])
-    numbers = np.empty(len(order), dtype=np.int64)
+    rank = np.empty(len(order), dtype=np.int64)
     starts = group_starts(columns, order)
-    numbers[order] = np.searchsorted(starts, np.arange(len(order)), side="right")
-    known = np.zeros(len(order), dtype=np.bool_)
+    rank[order] = np.searchsorted(starts, np.arange(len(order)), side="right")
+    has_value = np.zeros(len(order), dtype=np.bool_)
     for column in columns:
-        known |= valid_mask(column)
-    return np.where(known, numbers, 0)
+        has_value |= valid_mask(column)
+    return np.where(has_value, rank, 0)
 
 
 def accepted(rank: Indices, segments: Segments, begins: Mask | None = None) -> Mask:
-    """Which rows are at least as new as all before them in their key.
+    """Return a mask of the rows that are at least as new as all rows before them in their key.
 
     Args:
-        rank: what `ranks` gives; rows of rank 0 are never accepted.
+        rank: the result of `ranks`; rows of rank 0 are never accepted.
         segments: the keys.
-        begins: rows behind which nothing older counts, as after a removal; each belongs to what it begins.
+        begins: rows that start anew, as after a removal: rows before them do not count.
     """
     eras = segments.owners if begins is None else segments.owners + np.cumsum(begins)
     wide = eras * (int(rank.max(initial=0)) + 1) + rank
@@ -97,12 +97,11 @@ def accepted(rank: Indices, segments: Segments, begins: Mask | None = None) -> M
 
 
 class PartialUpdate(ReducingEngine):
-    """Values that are not null replace older ones, column by column.
+    """Replaces values by newer non-null ones, column by column.
 
-    The columns of a sequence group change together, nulls included, and only by rows that are not older by the group's
-    own columns; a retraction in a group makes its columns null, or takes back what their functions added. Deletes are
-    otherwise refused, unless an option says that they are ignored or remove the row; what comes after the removal of a
-    row begins with the values that the delete bears.
+    The columns of a sequence group change together, nulls included, and only by rows that are not older by its sequence
+    columns; a retraction sets them to null, or retracts from their aggregate functions. Otherwise deletes are rejected,
+    unless an option ignores them or lets them remove the row; rows after a removal start with the values of the delete.
     """
 
     name = "partial-update"
@@ -162,7 +161,7 @@ class PartialUpdate(ReducingEngine):
             yield window
 
     def _newest(self, bundle: Bundle) -> Indices:
-        """The rows whose sequence numbers the merged rows take: the newest ones that are not ignored."""
+        """Return the rows whose sequence numbers the merged rows get: the newest that are not ignored."""
         last = bundle.segments.last()
         if not self.ignores_deletes:
             return last
@@ -170,31 +169,31 @@ class PartialUpdate(ReducingEngine):
         return np.where(counting != NOWHERE, counting, last)
 
     def _counted(self, bundle: Bundle) -> tuple[Bundle, RowKinds, Mask]:
-        """The rows that count, what becomes of the keys, and which of the rows retract."""
+        """Return the rows that count, the resulting kind of each key, and a mask of the retractions among the rows."""
         retract = is_retract(bundle.kinds)
         if not retract.any():
             return bundle, np.full(bundle.segments.count, RowKind.INSERT, dtype=np.int8), retract
         if self.ignores_deletes:
-            sifted = drop_retractions(bundle, ~retract, bundle.segments.last())
+            remaining = drop_retractions(bundle, ~retract, bundle.segments.last())
         elif self._groups:
-            sifted = self._after_group_removals(bundle)
-            return self._with_retractions_alone(sifted)
+            remaining = self._after_group_removals(bundle)
+            return self._with_retractions_alone(remaining)
         elif self._removes:
             removed = removals(bundle)
-            stand_ins = np.where(removed != NOWHERE, removed, bundle.segments.last())
+            placeholders = np.where(removed != NOWHERE, removed, bundle.segments.last())
             counts = after(bundle, removed) & ~retract
-            # The rows after a delete begin with its values, as they do for Java's engines.
+            # As in Java's engine, the rows after a delete start with its values.
             counts[removed[bundle.segments.any(counts) & (removed != NOWHERE)]] = True
-            sifted = drop_retractions(bundle, counts, stand_ins)
+            remaining = drop_retractions(bundle, counts, placeholders)
         else:
             raise _refused()
-        return sifted.bundle, sifted.kinds, np.zeros(len(sifted.bundle.rows), dtype=np.bool_)
+        return remaining.bundle, remaining.kinds, np.zeros(len(remaining.bundle.rows), dtype=np.bool_)
 
     def _after_group_removals(self, bundle: Bundle) -> Remaining:
-        """The rows behind the last delete that a removing group accepts.
+        """Drop the rows up to the last delete that a removing group accepts.
 
-        Whether a delete is accepted depends on the rows since the removal before it, so removals are found one after
-        the other, all keys at once.
+        Whether a delete is accepted depends on the rows since the previous removal, so removals are found one by one,
+        over all keys at once.
         """
         segments = bundle.segments
         deletes = bundle.kinds == RowKind.DELETE
@@ -203,8 +202,8 @@ class PartialUpdate(ReducingEngine):
         begins = np.zeros(len(segments), dtype=np.bool_)
         while deletes.any():
             removing = np.zeros(len(segments), dtype=np.bool_)
-            for numbers in rank:
-                removing |= accepted(numbers, segments, begins)
+            for group_rank in rank:
+                removing |= accepted(group_rank, segments, begins)
             first = segments.first(removing & deletes & after(bundle, found))
             fresh = first[first != NOWHERE]
             if not len(fresh):
@@ -213,17 +212,17 @@ class PartialUpdate(ReducingEngine):
             begins[fresh[fresh + 1 < len(begins)] + 1] = True
         return drop_retractions(bundle, after(bundle, found), np.where(found != NOWHERE, found, segments.last()))
 
-    def _with_retractions_alone(self, sifted: Remaining) -> tuple[Bundle, RowKinds, Mask]:
-        """Keys of which nothing but retractions count become one retraction, of all that the rows retract together."""
-        bundle, kinds = sifted.bundle, sifted.kinds
-        retract = is_retract(bundle.kinds) & ~sifted.stands_in
+    def _with_retractions_alone(self, remaining: Remaining) -> tuple[Bundle, RowKinds, Mask]:
+        """Replace the rows of keys with nothing but retractions by one retraction of all their values."""
+        bundle, kinds = remaining.bundle, remaining.kinds
+        retract = is_retract(bundle.kinds) & ~remaining.stands_in
         only = ~bundle.segments.any(~retract)
         deleting = bundle.segments.any(bundle.kinds == RowKind.DELETE)
         kinds = np.where(only, np.where(deleting, np.int8(RowKind.DELETE), np.int8(RowKind.UPDATE_BEFORE)), kinds)
         return bundle, kinds, retract & ~only[bundle.segments.owners]
 
     def _grouped(self, group: SequenceGroup, bundle: Bundle, retract: Mask, names: set[str]) -> dict[str, pa.Array]:
-        """The columns of a sequence group."""
+        """Merge the columns of a sequence group."""
         rank = ranks([bundle.column(name) for name in group.ordering])
         fresh = accepted(rank, bundle.segments)
         last = bundle.segments.last(fresh)
@@ -240,12 +239,12 @@ class PartialUpdate(ReducingEngine):
                 made[name] = bundle.taken(name, values)
                 continue
             column = bundle.column(name)
-            kept = column if counts.all() else column.filter(pa.array(counts))
-            made[name] = function.apply(Steps(kept, bundle.segments.where(counts), effects))
+            counted = column if counts.all() else column.filter(pa.array(counts))
+            made[name] = function.apply(Steps(counted, bundle.segments.where(counts), effects))
         return made
 
     def _free(self, name: str, bundle: Bundle, retract: Mask, fixed: bool) -> pa.Array:
-        """A column of no group: its newest value that is not null, for retractions do not touch it."""
+        """Merge a column of no group: its newest non-null value, as retractions do not affect it."""
         if fixed:
             return bundle.taken(name, bundle.segments.last())
         wanted = ~retract

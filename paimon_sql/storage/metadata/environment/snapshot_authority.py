@@ -1,6 +1,4 @@
-"""Version management: snapshots and branches that a catalog's server creates itself (Paimon:
-`supportsVersionManagement`).
-"""
+"""Version management: snapshots and branches of a catalog's server (Paimon: `supportsVersionManagement`)."""
 
 from __future__ import annotations
 

@@ -65,14 +65,12 @@ class BranchManager:
         """Check that a branch exists.
 
         Raises:
-            NotFoundError: it does not; the message lists known ones.
+            NotFoundError: it does not; the message lists existing ones.
         """
         if not self.exists(name):
             names = self.names()
-            known = (
-                f"there are {', '.join(names[:10])}{' ...' if len(names) > 10 else ''}" if names else "there is none"
-            )
-            raise NotFoundError(f"Branch '{name}' does not exist: beside main {known}.", name=name)
+            text = f"there are {', '.join(names[:10])}{' ...' if len(names) > 10 else ''}" if names else "there is none"
+            raise NotFoundError(f"Branch '{name}' does not exist: beside main {text}.", name=name)
 
     def root(self, name: str) -> str:
         """Return the directory of a branch's own files."""

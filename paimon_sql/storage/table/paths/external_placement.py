@@ -29,13 +29,13 @@ class ExternalPlacement:
     weights: tuple[int, ...] | None = None
 
     @classmethod
-    def of(cls, texts: Mapping[str, str]) -> ExternalPlacement:
+    def of(cls, given: Mapping[str, str]) -> ExternalPlacement:
         """Create the placement from a table's options.
 
         Raises:
             InvalidOptionError: a directory has no scheme, none has the requested one, or weights do not match.
         """
-        options = TableOptions(texts)
+        options = TableOptions(given)
         strategy = options.get(DATA_FILE_EXTERNAL_PATHS_STRATEGY)
         roots = tuple(root.rstrip("/") for root in comma_separated(options.get(DATA_FILE_EXTERNAL_PATHS)))
         if strategy == "none" or not roots:

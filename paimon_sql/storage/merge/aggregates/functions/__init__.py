@@ -1,1 +1,1 @@
-"""The aggregate functions, one module a family."""
+"""Aggregate functions, one module per family (Paimon: Aggregation)."""

@@ -1,4 +1,4 @@
-"""The function collect."""
+"""The aggregate function ``collect``."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from paimon_sql.storage.merge.aggregates.elements import Entries, array_of, iden
 
 
 class Collect(AggregateFunction):
-    """The elements of all arrays in one, with ``distinct`` each value once.
+    """Concatenates arrays, with ``distinct`` without duplicates.
 
-    Taking an array back removes as many elements of each value, of several the first, as Paimon does it.
+    A retraction removes one element per element of its array, the first of equal ones, as Paimon does.
     """
 
     name = "collect"
@@ -39,31 +39,31 @@ class Collect(AggregateFunction):
             steps = steps.lates_in_front()
         entries = Entries.of(steps)
         codes = identities(steps.values.values)[entries.places] if self._distinct or steps.effects is not None else None
-        left = entries if codes is None else entries.where(self._kept(steps, entries, codes))
+        left = entries if codes is None else entries.where(self._retained(steps, entries, codes))
         elements = steps.values.values.take(pa.array(left.places))
         present = steps.segments.any(steps.valid & ~steps.retracts)
         return array_of(steps.values.type, left.segments.owners, elements, present)
 
-    def _kept(self, steps: Steps, entries: Entries, codes: Indices) -> Mask:
+    def _retained(self, steps: Steps, entries: Entries, codes: Indices) -> Mask:
         owners = entries.segments.owners
-        kept = np.zeros(len(codes), dtype=np.bool_)
+        retained = np.zeros(len(codes), dtype=np.bool_)
         order, groups, _ = regrouped(entries.segments, codes)
-        kept[order[groups.starts] if self._distinct else order] = True
-        back = steps.retracts[entries.rows]
-        for group in np.unique(owners[back]):
+        retained[order[groups.starts] if self._distinct else order] = True
+        retracted = steps.retracts[entries.rows]
+        for group in np.unique(owners[retracted]):
             begin, end = np.searchsorted(owners, [group, group + 1])
-            kept[begin:end] = self._left_of(codes[begin:end].tolist(), back[begin:end].tolist())
-        return kept
+            retained[begin:end] = self._retained_of_key(codes[begin:end].tolist(), retracted[begin:end].tolist())
+        return retained
 
-    def _left_of(self, codes: list[int], back: list[bool]) -> list[bool]:
-        """Which elements of one key are left, where some are taken back."""
-        left = [False] * len(codes)
-        known: dict[int, deque[int]] = defaultdict(deque)
-        for i, (code, takes) in enumerate(zip(codes, back, strict=True)):
-            same = known[code]
-            if takes and same:
-                left[same.popleft()] = False
-            elif not takes and not (self._distinct and same):
-                left[i] = True
-                same.append(i)
-        return left
+    def _retained_of_key(self, codes: list[int], retracted: list[bool]) -> list[bool]:
+        """Return a mask of the elements of one key that remain after retractions."""
+        retained = [False] * len(codes)
+        positions: dict[int, deque[int]] = defaultdict(deque)
+        for i, (code, is_retracted) in enumerate(zip(codes, retracted, strict=True)):
+            equal = positions[code]
+            if is_retracted and equal:
+                retained[equal.popleft()] = False
+            elif not is_retracted and not (self._distinct and equal):
+                retained[i] = True
+                equal.append(i)
+        return retained

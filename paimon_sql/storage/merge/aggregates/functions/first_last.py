@@ -1,4 +1,4 @@
-"""The functions that keep the first or the last value."""
+"""Aggregate functions that choose the first or the last value."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from paimon_sql.storage.merge.aggregates.base import ChoosingFunction, Steps
 
 
 class PrimaryKey(ChoosingFunction):
-    """The value of the newest row, whatever its kind: for columns that are the same in all rows of a key."""
+    """The value of the newest row of any kind, for columns that are equal in all rows of a key."""
 
     name = "primary-key"
     can_retract = True
@@ -20,7 +20,7 @@ class PrimaryKey(ChoosingFunction):
 
 
 class LastValue(ChoosingFunction):
-    """The newest value, also if it is null; what is taken back is null."""
+    """The newest value, which may be null; null after a retraction."""
 
     name = "last_value"
     can_retract = True
@@ -33,7 +33,7 @@ class LastValue(ChoosingFunction):
 
 
 class LastNonNullValue(ChoosingFunction):
-    """The newest value that is not null; taking a value back leaves null."""
+    """The newest non-null value; null after a retraction of a non-null value."""
 
     name = "last_non_null_value"
     can_retract = True
@@ -46,7 +46,7 @@ class LastNonNullValue(ChoosingFunction):
 
 
 class FirstValue(ChoosingFunction):
-    """The oldest value, also if it is null; a row that a sequence group calls late is older than all before it."""
+    """The oldest value, which may be null; a late row is older than all rows before it."""
 
     name = "first_value"
 
@@ -59,7 +59,7 @@ class FirstValue(ChoosingFunction):
 
 
 class FirstNonNullValue(ChoosingFunction):
-    """The oldest value that is not null; a late row takes its place."""
+    """The oldest non-null value; a late row replaces it."""
 
     name = "first_non_null_value"
 
@@ -76,6 +76,6 @@ class FirstNonNullValue(ChoosingFunction):
 
 
 class FirstNotNullValue(FirstNonNullValue):
-    """The function first_non_null_value under its older name."""
+    """The older name of ``first_non_null_value``."""
 
     name = "first_not_null_value"

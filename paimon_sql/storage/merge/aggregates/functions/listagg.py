@@ -1,4 +1,4 @@
-"""The function listagg."""
+"""The aggregate function ``listagg``."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ from paimon_sql.storage.merge.aggregates.base import AggregateFunction, Steps
 from paimon_sql.storage.merge.aggregates.elements import Entries, array_of, identities
 
 _BLANK = r"^[\t-\r\x1c-\x20\x{1680}\x{2000}-\x{2006}\x{2008}-\x{200a}\x{2028}\x{2029}\x{205f}\x{3000}]*$"
-"""What Java takes for white space."""
+"""Strings that Java treats as white space."""
 
 
 class ListAgg(AggregateFunction):
-    """The texts one behind the other with a delimiter between; blank ones are passed over.
+    """Joins strings with a delimiter; blank ones are skipped.
 
-    With ``distinct`` the parts between delimiters come once only: those that are there already, and blank ones, are not
-    appended.
+    With ``distinct``, parts between delimiters that are blank or already present are not appended.
     """
 
     name = "listagg"
@@ -39,15 +38,15 @@ class ListAgg(AggregateFunction):
 
     def reduce(self, steps: Steps) -> pa.Array:
         steps = steps.where(steps.valid & ~_blank(steps.values)).lates_in_front()
-        segments, texts = steps.segments, steps.values
+        segments, strings = steps.segments, steps.values
         if self._distinct:
-            segments, texts = self._parts(segments, texts)
-        lists = array_of(pa.list_(texts.type), segments.owners, texts, segments.counts() > 0)
+            segments, strings = self._parts(segments, strings)
+        lists = array_of(pa.list_(strings.type), segments.owners, strings, segments.counts() > 0)
         return pc.binary_join(lists, self._delimiter)
 
-    def _parts(self, segments: Segments, texts: pa.Array) -> tuple[Segments, pa.Array]:
-        """The first text of each key as it is, and the parts of the others that are new."""
-        tokens = pc.split_pattern(texts, self._delimiter or " ")
+    def _parts(self, segments: Segments, strings: pa.Array) -> tuple[Segments, pa.Array]:
+        """Return the first string of each key unchanged, and the new parts of the others."""
+        tokens = pc.split_pattern(strings, self._delimiter or " ")
         entries = Entries.of(Steps(tokens, segments))
         parts = tokens.values.take(pa.array(entries.places))
         order, groups, _ = regrouped(entries.segments, identities(parts))
@@ -57,10 +56,10 @@ class ListAgg(AggregateFunction):
         firsts = np.flatnonzero(segments.places == 0)
         rows: Indices = np.concatenate([firsts, entries.rows[fresh]])
         in_order = np.argsort(rows, kind="stable")
-        pieces = pa.concat_arrays([texts.take(pa.array(firsts)), parts.filter(pa.array(fresh))])
+        pieces = pa.concat_arrays([strings.take(pa.array(firsts)), parts.filter(pa.array(fresh))])
         return Segments(segments.owners[rows[in_order]], segments.count), pieces.take(pa.array(in_order))
 
 
-def _blank(texts: pa.Array) -> Mask:
-    found: Mask = pc.fill_null(pc.match_substring_regex(texts, _BLANK), True).to_numpy(zero_copy_only=False)
+def _blank(strings: pa.Array) -> Mask:
+    found: Mask = pc.fill_null(pc.match_substring_regex(strings, _BLANK), True).to_numpy(zero_copy_only=False)
     return found

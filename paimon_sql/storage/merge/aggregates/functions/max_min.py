@@ -1,4 +1,4 @@
-"""The functions max and min, and those of booleans, which are the same."""
+"""The aggregate functions ``max``, ``min``, ``bool_and`` and ``bool_or``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from paimon_sql.storage.merge.aggregates.type_groups import UNORDERED
 
 
 class Maximum(ChoosingFunction):
-    """The greatest value that is not null, in the order of keys: NaN above all, -0.0 below 0.0, text by its bytes."""
+    """The maximum non-null value in key order: NaN above all, -0.0 < 0.0, strings by bytes."""
 
     name = "max"
     wants = "a type whose values can be compared"
@@ -35,20 +35,20 @@ class Maximum(ChoosingFunction):
             return segments.first()
         lengths = np.diff(segments.starts, append=len(rows))
         if _is_wide(steps.values.type) and lengths.max() <= SHORT:
-            found = self._compared(steps.values, segments, rows)
+            found = self._by_comparison(steps.values, segments, rows)
         else:
             numbers = ordinals(steps.values)[rows]
             found = segments.first(numbers == np.repeat(self.pick.reduceat(numbers, segments.starts), lengths))
         return np.where(found == NOWHERE, found, rows[found])
 
-    def _compared(self, values: pa.Array, segments: Segments, rows: Indices) -> Indices:
-        """The best of each key, found by comparing: quicker than ranking all values while keys have few of them."""
+    def _by_comparison(self, values: pa.Array, segments: Segments, rows: Indices) -> Indices:
+        """Find the best value per key by comparison: faster than ranking all values if keys have few rows."""
         best = segments.starts.copy()
 
-        def step(going: Indices, at: Indices) -> None:
-            pair = [values.take(pa.array(rows[at])), values.take(pa.array(rows[best[going]]))]
+        def step(active: Indices, at: Indices) -> None:
+            pair = [values.take(pa.array(rows[at])), values.take(pa.array(rows[best[active]]))]
             won = pc.call_function(self.beats, pair).to_numpy(zero_copy_only=False)
-            best[going[won]] = at[won]
+            best[active[won]] = at[won]
 
         walk(segments, step, first=1)
         found = np.full(segments.count, NOWHERE, dtype=np.int64)
@@ -57,7 +57,7 @@ class Maximum(ChoosingFunction):
 
 
 class Minimum(Maximum):
-    """The least value that is not null."""
+    """The minimum non-null value."""
 
     name = "min"
     pick = np.minimum
@@ -65,7 +65,7 @@ class Minimum(Maximum):
 
 
 class BoolAnd(Minimum):
-    """Whether all values are true, nulls left out."""
+    """Whether all non-null values are true."""
 
     name = "bool_and"
     wants = "BOOLEAN"
@@ -76,7 +76,7 @@ class BoolAnd(Minimum):
 
 
 class BoolOr(Maximum):
-    """Whether any value is true, nulls left out."""
+    """Whether any value is true."""
 
     name = "bool_or"
     wants = "BOOLEAN"
@@ -87,5 +87,5 @@ class BoolOr(Maximum):
 
 
 def _is_wide(kind: pa.DataType) -> bool:
-    """Whether values of the type are ranked slowly and compared as keys are."""
+    """Whether values of the type are slow to rank."""
     return bool(pa.types.is_string(kind) or pa.types.is_binary(kind) or pa.types.is_decimal(kind))

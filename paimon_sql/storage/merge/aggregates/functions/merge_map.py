@@ -1,4 +1,4 @@
-"""The functions merge_map and merge_map_with_keytime."""
+"""The aggregate functions ``merge_map`` and ``merge_map_with_keytime``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from paimon_sql.storage.merge.aggregates.elements import Entries, fields_of, ide
 
 
 class MergeMap(AggregateFunction):
-    """The union of the maps, with the newest value of each map key; taking a map back removes its keys."""
+    """The union of maps, with the newest value per map key; a retraction removes its keys."""
 
     name = "merge_map"
     wants = "MAP"
@@ -36,10 +36,10 @@ class MergeMap(AggregateFunction):
 
 
 class MergeMapWithKeytime(AggregateFunction):
-    """The union of maps of rows, with the row of the greatest time of each map key; a null row removes the key.
+    """The union of maps of rows, with the row of the max time per map key; a null row removes the key.
 
-    The time is text, a field of the rows that the option ``fields.<column>.ts-field`` names, else their last. Rows
-    without a time do not replace others.
+    The time is a string field of the rows: ``fields.<column>.ts-field``, by default the last one. Rows without a time
+    do not replace others.
     """
 
     name = "merge_map_with_keytime"
@@ -60,28 +60,28 @@ class MergeMapWithKeytime(AggregateFunction):
         entries = Entries.of(steps)
         codes = identities(steps.values.keys)[entries.places]
         order, groups, owners = regrouped(entries.segments, codes)
-        places, rows = entries.places[order], entries.rows[order]
-        # The first map is what is there, so it is taken as it is.
-        given = rows == steps.segments.first(steps.valid)[steps.segments.owners[rows]]
-        chosen = self._chosen(steps.values.items.take(pa.array(places)), groups, given)
-        return _map_of_chosen(steps, places, chosen, owners, steps.segments.any(steps.valid))
+        positions, rows = entries.places[order], entries.rows[order]
+        # The first map is the accumulated value: its entries are taken unchanged.
+        is_first = rows == steps.segments.first(steps.valid)[steps.segments.owners[rows]]
+        chosen = self._chosen(steps.values.items.take(pa.array(positions)), groups, is_first)
+        return _map_of_chosen(steps, positions, chosen, owners, steps.segments.any(steps.valid))
 
-    def _chosen(self, items: pa.Array, groups: Segments, given: Mask) -> Indices:
+    def _chosen(self, items: pa.Array, groups: Segments, is_first: Mask) -> Indices:
         time = self._time or items.type[items.type.num_fields - 1].name
         times = fields_of(items, [time])[0]
         timed = valid_mask(times)
-        removed = groups.last(~valid_mask(items) & ~given)
-        counts = (timed | given) & (np.arange(len(groups)) > removed[groups.owners])
+        removed = groups.last(~valid_mask(items) & ~is_first)
+        counts = (timed | is_first) & (np.arange(len(groups)) > removed[groups.owners])
         rank = np.where(timed, ordinals(times) + 1, 0)
-        # Of equal times the earliest stays.
+        # Of equal times the earliest row wins.
         best = np.lexsort((-np.arange(len(groups)), rank, counts, groups.owners))
         last = best[groups.last()]
         return np.where(counts[last], last, NOWHERE)
 
 
-def _map_of_chosen(steps: Steps, places: Indices, chosen: Indices, owners: Indices, present: Mask) -> pa.Array:
-    """Maps of the entries that were chosen for each of their keys."""
+def _map_of_chosen(steps: Steps, positions: Indices, chosen: Indices, owners: Indices, present: Mask) -> pa.Array:
+    """Build maps of the chosen entries."""
     found = chosen != NOWHERE
-    taken = pa.array(places[chosen[found]])
+    taken = pa.array(positions[chosen[found]])
     keys, items = steps.values.keys.take(taken), steps.values.items.take(taken)
     return map_of(steps.values.type, owners[found], keys, items, present)

@@ -1,4 +1,4 @@
-"""The functions nested_update and nested_partial_update: small tables inside a row."""
+"""The aggregate functions ``nested_update`` and ``nested_partial_update``: tables nested in a row."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from paimon_sql.storage.merge.aggregates.elements import Entries, array_of, fiel
 
 
 class _Nested(AggregateFunction):
-    """What the two share: arrays of rows, which may have a key of their own."""
+    """Base of functions over arrays of rows, which may have a nested key."""
 
     wants = "ARRAY<ROW<..>>"
 
@@ -36,33 +36,32 @@ class _Nested(AggregateFunction):
         return isinstance(data_type, ArrayType) and isinstance(data_type.element, RowType)
 
     def _rows(self, steps: Steps) -> tuple[Entries, pa.Array]:
-        """The nested rows that count, and all that there are: null ones and, as the option has it, null keys do not."""
+        """Return the nested rows that count, and all; null rows, and null keys unless an option allows them, do not."""
         entries = Entries.of(steps)
         elements = steps.values.values
-        good = valid_mask(elements)
+        valid = valid_mask(elements)
         if self._key and self._nulls != "merge":
-            whole = np.ones(len(elements), dtype=np.bool_)
+            has_key = np.ones(len(elements), dtype=np.bool_)
             for child in fields_of(elements, self._key):
-                whole &= valid_mask(child)
-            if self._nulls == "error" and (good & ~whole)[entries.places].any():
+                has_key &= valid_mask(child)
+            if self._nulls == "error" and (valid & ~has_key)[entries.places].any():
                 raise ConstraintViolationError(
                     f"A nested row in column '{self.column.name}' has a null in its key ({', '.join(self._key)}).",
                     remedy=f"Leave such rows out, or set '{FIELD_NESTED_KEY_NULL_STRATEGY.for_name(self.column.name)}'"
                     " to 'ignore' or 'merge'.",
                 )
-            good = good & whole
-        kept = good[entries.places]
-        entries = entries if kept.all() else entries.where(kept)
-        # Of equal keys in one array the last counts, which is the first to fill in where the array comes late.
+            valid = valid & has_key
+        counts = valid[entries.places]
+        entries = entries if counts.all() else entries.where(counts)
+        # Of equal keys in one array the last counts; `settled` fills in with the first of late rows, hence backwards.
         return (entries.backwards(steps.lates) if self._key else entries), elements
 
 
 class NestedUpdate(_Nested):
-    """The nested rows of all arrays: the newest of each nested key, or all of them where there is no nested key.
+    """The nested rows of all arrays: the newest per nested key, or all without a nested key.
 
-    With ``nested-sequence-field`` a row gives way only to one whose sequence is not smaller. Taking an array back
-    removes its nested keys, without a key all rows that are equal to its own. Beyond ``count-limit`` rows no new ones
-    are taken in.
+    With ``nested-sequence-field`` a row is only replaced by one whose sequence is not smaller. A retraction removes its
+    nested keys, or without nested keys all rows equal to its own. Rows beyond ``count-limit`` are not added.
     """
 
     name = "nested_update"
@@ -75,28 +74,30 @@ class NestedUpdate(_Nested):
 
     def reduce(self, steps: Steps) -> pa.Array:
         entries, elements = self._rows(steps)
-        places, owners = self._keyed(steps, entries, elements) if self._key else self._listed(steps, entries, elements)
+        positions, owners = (
+            self._keyed(steps, entries, elements) if self._key else self._listed(steps, entries, elements)
+        )
         present = steps.segments.any(steps.valid & ~steps.retracts)
         within = Segments(owners, steps.segments.count).places < self._limit
-        return array_of(steps.values.type, owners[within], elements.take(pa.array(places[within])), present)
+        return array_of(steps.values.type, owners[within], elements.take(pa.array(positions[within])), present)
 
     def _keyed(self, steps: Steps, entries: Entries, elements: pa.Array) -> tuple[Indices, Indices]:
         codes = identities_of_fields(elements, self._key)[entries.places]
         order, groups, owners = regrouped(entries.segments, codes)
-        places, rows = entries.places[order], entries.rows[order]
+        positions, rows = entries.places[order], entries.rows[order]
         sets, clears, fills = steps.adds[rows], steps.retracts[rows], steps.lates[rows]
         if self._sequence:
-            chosen = self._latest(elements, places, groups, clears, fills)
+            chosen = self._latest(elements, positions, groups, clears, fills)
         else:
             chosen = settled(groups, sets, clears, fills)
         found = chosen != NOWHERE
-        return places[chosen[found]], owners[found]
+        return positions[chosen[found]], owners[found]
 
-    def _latest(self, elements: pa.Array, places: Indices, groups: Segments, clears: Mask, fills: Mask) -> Indices:
-        """The row of the greatest sequence behind what was taken back; of equal ones the newest, late ones last."""
+    def _latest(self, elements: pa.Array, positions: Indices, groups: Segments, clears: Mask, fills: Mask) -> Indices:
+        """Return the row of the max sequence after the last retraction; of equal ones the newest, late ones last."""
         numbers = np.arange(len(groups))
         counts = ~clears & (numbers > groups.last(clears)[groups.owners])
-        sequence = [SortColumn(comparable(c.take(pa.array(places)))) for c in fields_of(elements, self._sequence)]
+        sequence = [SortColumn(comparable(c.take(pa.array(positions)))) for c in fields_of(elements, self._sequence)]
         age = np.where(fills, -1 - numbers, numbers)
         order = sort_order(
             [
@@ -110,14 +111,14 @@ class NestedUpdate(_Nested):
         return np.where(counts[last], last, NOWHERE)
 
     def _listed(self, steps: Steps, entries: Entries, elements: pa.Array) -> tuple[Indices, Indices]:
-        back = steps.retracts[entries.rows]
-        if back.any():
+        retracted = steps.retracts[entries.rows]
+        if retracted.any():
             codes = identities(elements)[entries.places]
             order, groups, _ = regrouped(entries.segments, codes)
-            removed = groups.last(back[order])
-            kept = np.zeros(len(order), dtype=np.bool_)
-            kept[order] = ~back[order] & (np.arange(len(order)) > removed[groups.owners])
-            entries = entries.where(kept)
+            removed = groups.last(retracted[order])
+            retained = np.zeros(len(order), dtype=np.bool_)
+            retained[order] = ~retracted[order] & (np.arange(len(order)) > removed[groups.owners])
+            entries = entries.where(retained)
         if steps.lates.any():
             age = np.where(steps.lates, -1 - steps.segments.places, steps.segments.places)[entries.rows]
             order = np.lexsort((age, entries.segments.owners))
@@ -126,7 +127,7 @@ class NestedUpdate(_Nested):
 
 
 class NestedPartialUpdate(_Nested):
-    """One nested row of each nested key, in each field the newest value that is not null."""
+    """One nested row per nested key, with the newest non-null value of each field."""
 
     name = "nested_partial_update"
 

@@ -1,4 +1,4 @@
-"""The function product."""
+"""The aggregate function ``product``."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from paimon_sql.storage.merge.aggregates.type_groups import NUMBERS
 
 
 class Product(AggregateFunction):
-    """The product of the values that are not null; what is taken back divides it, if there is something to divide.
+    """The product of the non-null values; a retraction divides it, if there is a product.
 
-    Whole numbers wrap around like Java's, and their quotients are cut off towards zero. Decimals are rounded to their
-    scale at each step; one that needs more digits than its type has becomes null, and the next value begins anew.
+    Integers overflow as in Java, and their quotients truncate towards zero. Decimals are rounded to their scale at each
+    step; one that exceeds its precision becomes null, and the next value starts a new product.
     """
 
     name = "product"
@@ -37,11 +37,11 @@ class Product(AggregateFunction):
             return pa.nulls(segments.count, kind)
         with np.errstate(all="ignore"):
             if pa.types.is_decimal(kind):
-                products, valid = self._walked(steps, unscaled(steps.values), 10**kind.scale, 10**kind.precision)
+                products, valid = self._step_by_step(steps, unscaled(steps.values), 10**kind.scale, 10**kind.precision)
                 return spread(segments, scaled(products, kind, valid))
             values = steps.values.to_numpy(zero_copy_only=False)
             if steps.effects is not None and steps.retracts.any():
-                products, valid = self._walked(steps, values, None, None)
+                products, valid = self._step_by_step(steps, values, None, None)
                 return spread(segments, pa.array(products, kind, mask=~valid))
             if pa.types.is_floating(kind):
                 products = fold(values, segments, np.multiply)
@@ -49,25 +49,25 @@ class Product(AggregateFunction):
                 products = np.multiply.reduceat(values, segments.starts, dtype=values.dtype)
         return spread(segments, pa.array(products, kind))
 
-    def _walked(self, steps: Steps, values: Numbers, unit: int | None, bound: int | None) -> tuple[Numbers, Mask]:
-        """The products and where there are any, a step at a time; ``unit`` and ``bound`` are given for decimals."""
+    def _step_by_step(self, steps: Steps, values: Numbers, unit: int | None, bound: int | None) -> tuple[Numbers, Mask]:
+        """Return the products and a mask of valid ones, step by step; ``unit`` and ``bound`` are set for decimals."""
         retracts = steps.retracts
         products = np.zeros(len(steps.segments.present), dtype=values.dtype)
         valid = np.zeros(len(products), dtype=np.bool_)
 
-        def step(going: Indices, rows: Indices) -> None:
-            back = retracts[rows]
-            begin = going[~back & ~valid[going]]
-            products[begin] = values[rows[~back & ~valid[going]]]
-            known = valid[going]
-            for taking, combine in ((~back & known, self._times), (back & known, self._over)):
-                at = going[taking]
-                made = combine(products[at], values[rows[taking]], unit)
+        def step(active: Indices, rows: Indices) -> None:
+            retracted = retracts[rows]
+            starting = active[~retracted & ~valid[active]]
+            products[starting] = values[rows[~retracted & ~valid[active]]]
+            has_value = valid[active]
+            for mask, combine in ((~retracted & has_value, self._times), (retracted & has_value, self._over)):
+                at = active[mask]
+                results = combine(products[at], values[rows[mask]], unit)
                 if bound is not None:
-                    fits = (np.abs(made) < bound).astype(np.bool_)
-                    valid[at], made = fits, np.where(fits, made, 0)
-                products[at] = made
-            valid[begin] = True
+                    fits = (np.abs(results) < bound).astype(np.bool_)
+                    valid[at], results = fits, np.where(fits, results, 0)
+                products[at] = results
+            valid[starting] = True
 
         walk(steps.segments, step)
         return products, valid

@@ -1,4 +1,4 @@
-"""The functions that unite opaque values, one after the other: Roaring bitmaps and sketches of Apache DataSketches."""
+"""Aggregate functions that unite serialized Roaring bitmaps and Apache DataSketches sketches, in order."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from paimon_sql.format.bytes.roaring64 import Roaring64
 from paimon_sql.format.schema.types import DataType, VarBinaryType
 from paimon_sql.storage.merge.aggregates.base import AggregateFunction, Steps
 
-_BROKEN = (ValueError, RuntimeError, IndexError)
-"""What the libraries raise for bytes that are not theirs."""
+_DECODE_ERRORS = (ValueError, RuntimeError, IndexError)
+"""What the libraries raise for invalid bytes."""
 _EMPTY_SIZE, _SINGLE, _RATE = 8, 0x20, struct.pack("<f", 1.0)
 
 
-class _Uniting(AggregateFunction):
-    """A function over bytes that only its own library understands."""
+class _Union(AggregateFunction):
+    """Base of functions over bytes in a library's format."""
 
     wants = "BYTES"
 
@@ -32,7 +32,7 @@ class _Uniting(AggregateFunction):
 
     @abstractmethod
     def unite(self, values: Sequence[bytes]) -> bytes:
-        """The union of at least two values."""
+        """Return the union of at least two values."""
 
     def reduce(self, steps: Steps) -> pa.Array:
         steps = steps.only_valid().lates_in_front()
@@ -42,7 +42,7 @@ class _Uniting(AggregateFunction):
             values = steps.values[start:end].to_pylist()
             try:
                 made[group] = values[0] if len(values) == 1 else self.unite(values)
-            except _BROKEN as error:
+            except _DECODE_ERRORS as error:
                 raise InvalidInputError(
                     f"Column '{self.column.name}' holds bytes that the aggregate function '{self.name}' cannot read:"
                     f" {error}",
@@ -51,8 +51,8 @@ class _Uniting(AggregateFunction):
         return pa.array(made, steps.values.type)
 
 
-class RoaringBitmap32(_Uniting):
-    """The union of bitmaps of 32-bit numbers in the portable Roaring format."""
+class RoaringBitmap32(_Union):
+    """The union of bitmaps of 32-bit integers in the portable Roaring format."""
 
     name = "rbm32"
 
@@ -62,8 +62,8 @@ class RoaringBitmap32(_Uniting):
         return united.serialize()
 
 
-class RoaringBitmap64(_Uniting):
-    """The union of bitmaps of 64-bit numbers as Java's ``Roaring64Bitmap`` writes them."""
+class RoaringBitmap64(_Union):
+    """The union of bitmaps of 64-bit integers in the format of Java's ``Roaring64Bitmap``."""
 
     name = "rbm64"
 
@@ -74,24 +74,24 @@ class RoaringBitmap64(_Uniting):
         return united.write()
 
 
-class HllSketch(_Uniting):
-    """The union of HyperLogLog sketches, as a compact sketch of type HLL_4."""
+class HllSketch(_Union):
+    """The union of HyperLogLog sketches, as a compact HLL_4 sketch."""
 
     name = "hll_sketch"
 
     def unite(self, values: Sequence[bytes]) -> bytes:
-        made = values[0]
+        united = values[0]
         for value in values[1:]:
-            older, newer = datasketches.hll_sketch.deserialize(made), datasketches.hll_sketch.deserialize(value)
+            older, newer = datasketches.hll_sketch.deserialize(united), datasketches.hll_sketch.deserialize(value)
             union = datasketches.hll_union(newer.lg_config_k)
             union.update(newer)
             union.update(older)
-            made = union.get_result(datasketches.HLL_4).serialize_compact()
-        return made
+            united = union.get_result(datasketches.HLL_4).serialize_compact()
+        return united
 
 
-class ThetaSketch(_Uniting):
-    """The union of Theta sketches, as a compact sketch in order."""
+class ThetaSketch(_Union):
+    """The union of Theta sketches, as an ordered compact sketch."""
 
     name = "theta_sketch"
 
@@ -103,9 +103,9 @@ class ThetaSketch(_Uniting):
 
 
 def _as_java_writes(sketch: bytes) -> bytes:
-    """A Theta sketch with the bytes that only Java sets.
+    """Set the bytes of a Theta sketch that only Java sets.
 
-    These are the sampling rate 1.0, a flag that there is a single value, and no hash of the seed if there is none.
+    These are the sampling rate 1.0, a flag for a single value, and no seed hash if the sketch is empty.
     """
     if len(sketch) == _EMPTY_SIZE:
         return sketch[:6] + b"\0\0"

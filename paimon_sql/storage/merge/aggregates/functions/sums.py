@@ -1,4 +1,4 @@
-"""The functions sum and count."""
+"""The aggregate functions ``sum`` and ``count``."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from paimon_sql.storage.merge.aggregates.folding import Numbers, fold, spread, w
 from paimon_sql.storage.merge.aggregates.type_groups import NUMBERS, WHOLE_NUMBERS
 
 _SAFE = 0.999
-"""Sums in floating-point numbers are believed up to this part of a bound."""
+"""Floating-point sums are trusted up to this fraction of a bound."""
 
 
 class Sum(AggregateFunction):
-    """The sum of the values that are not null; what is taken back is subtracted.
+    """The sum of the non-null values; retractions are subtracted.
 
-    Whole numbers wrap around like Java's. A decimal that needs more digits than its type has becomes null, and the next
-    value begins anew.
+    Integers overflow as in Java. A decimal that exceeds its precision becomes null, and the next value starts a new
+    sum.
     """
 
     name = "sum"
@@ -51,9 +51,9 @@ class Sum(AggregateFunction):
 
 
 class Count(Sum):
-    """The number of values that are not null.
+    """The number of non-null values.
 
-    What is stored is 1 or 0 for each value written, so that partly merged rows add up.
+    Each input is stored as 1 or 0, so that partly merged rows add up.
     """
 
     name = "count"
@@ -73,7 +73,7 @@ def _decimal_sums(steps: Steps) -> pa.Array:
     values: Numbers = unscaled_longs(steps.values) if kind.precision <= LONG_DIGITS else unscaled(steps.values)
     if steps.effects is not None:
         values = np.where(steps.retracts, -values, values)
-    # Where all sizes together stay below the bound, so does the sum at every step.
+    # If the sum of absolute values is below the bound, so is every intermediate sum.
     sizes = np.add.reduceat(np.abs(values.astype(np.float64)), segments.starts)
     sums = np.add.reduceat(values, segments.starts)
     valid = np.ones(len(sums), dtype=np.bool_)
@@ -87,14 +87,14 @@ def _decimal_sums(steps: Steps) -> pa.Array:
 def _sum_step_by_step(
     values: Numbers, segments: Segments, groups: Indices, bound: int, sums: Numbers, valid: Mask
 ) -> None:
-    """Sum the values of some groups, starting anew behind a sum that became too big."""
+    """Sum the values of some groups, starting anew after an overflow."""
     chosen = np.isin(segments.owners, segments.present[groups])
-    kept = values[chosen]
+    chosen_values = values[chosen]
     sums[groups], valid[groups] = 0, False
 
-    def step(going: Indices, rows: Indices) -> None:
-        at = groups[going]
-        total = sums[at] + kept[rows]
+    def step(active: Indices, rows: Indices) -> None:
+        at = groups[active]
+        total = sums[at] + chosen_values[rows]
         fits = (np.abs(total) < bound).astype(np.bool_)
         sums[at] = np.where(fits, total, 0)
         valid[at] = fits
