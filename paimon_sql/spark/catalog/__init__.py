@@ -1,1 +1,1 @@
-"""Catalogs and the data source ``paimon`` as Spark's connector API has them."""
+"""Catalogs and the data source ``paimon`` of Spark's connector API."""

@@ -1,9 +1,9 @@
-"""The data source ``paimon``: tables by their paths, for reads, writes and streams of DataFrames.
+"""Data source ``paimon``: tables by path, for reads, writes and streams of DataFrames.
 
-Spark finds a data source by its class: ``paimon.DefaultSource`` stands for ``format("paimon")``. Javassist makes it
-at run time (decision 11); whatever Spark asks of it, Python answers. For batches it leads to the session's catalog of
-paths (`paimon_sql/spark/catalog/path_catalog.py`), where a table is all that it is by its name; for streams, which
-Spark takes from no catalog, to the table itself.
+Spark finds a data source by its class: ``paimon.DefaultSource`` is ``format("paimon")``. Javassist creates it at run
+time (decision 11), and its methods call Python. For batches it refers Spark to the session's catalog of paths
+(`paimon_sql/spark/catalog/path_catalog.py`), where a table supports the same as by name; for streams, which Spark loads
+from no catalog, it returns the table itself.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ _METHODS = (
      "struct, parts, options"),
     ("boolean", "supportsExternalMetadata", "", ""),
 )  # fmt: skip
-"""The methods of the class: what each gives, its name, its parameters, and these as arguments."""
+"""The methods of the class: the return type, name, parameters and arguments of each."""
 
 
 class PaimonSource(JavaObject):
-    """What answers for the data source in one Spark context.
+    """The implementation of the data source in one Spark context.
 
     Args:
         jvm: the JVM.
-        paths_of: gives the catalog of paths of a JVM session, which has it from then on.
+        paths_of: returns the catalog of paths of a JVM session, and registers it there.
     """
 
     def __init__(self, jvm: Jvm, paths_of: Callable[[Any], PathCatalogProxy]) -> None:
@@ -56,7 +56,7 @@ class PaimonSource(JavaObject):
         return options.get(CATALOG_OPTION) or PATHS
 
     def extractIdentifier(self, options: Any) -> Any:
-        return self._named(dict(options.asCaseSensitiveMap()))
+        return self._identifier(dict(options.asCaseSensitiveMap()))
 
     def extractTimeTravelVersion(self, options: Any) -> Any:
         return self._optional(options.get("versionAsOf"))
@@ -65,28 +65,28 @@ class PaimonSource(JavaObject):
         return self._optional(options.get("timestampAsOf"))
 
     def inferSchema(self, options: Any) -> Any:
-        return None  # the table knows it
+        return None  # Spark takes it from the table
 
     def inferPartitioning(self, options: Any) -> Any:
-        return None  # the table knows it
+        return None  # Spark takes it from the table
 
     def getTable(self, struct: Any, partitioning: Any, options: Any) -> Any:
         given = dict(options)
         catalog = option(given, CATALOG_OPTION)
         if catalog is None:
-            return self._paths().loadTable(self._named(given))
-        return self._active().sessionState().catalogManager().catalog(catalog).loadTable(self._named(given))
+            return self._paths().loadTable(self._identifier(given))
+        return self._active().sessionState().catalogManager().catalog(catalog).loadTable(self._identifier(given))
 
     def supportsExternalMetadata(self) -> bool:
         return False
 
     def make_known(self) -> None:
-        """Let Spark find this object as the data source ``paimon``, in the place of any that it found before."""
+        """Register this object as the data source ``paimon``, replacing an earlier one."""
         source = _class_of(self.jvm)
         source.getField(_ANSWERS).set(None, self)
 
-    def _named(self, options: Mapping[str, str]) -> Any:
-        """Spark's identifier of the table that the options mean, in the catalog that they mean."""
+    def _identifier(self, options: Mapping[str, str]) -> Any:
+        """Spark's identifier of the options' table, in the options' catalog."""
         namespace, name = self.names.named(options)
         return self.jvm.cls(f"{CATALOG}.Identifier").of(self.jvm.strings(namespace), name)
 
@@ -104,18 +104,18 @@ class PaimonSource(JavaObject):
 
 
 def _class_of(jvm: Jvm) -> Any:
-    """The class, made if this JVM has it not yet.
+    """The class, compiled if this JVM lacks it.
 
-    It stands in the class loader of Spark itself, to which all others lead that Spark looks for data sources in.
+    It is defined in Spark's own class loader: an ancestor of all class loaders in which Spark looks for data sources.
     """
     members = [f"public static volatile {_SOURCE} {_ANSWERS};", *(_java(*method) for method in _METHODS)]
     return compiled_class(jvm, _CLASS, members, beside=_SOURCE, interfaces=[_SOURCE])
 
 
-def _java(gives: str, name: str, parameters: str, arguments: str) -> str:
-    """The text of a method that lets Python answer."""
+def _java(returns: str, name: str, parameters: str, arguments: str) -> str:
+    """The source text of a method that calls Python."""
     return f"""
-        public {gives} {name}({parameters}) {{
+        public {returns} {name}({parameters}) {{
             if ({_ANSWERS} == null) throw new IllegalStateException("{_GONE}");
             try {{
                 return {_ANSWERS}.{name}({arguments});

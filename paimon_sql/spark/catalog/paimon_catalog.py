@@ -1,4 +1,4 @@
-"""A Paimon catalog as Spark's ``TableCatalog``: databases, tables and procedures by name."""
+"""Proxy of a Paimon catalog: databases, tables, functions and procedures by name (Spark: ``TableCatalog``)."""
 
 from __future__ import annotations
 
@@ -80,13 +80,13 @@ class SessionCatalogs(Protocol):
     """The Paimon catalogs of one session, which statements may change."""
 
     def add(self, name: str, options: dict[str, str]) -> bool:
-        """Make a catalog; False if there is one of that name."""
+        """Add a catalog; False if there is one of that name."""
 
     def drop(self, name: str) -> bool:
-        """Forget a catalog; False if there is none of ours of that name."""
+        """Remove a catalog from the session; False if there is no Paimon catalog of that name."""
 
     def all(self) -> dict[str, Catalog]:
-        """All of them by name."""
+        """All Paimon catalogs by name."""
 
 
 _ANALYSIS = f"{CATALYST}.analysis"
@@ -133,10 +133,10 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         return len(namespace) == 1 and self._database_exists(namespace[0])
 
     def loadNamespaceMetadata(self, namespace: Any) -> Any:
-        with_name = namespace[0]
-        if with_name == SYSTEM_DATABASE:
+        name = namespace[0]
+        if name == SYSTEM_DATABASE:
             return self.jvm.java_map({})
-        return self.jvm.java_map(self._answer(namespace, lambda: self.catalog.database_properties(with_name)))
+        return self.jvm.java_map(self._or_no_namespace(namespace, lambda: self.catalog.database_properties(name)))
 
     def createNamespace(self, namespace: Any, properties: Any) -> None:
         given = self.jvm.texts(properties)
@@ -149,16 +149,16 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
 
     def alterNamespace(self, namespace: Any, changes: Any) -> None:
         given = {str(c.property()): str(c.value()) if hasattr(c, "value") else None for c in changes}
-        self._answer(namespace, lambda: self.catalog.alter_database(namespace[0], given))
+        self._or_no_namespace(namespace, lambda: self.catalog.alter_database(namespace[0], given))
 
     def dropNamespace(self, namespace: Any, cascade: bool) -> bool:
         if cascade:
             with database_shown_no_more(self.catalog, namespace[0]):
-                self._answer(namespace, lambda: self.catalog.drop_database(namespace[0], True))
+                self._or_no_namespace(namespace, lambda: self.catalog.drop_database(namespace[0], True))
             cached_tables.renew(self.jvm, self.session)
             return True
         try:
-            self._answer(namespace, lambda: self.catalog.drop_database(namespace[0], False))
+            self._or_no_namespace(namespace, lambda: self.catalog.drop_database(namespace[0], False))
         except DatabaseNotEmptyError:
             raise_java(self.jvm.new(f"{_ANALYSIS}.NonEmptyNamespaceException", namespace))
         return True
@@ -169,7 +169,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         if namespace[0] == SYSTEM_DATABASE:
             names = [n for n, t in catalog_tables().items() if t.is_listed and t.exists_in(self.catalog)]
         else:
-            names = self._answer(namespace, lambda: self.catalog.list_tables(namespace[0]))
+            names = self._or_no_namespace(namespace, lambda: self.catalog.list_tables(namespace[0]))
         return self.jvm.array(f"{CATALOG}.Identifier", [self._ident(namespace, name) for name in names])
 
     def listTableSummaries(self, namespace: Any) -> Any:
@@ -185,10 +185,10 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         return True
 
     def loadTable(self, ident: Any, *context: Any) -> TableInterface:
-        return self._found(ident, lambda: self._load(ident, *context), context)
+        return self._or_no_table(ident, lambda: self._load(ident, *context), context)
 
     def loadChangelog(self, ident: Any, context: Any, options: Any) -> ChangelogProxy:
-        found = self._found(ident, lambda: self._load(ident))
+        found = self._or_no_table(ident, lambda: self._load(ident))
         if not isinstance(found, TableProxy):
             raise UnsupportedError(f"{found.toString()} has no changes of its own.", remedy="Ask for those of a table.")
         return load_changelog(self.jvm, self.session, found.table, context, options)
@@ -212,7 +212,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         return in_spark(table).created(self.jvm, table, self.session, self.catalog, self._identifier(ident))
 
     def stageReplace(self, ident: Any, *definition: Any) -> SchemaTable:
-        return self._found(ident, lambda: self._replace(ident, definition))
+        return self._or_no_table(ident, lambda: self._replace(ident, definition))
 
     def stageCreateOrReplace(self, ident: Any, *definition: Any) -> SchemaTable:
         try:
@@ -228,10 +228,12 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         try:
             requested = schema_changes(self.jvm, changes)
             warn_of_ineffective(self.session, [change.key for change in requested if isinstance(change, SetOption)])
-            identifier, exact = self._identifier(ident), self._is_case_sensitive()
-            self._found(ident, lambda: alter_table(self.catalog, identifier, requested, case_sensitive=exact))
+            identifier, case_sensitive = self._identifier(ident), self._is_case_sensitive()
+            self._or_no_table(
+                ident, lambda: alter_table(self.catalog, identifier, requested, case_sensitive=case_sensitive)
+            )
         except PaimonError as error:
-            # Spark wraps an illegal argument here into an error that PySpark shows with its Java stack.
+            # Spark would wrap an IllegalArgumentException into an error that PySpark shows with its Java stack.
             raise_java(self.jvm.new("java.lang.UnsupportedOperationException", str(error)))
         cached_tables.renew(self.jvm, self.session)
         return self.loadTable(ident)
@@ -240,18 +242,18 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         schema = schema_of_create(
             self.jvm,
             definition,
-            named=self._said(ident),
+            named=self._name_options(ident),
             catalog_options=self.catalog.options,
             case_sensitive=self._is_case_sensitive(),
             default_provider=self.session.conf().get("spark.sql.sources.default"),
-            standing=self._standing if self.catalog.places_tables else None,
+            standing=self._schema_at if self.catalog.places_tables else None,
         )
         warn_of_ineffective(self.session, schema.options)
         return schema
 
-    def _standing(self, place: str) -> TableSchema | None:
-        """The definition of the table that stands at a place."""
-        return SchemaManager(file_io_of(place, self.catalog.options), place.rstrip("/")).latest()
+    def _schema_at(self, location: str) -> TableSchema | None:
+        """The latest schema of the table at a location; None if there is none."""
+        return SchemaManager(file_io_of(location, self.catalog.options), location.rstrip("/")).latest()
 
     def _create(self, ident: Any, schema: TableSchema) -> AnyTable:
         identifier = self._identifier(ident)
@@ -285,10 +287,10 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
             return ServerReplacedTableProxy(self.jvm, old, schema, self.session, self.catalog, identifier)
         if kind is kind_of(old.schema) and shown.keeps_history(old, schema):
             return shown.replaced(self.jvm, old, schema, self.session, self.catalog, identifier)
-        return self._succeed(identifier, old, schema)
+        return self._create_successor(identifier, old, schema)
 
-    def _succeed(self, identifier: Identifier, old: AnyTable, schema: TableSchema) -> SchemaTable:
-        """A table beside the old one, which takes its place in the end."""
+    def _create_successor(self, identifier: Identifier, old: AnyTable, schema: TableSchema) -> SchemaTable:
+        """Create a successor, which replaces the old table when it is committed."""
         if not self.catalog.renames_tables:
             raise UnsupportedError(
                 f"{old.name} cannot be replaced by a table of other partition columns, or of another kind.",
@@ -296,11 +298,11 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
             )
         aside = beside(identifier)
         successor = Successor(self.catalog, old, identifier, aside)
-        made = replace(self.catalog.create_any_table(aside, schema), name=old.name)
-        return in_spark(made).created(self.jvm, made, self.session, self.catalog, aside, successor)
+        table = replace(self.catalog.create_any_table(aside, schema), name=old.name)
+        return in_spark(table).created(self.jvm, table, self.session, self.catalog, aside, successor)
 
     def _placed(self, identifier: Identifier, schema: TableSchema) -> TableSchema:
-        """The schema of a new table, checked for the place that it says."""
+        """The schema of a new table, with a validated location."""
         return placed(self.catalog, identifier, schema)
 
     def _is_case_sensitive(self) -> bool:
@@ -326,7 +328,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         except (NoSuchTableError, NoSuchDatabaseError):
             raise
         except PaimonError:
-            return  # what cannot be read any more can be dropped all the same
+            return  # a damaged table can be dropped
         self._refuse_materialized(table, "dropped as a table")
 
     def _refuse_materialized(self, table: AnyTable, verb: str) -> None:
@@ -340,13 +342,13 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         return self.dropTable(ident)
 
     def renameTable(self, source: Any, target: Any) -> None:
-        target = self._within(target)
+        target = self._without_catalog(target)
         old, new = self._identifier(source), self._identifier(target)
         refuse_parts(old, "renamed")
         refuse_parts(new, "made by a renaming")
         try:
             with shown_no_more(self.catalog, old):
-                self._found(source, lambda: self.catalog.rename_table(old, new))
+                self._or_no_table(source, lambda: self.catalog.rename_table(old, new))
             shown_again(self.catalog, new)
         except TableExistsError:
             raise_java(self.jvm.new(f"{_ANALYSIS}.TableAlreadyExistsException", target))
@@ -359,22 +361,22 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         if database in ([], [SYSTEM_DATABASE]):
             names = list(FUNCTION_NAMES)
         else:
-            names = self._answer(namespace, lambda: self.catalog.list_functions(".".join(database)))
+            names = self._or_no_namespace(namespace, lambda: self.catalog.list_functions(".".join(database)))
         return self.jvm.array(f"{CATALOG}.Identifier", [self._ident(namespace, name) for name in names])
 
     def functionExists(self, ident: Any) -> bool:
-        kept = self._kept_function(ident)
-        return self._function(ident) is not None if kept is None else self.catalog.function_name(kept) is not None
+        stored = self._stored_function(ident)
+        return self._function(ident) is not None if stored is None else self.catalog.function_name(stored) is not None
 
     def loadFunction(self, ident: Any) -> Any:
-        kept = self._kept_function(ident)
-        found = self._function(ident) if kept is None else self._load_function(kept)
+        stored = self._stored_function(ident)
+        found = self._function(ident) if stored is None else self._load_function(stored)
         if found is None:
             raise_java(self.jvm.new(f"{_ANALYSIS}.NoSuchFunctionException", ident))
         return found
 
-    def _kept_function(self, ident: Any) -> Identifier | None:
-        """The name of a function that the catalog may keep; None for one of its own."""
+    def _stored_function(self, ident: Any) -> Identifier | None:
+        """The identifier of a function that the catalog may store; None for a function of ``sys``."""
         database = list(ident.namespace())
         if len(database) != 1 or database[0].lower() == SYSTEM_DATABASE or not HAS_VIEWS:
             return None
@@ -422,14 +424,18 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
     def _database_exists(self, name: str) -> bool:
         return name == SYSTEM_DATABASE or self.catalog.database_exists(name)
 
-    def _within(self, target: Any) -> Any:
-        """The target of RENAME TO, before which Spark leaves the name of its catalog, without that."""
+    def _without_catalog(self, target: Any) -> Any:
+        """The target of RENAME TO without the catalog's name, which Spark does not strip."""
         *namespace, name = unquoted_parts(target.toString())
         inside = len(namespace) == 2 and namespace[0] == self.catalog.name
         return self._ident(self.jvm.strings(namespace[1:]), name) if inside else target
 
     def _identifier(self, ident: Any) -> Identifier:
-        """The table that Spark's identifier means."""
+        """The identifier of a table, from Spark's.
+
+        Raises:
+            NoSuchDatabaseError: it does not have exactly one database.
+        """
         *namespace, name = unquoted_parts(ident.toString())
         if len(namespace) != 1:
             raise NoSuchDatabaseError(
@@ -438,51 +444,51 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
             )
         return parse_identifier(namespace[0], name)
 
-    def _said(self, ident: Any) -> dict[str, str]:
-        """The options that an identifier of Spark's itself says; those of names say none."""
+    def _name_options(self, ident: Any) -> dict[str, str]:
+        """The options in Spark's identifier itself; only those of paths have any."""
         return {}
 
     def _load(self, ident: Any, *context: Any) -> TableInterface:
         try:
             identifier = self._identifier(ident)
         except InvalidInputError as error:
-            # Spark asks every catalog first, also for files: text.`/some/path`.
+            # Spark asks the catalog first, also for files such as text.`/some/path`.
             raise NoSuchTableError(str(error), name=str(ident.name())) from None
-        found = self._opened(identifier, ident, *context)
-        cached_tables.remember(found, (self.catalog.name, *self._called(ident, identifier)))
+        found = self._open(identifier, ident, *context)
+        cached_tables.remember(found, (self.catalog.name, *self._name_parts(ident, identifier)))
         return found
 
-    def _called(self, ident: Any, identifier: Identifier) -> tuple[str, ...]:
-        """The parts of a table's name as Spark knows it."""
+    def _name_parts(self, ident: Any, identifier: Identifier) -> tuple[str, ...]:
+        """The parts of the table's name in Spark, without the catalog."""
         return identifier.database, identifier.object_name
 
-    def _opened(self, identifier: Identifier, ident: Any, *context: Any) -> TableInterface:
+    def _open(self, identifier: Identifier, ident: Any, *context: Any) -> TableInterface:
         if identifier.database == SYSTEM_DATABASE:
             return self._catalog_table(identifier)
         found = session_options(self.jvm, self.session, self.catalog.name, identifier)
         writes = is_write(context)
-        opened = self.catalog.authorized_table(identifier)
-        if isinstance(opened, FormatTable):
+        loaded = self.catalog.authorized_table(identifier)
+        if isinstance(loaded, FormatTable):
             if identifier.system_table is not None:
-                self.catalog.table(identifier)  # which says that it has none
-            return self._format_table(opened, found, travel_options(self.jvm, context), writes=writes)
-        asked = {**self._said(ident), **asked_for(self.jvm, context)}
-        travel = travel_options(self.jvm, context) or {k: v for k, v in asked.items() if k in TRAVEL_KEYS}
+                self.catalog.table(identifier)  # raises: a format table has no system tables
+            return self._format_table(loaded, found, travel_options(self.jvm, context), writes=writes)
+        requested = {**self._name_options(ident), **asked_for(self.jvm, context)}
+        travel = travel_options(self.jvm, context) or {k: v for k, v in requested.items() if k in TRAVEL_KEYS}
         if travel:
             found = {k: v for k, v in found.items() if k not in TRAVEL_KEYS}
         elif not writes:
             travel = {k: v for k, v in found.items() if k in TRAVEL_KEYS}
-        branch = asked.get(BRANCH.key) or found.get(BRANCH.key)
-        newest = under_session(on_its_branch(opened, branch), found, writes=writes or bool(travel))
-        by_options = not TRAVEL_KEYS.isdisjoint(asked)
+        branch = requested.get(BRANCH.key) or found.get(BRANCH.key)
+        newest = under_session(on_its_branch(loaded, branch), found, writes=writes or bool(travel))
+        by_options = not TRAVEL_KEYS.isdisjoint(requested)
         table = as_of(newest, travel, lambda: session_zone(self.jvm, self.session), for_streams=by_options)
         name = identifier.system_table
-        if name is None and READ_CHANGELOG.read(asked.get(READ_CHANGELOG.key, "false")):
+        if name is None and READ_CHANGELOG.read(requested.get(READ_CHANGELOG.key, "false")):
             name = "audit_log"
         if name is None:
-            return self._seen(table, newest, writes=writes)
+            return self._data_table(table, newest, writes=writes)
         if table.guard is not None:
-            self.catalog.table(identifier)  # which says that nothing else is shown of it
+            self.catalog.table(identifier)  # raises: system tables would bypass query authorization
         derived = scanned_tables().get(name) or table_views().get(name)
         if derived is not None:
             return DerivedTableProxy(self.jvm, table, derived, self.session)
@@ -491,7 +497,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
             raise NoSuchTableError(f"There is no system table {identifier}.", name=str(identifier))
         return SystemTableProxy(self.jvm, table, system_table, self.session)
 
-    def _seen(self, table: Table, newest: Table, *, writes: bool) -> SchemaTable:
+    def _data_table(self, table: Table, newest: Table, *, writes: bool) -> SchemaTable:
         proxy = self._proxy(table, writes=writes)
         if isinstance(proxy, TableProxy):
             proxy.written = newest
@@ -500,8 +506,8 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
     def _format_table(
         self, table: FormatTable, options: dict[str, str], travel: dict[str, str], *, writes: bool
     ) -> TableInterface:
-        own = {k: v for k, v in options.items() if k not in TRAVEL_KEYS}
-        return self._proxy(under_format_options(table, {**own, **travel}), writes=writes)
+        session = {k: v for k, v in options.items() if k not in TRAVEL_KEYS}
+        return self._proxy(under_format_options(table, {**session, **travel}), writes=writes)
 
     def _catalog_table(self, identifier: Identifier) -> TableInterface:
         found = catalog_tables().get(identifier.object_name.lower())
@@ -512,7 +518,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
     def _ident(self, namespace: Any, name: str) -> Any:
         return self.jvm.cls(f"{CATALOG}.Identifier").of(namespace, name)
 
-    def _found(self, ident: Any, action: Callable[[], T], context: tuple[Any, ...] = ()) -> T:
+    def _or_no_table(self, ident: Any, action: Callable[[], T], context: tuple[Any, ...] = ()) -> T:
         try:
             return action()
         except (NoSuchTableError, NoSuchDatabaseError):
@@ -524,7 +530,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
             raise_java(self.jvm.new(f"{_ANALYSIS}.NoSuchTableException", ident))
             raise
 
-    def _answer(self, namespace: Any, action: Callable[[], T]) -> T:
+    def _or_no_namespace(self, namespace: Any, action: Callable[[], T]) -> T:
         try:
             return action()
         except NoSuchDatabaseError:
@@ -533,5 +539,5 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
 
 
 def identifier_of(catalog: CatalogProxy, ident: Any) -> Identifier:
-    """The table that an identifier of Spark's means in a catalog; errors stay Python's."""
+    """The identifier of a table in a catalog, from Spark's; errors are Python's."""
     return catalog._identifier(ident)

@@ -1,8 +1,8 @@
-"""Tables by their paths as Spark's ``TableCatalog``: what the data source ``paimon`` leads to.
+"""Catalog of tables by path, for the data source ``paimon`` (Spark: ``TableCatalog``).
 
-Spark knows a table of a catalog by a name of texts alone. That of a table at a path is the path; options that a
-``DataFrameReader`` or ``DataFrameWriter`` gives and that decide what Spark is to see of the table, or how it is made,
-stand before it as its database, as in ``paimon_paths.`scan.snapshot-id=1`.`/warehouse/default.db/t```.
+In Spark an identifier consists of strings only. The name of a table at a path is the path; options of a
+``DataFrameReader`` or ``DataFrameWriter`` that determine the table's state or its creation are encoded as the database,
+as in ``paimon_paths.`scan.snapshot-id=1`.`/warehouse/default.db/t```.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ PATHS = "paimon_paths"
 _FILE_SYSTEM = "file-system"
 _PATHS_OPTION = "paths"
 _MOST_FILE_SYSTEMS = 1024
-_SPARKS_OWN = frozenset(("path", _PATHS_OPTION, "versionasof", "timestampasof", "checkpointlocation", "queryname"))
+_SPARK_OPTIONS = frozenset(("path", _PATHS_OPTION, "versionasof", "timestampasof", "checkpointlocation", "queryname"))
 
 T = TypeVar("T")
 
 
 class PathNames:
-    """Tables at paths as Spark's identifiers, and back.
+    """Conversion of paths with options to Spark's identifiers, and back.
 
-    The options of a file system hold secrets, and Spark shows identifiers: they are kept here, and an identifier only
-    says which ones are meant. Tokens that change with every read do not pile up: those used last are kept.
+    Options of a file system contain secrets, and Spark shows identifiers: so they are stored here, and an identifier
+    has only their key. The store is an LRU cache, since tokens may change with every read.
     """
 
     def __init__(self) -> None:
@@ -61,31 +61,31 @@ class PathNames:
         self._salt = os.urandom(16)
 
     def named(self, options: Mapping[str, str]) -> tuple[list[str], str]:
-        """The namespace and name of the table that the options of a read or write ask for.
+        """The namespace and name of the table that the options of a read or write mean.
 
-        Where there is no table yet, the namespace holds all options, since they may be those of the table that is to
-        be made; otherwise those that decide what is seen of it.
+        If the table does not exist, the namespace has all options, since they may be options of the table to create;
+        otherwise only those that determine the table's state.
 
         Raises:
-            InvalidInputError: they say no path, or several.
+            InvalidInputError: the options have no path, or several.
         """
-        path = _the_path(options)
+        path = _path_of(options)
         if option(options, CATALOG_OPTION) is not None:
             return _by_name(path, options)
-        given = {k: v for k, v in options.items() if not k.lower().startswith("__") and k.lower() not in _SPARKS_OWN}
+        given = {k: v for k, v in options.items() if not k.lower().startswith("__") and k.lower() not in _SPARK_OPTIONS}
         file_system = {k: v for k, v in given.items() if is_of_file_system(k)}
-        said = canonical({k: v for k, v in given.items() if k not in file_system})
+        encoded = canonical({k: v for k, v in given.items() if k not in file_system})
         if identifier_at(path, file_system).schemas.ids():
-            said = {k: v for k, v in said.items() if k in STATE_KEYS}
+            encoded = {k: v for k, v in encoded.items() if k in STATE_KEYS}
         if file_system:
-            said[_FILE_SYSTEM] = self._kept(file_system)
-        return [urlencode(sorted(said.items()), safe="/:,")] if said else [], path
+            encoded[_FILE_SYSTEM] = self._remember(file_system)
+        return [urlencode(sorted(encoded.items()), safe="/:,")] if encoded else [], path
 
     def identifier(self, namespace: Sequence[str], name: str) -> PathIdentifier:
-        """The table that Spark's identifier means.
+        """The identifier of a table, from Spark's.
 
         Raises:
-            InvalidInputError: it means options of a file system that nobody gave.
+            InvalidInputError: its options of a file system are unknown.
         """
         key = _options(namespace).get(_FILE_SYSTEM)
         if key is None:
@@ -101,8 +101,8 @@ class PathNames:
             )
         return identifier_at(name, found)
 
-    def _kept(self, options: dict[str, str]) -> str:
-        # Without the salt a short password could be found by trying all.
+    def _remember(self, options: dict[str, str]) -> str:
+        # Without the salt, a short password could be found by brute force.
         text = repr(sorted(options.items())).encode("utf-8", "surrogatepass")
         key = hashlib.blake2b(text, key=self._salt, digest_size=8).hexdigest()
         with self._lock:
@@ -114,7 +114,7 @@ class PathNames:
 
 
 def options_in(namespace: Sequence[str]) -> dict[str, str]:
-    """The options of Paimon's that Spark's identifier of a path holds."""
+    """Paimon's options in the namespace of a path's identifier."""
     return {k: v for k, v in _options(namespace).items() if k != _FILE_SYSTEM}
 
 
@@ -122,24 +122,24 @@ def _options(namespace: Sequence[str]) -> dict[str, str]:
     return dict(parse_qsl("&".join(namespace), keep_blank_values=True))
 
 
-def _the_path(options: Mapping[str, str]) -> str:
+def _path_of(options: Mapping[str, str]) -> str:
     if option(options, _PATHS_OPTION) is not None:
         raise InvalidInputError("The data source 'paimon' reads one path at a time.", remedy="Make a union of reads.")
     path = option(options, "path") or ""
     if not path.strip():
         raise InvalidInputError("The data source 'paimon' needs a path.", remedy="Say .load('<the table's folder>').")
-    place = path if scheme_of(path) != "file" else without_scheme(path)[1]
-    return absolute_warehouse(place).rstrip("/")
+    location = path if scheme_of(path) != "file" else without_scheme(path)[1]
+    return absolute_warehouse(location).rstrip("/")
 
 
 def _by_name(path: str, options: Mapping[str, str]) -> tuple[list[str], str]:
-    """The name of a table of the catalog that the options name: what they do not say, the path does."""
+    """The namespace and name of a table in the options' catalog; the path supplies missing names."""
     database = option(options, DATABASE_OPTION) or name_of(parent_of(path)).removesuffix(".db")
     return [database], option(options, TABLE_OPTION) or name_of(path)
 
 
 class PathCatalogProxy(CatalogProxy):
-    """The tables at paths, as one session sees them."""
+    """The catalog of paths in one session."""
 
     def __init__(self, jvm: Jvm, names: PathNames, session: Any, session_catalogs: SessionCatalogs) -> None:
         super().__init__(jvm, PathCatalog(PATHS), session, session_catalogs)
@@ -166,10 +166,10 @@ class PathCatalogProxy(CatalogProxy):
         *namespace, name = unquoted_parts(ident.toString())
         return self._names.identifier(namespace, name)
 
-    def _called(self, ident: Any, identifier: Identifier) -> tuple[str, ...]:
+    def _name_parts(self, ident: Any, identifier: Identifier) -> tuple[str, ...]:
         return tuple(unquoted_parts(ident.toString()))
 
-    def _said(self, ident: Any) -> dict[str, str]:
+    def _name_options(self, ident: Any) -> dict[str, str]:
         return options_in(unquoted_parts(ident.toString())[:-1])
 
     def _placed(self, identifier: Identifier, schema: TableSchema) -> TableSchema:
@@ -177,6 +177,6 @@ class PathCatalogProxy(CatalogProxy):
         options = {k: v for k, v in schema.options.items() if k != PATH.key}
         return replace(schema, options=options)
 
-    def _found(self, ident: Any, action: Callable[[], T], context: tuple[Any, ...] = ()) -> T:
-        # What is told of a table that is not there tells more than Spark's own message about its name.
+    def _or_no_table(self, ident: Any, action: Callable[[], T], context: tuple[Any, ...] = ()) -> T:
+        # Our error about a missing table is more specific than Spark's message about the encoded name.
         return action()

@@ -1,8 +1,8 @@
-"""Spark's own catalog with Paimon's tables in it: ``spark_catalog`` replaced.
+"""Replacement of ``spark_catalog``: Paimon's tables together with those of Spark's own catalog.
 
-A name leads to Paimon's table if Paimon has one, and to Spark's own catalog otherwise: its tables stay what they are,
-with Spark's own commands. ``USING paimon`` makes a table of Paimon's, anything else an ordinary one. Databases belong
-to both. What Spark sees is a subclass of its ``DelegatingCatalogExtension`` (decision 14).
+A name means Paimon's table if there is one, and otherwise Spark's own catalog, whose tables and commands do not change.
+``USING paimon`` creates a Paimon table, any other provider an ordinary one. Databases are shared. For Spark it is a
+subclass of ``DelegatingCatalogExtension`` (decision 14).
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from paimon_sql.sql.context import SESSION_CATALOG
 
 _ANALYSIS = f"{CATALYST}.analysis"
 _EXTENSION = f"{CATALOG}.DelegatingCatalogExtension"
-_ABILITIES = (f"{CATALOG}.StagingTableCatalog", f"{CATALOG}.ProcedureCatalog")
-_ANSWERED = (
+_INTERFACES = (f"{CATALOG}.StagingTableCatalog", f"{CATALOG}.ProcedureCatalog")
+_OVERRIDDEN = (
     *("listNamespaces", "namespaceExists", "loadNamespaceMetadata", "createNamespace", "alterNamespace"),
     *("dropNamespace", "listTables", "listTableSummaries", "tableExists", "loadTable", "loadChangelog"),
     *("createTable", "createTableLike", "stageCreate", "stageReplace", "stageCreateOrReplace", "alterTable"),
@@ -45,23 +45,23 @@ _ANSWERED = (
     *("loadProcedure", "listProcedures", "tableStateOptionKeys", "changelogStateOptionKeys"),
     *("supportedCustomMetrics", "capabilities"),
 )
-"""The methods that Python answers; all others are Spark's own."""
+"""The methods that call Python; all others are Spark's own."""
 
 
 def options_of_session_catalog(session: Any, options: dict[str, str]) -> dict[str, str]:
-    """The options of the Paimon catalog behind ``spark_catalog``, with those that nobody has to say.
+    """The options of the Paimon catalog in ``spark_catalog``, with defaults.
 
-    Its warehouse is that of Spark itself, and tables of plain files are Spark's.
+    The default warehouse is Spark's own, and format tables are disabled, since plain files are Spark's own tables.
     """
     found = {"warehouse": str(session.conf().get("spark.sql.warehouse.dir"))} | options
     return found | {FORMAT_TABLE_ENABLED.key: "false"}
 
 
 class SessionCatalogProxy(CatalogProxy):
-    """Paimon's tables and Spark's own under one name, as one session sees them.
+    """The replaced ``spark_catalog`` of one session.
 
     Args:
-        sparks: Spark's own catalog, as it asks others.
+        sparks: Spark's own catalog (Spark: ``V2SessionCatalog``).
     """
 
     def __init__(
@@ -69,24 +69,24 @@ class SessionCatalogProxy(CatalogProxy):
     ) -> None:
         super().__init__(jvm, catalog, session, session_catalogs)
         self.sparks = sparks
-        catalog.is_taken = self._is_ordinary
+        catalog.is_taken = self._is_spark_table
         for database in self._databases():
-            self._enter(database)
+            self._register_in_spark(database)
 
     def extension(self) -> Any:
-        """The Java object that stands for this one in Spark."""
+        """Create the Java object that Spark calls, which delegates to this one."""
 
         def answer(name: str) -> Method:
             return lambda _, arguments, proceed: getattr(self, name)(*arguments)
 
-        made = subclass_instance(
-            self.jvm, _EXTENSION, {name: answer(name) for name in _ANSWERED}, interfaces=_ABILITIES
+        extension = subclass_instance(
+            self.jvm, _EXTENSION, {name: answer(name) for name in _OVERRIDDEN}, interfaces=_INTERFACES
         )
-        made.setDelegateCatalog(self.sparks)
-        return made
+        extension.setDelegateCatalog(self.sparks)
+        return extension
 
     def holds(self, database: str, table: str) -> bool:
-        """Whether a name is that of a table of Paimon's."""
+        """Whether a name is that of a Paimon table."""
         return self._is_ours(self._ident(self.jvm.strings([database]), table))
 
     # Databases
@@ -104,24 +104,24 @@ class SessionCatalogProxy(CatalogProxy):
     def createNamespace(self, namespace: Any, properties: Any) -> None:
         if self.namespaceExists(namespace):
             for name in namespace:
-                self._enter(name, always=True)
+                self._register_in_spark(name, always=True)
             raise_java(self.jvm.new(f"{_ANALYSIS}.NamespaceAlreadyExistsException", namespace))
         self.sparks.createNamespace(namespace, properties)
         try:
-            self._take_up(namespace[0])
+            self._ensure_database(namespace[0])
         except Exception:
             self.sparks.dropNamespace(namespace, False)
             raise
 
     def alterNamespace(self, namespace: Any, changes: Any) -> None:
         for name in namespace:
-            self._enter(name, always=True)
+            self._register_in_spark(name, always=True)
         self.sparks.alterNamespace(namespace, changes)
 
     def dropNamespace(self, namespace: Any, cascade: bool) -> bool:
         database = namespace[0]
         if database.lower() == "default":
-            return bool(self.sparks.dropNamespace(namespace, cascade))  # which refuses it
+            return bool(self.sparks.dropNamespace(namespace, cascade))  # raises: Spark refuses to drop it
         if not self.sparks.namespaceExists(namespace):
             return super().dropNamespace(namespace, cascade)
         if cascade:
@@ -129,22 +129,22 @@ class SessionCatalogProxy(CatalogProxy):
                 dropped = self._drop_with_tables(namespace)
             cached_tables.renew(self.jvm, self.session)
             return dropped
-        if self._ordinary(namespace) or self._has_functions(database):
+        if self._spark_tables(namespace) or self._has_functions(database):
             raise_java(self.jvm.new(f"{_ANALYSIS}.NonEmptyNamespaceException", namespace))
         if self.catalog.database_exists(database):
             super().dropNamespace(namespace, False)
-        return self._drop_sparks(namespace, False)
+        return self._drop_in_spark(namespace, False)
 
     def _drop_with_tables(self, namespace: Any) -> bool:
         database = namespace[0]
         if self.catalog.database_exists(database):
-            # Each of ours by itself: Spark removes the folder of a database with all that is in it.
+            # Drop each Paimon table first: Spark deletes the directory of a database with all files in it.
             for table in self.catalog.list_tables(database):
                 self.catalog.drop_table(Identifier(database, table))
-        return self._drop_sparks(namespace, True)
+        return self._drop_in_spark(namespace, True)
 
-    def _drop_sparks(self, namespace: Any, cascade: bool) -> bool:
-        """Drop Spark's own database, and what is left of ours."""
+    def _drop_in_spark(self, namespace: Any, cascade: bool) -> bool:
+        """Drop the database in Spark's own catalog, and in Paimon's if it remains there."""
         dropped = bool(self.sparks.dropNamespace(namespace, cascade))
         if self.catalog.database_exists(namespace[0]):
             super().dropNamespace(namespace, cascade)
@@ -153,29 +153,29 @@ class SessionCatalogProxy(CatalogProxy):
     def _databases(self) -> list[str]:
         own = super()._databases()
         for database in own:
-            self._enter(database)
+            self._register_in_spark(database)
         return sorted({*own, *(found[0] for found in self.sparks.listNamespaces())})
 
     def _database_exists(self, name: str) -> bool:
         if super()._database_exists(name):
-            self._enter(name)
+            self._register_in_spark(name)
             return True
         return bool(self.sparks.namespaceExists(self.jvm.strings([name])))
 
-    def _enter(self, database: str, *, always: bool = False) -> None:
-        """Let Spark's own catalog know a database of Paimon's, if it is one that the process alone remembers.
+    def _register_in_spark(self, database: str, *, always: bool = False) -> None:
+        """Create a Paimon database in Spark's own catalog, if that is an in-memory catalog.
 
-        A metastore is told of it only when somebody makes or changes the database (``always``).
+        In a metastore it is created only when a statement creates or changes the database (``always``).
         """
-        kept = self.session.sparkContext().conf().get("spark.sql.catalogImplementation", "in-memory") != "in-memory"
+        stored = self.session.sparkContext().conf().get("spark.sql.catalogImplementation", "in-memory") != "in-memory"
         namespace = self.jvm.strings([database])
-        if (kept and not always) or self.sparks.namespaceExists(namespace):
+        if (stored and not always) or self.sparks.namespaceExists(namespace):
             return
-        with suppress(Py4JJavaError):  # Spark refuses names that Paimon takes; their tables are reached all the same
+        with suppress(Py4JJavaError):  # Spark refuses some names that Paimon allows; their tables are accessible anyway
             self.sparks.createNamespace(namespace, self.jvm.java_map({}))
 
-    def _take_up(self, database: str) -> None:
-        """Make a database of Paimon's, if there is none."""
+    def _ensure_database(self, database: str) -> None:
+        """Create a database in Paimon's catalog, if it does not exist."""
         with suppress(DatabaseExistsError):
             self.catalog.create_database(database, {})
 
@@ -188,13 +188,13 @@ class SessionCatalogProxy(CatalogProxy):
         if not own and not self.sparks.namespaceExists(namespace):
             raise_java(self.jvm.new(f"{_ANALYSIS}.NoSuchNamespaceException", namespace))
         found = {name: self._ident(namespace, name) for name in own}
-        ordinary = self._ordinary(namespace, with_temporary=True)
-        persistent = {p[-1]: i for p, i in ordinary if len(p) > 1} | found
-        temporary = [i for p, i in ordinary if len(p) == 1]
+        own_tables = self._spark_tables(namespace, with_temporary=True)
+        persistent = {p[-1]: i for p, i in own_tables if len(p) > 1} | found
+        temporary = [i for p, i in own_tables if len(p) == 1]
         return self.jvm.array(f"{CATALOG}.Identifier", [*(persistent[name] for name in sorted(persistent)), *temporary])
 
-    def _ordinary(self, namespace: Any, *, with_temporary: bool = False) -> list[tuple[list[str], Any]]:
-        """The tables and views of Spark's own in a database: the parts of each name, and the name."""
+    def _spark_tables(self, namespace: Any, *, with_temporary: bool = False) -> list[tuple[list[str], Any]]:
+        """The tables and views of Spark's own catalog in a database: the parts of each name, and the identifier."""
         if not self.sparks.namespaceExists(namespace):
             return []
         listed = [(unquoted_parts(i.toString()), i) for i in self.sparks.listTables(namespace)]
@@ -220,7 +220,7 @@ class SessionCatalogProxy(CatalogProxy):
         return super().createTable(ident, *definition)
 
     def createTableLike(self, ident: Any, info: Any, source: Any) -> Any:
-        # The dialect makes Paimon's tables LIKE others.
+        # The dialect carries CREATE TABLE LIKE of Paimon tables, so only ordinary tables get here.
         return self.sparks.createTable(ident, info)
 
     def stageCreate(self, ident: Any, *definition: Any) -> SchemaTable:
@@ -246,19 +246,19 @@ class SessionCatalogProxy(CatalogProxy):
             raise UnsupportedError(f"{SESSION_CATALOG}.{ident} is no table of Paimon's.", remedy="DROP it first.")
 
     def _is_paimon(self, definition: tuple[Any, ...]) -> bool:
-        """Whether what is to be made is a table of Paimon's."""
+        """Whether a definition is that of a Paimon table."""
         properties = definition[0].properties() if len(definition) == 1 else definition[-1]
         provider = properties.get("provider") or self.session.conf().get("spark.sql.sources.default")
         return str(provider).lower() == PROVIDER
 
     def _create(self, ident: Any, schema: TableSchema) -> AnyTable:
-        self._share(ident.namespace())
+        self._ensure_shared(ident.namespace())
         return super()._create(ident, schema)
 
-    def _share(self, namespace: Any) -> None:
-        """Let Paimon have a database that Spark's own catalog has, before a table is put into it."""
+    def _ensure_shared(self, namespace: Any) -> None:
+        """Create a database of Spark's own catalog in Paimon's, before a table is created in it."""
         if len(namespace) == 1 and self.sparks.namespaceExists(namespace):
-            self._take_up(namespace[0])
+            self._ensure_database(namespace[0])
 
     def alterTable(self, ident: Any, changes: Any) -> Any:
         if not self._is_ours(ident):
@@ -272,9 +272,9 @@ class SessionCatalogProxy(CatalogProxy):
         return super().dropTable(ident) or bool(self.sparks.purgeTable(ident))
 
     def renameTable(self, source: Any, target: Any) -> None:
-        target = self._within(target)
+        target = self._without_catalog(target)
         if self._is_ours(source):
-            self._share(target.namespace())
+            self._ensure_shared(target.namespace())
             super().renameTable(source, target)
         else:
             self._refuse_taken(target)
@@ -290,8 +290,8 @@ class SessionCatalogProxy(CatalogProxy):
         except (NoSuchTableError, NoSuchDatabaseError, InvalidInputError):
             return False
 
-    def _is_ordinary(self, identifier: Identifier) -> bool:
-        """Whether a name is that of a table or view of Spark's own."""
+    def _is_spark_table(self, identifier: Identifier) -> bool:
+        """Whether a name is that of a table or view of Spark's own catalog."""
         ident = self._ident(self.jvm.strings([identifier.database]), identifier.table)
         return bool(self.sparks.tableExists(ident))
 
@@ -308,14 +308,14 @@ class SessionCatalogProxy(CatalogProxy):
         return self.sparks.loadFunction(ident) if self._function_exists(ident) else super().loadFunction(ident)
 
     def _has_functions(self, database: str) -> bool:
-        """Whether a database that Spark knows holds functions of Spark's own."""
-        # Its catalog's listFunctions() fails before Spark 4.2 where the session has temporary functions.
-        kept = self.session.sessionState().catalog().externalCatalog()
-        return not kept.listFunctions(database, "*").isEmpty()
+        """Whether a database of Spark's own catalog has functions."""
+        # Not listFunctions() of its catalog, which fails before Spark 4.2 if the session has temporary functions.
+        external = self.session.sessionState().catalog().externalCatalog()
+        return not external.listFunctions(database, "*").isEmpty()
 
     def _function_exists(self, ident: Any) -> bool:
         is_system = [name.lower() for name in ident.namespace()] == [SYSTEM_DATABASE]
         return not is_system and bool(self.sparks.functionExists(ident))
 
     def viewExists(self, ident: Any) -> bool:
-        return False  # its views are Spark's own
+        return False  # views of spark_catalog are Spark's own

@@ -1,4 +1,4 @@
-"""``VERSION AS OF`` and ``TIMESTAMP AS OF`` as options of the read."""
+"""Time travel: ``VERSION AS OF`` and ``TIMESTAMP AS OF`` converted to options of the read."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ _PLAIN = "TableContext{timeTravel=null, writePrivileges=[]}"
 
 
 def travel_options(jvm: Jvm, context: tuple[Any, ...]) -> dict[str, str]:
-    """What a ``loadTable`` call asks for behind the table's name.
+    """The options of time travel in the arguments of a ``loadTable`` call after the name.
 
-    Spark gives a version as a text and a time as microseconds; a set of privileges is of no concern here. From 4.3 on
-    all of it comes wrapped in a ``TableContext``.
+    Spark passes a version as a string, a time as microseconds, and privileges as a set, which is ignored here. Since
+    4.3 a ``TableContext`` contains all of them.
     """
     if not context:
         return {}
     if _is_plain(context) and (len(context) < 2 or context[1].isEmpty()):
         return {}
-    wanted = context[0]
-    if isinstance(wanted, str):
-        return {_VERSION: wanted}
-    if isinstance(wanted, int):
-        return {_MILLIS: str(wanted // 1000)}
-    if isinstance(wanted, JavaObject) and wanted.getClass().getSimpleName() == "TableContext":
+    first = context[0]
+    if isinstance(first, str):
+        return {_VERSION: first}
+    if isinstance(first, int):
+        return {_MILLIS: str(first // 1000)}
+    if isinstance(first, JavaObject) and first.getClass().getSimpleName() == "TableContext":
         options = given_options(jvm, context[1]) if len(context) > 1 else {}
-        named = {key: text for key, text in options.items() if key in TRAVEL_KEYS}
-        if named:
-            return named
-        travel = wanted.timeTravel()
+        by_option = {key: value for key, value in options.items() if key in TRAVEL_KEYS}
+        if by_option:
+            return by_option
+        travel = first.timeTravel()
         if travel.isPresent():
             point = travel.get()
             if point.getClass().getSimpleName() == "AsOfVersion":
@@ -51,26 +51,26 @@ def travel_options(jvm: Jvm, context: tuple[Any, ...]) -> dict[str, str]:
 
 
 def asked_for(jvm: Jvm, context: tuple[Any, ...]) -> dict[str, str]:
-    """The options of the relation that a ``loadTable`` call is given, under their own names."""
+    """The relation's options in a ``loadTable`` call, by their canonical names."""
     if len(context) < 2 or not isinstance(context[1], JavaObject) or context[1].isEmpty():
         return {}
     return canonical(given_options(jvm, context[1]))
 
 
 def _is_plain(context: tuple[Any, ...]) -> bool:
-    """Whether a ``TableContext`` says nothing, as most do; to look into it takes a call for each of its parts."""
+    """Whether a ``TableContext`` is empty, as most are: one call to the JVM instead of one per member."""
     return isinstance(context[0], JavaObject) and bool(context[0].toString() == _PLAIN)
 
 
 def as_of(table: Table, options: Mapping[str, str], zone: Callable[[], tzinfo], *, for_streams: bool = False) -> Table:
-    """The table as options of time travel show it: with the columns that it had then.
+    """The table with options of time travel, and the columns of that time.
 
     Args:
         table: the table.
         options: the options.
-        zone: tells the session's time zone.
-        for_streams: whether a stream may be what reads it. Such a one goes on by its checkpoint when the snapshot that
-            it once began at is there no more; whoever reads a batch is told so when that is planned.
+        zone: returns the session's time zone.
+        for_streams: whether a stream may read it. A stream continues from its checkpoint even if its start snapshot has
+            expired, so a missing snapshot is not an error here; a batch read raises it in planning.
     """
     if not options:
         return table
@@ -84,7 +84,7 @@ def as_of(table: Table, options: Mapping[str, str], zone: Callable[[], tzinfo], 
 
 
 def is_write(context: tuple[Any, ...]) -> bool:
-    """Whether a ``loadTable`` call is for a statement that writes: Spark names the privileges that it needs."""
+    """Whether a ``loadTable`` call is for a statement that writes: only then Spark passes privileges."""
     if not context or not isinstance(context[0], JavaObject) or _is_plain(context):
         return False
     kind = context[0].getClass().getSimpleName()

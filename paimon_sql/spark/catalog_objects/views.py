@@ -35,14 +35,14 @@ _EVOLVING = ("EVOLUTION", "TYPE EVOLUTION")
 _ANALYSIS = f"{CATALYST}.analysis"
 
 
-def view_schema(jvm: Jvm, view: Any, catalog: str, kept: ViewSchema | None = None) -> ViewSchema:
+def view_schema(jvm: Jvm, view: Any, catalog: str, old: ViewSchema | None = None) -> ViewSchema:
     """Convert Spark's view to the catalog's schema.
 
     Args:
         jvm: the JVM.
         view: the view.
         catalog: the name of the catalog.
-        kept: the view to replace; the queries of other engines are retained if Spark's query does not change.
+        old: the view to replace; the queries of other engines are retained if Spark's query does not change.
     """
     text, properties = str(view.queryText()), jvm.texts(view.properties())
     origin = Origin.of(view.currentCatalog(), view.currentNamespace(), jvm.texts(view.sqlConfigs()), catalog)
@@ -58,9 +58,9 @@ def view_schema(jvm: Jvm, view: Any, catalog: str, kept: ViewSchema | None = Non
         comment=properties.get("comment"),
         options=options,
     )
-    if kept is None or kept.query_for(DIALECT) != text:
+    if old is None or old.query_for(DIALECT) != text:
         return schema
-    return replace(schema, query=kept.query, dialects=kept.dialects)
+    return replace(schema, query=old.query, dialects=old.dialects)
 
 
 def spark_view(jvm: Jvm, view: ViewSchema, catalog: str, database: str) -> Any:
@@ -117,15 +117,15 @@ class ViewsOfCatalog(JavaObject, ABC):
         pass
 
     def createView(self, ident: Any, view: Any) -> Any:
-        return self._create(ident, view, replace=False)
+        return self._create_view(ident, view, replace=False)
 
     def createOrReplaceView(self, ident: Any, view: Any) -> Any:
-        return self._create(ident, view, replace=True)
+        return self._create_view(ident, view, replace=True)
 
     def replaceView(self, ident: Any, view: Any) -> Any:
         if not self.viewExists(ident):
             raise_java(self.jvm.new(f"{_ANALYSIS}.NoSuchViewException", ident))
-        return self._create(ident, view, replace=True)
+        return self._create_view(ident, view, replace=True)
 
     def dropView(self, ident: Any) -> bool:
         try:
@@ -142,7 +142,7 @@ class ViewsOfCatalog(JavaObject, ABC):
         except (ViewExistsError, TableExistsError):
             raise_java(self.jvm.new(f"{_ANALYSIS}.ViewAlreadyExistsException", target))
 
-    def _create(self, ident: Any, view: Any, *, replace: bool) -> Any:
+    def _create_view(self, ident: Any, view: Any, *, replace: bool) -> Any:
         identifier = self._identifier(ident)
         if identifier.database == SYSTEM_DATABASE:
             raise UnsupportedError(f"No view can be made in {SYSTEM_DATABASE}: it is the catalog's own.")

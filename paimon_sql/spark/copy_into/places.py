@@ -1,4 +1,4 @@
-"""Folders and files as Spark finds them: through Hadoop, by the options of the table's catalog or the session's."""
+"""Paths of COPY INTO, through Hadoop's file systems, with the options of the table's catalog or the session."""
 
 from __future__ import annotations
 
@@ -21,43 +21,43 @@ _GLOB = re.compile(r"([\\*?\[\]{}])")
 
 
 def literal_path(path: str) -> str:
-    """The path as a pattern that matches it alone, for whoever takes ``*?[]{}`` in a path for a pattern."""
+    """Escape ``*?[]{}`` in a path, for readers that take paths as glob patterns."""
     return _GLOB.sub(r"\\\1", path)
 
 
 class Place:
-    """A path that a statement names.
+    """A path of a statement.
 
     Args:
         jvm: the JVM.
         session: the JVM's session.
         path: the path, with or without a scheme.
-        options: the options of the catalog that the statement is about. They say how a store is reached, unless the
-            session has settings of that very bucket (``fs.s3a.bucket.<bucket>.*``) and they have none.
+        options: the options of the statement's catalog. They configure the object store, unless only the session has
+            settings of that bucket (``fs.s3a.bucket.<bucket>.*``).
 
     Attributes:
-        text: the path as Spark's readers and writers take it.
-        settings: what these must be told of its file system.
+        text: the path for Spark's readers and writers.
+        settings: their options for its file system.
 
     Raises:
-        InvalidInputError: the text is no path, or its file system cannot be opened.
+        InvalidInputError: the path is invalid, or its file system cannot be opened.
         SetupError: Spark has no such file system.
     """
 
     def __init__(self, jvm: Jvm, session: Any, path: str, options: Mapping[str, str]) -> None:
         self._jvm = jvm
-        self._named = path
+        self._given = path
         self.text = hadoop_text(path)
         self.settings: dict[str, str] = {}
         with one_error(f"'{path}' is no path that can be used"):
             state = session.sessionState()
-            written = jvm.new(f"{_HADOOP}.Path", self.text)
+            given = jvm.new(f"{_HADOOP}.Path", self.text)
             if not has_settings(state.newHadoopConf(), path, options):
                 check_reached(jvm, session, path, options, "COPY INTO")
                 self.settings = hadoop_settings(options, [store_of(path)])
             configuration = state.newHadoopConfWithOptions(jvm.scala_map(jvm.java_map(self.settings)))
-            self._file_system = written.getFileSystem(configuration)
-            self._path = self._file_system.makeQualified(written)
+            self._file_system = given.getFileSystem(configuration)
+            self._path = self._file_system.makeQualified(given)
 
     @property
     def path(self) -> Any:
@@ -65,61 +65,60 @@ class Place:
         return self._path
 
     def exists(self) -> bool:
-        """Whether anything stands there."""
-        with one_error(f"'{self._named}' cannot be looked at"):
+        """Whether the path exists."""
+        with one_error(f"'{self._given}' cannot be looked at"):
             return bool(self._file_system.exists(self._path))
 
     def remove_empty(self) -> None:
-        """Remove the folder if it holds nothing."""
+        """Remove the directory if it is empty."""
         if self.exists() and not self._file_system.listStatus(self._path):
             self._file_system.delete(self._path, False)
 
     def table(self) -> str | None:
-        """A table of Paimon that stands there, above or in the two levels of folders below; None without any."""
-        here = self._path
-        patterns = [self._schemas(here, below) for below in ("", "*/", "*/*/")]
-        while (here := here.getParent()) is not None:
-            patterns.append(self._schemas(here, ""))
+        """The path of a Paimon table here, in a parent, or in the two levels of directories below; None without any."""
+        directory = self._path
+        patterns = [self._schemas(directory, below) for below in ("", "*/", "*/*/")]
+        while (directory := directory.getParent()) is not None:
+            patterns.append(self._schemas(directory, ""))
         for pattern in patterns:
-            with one_error(f"'{self._named}' cannot be looked at"):
+            with one_error(f"'{self._given}' cannot be looked at"):
                 found = self._file_system.globStatus(pattern)
             if found:
                 return str(found[0].getPath().getParent().getParent().toString())
         return None
 
-    def _schemas(self, folder: Any, below: str) -> Any:
-        top = literal_path(folder.toString().rstrip("/"))
+    def _schemas(self, directory: Any, below: str) -> Any:
+        top = literal_path(directory.toString().rstrip("/"))
         return self._jvm.new(f"{_HADOOP}.Path", f"{top}/{below}schema/schema-*")
 
     def files(self, pattern: str | None = None) -> list[SourceFile]:
-        """The files that stand in the folder itself, or the one file that the path names, sorted by name.
+        """The files directly in the directory, or the one file of the path, sorted by name.
 
-        Their paths begin with the scheme that the statement says, as other engines name them, too.
-
-        Files whose names begin with ``_`` or ``.`` are not listed: Spark takes none of them for data.
+        Their paths have the scheme of the statement's path, since other engines record them with it as well. Files with
+        names that begin with ``_`` or ``.`` are not listed, since Spark does not read them as data.
 
         Args:
-            pattern: a regular expression of Java that must be found in the name of a file.
+            pattern: a regular expression of Java; a file is listed if its name contains a match.
 
         Raises:
-            InvalidInputError: the pattern is none.
-            MissingFileError: nothing stands there.
+            InvalidInputError: the pattern is invalid.
+            MissingFileError: the path does not exist.
         """
-        wanted = self._matcher(pattern)
+        matches = self._matcher(pattern)
         statuses = [s for s in self._list() if s.isFile()]
-        files = [SourceFile(self._as_said(s.getPath()), s.getLen(), s.getModificationTime()) for s in statuses]
-        found = (f for f in files if not f.name.startswith(("_", ".")) and (wanted is None or wanted(f.name)))
+        files = [SourceFile(self._with_scheme(s.getPath()), s.getLen(), s.getModificationTime()) for s in statuses]
+        found = (f for f in files if not f.name.startswith(("_", ".")) and (matches is None or matches(f.name)))
         return sorted(found, key=lambda f: f.name)
 
-    def _as_said(self, path: Any) -> str:
+    def _with_scheme(self, path: Any) -> str:
         text = str(path.toString())
-        return text if self.text == self._named else under_scheme(text, scheme_of(self._named))
+        return text if self.text == self._given else under_scheme(text, scheme_of(self._given))
 
     def _list(self) -> Any:
         if self.exists():
-            with one_error(f"'{self._named}' cannot be listed"):
+            with one_error(f"'{self._given}' cannot be listed"):
                 return self._file_system.listStatus(self._path)
-        raise MissingFileError(f"There is no file or folder '{self._named}' to copy from.", path=self._named)
+        raise MissingFileError(f"There is no file or folder '{self._given}' to copy from.", path=self._given)
 
     def _matcher(self, pattern: str | None) -> Any:
         if pattern is None:

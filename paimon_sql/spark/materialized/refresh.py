@@ -1,4 +1,4 @@
-"""Refreshes of materialized tables: what is to be done, worked out by Spark, and committed as one snapshot."""
+"""Refreshes of materialized tables: full, incremental or by partitions, each committed as one snapshot."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from paimon_sql.storage.table.table import Table
 
 @dataclass(frozen=True)
 class _Step:
-    """What is to be done, and why; ``before`` are the tables as they were, where what was added since is wanted."""
+    """The refresh mode and its reason; ``before`` are the source states from which an incremental refresh starts."""
 
     mode: str
     why: str
@@ -49,7 +49,7 @@ class _Step:
 
 
 class SessionRefresher(Refresher):
-    """Refreshes materialized tables of a catalog in one session.
+    """The refresher of a catalog's materialized tables in one session.
 
     Args:
         jvm: the JVM.
@@ -63,7 +63,7 @@ class SessionRefresher(Refresher):
         self._catalog = catalog
 
     def sources(self, identifier: Identifier) -> set[str]:
-        table, definition = self._opened(identifier)
+        table, definition = self._open(identifier)
         with under_settings(self._session, definition.settings):
             return self._query(table, definition).source_names
 
@@ -76,16 +76,16 @@ class SessionRefresher(Refresher):
         dry_run: bool = False,
     ) -> Refreshed:
         started = time.monotonic()
-        table, definition = self._opened(identifier)
+        table, definition = self._open(identifier)
         if definition.handler and definition.mode == CONTINUOUS and not definition.is_suspended:
             raise UnsupportedError(
                 f"{table.name} is kept up to date by {definition.handler}.", remedy="Suspend it in Flink first."
             )
         with under_settings(self._session, definition.settings):
-            done = _Refresh(self, table, definition).run(partitions, scheduled=scheduled, dry_run=dry_run)
-        return replace(done, seconds=round(time.monotonic() - started, 3))
+            result = _Refresh(self, table, definition).run(partitions, scheduled=scheduled, dry_run=dry_run)
+        return replace(result, seconds=round(time.monotonic() - started, 3))
 
-    def _opened(self, identifier: Identifier) -> tuple[Table, Definition]:
+    def _open(self, identifier: Identifier) -> tuple[Table, Definition]:
         refuse_parts(identifier, "refreshed")
         table = self._catalog.table(identifier)
         return table, definition_of(table.schema, table.name)
@@ -95,35 +95,35 @@ class SessionRefresher(Refresher):
 
 
 class _Refresh:
-    """One refresh of one table."""
+    """The execution of one refresh."""
 
-    def __init__(self, home: SessionRefresher, table: Table, definition: Definition) -> None:
-        self._jvm, self._session = home._jvm, home._session
+    def __init__(self, refresher: SessionRefresher, table: Table, definition: Definition) -> None:
+        self._jvm, self._session = refresher._jvm, refresher._session
         self._table = table
         self._definition = definition
-        self._query = home._query(table, definition)
+        self._query = refresher._query(table, definition)
         self._frame = self._query.rows_of(table.schema, table.name)
         self._base = table.snapshots.latest()
         self._state = last_refresh(table)
         self._now = self._query.pin()
 
     def run(self, partitions: Sequence[Mapping[str, str]] | None, *, scheduled: bool, dry_run: bool) -> Refreshed:
-        named, why = partitions, "these partitions were asked for"
-        if scheduled and named is None:
-            named, why = self._due_partitions(), "these partitions are due"
-        if named is not None:
-            chosen = PartitionChoice(self._table.schema, named, session_zone(self._jvm, self._session))
+        specs, why = partitions, "these partitions were asked for"
+        if scheduled and specs is None:
+            specs, why = self._due_partitions(), "these partitions are due"
+        if specs is not None:
+            chosen = PartitionChoice(self._table.schema, specs, session_zone(self._jvm, self._session))
             return self._partitions(chosen, why, scheduled=scheduled, dry_run=dry_run)
         step = self._step()
         if step.mode == NONE or dry_run:
             return Refreshed(step.mode, None, None, None, 0.0, step.why)
         if step.mode == INCREMENTAL:
             self._query.narrow(self._now, step.before)
-            return self._written(step, self._frame, None, self._new_state(step.mode))
-        return self._written(step, self._frame, Overwrite(), self._new_state(step.mode))
+            return self._write(step, self._frame, None, self._new_state(step.mode))
+        return self._write(step, self._frame, Overwrite(), self._new_state(step.mode))
 
     def _due_partitions(self) -> list[dict[str, str]] | None:
-        """The partitions of the time since the last refresh; None where the whole table is to be refreshed."""
+        """The partitions of the time since the last refresh; None if the whole table must be refreshed."""
         formatters = date_formatters(self._table.schema)
         state = self._state
         if not formatters or state is None or state.refreshed is None or state.query != self._definition.digest:
@@ -132,7 +132,7 @@ class _Refresh:
         return Periods(self._jvm, self._table.schema, formatters, zone).between(state.refreshed, present_millis())
 
     def _step(self) -> _Step:
-        """How the whole table is brought up to date."""
+        """The refresh mode of the whole table."""
         state, query = self._state, self._query
         if state is None:
             return _Step(FULL, "nothing is known of a refresh before" if self._base else "the first refresh")
@@ -155,25 +155,25 @@ class _Refresh:
             why = ", ".join(one.why for one in found) or "the query reads no table"
             return _Step(NONE, f"nothing to do, because {why}")
         why = ", ".join(one.why for one in changed)
-        if self._definition.mode == CONTINUOUS and self._adds_rows_alone and query.takes_rows_alone(found):
+        if self._definition.mode == CONTINUOUS and self._is_append_only and query.takes_rows_alone(found):
             return _Step(INCREMENTAL, why, before)
         return _Step(FULL, why)
 
     @property
-    def _adds_rows_alone(self) -> bool:
-        """Whether new rows never take the place of others in the table."""
+    def _is_append_only(self) -> bool:
+        """Whether new rows never replace existing rows of the table."""
         return not self._table.schema.primary_keys
 
     def _partitions(self, chosen: PartitionChoice, why: str, *, scheduled: bool, dry_run: bool) -> Refreshed:
-        """Work some partitions out anew."""
+        """Refresh some partitions fully."""
         step = _Step(FULL, why)
         if dry_run:
             return Refreshed(FULL, chosen.shown, None, None, 0.0, why)
         refreshed = present_millis() if scheduled else self._state.refreshed if self._state else None
         state = RefreshState(self._definition.digest, refreshed, FULL)
         frame = self._frame.filter(self._condition(chosen))
-        done = self._written(step, frame, Overwrite(chosen.predicate), state)
-        return replace(done, partitions=chosen.shown)
+        result = self._write(step, frame, Overwrite(chosen.predicate), state)
+        return replace(result, partitions=chosen.shown)
 
     def _condition(self, chosen: PartitionChoice) -> Column:
         kinds = {s.name: s.dataType for s in StructType.fromJson(row_struct(self._table.schema.fields)).fields}
@@ -191,15 +191,15 @@ class _Refresh:
             self._definition.digest, present_millis(), mode, self._now if known else None, self._query.views
         )
 
-    def _written(self, step: _Step, frame: DataFrame, overwrite: Overwrite | None, state: RefreshState) -> Refreshed:
+    def _write(self, step: _Step, frame: DataFrame, overwrite: Overwrite | None, state: RefreshState) -> Refreshed:
         operation = Operation.WRITE if overwrite is None else Operation.OVERWRITE
         with Transaction(
             self._table, operation, base=self._base, properties=state.properties(), validations=[_SAME_ROWS]
         ) as transaction:
             with one_error(f"The rows of {self._table.name} cannot be worked out"):
                 written = run_write(self._jvm, transaction, frame, overwrite)
-            made = written.snapshot or operations.annotate(transaction)
-        return Refreshed(step.mode, None, written.rows, made.id, 0.0, step.why)
+            snapshot = written.snapshot or operations.annotate(transaction)
+        return Refreshed(step.mode, None, written.rows, snapshot.id, 0.0, step.why)
 
 
 def _check_rows(proposal: Proposal) -> None:

@@ -1,1 +1,1 @@
-"""Stored procedures as Spark's, and the one that carries statements."""
+"""Stored procedures as Spark's, and the internal one that executes carried statements."""

@@ -1,4 +1,4 @@
-"""The procedure behind carried statements: ``CALL catalog.sys.__execute(statement => '…')``, listed nowhere."""
+"""The internal procedure that executes carried statements: ``CALL catalog.sys.__execute(statement => '…')``."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from paimon_sql.sql.carry import INTERNAL_PROCEDURE, decode
 
 
 class ExecuteProxy(JavaObject):
-    """The procedure before Spark has bound its argument."""
+    """The unbound procedure."""
 
-    def __init__(self, jvm: Jvm, surroundings: StatementContext) -> None:
+    def __init__(self, jvm: Jvm, context: StatementContext) -> None:
         super().__init__(jvm)
-        self._surroundings = surroundings
+        self._context = context
 
     def toString(self) -> str:
         return INTERNAL_PROCEDURE
@@ -31,21 +31,21 @@ class ExecuteProxy(JavaObject):
         return "Executes a statement of Paimon's dialect."
 
     def bind(self, input_type: Any) -> BoundExecuteProxy:
-        return BoundExecuteProxy(self.jvm, self._surroundings)
+        return BoundExecuteProxy(self.jvm, self._context)
 
     class Java:
         implements = [f"{CATALOG}.procedures.UnboundProcedure"]
 
 
 class BoundExecuteProxy(JavaObject):
-    """Executes the statement that a CALL carries; its answer has the columns of that statement.
+    """The bound procedure: executes the statement that a CALL carries, and returns its result.
 
-    Were it an unbound procedure as well, Spark's analyzer would bind it again and again.
+    It must not be an unbound procedure as well: Spark's analyzer would bind it repeatedly.
     """
 
-    def __init__(self, jvm: Jvm, surroundings: StatementContext) -> None:
+    def __init__(self, jvm: Jvm, context: StatementContext) -> None:
         super().__init__(jvm)
-        self._surroundings = surroundings
+        self._context = context
 
     def toString(self) -> str:
         return INTERNAL_PROCEDURE
@@ -68,17 +68,15 @@ class BoundExecuteProxy(JavaObject):
 
     def call(self, row: Any) -> Any:
         try:
-            answer = run_statement(
-                decode("" if row.isNullAt(0) else row.getUTF8String(0).toString()), self._surroundings
-            )
+            answer = run_statement(decode("" if row.isNullAt(0) else row.getUTF8String(0).toString()), self._context)
         finally:
-            cached_tables.renew(self.jvm, self._surroundings.session)
+            cached_tables.renew(self.jvm, self._context.session)
         if not answer.columns:
             return self.jvm.java_list([]).iterator()
         names = [f.name for f in answer.columns]
         rows = [dict(zip(names, r, strict=True)) for r in answer.rows]
         table = pa.Table.from_pylist(rows, schema=arrow_schema(answer.columns))
-        scan = LocalScanProxy(self.jvm, self._surroundings.session, answer.columns, lambda: table, INTERNAL_PROCEDURE)
+        scan = LocalScanProxy(self.jvm, self._context.session, answer.columns, lambda: table, INTERNAL_PROCEDURE)
         return self.jvm.java_list([scan]).iterator()
 
     class Java:

@@ -1,4 +1,4 @@
-"""The tables of plain files that a session of Spark knows: those of its own catalog, and folders."""
+"""Tables of plain files in a session: tables of Spark's own catalog, and directories."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from paimon_sql.storage.table.table import Table
 
 
 class SessionTables:
-    """Plain tables of one session.
+    """The plain tables of one session.
 
     Args:
         jvm: the JVM.
         session: the JVM's session.
-        options: the options of the catalog that takes tables over, for the file systems that hold them.
+        options: the options of the catalog to migrate to; they configure the file systems.
     """
 
     def __init__(self, jvm: Jvm, session: Any, options: Mapping[str, str]) -> None:
@@ -36,21 +36,27 @@ class SessionTables:
         self._options = options
 
     def table(self, source_type: str, name: str, known: Table | None) -> PlainTable:
-        """A table of the session's own catalog, or a folder."""
+        """A table of the session's own catalog, or a directory.
+
+        Args:
+            source_type: ``parquet``, ``orc`` or ``avro`` for a directory; otherwise the name is a table's.
+            name: the table's name, or the directory's path.
+            known: a table with the columns of a directory's files; None infers them.
+        """
         if source_type in FORMATS:
-            return self._folder(source_type, name, known)
+            return self._directory(source_type, name, known)
         return self._table(*self._parts(name))
 
     def places(self, source_type: str, name: str) -> list[str]:
-        """The directories that may hold files of a table: its own, and those of partitions elsewhere."""
+        """The directories of a table: its own, and those of its external partitions."""
         if source_type in FORMATS:
             return [name]
         found, identifier = self._metadata(*self._parts(name))
         location = found.storage().locationUri()
-        places = [self._path(location.get())] if location.isDefined() else []
+        directories = [self._path(location.get())] if location.isDefined() else []
         if found.tracksPartitionsInCatalog():
-            places += [place for _, place in self._partitions(identifier)]
-        return places
+            directories += [path for _, path in self._partitions(identifier)]
+        return directories
 
     def names(self, database: str) -> list[str]:
         """The names of the tables of a database of the session's own catalog, sorted."""
@@ -77,7 +83,7 @@ class SessionTables:
         return ("default", parts[0]) if len(parts) == 1 else (parts[0], parts[1])
 
     def _metadata(self, database: str, name: str) -> tuple[Any, Any]:
-        """What Spark's catalog knows of a table, and its identifier there."""
+        """The metadata of a table in Spark's catalog, and its identifier there."""
         catalog, identifier = self._session.sessionState().catalog(), self._identifier(database, name)
         if not catalog.databaseExists(database) or not catalog.tableExists(identifier):
             raise NoSuchTableError(
@@ -101,7 +107,7 @@ class SessionTables:
         keys = tuple(str(k) for k in self._jvm.items(found.partitionColumnNames()))
         file_io = file_io_of(location, self._options)
         if keys and found.tracksPartitionsInCatalog():
-            files = [f for spec, place in self._partitions(identifier) for f in _files(file_io, place, spec)]
+            files = [f for spec, path in self._partitions(identifier) for f in _files(file_io, path, spec)]
             _refuse_others(full, file_io, location, files)
         else:
             files = list(_found_files(_data_below(file_io, location), location, keys))
@@ -124,10 +130,10 @@ class SessionTables:
             yield {k: str(spec.apply(k)) for k in keys}, self._path(part.location())
 
     def _path(self, uri: Any) -> str:
-        """A URI as a path, in which nothing is escaped."""
+        """A URI as an unescaped path."""
         return str(self._jvm.new("org.apache.hadoop.fs.Path", uri).toString())
 
-    def _folder(self, kind: str, path: str, known: Table | None) -> PlainTable:
+    def _directory(self, kind: str, path: str, known: Table | None) -> PlainTable:
         file_io = file_io_of(path, self._options)
         if file_io.status(path) is None:
             raise NoSuchTableError(f"There is no folder {path}.", name=path)
@@ -142,7 +148,11 @@ class SessionTables:
         return PlainTable(path, fields, keys, kind, files, file_io, drop=drop)
 
     def _inferred(self, kind: str, path: str) -> tuple[DataField, ...]:
-        """The columns that Spark finds in a folder."""
+        """The columns that Spark infers from the files of a directory.
+
+        Raises:
+            InvalidInputError: Spark cannot infer them.
+        """
         try:
             frame = SparkSession(self._jvm.context, self._session).read.format(kind).load(path)
         except PySparkException as error:
@@ -153,14 +163,14 @@ class SessionTables:
         return paimon_fields(json.loads(frame.schema.json()))
 
     def _drop(self, database: str, name: str) -> None:
-        # By SQL the name may lead to another table, where the catalog is shared.
+        # Not by SQL, which may resolve the name to another table if the session catalog is ours.
         catalog, identifier = self._session.sessionState().catalog(), self._identifier(database, name)
         catalog.invalidateCachedTable(identifier)
         catalog.dropTable(identifier, False, False)
 
 
-def _files(file_io: FileIO, folder: str, spec: Mapping[str, str]) -> Iterator[PlainFile]:
-    for status in file_io.list(folder):
+def _files(file_io: FileIO, directory: str, spec: Mapping[str, str]) -> Iterator[PlainFile]:
+    for status in file_io.list(directory):
         if not status.is_dir and _is_data(status):
             yield PlainFile(status.path, status.size, spec)
 
@@ -169,16 +179,20 @@ def _is_data(status: FileStatus) -> bool:
     return status.size > 0 and not status.name.startswith((".", "_"))
 
 
-def _data_below(file_io: FileIO, folder: str) -> list[FileStatus]:
-    """The files that may be data in a folder and below it, by their paths."""
-    return sorted(filter(_is_data, file_io.walk(folder)), key=lambda s: s.path)
+def _data_below(file_io: FileIO, directory: str) -> list[FileStatus]:
+    """The possible data files in a directory and its subdirectories, sorted by path."""
+    return sorted(filter(_is_data, file_io.walk(directory)), key=lambda s: s.path)
 
 
-def _found_files(below: Sequence[FileStatus], folder: str, keys: Sequence[str]) -> Iterator[PlainFile]:
-    """The files of a folder whose partitions stand in the names of the folders below it."""
+def _found_files(below: Sequence[FileStatus], root: str, keys: Sequence[str]) -> Iterator[PlainFile]:
+    """The data files of a directory with the partition specs from the names of subdirectories.
+
+    Raises:
+        InvalidInputError: a file is not in a partition of these keys.
+    """
     for status in below:
-        spec = _spec(status.path[len(folder) :])
-        hidden = any(part.startswith((".", "_")) for part in status.path[len(folder) :].split("/") if "=" not in part)
+        spec = _spec(status.path[len(root) :])
+        hidden = any(part.startswith((".", "_")) for part in status.path[len(root) :].split("/") if "=" not in part)
         if hidden:
             continue
         if tuple(spec) != tuple(keys):
@@ -190,7 +204,7 @@ def _found_files(below: Sequence[FileStatus], folder: str, keys: Sequence[str]) 
 
 
 def _refuse_others(name: str, file_io: FileIO, location: str, files: Sequence[PlainFile]) -> None:
-    """Refuse a table whose folder holds files of partitions that it does not know: they would go with the table."""
+    """Raise if a table's directory has files of unknown partitions, which would be deleted with the table."""
     known = {without_scheme(f.path)[1] for f in files}
     for status in file_io.walk(location):
         path = without_scheme(status.path)[1]

@@ -1,4 +1,4 @@
-"""Paimon's stored procedures as Spark's: signatures from their declarations, calls into their bodies."""
+"""Proxies of Paimon's stored procedures: their signatures and calls (Spark: ``UnboundProcedure``)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from paimon_sql.spark.scan.proxies.local import LocalScanProxy
 from paimon_sql.system_tables.whole_catalog import Offered
 
 RESULTS_SETTING = "spark.paimon.procedure.results"
-"""``full``, the default, or ``connector``: only the columns that Apache Paimon's own connector answers with."""
+"""``full``, the default, or ``connector``: only the result columns of Apache Paimon's own connector."""
 
 
 Catalogs = Callable[[], Mapping[str, Catalog]]
@@ -41,7 +41,7 @@ def procedure_names() -> list[str]:
 
 
 def offered_procedures() -> list[Offered]:
-    """All procedures, described as texts."""
+    """All procedures, described by strings."""
     return [
         Offered(
             name,
@@ -55,7 +55,7 @@ def offered_procedures() -> list[Offered]:
 
 
 def describe(procedure: Procedure) -> str:
-    """What DESCRIBE PROCEDURE says: what it does, its arguments, its answer, an example."""
+    """The text of DESCRIBE PROCEDURE: summary, arguments, result columns and an example."""
     arguments = (
         f"  {a.name} {_sql(a.type)}{' (required)' if a.required else ''}: {a.meaning}" for a in procedure.arguments
     )
@@ -69,7 +69,11 @@ def _sql(data_type: DataType) -> str:
 
 
 def load_procedure(jvm: Jvm, catalog: Catalog, session: Any, ident: Any, catalogs: Catalogs) -> UnboundProcedureProxy:
-    """The procedure of that name, in any case; NotFoundError names those that are most alike."""
+    """Return the procedure of a name, ignoring case.
+
+    Raises:
+        NotFoundError: there is no such procedure.
+    """
     namespace = list(ident.namespace())
     is_system = [name.lower() for name in namespace] == [SYSTEM_DATABASE]
     found = procedures().get(ident.name().lower()) if is_system else None
@@ -84,7 +88,7 @@ def load_procedure(jvm: Jvm, catalog: Catalog, session: Any, ident: Any, catalog
 
 
 class ProcedureProxy(JavaObject):
-    """What Spark asks of a procedure before and after its arguments are bound."""
+    """The common methods of unbound and bound procedures."""
 
     def __init__(self, jvm: Jvm, catalog: Catalog, session: Any, procedure: Procedure, catalogs: Catalogs) -> None:
         super().__init__(jvm)
@@ -104,7 +108,7 @@ class ProcedureProxy(JavaObject):
 
 
 class UnboundProcedureProxy(ProcedureProxy):
-    """A procedure whose arguments are not known yet; it has one signature only."""
+    """An unbound procedure; it has only one signature."""
 
     def bind(self, input_type: Any) -> BoundProcedureProxy:
         return BoundProcedureProxy(self.jvm, self._catalog, self._session, self._procedure, self._catalogs)
@@ -114,14 +118,14 @@ class UnboundProcedureProxy(ProcedureProxy):
 
 
 class BoundProcedureProxy(ProcedureProxy):
-    """A procedure that can be called. Were it unbound too, Spark's analyzer would bind it again and again."""
+    """A bound procedure, which must not be an unbound one as well: Spark's analyzer would bind it repeatedly."""
 
     def isDeterministic(self) -> bool:
         return False
 
     def parameters(self) -> Any:
-        made = [self._parameter(a) for a in self._procedure.arguments]
-        return self.jvm.array(f"{CATALOG}.procedures.ProcedureParameter", made)
+        parameters = [self._parameter(a) for a in self._procedure.arguments]
+        return self.jvm.array(f"{CATALOG}.procedures.ProcedureParameter", parameters)
 
     def call(self, row: Any) -> Any:
         arguments = self._procedure.arguments
@@ -134,7 +138,7 @@ class BoundProcedureProxy(ProcedureProxy):
             database,
             SparkExecutor(self.jvm),
             zone=session_zone(self.jvm, self._session),
-            # The Thrift server interrupts the thread of a statement that is cancelled.
+            # The Thrift server interrupts the thread of a cancelled statement.
             is_cancelled=lambda: bool(self.jvm.static("java.lang.Thread", "currentThread")().isInterrupted()),
             others=self._catalogs(),
             plain_tables=SessionTables(self.jvm, self._session, self._catalog.options),
@@ -164,7 +168,7 @@ class BoundProcedureProxy(ProcedureProxy):
 
 
 class MissingProcedureProxy(JavaObject):
-    """Stands where a procedure was looked for; everything that Spark asks it is answered with the error."""
+    """A placeholder for a procedure that does not exist: its methods raise the error."""
 
     def __init__(self, jvm: Jvm, error: NotFoundError) -> None:
         super().__init__(jvm)

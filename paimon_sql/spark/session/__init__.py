@@ -1,1 +1,1 @@
-"""Sessions with Paimon catalogs: how they start, their parser, and the sessions made from them."""
+"""Sessions with Paimon catalogs: their start, their parser, and new sessions derived from them."""

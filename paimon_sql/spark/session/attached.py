@@ -1,4 +1,4 @@
-"""One session of Spark and its Paimon catalogs, which stand in Spark's own ``CatalogManager``."""
+"""Attached session: a session of Spark with Paimon catalogs registered in its ``CatalogManager``."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _DEFER_CAST_ERRORS = "spark.sql.variant.pushVariantIntoScan.deferCastError"
 _CHECKSUM = "spark.sql.shuffle.orderIndependentChecksum."
 IMPLEMENTATION = "paimon_sql"
 """The value of ``spark.sql.catalog.<name>`` that makes a catalog ours."""
-_SPARKS_OWN = "defaultSessionCatalog"
-"""The field of a ``CatalogManager`` that holds Spark's own catalog."""
+_SESSION_CATALOG_FIELD = "defaultSessionCatalog"
+"""The field of a ``CatalogManager`` with Spark's own catalog."""
 
 
 class AttachedSession:
@@ -42,13 +42,13 @@ class AttachedSession:
         self._paths: PathCatalogProxy | None = None
         self._manager = manager
         _, self._registered = private_field(manager, "catalogs")
-        # When a source puts groups together, Spark takes their columns and counts for nullable until its next rules
-        # have looked at them, and this check of its plans would refuse to write them into NOT NULL columns.
+        # When a source merges aggregates completely, Spark treats their columns and counts as nullable until its next
+        # rules run, and this validation of plans would refuse to write them into NOT NULL columns.
         session.conf().set("spark.sql.lightweightPlanChangeValidation", "false")
-        # Values that a scan takes out of variants must be no errors in rows that the query leaves out.
+        # Values that a scan extracts from variants must not raise errors in rows that the query filters out.
         if not session.sessionState().conf().contains(_DEFER_CAST_ERRORS):
             session.conf().set(_DEFER_CAST_ERRORS, "true")
-        self._retry_shuffles_whole()
+        self._retry_inconsistent_shuffles()
         add_rules(
             jvm,
             session,
@@ -61,11 +61,11 @@ class AttachedSession:
             ],
         )
 
-    def _retry_shuffles_whole(self) -> None:
-        """Let Spark notice that a task which it ran again gave other rows, and run all again that read the first ones.
+    def _retry_inconsistent_shuffles(self) -> None:
+        """Let Spark detect that a retried task returned other rows, and then retry all tasks that read the first ones.
 
-        Which bucket a new key gets depends on the order in which rows come, as ``rand()`` does on the attempt. A task
-        that is run again after its executor was lost would otherwise lose rows, or have them written twice.
+        The bucket of a new key depends on the order of rows, as ``rand()`` does on the attempt. A task that is retried
+        after its executor was lost could otherwise lose or duplicate rows.
         """
         conf = self.session.sessionState().conf()
         for key in ("enabled", "enableFullRetryOnMismatch"):
@@ -73,16 +73,16 @@ class AttachedSession:
                 self.session.conf().set(_CHECKSUM + key, "true")
 
     def add(self, name: str, options: dict[str, str]) -> bool:
-        """Make a catalog with the database that is its default; False if the session has one of that name."""
+        """Add a catalog, and create its default database; False if the session has a catalog of that name."""
         if name == PATHS or self._registered.contains(name):
             return False
         is_shared = name == SESSION_CATALOG
         given = options_of_session_catalog(self.session, options) if is_shared else options
         if "warehouse" in given:
-            # Workers may stand in another folder than the driver.
+            # Workers may have another working directory than the driver.
             given = given | {"warehouse": kept_warehouse(given["warehouse"], given)}
         catalog = open_catalog(name, given)
-        # A server may let many read it whom it lets make nothing.
+        # A server may grant read access without the right to create databases.
         with contextlib.suppress(DatabaseExistsError, NotAllowedError):
             catalog.create_database(TableOptions(given).get(DEFAULT_DATABASE), {})
         if is_shared:
@@ -93,52 +93,52 @@ class AttachedSession:
         return True
 
     def _replace_session_catalog(self, catalog: Catalog) -> None:
-        field, sparks = private_field(self._manager, _SPARKS_OWN)
-        made = SessionCatalogProxy(self.jvm, catalog, self.session, self, sparks)
-        self.catalogs[SESSION_CATALOG] = made
-        extension = made.extension()
-        # Which of both Spark asks is said by the settings of whichever session is active in the thread.
+        field, sparks = private_field(self._manager, _SESSION_CATALOG_FIELD)
+        proxy = SessionCatalogProxy(self.jvm, catalog, self.session, self, sparks)
+        self.catalogs[SESSION_CATALOG] = proxy
+        extension = proxy.extension()
+        # Spark uses one or the other, depending on the settings of the session that is active in the thread.
         self._registered.put(SESSION_CATALOG, extension)
         field.set(self._manager, extension)
-        add_rules(self.jvm, self.session, [PaimonTableCommands(self.jvm, self.session, made)])
+        add_rules(self.jvm, self.session, [PaimonTableCommands(self.jvm, self.session, proxy)])
 
     def is_ordinary(self, table: TableName) -> bool:
-        """Whether a name of the session's ``spark_catalog`` is not that of a table of Paimon's."""
+        """Whether a name of the session's ``spark_catalog`` is not that of a Paimon table."""
         shared = self.catalogs.get(table[0])
         return isinstance(shared, SessionCatalogProxy) and not (len(table) == 3 and shared.holds(*table[1:]))
 
     def paths(self, names: PathNames) -> PathCatalogProxy:
-        """The catalog of tables at paths, which the session has once it is asked for."""
+        """The catalog of paths, created and registered at the first call."""
         if self._paths is None:
             self._paths = PathCatalogProxy(self.jvm, names, self.session, self)
             self._registered.put(PATHS, self._paths)
         return self._paths
 
     def drop(self, name: str) -> bool:
-        """Forget a catalog; False if there is none of ours of that name. Its files stay.
+        """Remove a catalog from the session, without its files; False if there is no Paimon catalog of that name.
 
         Raises:
             UnsupportedError: it is Spark's own catalog.
         """
         if name == SESSION_CATALOG:
             raise UnsupportedError(f"{name} cannot be dropped: it is Spark's own catalog.")
-        return self._forget(name)
+        return self._remove(name)
 
-    def _forget(self, name: str) -> bool:
-        forgotten = self.catalogs.pop(name, None)
-        if forgotten is None:
+    def _remove(self, name: str) -> bool:
+        removed = self.catalogs.pop(name, None)
+        if removed is None:
             return False
         self._registered.remove(name)
-        if isinstance(forgotten, SessionCatalogProxy):
-            private_field(self._manager, _SPARKS_OWN)[0].set(self._manager, forgotten.sparks)
+        if isinstance(removed, SessionCatalogProxy):
+            private_field(self._manager, _SESSION_CATALOG_FIELD)[0].set(self._manager, removed.sparks)
         return True
 
     def catalog_named(self, name: str) -> CatalogProxy | None:
-        """The catalog of that name, that of paths included; None if it is none of ours."""
+        """The Paimon catalog of a name, including that of paths; None if there is none."""
         return self._paths if name == PATHS else self.catalogs.get(name)
 
     def _home(self, called: tuple[str, ...]) -> Home | None:
-        """Where the definition of a table is kept that Spark calls so; None if the session lacks its catalog."""
+        """The catalog and identifier of a table, by its name in Spark; None if the session lacks the catalog."""
         catalog, *namespace, name = called
         proxy = self.catalog_named(catalog)
         if proxy is None:
@@ -151,21 +151,21 @@ class AttachedSession:
         return {name: proxy.catalog for name, proxy in self.catalogs.items()}
 
     def detach(self) -> None:
-        """Take everything of ours out of a session that nobody uses any more.
+        """Remove all our objects from a closed session.
 
-        Its Python objects hold the session, and the session holds them: neither garbage collector sees the circle.
+        Its Python objects and the session refer to each other: neither garbage collector can free such a cycle.
         """
         for name in list(self.catalogs):
-            self._forget(name)
+            self._remove(name)
         self._registered.remove(PATHS)
         self._paths = None
         getattr(self.session.sessionState().experimentalMethods(), "extraOptimizations_$eq")(self.jvm.seq([]))
 
     def settle(self) -> None:
-        """Make the default catalog the current one for good, if it is ours.
+        """Set the default catalog as current catalog, if it is a Paimon catalog.
 
-        Spark looks the default up in the settings of whichever session is active in the thread, so that a
-        ``DataFrame`` of this session could be written elsewhere.
+        Otherwise Spark reads the default from the settings of the session that is active in the thread, so a
+        ``DataFrame`` of this session could be written to another catalog.
         """
         default = self.session.conf().get("spark.sql.defaultCatalog", "")
         manager = self._manager
@@ -175,7 +175,7 @@ class AttachedSession:
             private_field(manager, "_currentCatalogName")[0].set(manager, self.jvm.some(default))
 
     def add_configured(self) -> None:
-        """Make the catalogs that the session's settings name and that it has not yet."""
+        """Add the catalogs of the session's settings that it lacks."""
         settings = dict(self.session.conf().getAllAsJava())
         for key, value in settings.items():
             name = key.removeprefix(CATALOG_PREFIX)

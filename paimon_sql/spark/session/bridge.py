@@ -1,7 +1,7 @@
-"""The bridge of one Spark context: it attaches catalogs and the parser to sessions, each once.
+"""Bridge of a Spark context: attaches catalogs, the parser and rules to each session once.
 
-A session's catalogs are Python objects that stand in Spark's own ``CatalogManager``. Sessions made later by
-``newSession`` or by a Thrift connection are attached while Spark builds what analyses their plans (`new_sessions`).
+A session's catalogs are proxies in Spark's own ``CatalogManager``. Sessions that ``newSession`` or a Thrift connection
+creates later are attached while Spark builds their analyzer (`new_sessions`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MARKS = (ParserBuilder.MARK, CatalogsBuilder.MARK, RuleBuilder.MARK)
 
 
 class Bridge:
-    """What one Spark context shares: the JVM, and its sessions with their catalogs."""
+    """The JVM of one Spark context, and its sessions with their catalogs."""
 
     _bridges: dict[int, Bridge] = {}
     _lock = threading.RLock()
@@ -49,7 +49,7 @@ class Bridge:
 
     @classmethod
     def of(cls, context: SparkContext) -> Bridge:
-        """The bridge of that context; those of stopped contexts are forgotten."""
+        """Return the bridge of a context; bridges of stopped contexts are dropped."""
         with cls._lock:
             found = cls._bridges.get(id(context))
             if found is None or found.jvm.context is not context:
@@ -58,7 +58,7 @@ class Bridge:
             return found
 
     def attach(self, session: Any) -> None:
-        """Give a JVM session the catalogs that its settings name, and the parser to it and its descendants."""
+        """Attach the catalogs of its settings to a JVM session; add the parser and rules to it and its descendants."""
         self._equipped.add(session.sessionUUID())
         manager = session.sessionState().catalogManager()
         with self._lock:
@@ -67,7 +67,7 @@ class Bridge:
             if not str(state.sqlParser().toString()).startswith(ParserProxy.MARK):
                 field, parser = private_field(state, "sqlParser")
                 field.set(state, builder.apply(session, parser))
-            # Sessions made from this one share its extensions; no session beside it may.
+            # Sessions created from this one share its extensions; other sessions must not, so it gets a copy.
             extensions = self._own_extensions(session)
             extensions.injectParser(builder)
             extensions.injectCheckRule(CatalogsBuilder(self.jvm, catalog_settings(session), self.session))
@@ -88,17 +88,17 @@ class Bridge:
                 add_rule(self.jvm, session, rule)
 
     def _own_extensions(self, session: Any) -> Any:
-        """A copy of a session's extensions without those of ours."""
+        """A copy of a session's extensions without ours."""
         old = session.extensions()
         new = self.jvm.new("org.apache.spark.sql.SparkSessionExtensions")
-        copied = {
+        injectors = {
             "parserBuilders": new.injectParser,
             "checkRuleBuilders": new.injectCheckRule,
             **{stage.builders: getattr(new, stage.inject) for stage in STAGES},
         }
         for field in old.getClass().getDeclaredFields():
             field.setAccessible(True)
-            inject = copied.get(field.getName().rpartition("$")[2])
+            inject = injectors.get(field.getName().rpartition("$")[2])
             if inject is None:
                 field.set(new, field.get(old))
                 continue
@@ -108,14 +108,14 @@ class Bridge:
         return new
 
     def session(self, session: Any, inherited: Mapping[str, str] | None = None, manager: Any = None) -> AttachedSession:
-        """What is attached to a JVM session; its configured catalogs are made when it is seen first.
+        """Return the attached session of a JVM session; the first call adds its configured catalogs.
 
         Args:
             session: the session.
-            inherited: settings of the session that it was made from, which it takes over where it has none of its own.
-            manager: its ``CatalogManager``; None asks the session for it.
+            inherited: settings of the session that it was created from, for those that it does not set.
+            manager: its ``CatalogManager``; None gets it from the session.
         """
-        # Never asked under the lock: Spark may have to build it, and asks us meanwhile, on whichever thread was first.
+        # Not under the lock: Spark may have to build it, and calls us meanwhile, possibly on another thread.
         manager = session.sessionState().catalogManager() if manager is None else manager
         with self._lock:
             key = session.sessionUUID()
@@ -129,12 +129,12 @@ class Bridge:
             return self._sessions[key]
 
     def newest_of_thread(self) -> Any:
-        """The session that was attached last by a call of this thread; None if it attached none that lives."""
+        """The session that this thread attached last; None if there is none, or it was garbage collected."""
         newest = getattr(self._of_thread, "newest", lambda: None)()
         return None if newest is None else newest.session
 
     def forget(self, session: Any) -> None:
-        """Let go of a session that was made from an equipped one and is closed for good; nobody may use it again."""
+        """Detach a closed session, which must not be used again."""
         with self._lock:
             attached = self._sessions.pop(session.sessionUUID(), None)
         if attached is None:
@@ -145,9 +145,9 @@ class Bridge:
             parser.detach()
 
     def _paths_of(self, session: Any) -> PathCatalogProxy:
-        """The catalog of paths of the session that is active.
+        """The catalog of paths of the active session.
 
-        A ``DataFrameWriter`` asks for that of its own session, which may be another one: so all sessions have it.
+        A ``DataFrameWriter`` uses that of its own session, which may be another one, so all sessions get it.
         """
         active = self.session(session)
         with self._lock:
@@ -157,14 +157,14 @@ class Bridge:
 
 
 def _inherit(session: Any, settings: Mapping[str, str]) -> None:
-    """Give a new session settings of the one that it was made from, but for those that were made on it already."""
-    given = session.sparkContext().conf()
+    """Copy settings to a new session from the one that it was created from, except those that are set on it already."""
+    context_conf = session.sparkContext().conf()
     for name, value in settings.items():
-        if session.conf().get(name, "") == given.get(name, ""):
+        if session.conf().get(name, "") == context_conf.get(name, ""):
             session.conf().set(name, value)
 
 
 def catalog_settings(session: Any) -> dict[str, str]:
-    """A session's settings about catalogs, which sessions made from it would not have by themselves."""
+    """The catalog settings of a session, which Spark does not copy to sessions created from it."""
     settings = dict(session.conf().getAllAsJava())
     return {k: v for k, v in settings.items() if k.startswith(CATALOG_PREFIX) or k == "spark.sql.defaultCatalog"}

@@ -1,4 +1,4 @@
-"""Spark sessions with Paimon catalogs: ``connect`` starts one, ``install`` equips one that exists."""
+"""Spark sessions with Paimon catalogs: ``connect`` starts one, ``install`` configures an existing one."""
 
 from __future__ import annotations
 
@@ -29,30 +29,30 @@ _PYTHON = "spark.pyspark.python"
 _LOCAL = "local[*]"
 _LOOPBACK = "127.0.0.1"
 _BIND = "spark.driver.bindAddress"
-_BIND_OF_ENVIRONMENT = "SPARK_LOCAL_IP"
+_BIND_VARIABLE = "SPARK_LOCAL_IP"
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
-"""What spark-submit tells a program of the JVM that it runs for, where Spark's settings stand already."""
+"""The variable that spark-submit sets for its program; Spark's settings are then in its JVM already."""
 _UNCHECKED = "-Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false"
-"""Spark looks whether a value is there before it asks Arrow for it; Arrow would look again, each time."""
-_SHOWN_IN_NOTEBOOKS = {"spark.sql.repl.eagerEval.enabled": "true", "spark.sql.repl.eagerEval.truncate": "200"}
-"""A DataFrame as the last line of a cell is shown as a table of its first rows."""
+"""Spark checks for null before it reads a value from Arrow, so that Arrow need not check again."""
+_NOTEBOOK_SETTINGS = {"spark.sql.repl.eagerEval.enabled": "true", "spark.sql.repl.eagerEval.truncate": "200"}
+"""A DataFrame as the last line of a cell is displayed as a table of its first rows."""
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 
 
 def connect(warehouse: str | os.PathLike[str] | None = None, **spark_conf: Any) -> SparkSession:
-    """Start an embedded Spark, or join the one that runs, with the catalog ``paimon`` over a warehouse folder.
+    """Start an embedded Spark, or join a running one, with the catalog ``paimon`` over a warehouse directory.
 
-    The catalog is the current one and its database ``default`` exists. Calls with other warehouses in one process
-    give sessions of their own in the same Spark.
+    The catalog is the current one, and its database ``default`` exists. Calls with other warehouses in one process
+    return separate sessions in the same Spark.
 
     Args:
-        warehouse: a folder or URI; ``./warehouse`` by default. It is made if it is missing.
-        **spark_conf: Spark's settings by their names, for example ``**{"spark.sql.shuffle.partitions": "4"}``;
-            ``spark.sql.catalog.<name>.<option>`` makes further catalogs.
+        warehouse: a directory or URI; ``./warehouse`` by default. It is created if it does not exist.
+        **spark_conf: Spark's settings by name, for example ``**{"spark.sql.shuffle.partitions": "4"}``;
+            ``spark.sql.catalog.<name>.<option>`` adds further catalogs.
 
     Raises:
         SetupError: Java or PySpark is missing or too old.
-        InvalidInputError: a name is no setting of Spark's, or Spark runs already and takes it only when it starts.
+        InvalidInputError: a name is not a setting of Spark, or Spark runs already and accepts it only at its start.
     """
     settings = {k: str(v) for k, v in spark_conf.items()}
     if foreign := [key for key in settings if not key.startswith("spark.")]:
@@ -61,27 +61,27 @@ def connect(warehouse: str | os.PathLike[str] | None = None, **spark_conf: Any) 
             remedy=f"Their names begin with spark., as **{{'spark.{foreign[0]}': …}}.",
         )
     prefix = f"{_CATALOG_PREFIX}{DEFAULT_CATALOG}."
-    place = kept_warehouse(
+    path = kept_warehouse(
         warehouse if warehouse is not None else settings.get(_warehouse_key(), DEFAULT_WAREHOUSE),
         {k.removeprefix(prefix): v for k, v in settings.items() if k.startswith(prefix)},
     )
-    settings |= {_warehouse_key(): place}
+    settings |= {_warehouse_key(): path}
     settings.setdefault(_CATALOG_PREFIX + DEFAULT_CATALOG, "paimon_sql")
     settings.setdefault("spark.sql.defaultCatalog", DEFAULT_CATALOG)
     if in_notebook():
-        settings = _SHOWN_IN_NOTEBOOKS | settings
+        settings = _NOTEBOOK_SETTINGS | settings
     running = SparkContext._active_spark_context
     session = _join(running, settings) if running is not None else _start(settings)
     return install(session)
 
 
 def install(spark: SparkSession, catalogs: Mapping[str, Mapping[str, str]] | None = None) -> SparkSession:
-    """Equip a session, and every session made from it, with Paimon's catalogs, SQL and procedures.
+    """Add Paimon's catalogs, SQL and procedures to a session, and to every session created from it.
 
     Args:
-        spark: any classic session, whoever made it.
-        catalogs: options by catalog name, put over those of the session's own settings
-            ``spark.sql.catalog.<name>.<option>``. A catalog named in neither place is not touched.
+        spark: any classic session.
+        catalogs: options by catalog name; they override the session's settings
+            ``spark.sql.catalog.<name>.<option>``. A catalog named in neither is not changed.
 
     Returns:
         The same session.
@@ -92,7 +92,7 @@ def install(spark: SparkSession, catalogs: Mapping[str, Mapping[str, str]] | Non
         for key, value in options.items():
             spark.conf.set(f"{_CATALOG_PREFIX}{name}.{key}", str(value))
     Bridge.of(spark.sparkContext).attach(spark._jsparkSession)
-    # PySpark prints every failing statement as a JSON line with its Java stack, beside raising it.
+    # PySpark logs each failing statement as a JSON line with its Java stack, in addition to raising the error.
     for logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logging.getLogger(logger).setLevel(logging.CRITICAL)
     show_in_notebook()
@@ -102,7 +102,7 @@ def install(spark: SparkSession, catalogs: Mapping[str, Mapping[str, str]] | Non
 def _start(settings: dict[str, str]) -> SparkSession:
     check_pyspark()
     check_java()
-    # What Spark starts on other machines is the interpreter that the settings name, if they do.
+    # Spark starts this interpreter on other machines, so a setting takes precedence over ours.
     os.environ.setdefault("PYSPARK_PYTHON", settings.get(_PYTHON, sys.executable))
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     if _SUBMITTED in os.environ:
@@ -112,23 +112,23 @@ def _start(settings: dict[str, str]) -> SparkSession:
     master = given.get("spark.master", _LOCAL)
     defaults = _defaults(master)
     if _is_local(master):
-        # Spark's web UI has no setting for its address; its default is all interfaces.
-        os.environ.setdefault(_BIND_OF_ENVIRONMENT, given.get(_BIND, _LOOPBACK))
-    # Options of the user's own must not bring the log of Spark's own configuration back.
+        # Spark's web UI has no setting for its address, and listens on all interfaces by default.
+        os.environ.setdefault(_BIND_VARIABLE, given.get(_BIND, _LOOPBACK))
+    # Java options of the user must not restore Spark's own log configuration.
     java = {key: f"{defaults[key]} {given.get(key, '')}".strip() for key in (_JAVA_OPTIONS, _EXECUTORS_JAVA_OPTIONS)}
     conf.setAll(list((defaults | given | java).items()))
     if SparkContext._gateway is None:
-        SparkContext._ensure_initialized(gateway=launch_jvm(_public(conf)))
+        SparkContext._ensure_initialized(gateway=launch_jvm(_without_catalogs(conf)))
     return SparkSession.builder.config(conf=conf).getOrCreate()
 
 
-def _public(conf: SparkConf) -> SparkConf:
-    """The settings without those of catalogs, which reach the JVM when the session is made.
+def _without_catalogs(conf: SparkConf) -> SparkConf:
+    """The settings without those of catalogs, which the JVM gets when the session is created.
 
-    These stand in its command line, which everybody on the machine can read.
+    They are passed on the JVM's command line, which all users of the machine can read.
     """
-    public = SparkConf(loadDefaults=False)
-    return public.setAll([(k, v) for k, v in conf.getAll() if not k.startswith(_CATALOG_PREFIX)])
+    result = SparkConf(loadDefaults=False)
+    return result.setAll([(k, v) for k, v in conf.getAll() if not k.startswith(_CATALOG_PREFIX)])
 
 
 def _join(running: SparkContext, settings: dict[str, str]) -> SparkSession:
@@ -146,15 +146,15 @@ def _join(running: SparkContext, settings: dict[str, str]) -> SparkSession:
 
 
 def _is_local(master: str) -> bool:
-    """Whether Spark runs in one process, so that no other machine needs to reach it."""
+    """Whether Spark runs in one process, without connections from other machines."""
     return master == "local" or master.startswith("local[")
 
 
 def _defaults(master: str) -> dict[str, str]:
-    # How many tasks suit a cluster only Spark can tell.
+    # On a cluster, Spark's own default number of tasks applies.
     local = {"spark.sql.shuffle.partitions": str(max(2, os.cpu_count() or 2))} if _is_local(master) else {}
-    # A driver whose port is open to the network takes messages from there without asking who sends them.
-    if _is_local(master) and _BIND_OF_ENVIRONMENT not in os.environ:
+    # A driver that listens on the network accepts messages without authentication.
+    if _is_local(master) and _BIND_VARIABLE not in os.environ:
         local |= {"spark.driver.host": _LOOPBACK, _BIND: _LOOPBACK}
     return {
         "spark.master": _LOCAL,

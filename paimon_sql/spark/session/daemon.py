@@ -1,8 +1,7 @@
-"""The process that Spark forks its Python workers from (``spark.python.daemon.module``).
+"""Daemon process from which Spark forks its Python workers (``spark.python.daemon.module``).
 
-It has imported what workers need before it forks them, so that a worker starts at once instead of after a second of
-imports, and all of them share those pages of memory. The threads that these imports start (those of OpenBLAS and of
-jemalloc) stop themselves before a fork.
+It imports the modules of workers before it forks them, which saves each worker a second of imports and shares their
+memory pages. The threads that these imports start (OpenBLAS, jemalloc) stop automatically before a fork.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _worker = daemon.worker
 
 
 def _quiet_worker(sock: socket.socket, authenticated: bool) -> int:
-    """A worker that goes silently when nobody wants its rows any more, as after a LIMIT."""
+    """Run a worker that exits silently if Spark closes the connection early, as after a LIMIT."""
     try:
         return int(_worker(sock, authenticated))
     except BrokenPipeError:

@@ -1,4 +1,4 @@
-"""Start the JVM of Spark without the lines that it always says, and with one clear error when it does not start."""
+"""Launch of Spark's JVM: filters its usual log lines, and raises one clear error if it does not start."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ _EXPECTED = re.compile(
     re.VERBOSE,
 )
 _UNCAUGHT = re.compile(r'^Exception in thread "\w+" (?:[\w.$]+: )?')
-_REMEMBERED = 60
+_MAX_LINES = 60
 
 
 def launch_jvm(conf: SparkConf) -> Any:
-    """The gateway to a new JVM that runs Spark's driver; what it writes on standard error goes to ours.
+    """Start a JVM that runs Spark's driver and return its gateway; its standard error is forwarded to ours.
 
-    Until the JVM answers its lines are held back, afterwards each is passed on at once. Lines that a sound Spark
-    writes at every start are left out.
+    Lines are buffered until the JVM answers, then forwarded immediately. Lines that Spark prints at every start are
+    dropped.
 
     Raises:
-        SetupError: the JVM ended before it answered; the message holds what it said.
+        SetupError: the JVM ended before it answered; the message contains its output.
     """
     reading, writing = os.pipe()
     lines = _Lines()
@@ -48,9 +48,9 @@ def launch_jvm(conf: SparkConf) -> Any:
     except PySparkRuntimeError as error:
         os.close(writing)
         pump.join(timeout=5)
-        said = "\n".join(_UNCAUGHT.sub("", line) for line in lines.held if not line.startswith("\tat ")) or str(error)
+        output = "\n".join(_UNCAUGHT.sub("", line) for line in lines.held if not line.startswith("\tat ")) or str(error)
         raise SetupError(
-            f"The JVM that runs Spark ended before it was ready. It said:\n{said}",
+            f"The JVM that runs Spark ended before it was ready. It said:\n{output}",
             remedy="Look at JAVA_HOME, SPARK_HOME, the memory settings and the Java options.",
         ) from None
     except BaseException:
@@ -62,10 +62,10 @@ def launch_jvm(conf: SparkConf) -> Any:
 
 
 class _Lines:
-    """The lines that the JVM writes on standard error, from whichever thread reads them."""
+    """The lines of the JVM's standard error; thread-safe."""
 
     def __init__(self) -> None:
-        self.held: deque[str] = deque(maxlen=_REMEMBERED)
+        self.held: deque[str] = deque(maxlen=_MAX_LINES)
         self._open = False
         self._lock = threading.Lock()
 
@@ -76,7 +76,7 @@ class _Lines:
                     continue
                 with self._lock:
                     if self._open:
-                        _pass_on(line)
+                        _forward(line)
                     else:
                         self.held.append(line.rstrip("\n"))
 
@@ -84,12 +84,12 @@ class _Lines:
         with self._lock:
             self._open = True
             for line in self.held:
-                _pass_on(line + "\n")
+                _forward(line + "\n")
             self.held.clear()
 
 
-def _pass_on(line: str) -> None:
-    # It is None in a process that has no standard error, and while the interpreter ends.
+def _forward(line: str) -> None:
+    # It is None in a process without standard error, and during interpreter shutdown.
     if sys.stderr is not None:
         sys.stderr.write(line)
         sys.stderr.flush()

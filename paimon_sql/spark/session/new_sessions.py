@@ -1,4 +1,4 @@
-"""Catalogs for sessions that Spark makes from an equipped one: they are there before anyone can ask for them."""
+"""Catalogs of new sessions: attached before a session that Spark creates from an attached one can be used."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from paimon_sql.spark.jvm.gateway import EXECUTION, JavaObject, Jvm, private_fie
 
 
 class CatalogsBuilder(JavaObject):
-    """What ``SparkSessionExtensions.injectCheckRule`` takes: a function from a session to a check of its plans.
+    """A function from a session to a check of its plans, for ``SparkSessionExtensions.injectCheckRule``.
 
-    Spark asks for it while it builds a session's analyzer, through which everyone gets to the session's catalogs. So
-    this is where they are made, and the check is one of Spark's own, which it makes anyway.
+    Spark calls it while it builds a session's analyzer, which all access to the session's catalogs goes through. So the
+    catalogs are attached here; the returned check is one that Spark runs anyway.
 
-    ``catalogs`` are the settings of the session that was equipped first; sessions made from it start with them.
-    ``attach`` takes a new session, these settings and its ``CatalogManager``.
+    Args:
+        jvm: the JVM.
+        catalogs: the catalog settings of the first session; sessions created from it start with them.
+        attach: called with a new session, these settings and its ``CatalogManager``.
     """
 
     MARK = "paimon-sql catalogs builder"
@@ -31,17 +33,17 @@ class CatalogsBuilder(JavaObject):
         return self.MARK
 
     def apply(self, session: Any) -> Any:
-        self._attach(session, self._catalogs, _manager_in_the_making(session.sessionState()))
+        self._attach(session, self._catalogs, _manager_of(session.sessionState()))
         return self.jvm.singleton(f"{EXECUTION}.datasources.PreWriteCheck")
 
     class Java:
         implements = ["scala.Function1"]
 
 
-def _manager_in_the_making(state: Any) -> Any:
+def _manager_of(state: Any) -> Any:
     """The ``CatalogManager`` of a session whose analyzer is being built.
 
-    The session's state would ask the analyzer for it, which is not there yet; the builder of both has it.
+    The session's state gets it from the analyzer, which does not exist yet; their common builder has it.
     """
     _, build_analyzer = private_field(state, "analyzerBuilder")
     (captured,) = build_analyzer.getClass().getDeclaredFields()

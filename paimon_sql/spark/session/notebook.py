@@ -1,4 +1,4 @@
-"""Long calls shown as a bar under a notebook's cell."""
+"""Progress bars of long calls in notebooks."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from paimon_sql.storage.execution.progress import Work, running
 PATIENCE = 1.0
 """Seconds before a bar appears."""
 
-_LOOK_EVERY = 0.3
+_INTERVAL = 0.3
 _KERNEL_SHELL = "ZMQInteractiveShell"
 _lock = threading.Lock()
 _watching: list[threading.Thread] = []
 
 
 def show_in_notebook() -> bool:
-    """Show the work of this process as bars from now on, if it is a notebook's kernel; whether it is one.
+    """Start showing progress bars if this process is a notebook's kernel; return whether it is one.
 
-    The bars are drawn by a thread of their own, as cells wait while their statement runs.
+    A separate thread draws the bars, since a cell is blocked while its statement runs.
     """
     if not in_notebook():
         return False
@@ -44,7 +44,7 @@ def in_notebook() -> bool:
 
 
 class ProgressBars:
-    """The bars that are shown now.
+    """The visible progress bars.
 
     Args:
         display: the module ``IPython.display``.
@@ -55,7 +55,7 @@ class ProgressBars:
         self._shown: dict[Work, Any] = {}
 
     def draw(self) -> None:
-        """Draw what goes on now, and take away what is over."""
+        """Draw running work, and remove the bars of finished work."""
         works = [work for work in running() if work.total and time.monotonic() - work.since >= PATIENCE]
         for work in works:
             picture = self._display.HTML(_bar(work))
@@ -68,11 +68,11 @@ class ProgressBars:
 
 
 def _bar(work: Work) -> str:
-    said = html.escape(f"{work.what}: {work.done:,} of {work.total:,} tasks")
-    return f'<progress value="{work.done}" max="{work.total}"></progress> {said}'
+    label = html.escape(f"{work.what}: {work.done:,} of {work.total:,} tasks")
+    return f'<progress value="{work.done}" max="{work.total}"></progress> {label}'
 
 
 def _watch(bars: ProgressBars) -> None:
     while True:
-        time.sleep(_LOOK_EVERY)
+        time.sleep(_INTERVAL)
         bars.draw()

@@ -1,7 +1,7 @@
-"""Spark's parser, with its checked exceptions as the one that its interface declares.
+"""Wrapper of Spark's parser that converts undeclared checked exceptions to the declared one.
 
-Spark's parser raises some checked exceptions that ``ParserInterface`` does not declare, such as the one about a
-timestamp's precision. Behind a proxy the JVM would hide them in an exception without a message.
+Spark's parser raises some checked exceptions that ``ParserInterface`` does not declare, such as that about a
+timestamp's precision. Raised by a proxy, the JVM would wrap them in an exception without a message.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PARSE_EXCEPTION = f"{CATALYST}.parser.ParseException"
 
 
 class DeclaredErrors:
-    """A parser of the JVM whose methods raise ``ParseException`` or unchecked exceptions only."""
+    """A parser of the JVM whose methods raise only ``ParseException`` or unchecked exceptions."""
 
     def __init__(self, jvm: Jvm, parser: Any) -> None:
         self._jvm = jvm
@@ -38,7 +38,7 @@ class DeclaredErrors:
         return call
 
     def raised_by(self, ask: Callable[[], T], text: str) -> T:
-        """What a call about a text answers; what it raises is declared."""
+        """The result of a parser call for a text; errors are converted to declared ones."""
         try:
             return ask()
         except (Py4JJavaError, CapturedException) as error:
@@ -53,7 +53,7 @@ class DeclaredErrors:
             raise
 
     def _is_hidden(self, exception: Any) -> bool:
-        """Whether a proxy's caller would not see the exception, and it can be told in another."""
+        """Whether the JVM would hide the exception from a proxy's caller, and it can be converted."""
         gateway = self._jvm.gateway
         return (
             exception is not None

@@ -1,4 +1,4 @@
-"""The parser that Spark asks first: Paimon's and Flink's spellings become Spark's, everything else passes untouched."""
+"""Parser proxy in front of Spark's: rewrites statements of Paimon and Flink to Spark SQL; others are unchanged."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from paimon_sql.storage.format_tables import FormatTable
 
 T = TypeVar("T")
 Attach = Callable[[Any], AttachedSession]
-"""Gives a JVM session with its catalogs, which it gets if it has none yet."""
+"""Returns the attached session of a JVM session, and attaches its catalogs first if it has none."""
 
 
 class ParserProxy(JavaObject):
@@ -51,17 +51,17 @@ class ParserProxy(JavaObject):
 
     def parsePlan(self, text: str) -> Any:
         canonical, _ = self._canonical(text)
-        return self._asked(lambda: self._delegate.parsePlan(canonical))
+        return self._with_declared_errors(lambda: self._delegate.parsePlan(canonical))
 
     def parsePlanWithParameters(self, text: str, parameters: Any) -> Any:
         canonical, is_bound = self._canonical(text, parameters)
         if is_bound:
-            return self._asked(lambda: self._delegate.parsePlan(canonical))
-        return self._asked(lambda: self._delegate.parsePlanWithParameters(canonical, parameters))
+            return self._with_declared_errors(lambda: self._delegate.parsePlan(canonical))
+        return self._with_declared_errors(lambda: self._delegate.parsePlanWithParameters(canonical, parameters))
 
     def parseQuery(self, text: str) -> Any:
         canonical, _ = self._canonical(text)
-        return self._asked(lambda: self._delegate.parseQuery(canonical))
+        return self._with_declared_errors(lambda: self._delegate.parseQuery(canonical))
 
     def parseExpression(self, text: str) -> Any:
         return self._delegate.parseExpression(self._with_functions(text))
@@ -91,17 +91,17 @@ class ParserProxy(JavaObject):
         return self._delegate.splitStatements(text)
 
     def detach(self) -> None:
-        """Let go of a session that is closed; nothing is parsed any more."""
+        """Drop the references to a closed session; the parser must not be used again."""
         self._session = self._attached = None
 
     def _canonical(self, text: str, parameters: Any = None) -> tuple[str, bool]:
-        """The text for Spark's parser, and whether the values of its parameters are written in already."""
+        """The SQL text for Spark's parser, and whether the values of its parameters are substituted already."""
         send_at_once(self.jvm.gateway)
         attached = self._catalogs()
-        told = self._with_variables(text)
-        called = self._with_functions(told)
+        substituted = self._with_variables(text)
+        called = self._with_functions(substituted)
         if not holds_ours(called):
-            return (text if called is told else called), False
+            return (text if called is substituted else called), False
         context = self._context(attached)
         rewritten = rewrite(called, context)
         binds = rewritten.has_parameters and rewritten.spark_sql is not None and parameters is not None
@@ -110,17 +110,17 @@ class ParserProxy(JavaObject):
             bound = self._delegate.raised_by(lambda: with_parameters(self.jvm, plain, parameters), text)
             rewritten = rewrite(bound, context)
         self._check(rewritten)
-        return (text if rewritten.sql == told else rewritten.sql), binds
+        return (text if rewritten.sql == substituted else rewritten.sql), binds
 
     def _with_variables(self, text: str) -> str:
-        """The text with the values of ``${name}``, which may hold something of ours."""
+        """The text with the values of ``${name}``, which may contain statements of ours."""
         if "${" not in text:
             return text
         substituted: str = self.jvm.new("org.apache.spark.sql.internal.VariableSubstitution").substitute(text)
         return substituted
 
-    def _asked(self, parse: Callable[[], T]) -> T:
-        """What Spark's parser answers; an exception that this interface does not declare becomes one that it does."""
+    def _with_declared_errors(self, parse: Callable[[], T]) -> T:
+        """The result of Spark's parser; an exception that the interface does not declare is converted."""
         try:
             return parse()
         except Py4JJavaError as error:
@@ -134,7 +134,7 @@ class ParserProxy(JavaObject):
         return self._attached
 
     def _with_functions(self, text: str) -> str:
-        """The text with the catalogs' functions over columns as functions of the session, which it then has."""
+        """Rewrite calls of catalog functions over columns to functions of the session, and register these."""
         if not calls_functions(text):
             return without_ours(text) if self._has_functions else text
         rewritten, names = rewrite_calls(text, self._context(self._catalogs()))
@@ -151,9 +151,9 @@ class ParserProxy(JavaObject):
                 remedy="Write the values into the statement.",
             )
         if rewritten.spark_sql is not None:
-            # Errors inside carried expressions are told now, with their place, before anything runs.
+            # Parsed only for errors in carried expressions: raised now, with their position, before anything runs.
             plain = rewritten.spark_sql
-            self._asked(lambda: self._delegate.parsePlan(plain))
+            self._with_declared_errors(lambda: self._delegate.parsePlan(plain))
 
     def _context(self, attached: AttachedSession) -> RewriteContext:
         manager = self._session.sessionState().catalogManager()
@@ -168,7 +168,7 @@ class ParserProxy(JavaObject):
             default_provider=self._session.conf().get("spark.sql.sources.default"),
             is_ordinary=attached.is_ordinary,
             partition_keys=lambda table: _partition_keys(attached, table),
-            is_files=lambda table: isinstance(_opened(attached, table), FormatTable),
+            is_files=lambda table: isinstance(_open(attached, table), FormatTable),
             merges_schema=self._merges_schema,
             hive_columns=lambda table: self._hive_columns(attached, table),
             query_columns=self._query_columns,
@@ -179,7 +179,7 @@ class ParserProxy(JavaObject):
         )
 
     def _merges_schema(self, table: TableName) -> bool:
-        """Whether the session's options let writes bring new columns into a table."""
+        """Whether the session's options enable schema merging for a table."""
         if len(table) != 3:
             return False
         identifier = parse_identifier(table[1], table[2])
@@ -187,16 +187,16 @@ class ParserProxy(JavaObject):
         return given.get(WRITE_MERGE_SCHEMA.key, "").lower() == "true"
 
     def _hive_columns(self, attached: AttachedSession, table: TableName) -> tuple[str, ...]:
-        """The columns of a table, if the session's options let INSERT take dynamic partition columns last."""
-        found = _opened(attached, table)
+        """The columns of a table if the session's options enable Hive-style dynamic partitions; otherwise empty."""
+        found = _open(attached, table)
         if found is None:
             return ()
         given = session_options(self.jvm, self._session, table[0], parse_identifier(table[1], table[2]))
-        asked = given.get(WRITE_HIVE_STYLE_DYNAMIC_PARTITION_ENABLED.key, "").lower() == "true"
-        return found.schema.names if asked else ()
+        enabled = given.get(WRITE_HIVE_STYLE_DYNAMIC_PARTITION_ENABLED.key, "").lower() == "true"
+        return found.schema.names if enabled else ()
 
     def _query_columns(self, query: str) -> tuple[str, ...]:
-        """The names of a query's columns in lower case; none where it has an error, which the statement will tell."""
+        """The names of a query's columns in lower case; empty if it is invalid, which the statement itself reports."""
         mode = self.jvm.singleton(f"{EXECUTION}.CommandExecutionMode").SKIP()
         try:
             plan = self._session.sessionState().executePlan(self._delegate.parsePlan(query), mode).analyzed()
@@ -209,13 +209,13 @@ class ParserProxy(JavaObject):
 
 
 def _partition_keys(attached: AttachedSession, table: TableName) -> tuple[str, ...]:
-    """The partition columns of a table; none where there is no such table, which Spark will tell."""
-    found = _opened(attached, table)
+    """The partition columns of a table; empty if there is no such table, which Spark reports."""
+    found = _open(attached, table)
     return found.schema.partition_keys if found is not None else ()
 
 
-def _opened(attached: AttachedSession, table: TableName) -> AnyTable | None:
-    """A table of any kind; None where there is none."""
+def _open(attached: AttachedSession, table: TableName) -> AnyTable | None:
+    """A table of any type; None if there is none."""
     if len(table) != 3:
         return None
     try:
@@ -225,7 +225,7 @@ def _opened(attached: AttachedSession, table: TableName) -> AnyTable | None:
 
 
 def _has_function(attached: AttachedSession, function: TableName) -> bool:
-    """Whether a catalog keeps a function of that full name."""
+    """Whether a catalog has a function of that qualified name."""
     if len(function) != 3:
         return False
     try:
@@ -235,7 +235,7 @@ def _has_function(attached: AttachedSession, function: TableName) -> bool:
 
 
 class ParserBuilder(JavaObject):
-    """What ``SparkSessionExtensions.injectParser`` takes: a function from session and parser to parser."""
+    """A function from a session and its parser to our parser, for ``SparkSessionExtensions.injectParser``."""
 
     MARK = "paimon-sql parser builder"
 
@@ -254,7 +254,7 @@ class ParserBuilder(JavaObject):
 
 
 def _quoted_system_table(text: str) -> str:
-    """A table's name with back-quotes round the part that holds a ``$``, as ``spark.table("db.t$files")`` needs."""
+    """A table's name with the part that contains ``$`` in backquotes, as ``spark.table("db.t$files")`` needs."""
     if "$" not in text or "`" in text:
         return text
     return ".".join(f"`{part}`" if "$" in part else part for part in text.split("."))

@@ -1,4 +1,4 @@
-"""What the machine must have: Java 17 or newer and a PySpark of a supported version."""
+"""Requirements: Java 17 or newer, and a supported version of PySpark."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FIRST_UNKNOWN_PYSPARK = (5, 0)
 
 
 def check_pyspark(version: str = pyspark.__version__) -> None:
-    """Nothing if this PySpark is supported.
+    """Check that the version of PySpark is supported.
 
     Raises:
         SetupError: it is too old or too new.
@@ -32,10 +32,10 @@ def check_pyspark(version: str = pyspark.__version__) -> None:
 
 
 def check_java() -> None:
-    """Nothing if the Java that Spark would start is new enough.
+    """Check that the Java which Spark would start is new enough.
 
     Raises:
-        SetupError: there is none, or it is too old.
+        SetupError: there is no Java, or it is too old.
     """
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
@@ -43,23 +43,23 @@ def check_java() -> None:
         "Install a JDK of 17 or newer (for example: apt-get install openjdk-17-jre-headless) or set JAVA_HOME to one."
     )
     if java is None or not Path(java).exists():
-        place = f"JAVA_HOME is {home}, but there is no bin/java in it." if home else "There is no java on the PATH."
-        raise SetupError(f"Spark needs Java {OLDEST_JAVA} or newer. {place}", remedy=remedy)
+        problem = f"JAVA_HOME is {home}, but there is no bin/java in it." if home else "There is no java on the PATH."
+        raise SetupError(f"Spark needs Java {OLDEST_JAVA} or newer. {problem}", remedy=remedy)
     version = java_version(java)
     if version is not None and version < OLDEST_JAVA:
         raise SetupError(f"Spark needs Java {OLDEST_JAVA} or newer, but {java} is Java {version}.", remedy=remedy)
 
 
 def java_version(java: str) -> int | None:
-    """The major version of a Java executable, None where it does not say."""
+    """Return the major version of a Java executable; None if it is unknown."""
     release = Path(java).resolve().parent.parent / "release"
     if release.exists() and (match := re.search(r'JAVA_VERSION="([\d.]+)', release.read_text())):
         return _major(match[1])
-    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
-    match = re.search(r'version "([\d.]+)', said)
+    output = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    match = re.search(r'version "([\d.]+)', output)
     return _major(match[1]) if match else None
 
 
 def _major(version: str) -> int:
-    # Java 8 and older call themselves 1.8 and so on.
+    # Java 8 and older have versions such as 1.8.
     return int(version.removeprefix("1.").split(".")[0])

@@ -1,1 +1,1 @@
-"""Analyzer and optimizer rules about statements, one module each."""
+"""Analyzer and optimizer rules for statements, one module each."""

@@ -1,7 +1,7 @@
-"""``WITH RECURSIVE .. FROM .. INSERT .. INSERT ..``: each INSERT has the common tables of the statement.
+"""Recursive common tables in ``WITH RECURSIVE .. FROM .. INSERT .. INSERT ..``: moved into each INSERT.
 
-Spark writes out what others mean where they are named; one that calls itself it keeps above all inserts, and hands each
-write of a table of ours its own query alone, where it could not be found any more.
+Spark inlines other common tables. It leaves a recursive one above all inserts, but passes each write of a Paimon table
+only that table's query, which would no longer find it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _PLANS = f"{CATALYST}.plans.logical"
 
 
 class CommonTables(AnalysisRule):
-    """Brings recursive common tables into each of several inserts of one statement."""
+    """Moves recursive common tables into each insert of a statement with several."""
 
     stage = BEFORE_RESOLUTION
     compiled = "paimon.CommonTablesRule"

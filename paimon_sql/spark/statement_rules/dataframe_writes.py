@@ -1,6 +1,6 @@
-"""Writes of DataFrames by name that may bring columns (``write.merge-schema``): the table gets them before Spark looks.
+"""Schema merging of DataFrame writes (``write.merge-schema``): new columns are added before Spark resolves the write.
 
-That is ``saveAsTable``, ``writeTo`` and ``save`` to a path; INSERT .. BY NAME is a statement of ours
+These are ``saveAsTable``, ``writeTo`` and ``save`` to a path; INSERT .. BY NAME is a carried statement
 (`row_level/insert.py`).
 """
 
@@ -29,23 +29,23 @@ _OPTIONS = "org.apache.spark.sql.util.CaseInsensitiveStringMap"
 
 
 class Catalogs(Protocol):
-    """The Paimon catalogs of a session, that of paths included."""
+    """The Paimon catalogs of a session, including that of paths."""
 
     def catalog_named(self, name: str) -> CatalogProxy | None:
-        """The catalog of that name; None if it is none of ours."""
+        """The Paimon catalog of a name; None if there is none."""
 
 
 class MergedTableProxy(TableProxy):
-    """A table that has the columns of a write already; Spark asks a rule again as long as it changes something."""
+    """A table whose schema is merged already: Spark runs a rule again until it changes nothing."""
 
 
 class MergeSchemas(AnalysisRule):
-    """Gives tables the columns that a DataFrame brings, where its writer or the session asks for it.
+    """Adds new columns of a DataFrame to its table, if an option of the writer or session requests it.
 
     Args:
         jvm: the JVM.
         session: the session.
-        catalogs: gives the session's catalogs.
+        catalogs: returns the session's catalogs.
     """
 
     stage = BEFORE_RESOLUTION
@@ -62,10 +62,10 @@ class MergeSchemas(AnalysisRule):
         self._catalogs = catalogs
 
     def rewritten(self, write: Any) -> Any:
-        said = self._said(write)
-        if said is None and WRITE_MERGE_SCHEMA.key not in str(self.session.conf().getAll().toString()):
+        enabled = self._writer_option(write)
+        if enabled is None and WRITE_MERGE_SCHEMA.key not in str(self.session.conf().getAll().toString()):
             return write
-        if said == "false":
+        if enabled == "false":
             return write
         relation = self._relation(write.table())
         target = behind(self.jvm, relation.table()) if relation is not None else None
@@ -75,13 +75,13 @@ class MergeSchemas(AnalysisRule):
             return write
         return self._merged(write, relation, target)
 
-    def _said(self, write: Any) -> str | None:
-        """What the writer says of new columns; None if it says nothing."""
+    def _writer_option(self, write: Any) -> str | None:
+        """The writer's option ``write.merge-schema``; None if it is not set."""
         given = self.jvm.texts(self.jvm.as_java(write.writeOptions()))
         return next((v.lower() for k, v in given.items() if k.lower() == WRITE_MERGE_SCHEMA.key), None)
 
     def _relation(self, table: Any) -> Any:
-        """The table that a write names, found in its catalog; None if it is none of a catalog."""
+        """The relation of a write's table; None if it is not a table of a catalog."""
         found = table
         if table.getClass().getSimpleName() == "UnresolvedRelation":
             skip = self.jvm.singleton(f"{EXECUTION}.CommandExecutionMode").SKIP()
@@ -101,8 +101,8 @@ class MergeSchemas(AnalysisRule):
             return write
         rows = jvm.cls("org.apache.spark.sql.classic.Dataset").ofRows(self.session, write.query())
         frame = DataFrame(rows, SparkSession(jvm.context, self.session))
-        exact = bool(self.session.sessionState().conf().caseSensitiveAnalysis())
-        merge = SchemaMerge(table, frame, case_sensitive=exact)
+        case_sensitive = bool(self.session.sessionState().conf().caseSensitiveAnalysis())
+        merge = SchemaMerge(table, frame, case_sensitive=case_sensitive)
         ident = relation.identifier().get()
         evolved = merge.evolved(catalog.catalog, replace(identifier_of(catalog, ident), branch=table.branch))
         filled = merge.rows(evolved)

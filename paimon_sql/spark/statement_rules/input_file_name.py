@@ -1,8 +1,8 @@
-"""``input_file_name()`` over our tables: the hidden column ``__paimon_file_path`` stands in its place.
+"""``input_file_name()`` over Paimon tables: replaced by the metadata column ``__paimon_file_path``.
 
-Spark's readers of files in the JVM remember in the thread which file they read, and the function asks there. What
-Python workers read, or the driver, comes from no such reader. Rows that are merged come from several files: over tables
-that merge when they are read the function stays Spark's, which is empty where workers read.
+The function reads a thread-local variable that only Spark's file readers in the JVM set, not Python workers or the
+driver. A merged row comes from several files: over tables with merge on read the function remains Spark's, and is empty
+where workers read.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from paimon_sql.storage.table.table import Table
 _FUNCTION = f"{CATALYST}.expressions.InputFileName"
 _PATH = FILE_PATH.name
 _NAME = f"coalesce(if(startswith({_PATH}, '/'), concat('file://', {_PATH}), {_PATH}), '')"
-"""As Spark's own readers write it."""
+"""The path in the form of Spark's own readers."""
 
 
 class FileNames(AnalysisRule):
-    """Lets ``input_file_name()`` tell the data file of each row, whoever reads it."""
+    """Makes ``input_file_name()`` return the data file of each row, regardless of the reader."""
 
     stage = RESOLUTION
     compiled = "paimon.FileNameRule"
     asks = asks_for(f"return expression instanceof {_FUNCTION};")
 
     def rewritten(self, plan: Any) -> Any:
-        return from_below(self.jvm, plan, self._telling)
+        return from_below(self.jvm, plan, self._replaced)
 
-    def _telling(self, plan: Any, children: Sequence[Any]) -> Any:
-        # Names of columns that have none come from the function as it was written, once a plan is resolved.
-        if len(children) != 1 or not plan.resolved() or not self._tells_paths(children[0]):
+    def _replaced(self, plan: Any, children: Sequence[Any]) -> Any:
+        # Only in a resolved plan: before that, Spark derives the names of unnamed columns from the function.
+        if len(children) != 1 or not plan.resolved() or not self._has_paths(children[0]):
             return plan
-        return with_expressions(self.jvm, plan, self._named)
+        return with_expressions(self.jvm, plan, self._path_expression)
 
-    def _tells_paths(self, plan: Any) -> bool:
-        """Whether a plan's rows come from one table of ours, which knows the file of each."""
+    def _has_paths(self, plan: Any) -> bool:
+        """Whether a plan's rows come from one Paimon table that has the file of each row."""
         if [a.name() for a in self.jvm.items(plan.metadataOutput())].count(_PATH) != 1:
             return False
         return all(
@@ -51,13 +51,13 @@ class FileNames(AnalysisRule):
         )
 
     def _table(self, leaf: Any) -> Table | None:
-        """The table of a leaf; None if it is none of ours."""
+        """The Paimon table of a leaf; None if it is another."""
         if leaf.getClass().getName() != RELATION:
             return None
         proxy = behind(self.jvm, leaf.table())
         return proxy.table if isinstance(proxy, TableProxy) else None
 
-    def _named(self, expression: Any) -> Any:
+    def _path_expression(self, expression: Any) -> Any:
         if expression.getClass().getName() != _FUNCTION:
             return expression
         return self.session.sessionState().sqlParser().parseExpression(_NAME)

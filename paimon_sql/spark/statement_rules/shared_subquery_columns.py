@@ -1,7 +1,7 @@
-"""Scalar subqueries over one table read the same columns, so that Spark makes one of those that want the same rows.
+"""Equal columns for scalar subqueries over the same rows of a table, so that Spark merges the subqueries.
 
 Spark merges ``(SELECT count(*) FROM t WHERE a > 1)`` and ``(SELECT avg(b) FROM t WHERE a > 1)`` if their scans are
-alike. Its scans of files leave out columns only later; those of catalogs' tables have done so before.
+equal. Spark prunes the columns of its own file scans after the merge, but those of catalog tables before it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _NAMES = f"""
         scala.collection.Iterator each = plan.references().iterator();
         while (each.hasNext()) told.append((({CATALYST}.expressions.Attribute) each.next()).name()).append((char) 31);
     }}"""
-_TOLD = f"""
+_DESCRIBE = f"""
     public static String told({_PLAN} plan, java.util.List found) {{
         StringBuilder told = new StringBuilder();
         scala.collection.Iterator each = plan.subqueriesAll().iterator();
@@ -57,7 +57,7 @@ _TOLD = f"""
         }}
         return told.toString();
     }}"""
-_INSTEAD = f"""
+_REPLACEMENT = f"""
     private Object instead(Object expression) {{
         if (!(expression instanceof {_SCALAR})) return null;
         Object other = this.plans.get((({_SCALAR}) expression).plan());
@@ -67,7 +67,7 @@ _ASKS = f"private boolean asks({NODE} plan) {{ return plan.containsPattern({_PAT
 
 
 class ShareSubqueryColumns(AnalysisRule):
-    """Lets scalar subqueries that want the same rows of a table of ours read the columns of all of them."""
+    """Makes scalar subqueries with the same rows of a Paimon table read the columns of all of them."""
 
     stage = RESOLUTION
     compiled = "paimon.AlikeSubqueriesRule"
@@ -77,22 +77,22 @@ class ShareSubqueryColumns(AnalysisRule):
         if not plan.resolved():
             return plan
         found = self.jvm.new("java.util.ArrayList")
-        told = [part.split(_PART) for part in str(self._compiled_look()(plan, found)).split(_SUBQUERY) if part]
-        alike: dict[str, list[tuple[int, frozenset[str]]]] = {}
-        for number, (filters, names) in enumerate(told):
-            alike.setdefault(filters, []).append((number, frozenset(filter(None, names.split(_NAME)))))
-        instead: dict[Any, Any] = {}
-        for subqueries in alike.values():
+        parts = [part.split(_PART) for part in str(self._compiled_description()(plan, found)).split(_SUBQUERY) if part]
+        by_filters: dict[str, list[tuple[int, frozenset[str]]]] = {}
+        for number, (filters, names) in enumerate(parts):
+            by_filters.setdefault(filters, []).append((number, frozenset(filter(None, names.split(_NAME)))))
+        replacements: dict[Any, Any] = {}
+        for subqueries in by_filters.values():
             if len({names for _, names in subqueries}) > 1:
-                instead |= self._sharing_columns(found, subqueries)
-        return plan.transformAllExpressions(self._exchange(instead)) if instead else plan
+                replacements |= self._sharing_columns(found, subqueries)
+        return plan.transformAllExpressions(self._exchange(replacements)) if replacements else plan
 
     def _sharing_columns(self, found: Any, subqueries: list[tuple[int, frozenset[str]]]) -> dict[Any, Any]:
-        """What stands for subqueries with the same conditions, as far as they read one table in one way.
+        """The replacements of subqueries with the same filters that read one table with the same options.
 
         Args:
-            found: subqueries and the relations in them, in turns.
-            subqueries: the numbers of some, with the columns that they need.
+            found: subqueries and their relations, alternating.
+            subqueries: the numbers of subqueries, with the columns that they need.
         """
         by_table: dict[tuple[object, ...], list[tuple[Any, Any, frozenset[str]]]] = {}
         for number, names in subqueries:
@@ -101,35 +101,39 @@ class ShareSubqueryColumns(AnalysisRule):
             if not isinstance(proxy, TableProxy) or relation.options().get(ALSO_READ) is not None:
                 continue
             if _are_plain(proxy.table.schema.fields, names):
-                way = (proxy.table.path, proxy.table.branch, str(relation.options().asCaseSensitiveMap().toString()))
-                by_table.setdefault(way, []).append((subquery, relation, names))
-        instead = {}
-        for alike in by_table.values():
-            columns = frozenset[str]().union(*(names for *_, names in alike))
-            for subquery, relation, _ in alike if len({names for *_, names in alike}) > 1 else ():
+                key = (
+                    proxy.table.path,
+                    proxy.table.branch,
+                    str(relation.options().asCaseSensitiveMap().toString()),
+                )
+                by_table.setdefault(key, []).append((subquery, relation, names))
+        replaced = {}
+        for group in by_table.values():
+            columns = frozenset[str]().union(*(names for *_, names in group))
+            for subquery, relation, _ in group if len({names for *_, names in group}) > 1 else ():
                 options = self.jvm.new("java.util.HashMap", relation.options().asCaseSensitiveMap())
                 options.put(ALSO_READ, json.dumps(sorted(columns)))
                 given = self.jvm.new(_OPTIONS, options)
-                instead[subquery] = with_leaves(self.jvm, subquery, {0: with_parts(self.jvm, relation, options=given)})
-        return instead
+                replaced[subquery] = with_leaves(self.jvm, subquery, {0: with_parts(self.jvm, relation, options=given)})
+        return replaced
 
-    def _compiled_look(self) -> Any:
+    def _compiled_description(self) -> Any:
         def compiled() -> Any:
-            compiled_class(self.jvm, _SUBQUERIES, (_NAMES, _TOLD), beside=_PLAN)
+            compiled_class(self.jvm, _SUBQUERIES, (_NAMES, _DESCRIBE), beside=_PLAN)
             return self.jvm.static(_SUBQUERIES, "told")
 
         return self.jvm.constant("looks for alike subqueries", compiled)
 
-    def _exchange(self, instead: dict[Any, Any]) -> Any:
-        """What exchanges the plans of scalar subqueries."""
+    def _exchange(self, replacements: dict[Any, Any]) -> Any:
+        """The Java function that replaces the plans of scalar subqueries."""
         plans = self.jvm.new("java.util.IdentityHashMap")
-        for old, new in instead.items():
+        for old, new in replacements.items():
             plans.put(old, new)
-        return compiled_exchange(self.jvm, _EXCHANGE, ("public java.util.Map plans;", _INSTEAD), plans=plans)
+        return compiled_exchange(self.jvm, _EXCHANGE, ("public java.util.Map plans;", _REPLACEMENT), plans=plans)
 
 
 def _are_plain(fields: tuple[DataField, ...], names: frozenset[str]) -> bool:
-    """Whether the columns are a table's own, and none has parts that could be read without the rest."""
+    """Whether all columns are the table's own, and none is nested: parts of those can be read separately."""
     kinds = {f.name: f.type for f in fields}
-    parted = (ArrayType, MapType, MultisetType, RowType, VariantType)
-    return all(name in kinds and not isinstance(kinds[name], parted) for name in names)
+    nested = (ArrayType, MapType, MultisetType, RowType, VariantType)
+    return all(name in kinds and not isinstance(kinds[name], nested) for name in names)

@@ -1,9 +1,9 @@
-"""Spark's own commands in ``spark_catalog``, which look into Spark's own catalog alone, made to heed Paimon's tables.
+"""Validation of Spark's own commands in ``spark_catalog``, which only see Spark's own catalog, not Paimon's tables.
 
-``CREATE TABLE t USING parquet`` would make a second ``t`` beside one of Paimon's, perhaps in its folder, from which
-INSERT OVERWRITE or DROP TABLE removes all files; SHOW TABLE EXTENDED would list ordinary tables alone. Such commands
-come by SQL and from DataFrames; each goes through the optimizer before anything is done. A new kind of command is one
-more entry of `COMMANDS`.
+``CREATE TABLE t USING parquet`` would create a second ``t`` beside Paimon's, possibly in its directory, where INSERT
+OVERWRITE or DROP TABLE deletes all files; SHOW TABLE EXTENDED would list only ordinary tables. Such commands come from
+SQL and from DataFrames; each passes the optimizer before it is executed. A new kind of command is one more entry of
+`COMMANDS`.
 """
 
 from __future__ import annotations
@@ -26,22 +26,26 @@ _DESCRIBES = "org.apache.spark.sql.execution.datasources.v2.ShowTablesExtendedEx
 
 
 class Command(ABC):
-    """A kind of Spark's own commands that has to know of Paimon's tables."""
+    """The check of one kind of Spark's own commands."""
 
     @abstractmethod
     def judged(self, command: Any, rule: PaimonTableCommands) -> Any:
-        """The plan that stands for a command: itself, or rows that are known already; an error where it is refused."""
+        """The plan to execute: the command itself, or rows that replace its result.
+
+        Raises:
+            UnsupportedError: the command is refused.
+        """
 
 
 @dataclass(frozen=True)
 class Making(Command):
-    """Makes a name.
+    """A command that creates a table or view.
 
     Attributes:
-        target: the ``TableIdentifier`` that is made; None where nothing is made in a catalog.
-        is_tolerant: whether nothing is to be done where the name is taken.
-        writes: whether what has the name is to be written to.
-        source: the ``TableIdentifier`` whose database is meant where the target says none; None for the current one.
+        target: the ``TableIdentifier`` to create; None if nothing is created in a catalog.
+        is_tolerant: whether an existing name is not an error.
+        writes: whether the command writes into an existing table.
+        source: the ``TableIdentifier`` with the default database of the target; None for the current database.
     """
 
     target: Callable[[Any], Any]
@@ -69,7 +73,7 @@ class Making(Command):
 
 
 class Saving(Command):
-    """``saveAsTable`` over an ordinary table, which it drops before it asks whether the format can take its place."""
+    """``saveAsTable`` over an ordinary table, which Spark drops before it checks whether it can create the new one."""
 
     def judged(self, command: Any, rule: PaimonTableCommands) -> Any:
         description = command.tableDesc()
@@ -82,7 +86,7 @@ class Saving(Command):
 
 
 class DroppingDatabase(Command):
-    """DROP DATABASE as Spark did it once (``spark.sql.legacy.useV1Command``): it removes the database's folder."""
+    """The legacy DROP DATABASE (``spark.sql.legacy.useV1Command``), which deletes the database's directory."""
 
     def judged(self, command: Any, rule: PaimonTableCommands) -> Any:
         database = str(command.databaseName())
@@ -95,7 +99,7 @@ class DroppingDatabase(Command):
 
 
 class Listing(Command):
-    """SHOW TABLE EXTENDED, which describes what Spark's own catalog knows: Paimon's tables stand among them."""
+    """SHOW TABLE EXTENDED: Paimon's tables are added to those of Spark's own catalog."""
 
     def judged(self, command: Any, rule: PaimonTableCommands) -> Any:
         if not command.isExtended() or command.partitionSpec().isDefined():
@@ -107,14 +111,14 @@ class Listing(Command):
             return command
         relation, jvm = rule.jvm.singleton(_ROWS), rule.jvm
         sparks = relation.fromExternalRows(command.output(), command.run(rule.session)).data()
-        # A metastore may have told Spark of Paimon's tables too.
+        # Spark's rows may include Paimon's tables from a shared metastore.
         rows = _by_name(jvm.items(sparks)) | ours
         listed = [rows[key] for key in sorted(rows)]
         return jvm.new(_ROWS, command.output(), jvm.seq(listed), False, jvm.none)
 
 
 def _by_name(rows: Iterable[Any]) -> dict[tuple[bool, str], Any]:
-    """The rows of SHOW TABLE EXTENDED by whether they are of temporary views, and by name."""
+    """The rows of SHOW TABLE EXTENDED by whether the table is temporary, and by name."""
     return {(bool(row.getBoolean(2)), str(row.getUTF8String(1).toString())): row for row in rows}
 
 
@@ -143,15 +147,15 @@ COMMANDS: dict[str, Command] = {
     "DropDatabaseCommand": DroppingDatabase(),
     "ShowTablesCommand": Listing(),
 }
-"""The commands that are judged, by their classes."""
+"""The checked commands, by the names of their classes."""
 
 
 class PaimonTableCommands(PlanRule):
-    """Refuses what Spark's own commands must not do where Paimon has tables, and completes what they tell.
+    """Refuses Spark's own commands that would conflict with Paimon's tables, and completes their results.
 
     Args:
         jvm: the JVM.
-        session: the session that the commands are of.
+        session: the session of the commands.
         shared: its ``spark_catalog``.
     """
 
@@ -166,41 +170,41 @@ class PaimonTableCommands(PlanRule):
         return COMMANDS[str(plan.getClass().getSimpleName())].judged(plan, self)
 
     def is_paimons(self, database: str, name: str) -> bool:
-        """Whether a name is that of a table of Paimon's, as Spark's own catalog would keep it."""
+        """Whether a name is that of a Paimon table, also in lower case if the session is case-insensitive."""
         if self._shared.holds(database, name):
             return True
-        exact = bool(self.session.sessionState().conf().caseSensitiveAnalysis())
-        return not exact and self._shared.holds(database.lower(), name.lower())
+        case_sensitive = bool(self.session.sessionState().conf().caseSensitiveAnalysis())
+        return not case_sensitive and self._shared.holds(database.lower(), name.lower())
 
     def has_tables(self, database: str) -> bool:
-        """Whether a database holds anything of Paimon's."""
+        """Whether a database has Paimon tables, views or functions."""
         catalog = self._shared.catalog
         if not catalog.database_exists(database):
             return False
         return bool(catalog.list_tables(database) or catalog.list_views(database) or catalog.list_functions(database))
 
     def named(self, target: Any, source: Any = None) -> tuple[str, str]:
-        """The database and name that a ``TableIdentifier`` means."""
+        """The database and name of a ``TableIdentifier``."""
         for identifier in (target, source):
             if identifier is not None and identifier.database().isDefined():
                 return str(identifier.database().get()), str(target.table())
         return self.current_database(), str(target.table())
 
     def current_database(self) -> str:
-        """The database that names without one are in."""
+        """The session's current database."""
         return str(self.session.sessionState().catalog().getCurrentDatabase())
 
     def described(self, database: str, pattern: str, output: Any) -> dict[tuple[bool, str], Any]:
-        """Paimon's tables of a database whose names a pattern fits, as Spark describes those of any catalog.
+        """Spark's rows of SHOW TABLE EXTENDED for the Paimon tables of a database that match a pattern.
 
         Args:
             database: the database.
-            pattern: what names are to be like, as SHOW TABLES has it.
+            pattern: the pattern of names of SHOW TABLES.
             output: the attributes of the rows.
         """
         shared = self._shared
         if not shared.catalog.database_exists(database):
             return {}
         own = CatalogProxy(self.jvm, shared.catalog, shared.session, shared.session_catalogs)
-        told = self.jvm.new(_DESCRIBES, output, own, self.jvm.seq([database]), pattern).executeCollect()
-        return {key: row for key, row in _by_name(told).items() if not key[0]}
+        rows = self.jvm.new(_DESCRIBES, output, own, self.jvm.seq([database]), pattern).executeCollect()
+        return {key: row for key, row in _by_name(rows).items() if not key[0]}

@@ -1,9 +1,9 @@
-"""Tables that are made of a query's rows: CREATE TABLE .. AS SELECT and REPLACE TABLE .. AS SELECT, by any interface.
+"""CREATE TABLE AS SELECT and REPLACE TABLE AS SELECT, by any interface: options and semantics of Paimon's connector.
 
-Spark hands the options of a ``DataFrameWriter`` to the write alone, so that ``df.write.option("primary-key", "a")
-.saveAsTable("new")`` would forget them, and it makes ``saveAsTable`` in mode ``overwrite`` a replacement of the table.
-Both are brought into line with what Paimon's connector does (``PaimonTableAsSelectHelper``): options of tables become
-properties of the table that is made, and a table that exists keeps its definition, only its rows are overwritten.
+Spark passes the options of a ``DataFrameWriter`` only to the write, so that ``df.write.option("primary-key", "a")
+.saveAsTable("new")`` would ignore them, and it makes ``saveAsTable`` in mode ``overwrite`` a replacement of the table.
+Both are changed as in Paimon's connector (Paimon: ``PaimonTableAsSelectHelper``): table options become properties of
+the new table, and an existing table retains its definition, only its rows are overwritten.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
 _PLANS = f"{CATALYST}.plans.logical"
 _CREATE, _REPLACE = "CreateTableAsSelect", "ReplaceTableAsSelect"
 _SPEC, _OPTIONS = 3, 4
-"""Where the table's specification and the options of the write stand among the members of both plans."""
-_OF_READS = frozenset((*TRAVEL_KEYS, BRANCH.key, PATH.key))
+"""The positions of the table's specification and of the write's options among the members of both plans."""
+_READ_OPTIONS = frozenset((*TRAVEL_KEYS, BRANCH.key, PATH.key))
 
 
 class Session(Protocol):
@@ -37,11 +37,11 @@ class Session(Protocol):
     catalogs: dict[str, CatalogProxy]
 
     def is_ordinary(self, table: TableName) -> bool:
-        """Whether a name of the session's ``spark_catalog`` is not that of a table of Paimon's."""
+        """Whether a name of the session's ``spark_catalog`` is not that of a Paimon table."""
 
 
 class TableAsSelect(PlanRule):
-    """Gives new tables the options of their writer, and keeps the definition of tables that a frame overwrites."""
+    """Adds the writer's options to new tables, and retains the definition of tables that a frame overwrites."""
 
     roots = frozenset((_CREATE, _REPLACE))
 
@@ -52,7 +52,7 @@ class TableAsSelect(PlanRule):
     def rewritten(self, plan: Any) -> Any:
         name = plan.name()
         catalog = self._attached.catalogs.get(str(name.catalog().name()))
-        if catalog is None or (catalog.catalog.name == SESSION_CATALOG and not _says_paimon(plan.tableSpec())):
+        if catalog is None or (catalog.catalog.name == SESSION_CATALOG and not _is_paimon(plan.tableSpec())):
             return plan
         if plan.getClass().getSimpleName() == _REPLACE and self._is_saved_as_table():
             identifier = name.identifier()
@@ -65,61 +65,61 @@ class TableAsSelect(PlanRule):
     def _is_saved_as_table(self) -> bool:
         """Whether ``DataFrameWriter.saveAsTable`` runs this command, and not SQL or ``DataFrameWriterV2``.
 
-        The plans of all three are the same; the connector, too, looks who called.
+        The plans of all three are equal; Paimon's connector inspects the stack trace as well.
         """
         thread = self.jvm.cls("java.lang.Thread").currentThread()
         show = self.jvm.static("org.apache.commons.lang3.ArrayUtils", "toString")
-        called = str(show(thread.getStackTrace()))
-        return ".DataFrameWriter." in called
+        trace = str(show(thread.getStackTrace()))
+        return ".DataFrameWriter." in trace
 
     def _existing(self, catalog: CatalogProxy, identifier: Any, parts: TableName) -> SchemaTable | None:
-        """The table of that name, if it is one of Paimon's."""
+        """The Paimon table of that name; None if there is none."""
         if catalog.catalog.name == SESSION_CATALOG and self._attached.is_ordinary(parts):
             return None
         found = catalog.loadTable(identifier) if catalog.tableExists(identifier) else None
         return found if isinstance(found, SchemaTable) else None
 
     def _overwriting(self, table: SchemaTable, parts: TableName, plan: Any) -> Any:
-        """The write, by name, that puts a query's rows in the place of a table's, as the session overwrites."""
+        """The write by name that overwrites a table with a query's rows, in the session's overwrite mode."""
         jvm, session = self.jvm, self._attached.session
-        nothing = jvm.new("org.apache.spark.sql.util.CaseInsensitiveStringMap", jvm.java_map({}))
-        relation = jvm.new(f"{CATALYST}.analysis.UnresolvedRelation", jvm.seq(parts), nothing, False)
+        no_options = jvm.new("org.apache.spark.sql.util.CaseInsensitiveStringMap", jvm.java_map({}))
+        relation = jvm.new(f"{CATALYST}.analysis.UnresolvedRelation", jvm.seq(parts), no_options, False)
         state, arguments = session.sessionState(), (relation, plan.query())
         if table.table.schema.partition_keys and str(state.conf().partitionOverwriteMode().toString()) == "DYNAMIC":
             write = write_by_name(jvm, "OverwritePartitionsDynamic", *arguments, plan.writeOptions())
         else:
-            every = jvm.singleton(f"{CATALYST}.expressions.Literal").TrueLiteral()
-            write = write_by_name(jvm, "OverwriteByExpression", *arguments, every, plan.writeOptions())
-        # This command is being run already: what stands for it must be planned and not run at once.
+            always = jvm.singleton(f"{CATALYST}.expressions.Literal").TrueLiteral()
+            write = write_by_name(jvm, "OverwriteByExpression", *arguments, always, plan.writeOptions())
+        # The command is being executed already: its replacement must be planned but not executed eagerly.
         planned_only = jvm.singleton(f"{EXECUTION}.CommandExecutionMode").SKIP()
         return state.executePlan(write, planned_only).optimizedPlan()
 
     def _with_properties(self, plan: Any) -> Any:
-        """The plan with those options of its writer among the table's properties that are options of tables."""
+        """The plan with the writer's table options moved to the table's properties."""
         given = self.jvm.texts(self.jvm.as_java(plan.writeOptions()))
-        of_table = {key: value for key, value in given.items() if _is_of_tables(key)}
-        if not of_table:
+        table_options = {key: value for key, value in given.items() if _is_table_option(key)}
+        if not table_options:
             return plan
         spec = plan.tableSpec()
         properties, *rest = self.jvm.items(spec.productIterator().toSeq())
-        properties = self._scala({**self.jvm.texts(self.jvm.as_java(properties)), **of_table})
+        properties = self._scala({**self.jvm.texts(self.jvm.as_java(properties)), **table_options})
         parts = self.jvm.items(plan.productIterator().toSeq())
         parts[_SPEC] = self.jvm.new(spec.getClass().getName(), properties, *rest)
-        parts[_OPTIONS] = self._scala({key: value for key, value in given.items() if key not in of_table})
+        parts[_OPTIONS] = self._scala({key: value for key, value in given.items() if key not in table_options})
         return plan.makeCopy(self.jvm.array("java.lang.Object", parts))
 
     def _scala(self, items: Mapping[str, str]) -> Any:
         return self.jvm.scala_map(self.jvm.java_map(items))
 
 
-def _is_of_tables(key: str) -> bool:
-    """Whether an option of a writer is one of the table that it makes, and no passing one of the write."""
+def _is_table_option(key: str) -> bool:
+    """Whether an option of a writer is a table option, and not only an option of the write."""
     option = find_option(key)
-    if option is None or is_bare_alternative(key) or option.key in _OF_READS:
+    if option is None or is_bare_alternative(key) or option.key in _READ_OPTIONS:
         return False
     return option.scope in (Scope.TABLE, Scope.FLINK)
 
 
-def _says_paimon(spec: Any) -> bool:
+def _is_paimon(spec: Any) -> bool:
     provider = spec.provider()
     return bool(provider.isDefined()) and str(provider.get()).lower() == PROVIDER

@@ -1,7 +1,7 @@
-"""Casts of what a path finds in a variant as one function, which says the type itself: ``v:a::int`` as ``variant_get``.
+"""Casts of variant paths, merged into one function with the type: ``v:a::int`` becomes ``variant_get``.
 
-Both give the same values and the same errors. Spark tells a scan nothing of a column of which a query wants but one
-thing, and that as a variant; of the function it tells.
+Both return the same values and the same errors. Spark pushes the function down to a scan, but not a path that is
+extracted as a variant if it is the only use of the column.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _TRIES = "TRY"
 
 
 class VariantCasts(AnalysisRule):
-    """Lets ``v:a::int`` be what ``variant_get(v, '$.a', 'int')`` is."""
+    """Replaces ``v:a::int`` by ``variant_get(v, '$.a', 'int')``."""
 
     stage = RESOLUTION
     compiled = "paimon.VariantCastRule"
@@ -35,11 +35,11 @@ class VariantCasts(AnalysisRule):
     """)
 
     def rewritten(self, plan: Any) -> Any:
-        # Until then HAVING and ORDER BY look for the expressions of an aggregation as they were written, and columns
-        # get names from them.
-        return from_below(self.jvm, plan, self._changed) if plan.resolved() else plan
+        # Only in a resolved plan: before that, HAVING and ORDER BY match the written expressions of an aggregation, and
+        # Spark derives column names from them.
+        return from_below(self.jvm, plan, self._with_merged_casts) if plan.resolved() else plan
 
-    def _changed(self, plan: Any, children: Sequence[Any]) -> Any:
+    def _with_merged_casts(self, plan: Any, children: Sequence[Any]) -> Any:
         return with_expressions(self.jvm, plan, self._merged) if children else plan
 
     def _merged(self, cast: Any) -> Any:

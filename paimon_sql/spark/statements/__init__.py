@@ -1,4 +1,4 @@
-"""Statements that Python executes: each kind one class, found by the statement that it takes."""
+"""Execution of carried statements: one `Runner` class per kind of statement."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ __all__ = ["Answer", "StatementContext", "run_statement"]
 
 @cache
 def runners() -> dict[type[Statement], Runner]:
-    """What executes statements, by their class."""
+    """The runners by the class of their statement."""
     found = implementations(__name__, Runner)
     return {runner.statement: runner() for runner in found}
 
 
-def run_statement(statement: Statement, surroundings: StatementContext) -> Answer:
+def run_statement(statement: Statement, context: StatementContext) -> Answer:
     """Execute a statement.
 
     Raises:
-        UnsupportedError: nothing here takes such a statement.
+        UnsupportedError: there is no runner for the statement.
     """
     runner = runners().get(type(statement))
     if runner is None:
         raise UnsupportedError(f"The statement {type(statement).__name__} is not offered yet.")
-    return runner.run(statement, surroundings)
+    return runner.run(statement, context)

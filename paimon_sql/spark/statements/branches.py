@@ -13,9 +13,9 @@ class RunCreateBranch(Runner):
 
     statement = CreateBranch
 
-    def run(self, statement: CreateBranch, surroundings: StatementContext) -> Answer:
+    def run(self, statement: CreateBranch, context: StatementContext) -> Answer:
         create_branch(
-            surroundings.table(statement.table),
+            context.table(statement.table),
             statement.branch,
             tag=statement.tag,
             snapshot_id=statement.snapshot,
@@ -29,8 +29,8 @@ class RunDeleteBranch(Runner):
 
     statement = DeleteBranch
 
-    def run(self, statement: DeleteBranch, surroundings: StatementContext) -> Answer:
-        table = surroundings.table(statement.table)
+    def run(self, statement: DeleteBranch, context: StatementContext) -> Answer:
+        table = context.table(statement.table)
         names = comma_separated(statement.branch)
         delete_branches(table, [n for n in names if not statement.if_exists or table.branches.exists(n)])
         return Answer()
@@ -41,8 +41,8 @@ class RunRenameBranch(Runner):
 
     statement = RenameBranch
 
-    def run(self, statement: RenameBranch, surroundings: StatementContext) -> Answer:
-        rename_branch(surroundings.table(statement.table), statement.branch, statement.target)
+    def run(self, statement: RenameBranch, context: StatementContext) -> Answer:
+        rename_branch(context.table(statement.table), statement.branch, statement.target)
         return Answer()
 
 
@@ -51,5 +51,5 @@ class RunShowBranches(Runner):
 
     statement = ShowBranches
 
-    def run(self, statement: ShowBranches, surroundings: StatementContext) -> Answer:
-        return Answer.of_names("branch", surroundings.table(statement.table).branches.names())
+    def run(self, statement: ShowBranches, context: StatementContext) -> Answer:
+        return Answer.of_names("branch", context.table(statement.table).branches.names())

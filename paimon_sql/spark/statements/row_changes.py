@@ -14,12 +14,12 @@ from paimon_sql.sql.statements.rows import DeleteFrom, MergeInto, Update
 
 
 class _RunRowChange(Runner):
-    """A statement that changes rows; it answers with how many."""
+    """A row-level statement; the result is the number of changed rows."""
 
     operation: Operation
 
-    def run(self, statement: RowChange, surroundings: StatementContext) -> Answer:
-        found = _run_of(statement, surroundings).run().named(self.operation)
+    def run(self, statement: RowChange, context: StatementContext) -> Answer:
+        found = _run_of(statement, context).run().named(self.operation)
         columns = tuple(DataField(-1, name, BigIntType(False)) for name in found)
         return Answer(columns, [tuple(found.values())])
 
@@ -46,43 +46,43 @@ class RunMerge(_RunRowChange):
 
 
 class RunEvolvingInsert(Runner):
-    """INSERT .. BY NAME that may bring columns; like any INSERT it answers nothing."""
+    """INSERT with schema evolution; like any INSERT it has no result."""
 
     statement = EvolvingInsert
 
-    def run(self, statement: EvolvingInsert, surroundings: StatementContext) -> Answer:
-        _insert_of(statement, surroundings).run()
+    def run(self, statement: EvolvingInsert, context: StatementContext) -> Answer:
+        _insert_of(statement, context).run()
         return Answer()
 
 
 class RunExplainChange(Runner):
-    """EXPLAIN of one of these: what it would do, in one row."""
+    """EXPLAIN of one of these statements; the result has one row."""
 
     statement = ExplainChange
 
-    def run(self, statement: ExplainChange, surroundings: StatementContext) -> Answer:
+    def run(self, statement: ExplainChange, context: StatementContext) -> Answer:
         change = statement.statement
         if isinstance(change, EvolvingInsert):
-            told = _insert_of(change, surroundings).explain(statement.mode)
+            plan = _insert_of(change, context).explain(statement.mode)
         else:
-            told = _run_of(change, surroundings).explain(statement.mode)
-        return Answer((DataField(-1, "plan", string_type(False)),), [(told,)])
+            plan = _run_of(change, context).explain(statement.mode)
+        return Answer((DataField(-1, "plan", string_type(False)),), [(plan,)])
 
 
-def _run_of(statement: RowChange, surroundings: StatementContext) -> RowLevelRun:
+def _run_of(statement: RowChange, context: StatementContext) -> RowLevelRun:
     return RowLevelRun(
-        surroundings.jvm,
-        surroundings.session,
-        surroundings.catalog,
-        surroundings.identifier(statement.table),
+        context.jvm,
+        context.session,
+        context.catalog,
+        context.identifier(statement.table),
         statement,
         _OPERATIONS[type(statement)],
     )
 
 
-def _insert_of(statement: EvolvingInsert, surroundings: StatementContext) -> EvolvingInsertRun:
-    identifier = surroundings.identifier(statement.table)
-    return EvolvingInsertRun(surroundings.jvm, surroundings.session, surroundings.catalog, identifier, statement)
+def _insert_of(statement: EvolvingInsert, context: StatementContext) -> EvolvingInsertRun:
+    identifier = context.identifier(statement.table)
+    return EvolvingInsertRun(context.jvm, context.session, context.catalog, identifier, statement)
 
 
 _OPERATIONS: dict[type[RowChange], Operation] = {r.statement: r.operation for r in (RunDelete, RunUpdate, RunMerge)}

@@ -1,6 +1,6 @@
-"""What the Paimon catalogs of a session hold, found without Spark: schemas are read from their files, some at once.
+"""Listing of the Paimon catalogs of a session, without Spark: schema files are read by several threads.
 
-What cannot be read must not hide the rest: it is listed with its name alone.
+A table that cannot be read must not hide the others: it is listed with only its name.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Relation:
 
 @dataclass(frozen=True)
 class Listing:
-    """The Paimon catalogs of a session, as metadata calls see them.
+    """The listing of a session's Paimon catalogs for metadata calls.
 
     Attributes:
         catalogs: the catalogs by name.
@@ -57,39 +57,39 @@ class Listing:
     catalogs: Mapping[str, Catalog]
 
     def databases(self, catalog: str | None, pattern: NamePattern) -> list[tuple[str, str]]:
-        """Catalog and name of each database that is asked for.
+        """The catalog and name of each matching database.
 
-        The database ``sys``, in which every catalog shows what is about itself, is found by its full name only.
+        The database ``sys`` with the catalog's system tables matches only its exact name.
 
         Args:
-            catalog: the one catalog that is looked at; None or nothing for all.
-            pattern: the names.
+            catalog: the catalog; None or empty for all.
+            pattern: the pattern of names.
         """
         return [(chosen.name, database) for chosen in self._chosen(catalog) for database in _databases(chosen, pattern)]
 
     def relations(
         self, catalog: str | None, database: NamePattern, name: NamePattern, kinds: frozenset[str]
     ) -> list[Relation]:
-        """The tables, views and system tables that are asked for.
+        """The matching tables, views and system tables.
 
         Args:
-            catalog: the one catalog that is looked at; None or nothing for all.
-            database: the names of databases.
-            name: the names of tables.
-            kinds: of which kinds they may be.
+            catalog: the catalog; None or empty for all.
+            database: the pattern of databases.
+            name: the pattern of tables.
+            kinds: the kinds to list.
         """
-        asked: list[Callable[[], list[Relation]]] = []
+        steps: list[Callable[[], list[Relation]]] = []
         for chosen in self._chosen(catalog):
             for found in _databases(chosen, database, with_system=SYSTEM_TABLE in kinds and database.is_all):
-                asked += _questions(chosen, found, name, kinds)
-        return [relation for answers in spread(lambda ask: ask(), asked, _THREADS) for relation in answers]
+                steps += _steps(chosen, found, name, kinds)
+        return [relation for result in spread(lambda step: step(), steps, _THREADS) for relation in result]
 
     def primary_keys(self, catalog: str | None, database: str | None, table: str) -> list[Relation]:
-        """The table of that exact name in each catalog, or none."""
+        """The tables of that exact name in the matching catalogs."""
         found = []
         for chosen in self._chosen(catalog):
             for name in [database] if database else _databases(chosen, NamePattern(None)):
-                found += _opened(chosen, Identifier(name, table))
+                found += _open(chosen, Identifier(name, table))
         return found
 
     def _chosen(self, catalog: str | None) -> list[Catalog]:
@@ -103,10 +103,10 @@ def _databases(catalog: Catalog, pattern: NamePattern, *, with_system: bool = Fa
     return found
 
 
-def _questions(
+def _steps(
     catalog: Catalog, database: str, name: NamePattern, kinds: frozenset[str]
 ) -> Iterator[Callable[[], list[Relation]]]:
-    """What is to be read for one database, in small steps that do not depend on each other."""
+    """The reads for one database, as small independent steps."""
     if database == SYSTEM_DATABASE:
         if SYSTEM_TABLE in kinds:
             yield lambda: _of_catalog(catalog, name)
@@ -116,18 +116,18 @@ def _questions(
         tables = catalog.list_tables(database) if kinds & {TABLE, SYSTEM_TABLE} else []
         views = catalog.list_views(database) if VIEW in kinds and HAS_VIEWS else []
     except NotFoundError:
-        return  # it was dropped meanwhile
+        return  # dropped concurrently
     for table in tables:
-        plain = TABLE in kinds and name.matches(table)
-        if plain or (SYSTEM_TABLE in kinds and (before is None or before.matches(table))):
-            yield partial(_with_system_tables, catalog, Identifier(database, table), name, kinds, plain=plain)
+        is_listed = TABLE in kinds and name.matches(table)
+        if is_listed or (SYSTEM_TABLE in kinds and (before is None or before.matches(table))):
+            yield partial(_with_system_tables, catalog, Identifier(database, table), name, kinds, is_listed=is_listed)
     for view in views:
         if name.matches(view):
             yield partial(_view, catalog, Identifier(database, view))
 
 
 def _with_system_tables(
-    catalog: Catalog, identifier: Identifier, name: NamePattern, kinds: frozenset[str], *, plain: bool
+    catalog: Catalog, identifier: Identifier, name: NamePattern, kinds: frozenset[str], *, is_listed: bool
 ) -> list[Relation]:
     try:
         table = catalog.any_table(identifier)
@@ -135,8 +135,8 @@ def _with_system_tables(
         return []
     except (PaimonError, OSError) as error:
         _LOG.warning("%s.%s cannot be read: %s", catalog.name, identifier, error)
-        return [Relation(catalog.name, identifier.database, identifier.table, TABLE)] if plain else []
-    found = [_table(catalog, identifier, table)] if plain else []
+        return [Relation(catalog.name, identifier.database, identifier.table, TABLE)] if is_listed else []
+    found = [_table(catalog, identifier, table)] if is_listed else []
     if SYSTEM_TABLE in kinds and isinstance(table, Table):
         shown = {f"{identifier.table}{_SEPARATOR}{n}": f for n, f in _system_fields(table).items()}
         found += [
@@ -150,7 +150,7 @@ def _with_system_tables(
 def _system_fields(table: Table) -> dict[str, tuple[DataField, ...]]:
     fields = {name: tuple(known.columns) for name, known in system_tables().items()}
     for name, kind in scanned_tables().items():
-        with suppress(UnsupportedError):  # the table has none of that kind
+        with suppress(UnsupportedError):  # the table does not support that system table
             fields[name] = tuple(kind.fields(table))
     fields |= dict.fromkeys(table_views(), table.schema.fields)
     return dict(sorted(fields.items()))
@@ -164,7 +164,7 @@ def _of_catalog(catalog: Catalog, name: NamePattern) -> list[Relation]:
     ]
 
 
-def _opened(catalog: Catalog, identifier: Identifier) -> list[Relation]:
+def _open(catalog: Catalog, identifier: Identifier) -> list[Relation]:
     try:
         return [_table(catalog, identifier, catalog.authorized_table(identifier))]
     except PaimonError:
@@ -173,17 +173,17 @@ def _opened(catalog: Catalog, identifier: Identifier) -> list[Relation]:
 
 def _table(catalog: Catalog, identifier: Identifier, table: AnyTable) -> Relation:
     schema = table.schema
-    own = (catalog.name, identifier.database, identifier.table, TABLE)
-    return Relation(*own, schema.comment or "", schema.fields, schema.primary_keys)
+    names = (catalog.name, identifier.database, identifier.table, TABLE)
+    return Relation(*names, schema.comment or "", schema.fields, schema.primary_keys)
 
 
 def _view(catalog: Catalog, identifier: Identifier) -> list[Relation]:
-    own = (catalog.name, identifier.database, identifier.table, VIEW)
+    names = (catalog.name, identifier.database, identifier.table, VIEW)
     try:
         view = catalog.view(identifier)
     except NotFoundError:
         return []
     except (PaimonError, OSError) as error:
         _LOG.warning("%s.%s cannot be read: %s", catalog.name, identifier, error)
-        return [Relation(*own)]
-    return [Relation(*own, view.comment or "", tuple(view.fields))]
+        return [Relation(*names)]
+    return [Relation(*names, view.comment or "", tuple(view.fields))]

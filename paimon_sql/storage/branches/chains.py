@@ -1,7 +1,7 @@
-"""Chain tables: a branch with whole partitions and one with what changed since, partition by partition.
+"""Chain tables: a snapshot branch with full partitions, and a delta branch with later changes (spec: Chain Table).
 
-A partition that only the delta branch has is read as its chain: the nearest earlier partition of the snapshot branch,
-the anchor, and behind it all partitions of the delta branch up to the one asked for (spec: Chain Table).
+A partition that is only in the delta branch is read as its chain: the anchor, which is the nearest earlier partition of
+the snapshot branch, then all later partitions of the delta branch up to the one that is read.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ Values = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Place:
-    """Where a partition stands.
+    """A partition in the chains of a table.
 
     Attributes:
-        partition: its values, serialised.
-        group: the values by which chains are kept apart.
-        chain: the values along which its chain runs; None if one of them is null, which has no place in a chain.
+        partition: the serialized partition.
+        group: the values that select the chain.
+        chain: the values along the chain; None if one of them is null, which is in no chain.
     """
 
     partition: bytes
@@ -50,8 +50,8 @@ class Chain:
     """The chains of a table.
 
     Attributes:
-        table: the table, on whichever branch.
-        snapshot_branch: the name of the branch with whole partitions.
+        table: the table, on any branch.
+        snapshot_branch: the name of the branch with full partitions.
         delta_branch: the name of the branch with changes.
     """
 
@@ -61,7 +61,7 @@ class Chain:
 
     @classmethod
     def of(cls, table: Table) -> Chain | None:
-        """The chains that a table's options declare; None if they do not, or do not name both branches."""
+        """Return the chains that the table's options declare; None unless they name both branches."""
         options = table.options
         snapshots: str | None = options.get(SCAN_FALLBACK_SNAPSHOT_BRANCH)
         deltas: str | None = options.get(SCAN_FALLBACK_DELTA_BRANCH)
@@ -71,30 +71,30 @@ class Chain:
 
     @classmethod
     def read_by(cls, table: Table) -> Chain | None:
-        """The chains that reads of a table follow; None if it has none or is one of their branches."""
+        """Return the chains that reads of the table follow; None if it has none or is on one of their branches."""
         chain = cls.of(table)
         return None if chain is None or chain.is_snapshot_branch or chain.is_delta_branch else chain
 
     @property
     def is_snapshot_branch(self) -> bool:
-        """Whether the table is the branch with whole partitions."""
+        """Whether the table is on the branch with full partitions."""
         return self.table.branch.lower() == self.snapshot_branch.lower()
 
     @property
     def is_delta_branch(self) -> bool:
-        """Whether the table is the branch with changes."""
+        """Whether the table is on the branch with changes."""
         return self.table.branch.lower() == self.delta_branch.lower()
 
     def snapshots(self) -> Table:
-        """The branch with whole partitions; InvalidOptionError if there is none of that name."""
+        """Return the branch with full partitions; InvalidOptionError if it does not exist."""
         return self._branch(self.snapshot_branch, SCAN_FALLBACK_SNAPSHOT_BRANCH.key)
 
     def deltas(self) -> Table:
-        """The branch with changes; InvalidOptionError if there is none of that name."""
+        """Return the branch with changes; InvalidOptionError if it does not exist."""
         return self._branch(self.delta_branch, SCAN_FALLBACK_DELTA_BRANCH.key)
 
     def places(self, partitions: Iterable[bytes]) -> list[Place]:
-        """Where partitions stand, each once."""
+        """Return the distinct partitions with their positions in chains."""
         fields = self.table.schema.partition_fields
         codec, first = RowCodec([f.type for f in fields]), len(fields) - len(self.chained_fields)
         found = []
@@ -106,7 +106,7 @@ class Chain:
 
     @property
     def chained_fields(self) -> tuple[DataField, ...]:
-        """The partition columns that the chains run along, which are the last ones."""
+        """The partition columns along the chains, which are the last ones."""
         fields = self.table.schema.partition_fields
         names = comma_separated(self.table.options.get(CHAIN_TABLE_CHAIN_PARTITION_KEYS))
         return fields[-len(names) :] if names else fields
@@ -124,17 +124,17 @@ class Chain:
 
 
 def keeps_deletes(table: Table) -> bool:
-    """Whether deletes stay whatever is compacted: those of a chain table are for rows of other partitions too."""
+    """Whether compactions keep deletes: those of a chain table also apply to rows of other partitions."""
     return bool(table.options.get(CHAIN_TABLE_ENABLED))
 
 
 class Timeline:
-    """The partitions of a chain table in the order of their chains.
+    """The partitions of a chain table by chain, in order.
 
     Args:
         chain: the chains.
-        whole: the partitions of the branch with whole partitions, serialised.
-        changed: those of the branch with changes.
+        whole: the serialized partitions of the snapshot branch.
+        changed: those of the delta branch.
     """
 
     def __init__(self, chain: Chain, whole: Iterable[bytes], changed: Iterable[bytes]) -> None:
@@ -147,53 +147,53 @@ class Timeline:
         self._timed: dict[Values, list[tuple[int, Place]]] = {}
 
     def anchor(self, place: Place) -> Place | None:
-        """The whole partition nearest before one in its chain; None if there is none."""
+        """Return the nearest full partition before one in its chain; None without one."""
         if place.chain is None:
             return None
         group = self._whole.get(place.group, [])
-        before = bisect_left(group, place.chain, key=_along)
+        before = bisect_left(group, place.chain, key=_chain_key)
         return group[before - 1] if before else None
 
     def is_first_needed(self, place: Place) -> bool:
-        """Whether a whole partition has none before it, but changes behind it, up to the next whole one."""
+        """Whether a full partition has none before it, but changes between it and the next full one."""
         if place.chain is None or self.anchor(place) is not None:
             return False
         group, changes = self._whole.get(place.group, []), self._changed.get(place.group, [])
-        behind = bisect_right(group, place.chain, key=_along)
-        first = bisect_right(changes, place.chain, key=_along)
-        last = bisect_left(changes, _along(group[behind]), key=_along) if behind < len(group) else len(changes)
+        after = bisect_right(group, place.chain, key=_chain_key)
+        first = bisect_right(changes, place.chain, key=_chain_key)
+        last = bisect_left(changes, _chain_key(group[after]), key=_chain_key) if after < len(group) else len(changes)
         return first < last
 
     def links(self, place: Place) -> list[Place]:
-        """The partitions of changes behind a partition's anchor up to itself, in their order.
+        """Return the partitions of changes after a partition's anchor, up to the partition itself, in order.
 
-        Without an anchor they are all up to it.
+        Without an anchor these are all up to it.
 
         Args:
-            place: where a partition of the branch with changes stands.
+            place: a partition of the delta branch.
 
         Raises:
-            InvalidInputError: the partition or its anchor tells no time.
+            InvalidInputError: the time of the partition or its anchor cannot be parsed.
         """
         if place.chain is None:
             return [place]
         anchor = self.anchor(place)
         if anchor is None:
             changes = self._changed[place.group]
-            return changes[: bisect_right(changes, place.chain, key=_along)]
-        after, last = self._reported(anchor), self._reported(place)
+            return changes[: bisect_right(changes, place.chain, key=_chain_key)]
+        after, last = self._required_time(anchor), self._required_time(place)
         timed = self._by_time(place.group)
-        first, end = (bisect_right(timed, t, key=lambda told: told[0]) for t in (after, last))
+        first, end = (bisect_right(timed, t, key=lambda timed_place: timed_place[0]) for t in (after, last))
         return [p for _, p in timed[first:end]]
 
     def _by_time(self, group: Values) -> list[tuple[int, Place]]:
-        """The partitions of changes of a group by their times; those that tell none have no place in a chain."""
+        """Return the partitions of changes of a group by time; those without a time are in no chain."""
         if group not in self._timed:
-            told = ((self._time(p), p) for p in self._changed[group])
-            self._timed[group] = sorted(((t, p) for t, p in told if t is not None), key=lambda found: found[0])
+            timed = ((self._time(p), p) for p in self._changed[group])
+            self._timed[group] = sorted(((t, p) for t, p in timed if t is not None), key=lambda pair: pair[0])
         return self._timed[group]
 
-    def _reported(self, place: Place) -> int:
+    def _required_time(self, place: Place) -> int:
         time = self._time(place)
         if time is None:
             name = PartitionPaths.of(self._chain.table.schema).name(place.partition)
@@ -206,20 +206,20 @@ class Timeline:
         return time
 
     def _time(self, place: Place) -> int | None:
-        return self._times.of(dict(zip(self._names, _along(place), strict=True)))
+        return self._times.of(dict(zip(self._names, _chain_key(place), strict=True)))
 
 
 def _by_group(places: Iterable[Place]) -> dict[Values, list[Place]]:
-    """The places in chains, in their order."""
+    """Group partitions by chain, in order."""
     groups: dict[Values, list[Place]] = {}
     for place in places:
         if place.chain is not None:
             groups.setdefault(place.group, []).append(place)
     for members in groups.values():
-        members.sort(key=_along)
+        members.sort(key=_chain_key)
     return groups
 
 
-def _along(place: Place) -> Values:
+def _chain_key(place: Place) -> Values:
     assert place.chain is not None
     return place.chain

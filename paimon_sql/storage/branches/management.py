@@ -1,7 +1,7 @@
-"""Branches made, renamed and deleted: the rules.
+"""Creation, renaming and deletion of branches.
 
-A branch begins empty, or with one snapshot and the tag that named it. Data files are never copied: expiry asks all
-branches before it deletes one, so a branch is only to be made of what is surely still kept when it is visible.
+A branch starts empty, or with one snapshot and its tag. Data files are never copied: expirations check all branches
+before they delete a file, so a branch may only be created from what is certainly retained once it is visible.
 """
 
 from __future__ import annotations
@@ -46,20 +46,20 @@ NAMING_OPTIONS = (
     SCAN_FALLBACK_SNAPSHOT_BRANCH,
     SCAN_FALLBACK_DELTA_BRANCH,
 )
-"""The options of a table that name one of its branches."""
+"""The options of a table that refer to one of its branches."""
 
 _DAY_MILLIS = 24 * 60 * 60 * 1000
 
 
 @dataclass(frozen=True)
 class NewBranch:
-    """A branch that was made, or would be.
+    """The result of `create_branch`.
 
     Attributes:
-        name: its name.
-        schema_id: its newest schema.
-        snapshot: the snapshot that it begins with; None for an empty one.
-        existed: whether it was there before and nothing was done.
+        name: the name of the branch.
+        schema_id: the id of its newest schema.
+        snapshot: its first snapshot; None for an empty branch.
+        existed: whether it existed before, and nothing was done.
     """
 
     name: str
@@ -70,7 +70,7 @@ class NewBranch:
 
 @dataclass(frozen=True)
 class BranchContent:
-    """How much a branch holds of its own: snapshots and tags."""
+    """The numbers of snapshots and tags of a branch."""
 
     name: str
     snapshots: int
@@ -78,28 +78,28 @@ class BranchContent:
 
 
 def branch_of(table: Table, name: str) -> Table:
-    """Another branch of the table, at its newest schema under its own options.
+    """Return another branch of the table, with its newest schema and own options.
 
     Raises:
-        NotFoundError: there is no such branch.
+        NotFoundError: the branch does not exist.
     """
     table.branches.require(name)
-    own = table.name.removesuffix(f"$branch_{table.branch}")
-    other = replace(table, branch=name, name=own if name == MAIN_BRANCH else f"{own}$branch_{name}")
+    table_name = table.name.removesuffix(f"$branch_{table.branch}")
+    other = replace(table, branch=name, name=table_name if name == MAIN_BRANCH else f"{table_name}$branch_{name}")
     schema = other.schemas.latest()
     if schema is None:
         raise InvalidInputError(
-            f"Branch '{name}' of {own} holds no schema: it was not made, or not deleted, to the end.",
+            f"Branch '{name}' of {table_name} holds no schema: it was not made, or not deleted, to the end.",
             remedy="Delete the branch.",
         )
     return replace(other, schema=schema)
 
 
 def check_named_branches(schema: TableSchema, branches: BranchManager, before: TableSchema | None = None) -> None:
-    """Refuse a definition whose options name a branch that there is not, unless they did so before.
+    """Check that the branches named by options exist, except those named before.
 
     Raises:
-        InvalidOptionError: there is no such branch.
+        InvalidOptionError: a branch does not exist.
     """
     for option in (BRANCH, *NAMING_OPTIONS):
         name = schema.options.get(option.key)
@@ -112,39 +112,39 @@ def check_named_branches(schema: TableSchema, branches: BranchManager, before: T
 
 
 def on_its_branch(table: Table, asked: str | None = None) -> Table:
-    """The table on the branch that a statement, a session or its own option ``branch`` asks for.
+    """Return the table on the branch set by the statement, the session or its option ``branch``.
 
-    A branch that the table's name says, ``t$branch_b``, wins over all of them.
+    A branch in the table's name (``t$branch_b``) takes precedence.
 
     Args:
-        table: the table as its name says, without options of the statement or session.
-        asked: the branch that the statement or session asks for.
+        table: the table by its name, without options of the statement or session.
+        asked: the branch set by the statement or session.
 
     Raises:
-        NotFoundError: there is no such branch.
+        NotFoundError: the branch does not exist.
     """
     name = asked or table.options.get(BRANCH)
     return table if table.branch != MAIN_BRANCH or name == MAIN_BRANCH else branch_of(table, name)
 
 
 def moved_to_branch(table: Table, options: Mapping[str, str], *, writes: bool = False) -> Table:
-    """The table on the branch that options of a read or write ask for, with the columns that the statement knows.
+    """Return the table on the branch set by read or write options, if it has the columns of the analyzed table.
 
     Args:
-        table: the table, as the statement was analysed with it.
+        table: the table that the statement was analyzed with.
         options: the options.
-        writes: whether the branch must have no other columns either.
+        writes: whether the branch must not have further columns.
 
     Raises:
-        NotFoundError: there is no such branch.
-        InvalidInputError: its columns are not those of the table.
+        NotFoundError: the branch does not exist.
+        InvalidInputError: its columns differ.
     """
     name = options.get(BRANCH.key, table.branch)
     if name == table.branch:
         return table
     other = branch_of(table, name)
-    known, held = ([(f.name, f.type.as_nullable()) for f in t.schema.fields] for t in (table, other))
-    if known != held and (writes or any(column not in held for column in known)):
+    columns, other_columns = ([(f.name, f.type.as_nullable()) for f in t.schema.fields] for t in (table, other))
+    if columns != other_columns and (writes or any(column not in other_columns for column in columns)):
         raise InvalidInputError(
             f"Branch '{name}' of {table.name} has other columns than '{table.branch}'.",
             remedy=f"Name it: `{other.name.rpartition('.')[2]}`.",
@@ -161,20 +161,20 @@ def create_branch(
     ignore_if_exists: bool = False,
     dry_run: bool = False,
 ) -> NewBranch:
-    """Make a branch of the table or of one of its branches.
+    """Create a branch of the table or of one of its branches.
 
     Args:
-        table: what the branch comes from.
-        name: its name.
-        tag: the tag that it begins with; it gets the tag too.
-        snapshot_id: the snapshot that it begins with, one that a tag keeps among them; without either it begins empty.
-        ignore_if_exists: whether a branch of that name is left as it is.
-        dry_run: only say what would be done.
+        table: the table or branch to start from.
+        name: the name of the branch.
+        tag: the tag to start with; the branch gets the tag too.
+        snapshot_id: the snapshot to start with, possibly one that only a tag retains; without both the branch is empty.
+        ignore_if_exists: do nothing if the branch exists.
+        dry_run: only return the result.
 
     Raises:
-        InvalidInputError: the name can be none, or both a tag and a snapshot are given.
-        AlreadyExistsError: there is a branch of that name.
-        NoSuchSnapshotError: there is no such tag or snapshot, or it expired meanwhile.
+        InvalidInputError: the name is invalid, or both a tag and a snapshot are given.
+        AlreadyExistsError: the branch exists.
+        NoSuchSnapshotError: the tag or snapshot does not exist, or expired meanwhile.
     """
     if ignore_if_exists and table.branches.exists(name):
         return NewBranch(name, branch_of(table, name).schema.id, existed=True)
@@ -202,7 +202,7 @@ def create_branch(
     newest = schema.id if snapshot is None else _newest_used(table, snapshot)
     for i in sorted((i for i in table.schemas.ids() if i <= newest), reverse=True):
         files[f"{SCHEMA}/schema-{i}"] = table.schemas.directory.read(i)
-    made = NewBranch(name, newest, snapshot)
+    result = NewBranch(name, newest, snapshot)
     if table.authority is not None:
         if snapshot_id is not None:
             raise UnsupportedError(
@@ -211,14 +211,14 @@ def create_branch(
             )
         if not dry_run:
             table.authority.create_branch(table.branch, name, tag)
-        return made
+        return result
     if dry_run:
-        return made
-    _sweep(table)
+        return result
+    _remove_leftovers(table)
     if snapshot is None:
         _create(table, name, files)
-        return made
-    # Whatever becomes of this call, a branch that comes can be read.
+        return result
+    # Whatever happens to this call, a branch that becomes visible is readable.
     with held(table, snapshot, f"branch-of-{snapshot.id}") as guard:
         _create(table, name, files)
         if not is_kept(table, snapshot, guard):
@@ -228,13 +228,13 @@ def create_branch(
                 name=str(snapshot.id),
                 remedy="Begin with a later one.",
             )
-    return made
+    return result
 
 
 def _create(table: Table, name: str, files: Mapping[str, bytes]) -> None:
     with asked_for(f"{table.name}: branch '{name}'", table.file_io, table.branches.root(name)):
         table.branches.create(name, files)
-    # If it is not there, it has gone with the table that got another name.
+    # If the table was renamed meanwhile, so was the branch with it.
     if not is_same_table(table) and table.branches.exists(name):
         table.branches.remove(name)
         remove_if_dropped(table.file_io, table.paths.root)
@@ -242,46 +242,46 @@ def _create(table: Table, name: str, files: Mapping[str, bytes]) -> None:
 
 
 def delete_branches(table: Table, names: Sequence[str], *, dry_run: bool = False) -> list[BranchContent]:
-    """Delete branches, none unless all can be; data files stay until the search for orphan files finds them.
+    """Delete branches, all or none; their data files are left to the removal of orphan files.
 
     Args:
-        table: the table, whichever of its branches.
+        table: the table, on any branch.
         names: the branches.
-        dry_run: only say what would be done.
+        dry_run: only return the result.
 
     Returns:
-        What each of them held.
+        The numbers of snapshots and tags of each.
 
     Raises:
         InvalidInputError: one is ``main``, or an option of the table names it.
         NotFoundError: one does not exist.
     """
-    wanted = list(dict.fromkeys(names))
-    for name in wanted:
+    branches = list(dict.fromkeys(names))
+    for name in branches:
         if name == MAIN_BRANCH:
             raise InvalidInputError(f"'{MAIN_BRANCH}' is the table itself and cannot be deleted.", remedy="DROP TABLE.")
         table.branches.require(name)
         _refuse_if_named(table, name, "deleted")
-    held = [content_of(table, name) for name in wanted]
+    contents = [content_of(table, name) for name in branches]
     if not dry_run:
-        _sweep(table)
-        for name in wanted:
+        _remove_leftovers(table)
+        for name in branches:
             table.branches.remove(name)
-    return held
+    return contents
 
 
 def rename_branch(table: Table, name: str, target: str, *, dry_run: bool = False) -> BranchContent:
-    """Give a branch another name.
+    """Rename a branch.
 
     Args:
-        table: the table, whichever of its branches.
+        table: the table, on any branch.
         name: the branch.
-        target: its new name, which must be free.
-        dry_run: only say what would be done.
+        target: its new name.
+        dry_run: only return the result.
 
     Raises:
-        InvalidInputError: the branch is ``main``, an option of the table names it, or the new name can be none.
-        NotFoundError: there is no such branch.
+        InvalidInputError: the branch is ``main``, an option of the table names it, or the new name is invalid.
+        NotFoundError: the branch does not exist.
         AlreadyExistsError: there is a branch of the new name.
     """
     if name == MAIN_BRANCH:
@@ -291,23 +291,23 @@ def rename_branch(table: Table, name: str, target: str, *, dry_run: bool = False
     if table.branches.exists(target):
         raise AlreadyExistsError(f"{table.name}: branch '{target}' already exists.", name=target)
     _refuse_if_named(table, name, "renamed")
-    held = content_of(table, name)
+    content = content_of(table, name)
     if not dry_run:
         table.branches.rename(name, target)
-    return replace(held, name=target)
+    return replace(content, name=target)
 
 
 def content_of(table: Table, name: str) -> BranchContent:
-    """How much a branch holds; nothing is read but the names of its files."""
+    """Count the snapshots and tags of a branch, by file names only."""
     branch = replace(table, branch=name)
     return BranchContent(name, len(branch.snapshots.directory.versions()), len(branch.tags.names()))
 
 
 def _newest_used(table: Table, snapshot: Snapshot) -> int:
-    """The greatest id of a schema that a snapshot, its files or one before it was written under.
+    """Return the max schema id of a snapshot, its files, or a snapshot before it.
 
-    A writer that opened the table before ALTER TABLE may commit behind one that knew the new columns, and then its
-    snapshot names the older schema.
+    A writer that opened the table before ALTER TABLE may commit after one that used the new schema, and then its
+    snapshot has the older schema id.
     """
     if table.schemas.ids()[-1] <= snapshot.schema_id:
         return snapshot.schema_id
@@ -317,7 +317,7 @@ def _newest_used(table: Table, snapshot: Snapshot) -> int:
 
 
 def _refuse_if_named(table: Table, name: str, verb: str) -> None:
-    """Refuse if an option of main or of the branch at hand names a branch, as reads would then miss its rows."""
+    """Raise if an option of main or of the current branch names the branch, as reads would then miss its rows."""
     for branch in dict.fromkeys((MAIN_BRANCH, table.branch)):
         schema = replace(table, branch=branch).schemas.latest()
         for option in NAMING_OPTIONS:
@@ -329,5 +329,5 @@ def _refuse_if_named(table: Table, name: str, verb: str) -> None:
                 )
 
 
-def _sweep(table: Table) -> None:
+def _remove_leftovers(table: Table) -> None:
     table.branches.sweep(present_millis() - _DAY_MILLIS)

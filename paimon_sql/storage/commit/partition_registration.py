@@ -1,6 +1,6 @@
-"""What a metastore that lists a table's partitions for other engines is told after commits and of tags.
+"""Registration of partitions and tags in a metastore, after commits.
 
-The table's own snapshots are what counts. A metastore that cannot be told is a matter for the log, and for ``repair``.
+The table's snapshots are authoritative: errors of the metastore are logged, and fixed by ``repair``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def register_commit(table: Table, kind: CommitKind, changes: Changes) -> None:
-    """Let the listing know the partitions that a commit filled, and those that it left without rows."""
+    """Register partitions that a commit added, and unregister those that it left without rows."""
     if (
         table.listing is None
         or not table.schema.partition_keys
@@ -37,20 +37,20 @@ def register_commit(table: Table, kind: CommitKind, changes: Changes) -> None:
     ):
         return
     filled = {e.partition for e in changes.entries if e.kind == FileKind.ADD}
-    left = {e.partition for e in changes.entries if e.kind == FileKind.DELETE} - filled
+    emptied = {e.partition for e in changes.entries if e.kind == FileKind.DELETE} - filled
     try:
         specs = PartitionPaths.of(table.schema)
         if filled:
             table.listing.add([specs.spec(p) for p in sorted(filled)])
-        if gone := left - _held(table, left):
-            partitions = [specs.spec(p) for p in sorted(gone)]
+        if dropped := emptied - _partitions_with_rows(table, emptied):
+            partitions = [specs.spec(p) for p in sorted(dropped)]
             table.listing.drop([*partitions, *(as_done(p) for p in partitions if _lists_done(table))])
     except (PaimonError, OSError) as error:
         _LOG.warning("%s: the metastore could not be told of partitions: %s", table.name, error)
 
 
 def register_tags(table: Table, made: Collection[str] = (), gone: Collection[str] = ()) -> None:
-    """Let the listing know tags, where they are shown as partitions."""
+    """Register and unregister tags, if they are published as partitions."""
     field = table.options.get(METASTORE_TAG_TO_PARTITION)
     if table.listing is None or not field or table.schema.partition_keys:
         return
@@ -64,50 +64,53 @@ def register_tags(table: Table, made: Collection[str] = (), gone: Collection[str
 
 
 def relist(table: Table, *, dry_run: bool = False, anew: bool = False, adds: bool = True, drops: bool = True) -> bool:
-    """Let the listing hold what the table holds; whether that was not so.
+    """Make the metastore consistent with the table; return whether it was not.
 
     Args:
         table: the table.
-        dry_run: only say it.
-        anew: whether all of it is written once more, as after the table has moved.
-        adds: whether it takes up what it lacks.
-        drops: whether it leaves out what it has over.
+        dry_run: only return the result.
+        anew: whether to write all of it again, as after a table was moved.
+        adds: whether to add missing partitions.
+        drops: whether to drop surplus partitions.
     """
     if table.listing is None:
         return False
     field: str = table.options.get(METASTORE_TAG_TO_PARTITION) or ""
     if table.schema.partition_keys:
         specs = PartitionPaths.of(table.schema)
-        wanted = {tuple(spec.values()): spec for spec in map(specs.spec, _held(table))}
-        known = {*wanted, *(tuple(as_done(p).values()) for p in wanted.values() if _lists_done(table))}
+        specs_by_values = {tuple(spec.values()): spec for spec in map(specs.spec, _partitions_with_rows(table))}
+        valid = {
+            *specs_by_values,
+            *(tuple(as_done(p).values()) for p in specs_by_values.values() if _lists_done(table)),
+        }
     else:
-        wanted = {(name,): {field: name} for name in table.tags.names()}
-        known = set(wanted)
+        specs_by_values = {(name,): {field: name} for name in table.tags.names()}
+        valid = set(specs_by_values)
     keys = table.schema.partition_keys or (field,)
     listed = set(table.listing.all())
-    over = (listed if anew else listed - known) if drops else set()
-    missing = [spec for values, spec in wanted.items() if adds and (anew or values not in listed)]
-    if not dry_run and over:
-        table.listing.drop([dict(zip(keys, values, strict=True)) for values in over])
+    surplus = (listed if anew else listed - valid) if drops else set()
+    missing = [spec for values, spec in specs_by_values.items() if adds and (anew or values not in listed)]
+    if not dry_run and surplus:
+        table.listing.drop([dict(zip(keys, values, strict=True)) for values in surplus])
     if not dry_run and missing:
         table.listing.add(missing)
-    return bool(missing or over)
+    return bool(missing or surplus)
 
 
 def _lists_done(table: Table) -> bool:
-    """Whether partitions are listed that say that others are complete."""
+    """Whether the table registers partitions that mark others as done."""
     return "done-partition" in comma_separated(table.options.get(PARTITION_MARK_DONE_ACTION))
 
 
-def _held(table: Table, among: Collection[bytes] | None = None) -> set[bytes]:
-    """The partitions that hold rows in the table or one of its branches; among some of them, if they are given."""
+def _partitions_with_rows(table: Table, among: Collection[bytes] | None = None) -> set[bytes]:
+    """Return the partitions with rows in any branch of the table, of those in ``among`` if given."""
     if among is not None and not among:
         return set()
-    held: set[bytes] = set()
+    partitions: set[bytes] = set()
     for name in (MAIN_BRANCH, *table.branches.names()):
         branch = table if name == table.branch else branch_of(table, name)
         found = live_files(branch, branch.snapshots.latest()).entries["partition"]
         if among is not None:
             found = found.filter(pc.is_in(found, value_set=pa.array(sorted(among), pa.binary())))
-        held.update(pc.unique(found).to_pylist())
-    return held
+        partitions.update(pc.unique(found).to_pylist())
+    return partitions

@@ -1,7 +1,7 @@
-"""What a table does for itself after a commit: tags are made and expire, partitions, consumers and snapshots expire.
+"""Maintenance after a commit: creation and expiration of tags, expiration of partitions, consumers and snapshots.
 
-The order is that of Apache Paimon: what is to be kept is tagged before anything goes, partitions go before snapshots
-so that the snapshot without them counts, and consumers that left before the snapshots that they hold.
+The order is that of Apache Paimon: tags are created before anything expires, partitions expire before snapshots, so
+that the snapshot without them counts, and so do consumers, which retain snapshots.
 """
 
 from __future__ import annotations
@@ -41,22 +41,22 @@ _running: set[Future[ExpirationResult | None]] = set()
 
 
 def after_commit(table: Table, made: Sequence[Snapshot] = ()) -> ExpirationResult | None:
-    """Let the table see to its tags, partitions, consumers and snapshots as its options say.
+    """Maintain the table's tags, partitions, consumers and snapshots by its options.
 
-    The commit stands whatever becomes of this: what goes wrong is logged, and the next commit tries again. A table that
-    is written to only leaves all of it to others. When nothing is to be done, this takes a handful of file operations.
+    Errors are logged and do not affect the commit; the next commit tries again. Write-only tables leave maintenance to
+    others. If nothing is due, this takes a handful of file operations.
 
     Args:
         table: the table that was committed to.
-        made: the snapshots that the statement made.
+        made: the snapshots that the statement committed.
 
     Returns:
-        What became of old snapshots; None if it is being done in the background, was not to be done or failed.
+        The result of expiring snapshots; None if it runs in the background, was not due, or failed.
     """
     if table.options.get(WRITE_ONLY):
         return None
     if table.options.get(SNAPSHOT_EXPIRE_EXECUTION_MODE) == "async":
-        # The statement may go on with its table, which remembers what it read, so the thread gets one of its own.
+        # The statement may continue to use its table, which caches what it reads, so the thread gets a copy.
         job = _background().submit(_maintain, replace(table), tuple(made))
         _running.add(job)
         job.add_done_callback(_running.discard)
@@ -65,30 +65,30 @@ def after_commit(table: Table, made: Sequence[Snapshot] = ()) -> ExpirationResul
 
 
 def after_batch(table: Table, partitions: Collection[bytes]) -> None:
-    """What the end of a batch write is to bring beside its rows: a tag, and partitions marked as done.
+    """Create the tag of a batch write, and mark its partitions as done.
 
     Args:
         table: the table that was committed to.
-        partitions: the partitions that got rows, serialised.
+        partitions: the serialized partitions that got rows.
     """
     _step(table, "the tag of a batch write could not be made", lambda: tag_batch(table))
     _step(table, "partitions could not be marked done", lambda: mark_written_partitions(table, partitions))
 
 
 def wait_for_background() -> None:
-    """Wait until all that commits left to the background is done, as the end of the process does by itself."""
+    """Wait until background maintenance is done, which also happens automatically at exit."""
     wait(set(_running))
 
 
 def _maintain(table: Table, made: Sequence[Snapshot]) -> ExpirationResult | None:
     now = present_millis()
-    steps = _Recorded(table, made)
-    tagged = steps.run("trigger_tag_automatic_creation", "tags could not be made", lambda: _make_tags(table))
+    steps = _StepRecorder(table, made)
+    tags = steps.run("trigger_tag_automatic_creation", "tags could not be made", lambda: _make_tags(table))
     steps.run("expire_tags", "tags could not expire", lambda: _expire_tags(table))
     steps.run("expire_partitions", "partitions could not expire", lambda: _expire_partitions(table, made))
     steps.run("clear_consumers", "consumers could not expire", lambda: _expire_consumers(table, now))
-    if tagged is None:
-        return None  # the snapshots that go might be those that the tags are for
+    if tags is None:
+        return None  # the snapshots to expire might be those to tag
     expired: list[ExpirationResult] = []
     steps.run("expire_snapshots", "snapshots could not expire", lambda: _expire_snapshots(table, now, expired))
     return expired[0] if expired else None
@@ -102,20 +102,20 @@ def _step(table: Table, failure: str, action: Callable[[], T]) -> T | None:
         return None
 
 
-class _Recorded:
-    """Runs the steps after a commit and records those that changed something or failed."""
+class _StepRecorder:
+    """Runs the steps after a commit, and records those that changed something or failed."""
 
     def __init__(self, table: Table, made: Sequence[Snapshot]) -> None:
         self._table = table
         self._snapshot = made[-1].id if made else None
 
     def run(self, procedure: str, failure: str, action: Callable[[], Counts]) -> Counts | None:
-        """Run a step; None if it failed.
+        """Run a step; return None if it failed.
 
         Args:
-            procedure: the procedure that does the same.
-            failure: what is said if it fails.
-            action: the step, which tells how many of what were changed.
+            procedure: the procedure with the same effect.
+            failure: the message for the log.
+            action: the step, which returns the numbers of changes.
         """
         started, clock = present_millis(), time.monotonic()
         try:
@@ -156,23 +156,23 @@ def _make_tags(table: Table) -> Counts:
 
 
 def _expire_tags(table: Table) -> Counts:
-    over = expired_tags(table) if table.options.get(TAG_TIME_EXPIRE_ENABLED) else []
-    if not over:
+    expired = expired_tags(table) if table.options.get(TAG_TIME_EXPIRE_ENABLED) else []
+    if not expired:
         return {}
-    return {"deleted_tags": len(delete_tags(table, [tag.name for tag in over]).deleted)}
+    return {"deleted_tags": len(delete_tags(table, [tag.name for tag in expired]).deleted)}
 
 
 def _expire_partitions(table: Table, made: Sequence[Snapshot]) -> Counts:
     if not (table.schema.partition_keys and table.options.has(PARTITION_EXPIRATION_TIME) and _is_due(table, made)):
         return {}
-    done = expire_partitions(table, plan_partition_expiry(table))
-    return {"expired_partitions": sum(made is not None for made in done.snapshots)}
+    result = expire_partitions(table, plan_partition_expiry(table))
+    return {"expired_partitions": sum(snapshot is not None for snapshot in result.snapshots)}
 
 
 def _is_due(table: Table, made: Sequence[Snapshot]) -> bool:
-    """Whether it is time to look for partitions: the first commit in each interval does.
+    """Whether to look for expired partitions, as the first commit in each interval does.
 
-    Intervals are counted from the epoch, so that nothing need be remembered from one process to the next.
+    Intervals are aligned to the epoch, so that no state is needed.
     """
     interval = table.options.get(PARTITION_EXPIRATION_CHECK_INTERVAL) // MILLISECOND
     latest = made[-1] if made else table.snapshots.latest()
@@ -187,22 +187,22 @@ def _is_due(table: Table, made: Sequence[Snapshot]) -> bool:
 
 
 def _expire_consumers(table: Table, now: int) -> Counts:
-    kept: timedelta | None = table.options.get(CONSUMER_EXPIRATION_TIME)
-    if kept is None:
+    time_retained: timedelta | None = table.options.get(CONSUMER_EXPIRATION_TIME)
+    if time_retained is None:
         return {}
-    return {"removed_consumers": len(table.consumers.expire(now - kept // MILLISECOND))}
+    return {"removed_consumers": len(table.consumers.expire(now - time_retained // MILLISECOND))}
 
 
 def _expire_snapshots(table: Table, now: int, expired: list[ExpirationResult]) -> Counts:
-    done = expire_snapshots(table, retention_of(table.options, now), leftovers=False, now_millis=now)
-    expired.append(done)
-    if not (done.snapshots or done.changelogs):
+    result = expire_snapshots(table, retention_of(table.options, now), leftovers=False, now_millis=now)
+    expired.append(result)
+    if not (result.snapshots or result.changelogs):
         return {}
     return {
-        "deleted_snapshots_count": len(done.snapshots),
-        "expired_changelogs": done.changelogs,
-        "deleted_files": done.files.count,
-        "deleted_bytes": done.files.bytes,
+        "deleted_snapshots_count": len(result.snapshots),
+        "expired_changelogs": result.changelogs,
+        "deleted_files": result.files.count,
+        "deleted_bytes": result.files.bytes,
     }
 
 

@@ -52,7 +52,7 @@ from paimon_sql.storage.table.snapshot_lineage import is_built_on
 from paimon_sql.storage.table.table import Table
 
 _MAX_LATENESS_MILLIS = 24 * 60 * 60 * 1000
-"""How long a writer may be suspended: the default min age of orphan files."""
+"""Max time that a writer may be suspended: the default min age of orphan files."""
 
 
 def without_late_snapshots(table: Table, snapshots: Sequence[Snapshot]) -> list[Snapshot]:

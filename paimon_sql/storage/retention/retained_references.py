@@ -78,7 +78,7 @@ def uses_of(
 
     Args:
         table: the table.
-        protectors: the references.
+        references: the references.
         changelogs: changelogs that outlive their snapshots.
         names: the names of data files to look for; None for all.
 
@@ -147,18 +147,15 @@ def references_of_branches(branch: Table) -> list[RetainedReference]:
         CommitConflictError: they changed concurrently.
     """
     earliest = branch.snapshots.earliest_id() or 0
-    snapshots = [s for s in branch.snapshots.all() if s.id >= earliest]
-    if not snapshots and branch.snapshots.latest_id() is not None:
+    stored = [s for s in branch.snapshots.all() if s.id >= earliest]
+    if not stored and branch.snapshots.latest_id() is not None:
         raise CommitConflictError(f"All snapshots of {branch.name} expired while they were looked for.")
     # After a rollback ids are reused, so a tag may refer to another commit with the same id.
     tags = {commit_key(t.snapshot): t for t in branch.tags.all()}
-    for s in snapshots:
+    for s in stored:
         tags.pop(commit_key(s), None)
     return [
-        *(
-            reference_of_snapshot(branch, s, with_changelog=True, speaks_for_later=s is snapshots[-1])
-            for s in snapshots
-        ),
+        *(reference_of_snapshot(branch, s, with_changelog=True, speaks_for_later=s is stored[-1]) for s in stored),
         *(reference_of_tag(branch, t) for t in tags.values()),
     ]
 

@@ -20,7 +20,7 @@ from paimon_sql.storage.table.table import Table
 
 @dataclass(frozen=True)
 class Overwrite:
-    """What an overwrite replaces: partitions that match ``partitions``, or with ``dynamic`` those of its rows.
+    """The scope of an overwrite: partitions that match ``partitions``, or with ``dynamic`` those of its rows.
 
     With neither, the whole table.
     """

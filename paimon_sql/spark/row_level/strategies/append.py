@@ -96,4 +96,4 @@ def _write(task: WriteTask, batches: Iterable[pa.RecordBatch]) -> _WorkerResult:
 def _write_on_executors(task: WriteTask, changed: ChangedRows) -> list[_WorkerResult]:
     with unmeasured_batches(changed.frame):
         writer, rows = distribute_by_bucket(task, changed.frame)
-        return run_on_executors(task.table, rows, partial(_write, writer), lambda share: share.messages)
+        return run_on_executors(task.table, rows, partial(_write, writer), lambda result: result.messages)

@@ -138,7 +138,7 @@ def change_columns(
     groups = tuple(bucketed_groups(table, base, predicate))
     task = _WorkerTask(ColumnTask(table, columns, groups), plan_write(table))
     with Transaction(table, operation, base=base) as transaction:
-        results = [task.share(_by_id(batches))] if batches is not None else _run_on_executors(table, task, frame)
+        results = [task.run(_by_id(batches))] if batches is not None else _run_on_executors(table, task, frame)
         messages = transaction.staged.take(m for s in results for m in s.messages)
         replaced = outdated(table, base, messages, task.columns.written)
         marks = marked_files(table, base, joined(s.marks for s in results))
@@ -159,7 +159,7 @@ def _run_on_executors(table: Table, task: _WorkerTask, frame: DataFrame) -> list
     with unmeasured_batches(frame, blobs=has_blobs(table.schema.fields)):
         owner = coalesce(col(FILE_PATH.name), spark_partition_id().cast("string"))
         rows = frame.repartition(owner).sortWithinPartitions(ROW_ID.name)
-        return run_on_executors(table, rows, partial(_run, task), lambda share: share.messages)
+        return run_on_executors(table, rows, partial(_run, task), lambda result: result.messages)
 
 
 def _run(task: _WorkerTask, batches: Iterable[pa.RecordBatch]) -> _WorkerResult:

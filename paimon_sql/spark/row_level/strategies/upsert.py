@@ -100,7 +100,7 @@ def _write(
         results = [_write_counted(task, batches)]
     elif buckets is not None and rows is not Rows.OTHERS:
         with unmeasured_batches(frame):
-            results = run_on_executors(task.table, frame, partial(_write_counted, task), lambda share: share[0])
+            results = run_on_executors(task.table, frame, partial(_write_counted, task), lambda result: result[0])
     else:
         return _exchange(jvm, task, frame)
     messages = [message for written, _ in results for message in written]

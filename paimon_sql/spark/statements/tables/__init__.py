@@ -1,1 +1,1 @@
-"""Carried statements about tables, columns and partitions."""
+"""Carried statements for tables, columns and partitions."""

@@ -1,4 +1,4 @@
-"""ANALYZE TABLE: Spark counts, a snapshot of its own keeps the numbers."""
+"""ANALYZE TABLE: Spark computes the statistics, and a separate snapshot stores them."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.table.table import Table
 
 
-def analyze_partitions(statement: AnalyzeTable, table: FormatTable, surroundings: StatementContext) -> None:
-    """Measure the partitions that a statement names; with NOSCAN no file is looked into, so that rows are not counted.
+def analyze_partitions(statement: AnalyzeTable, table: FormatTable, context: StatementContext) -> None:
+    """Measure partitions and report them to the partition registry; with NOSCAN no file is opened to count rows.
 
     Raises:
-        UnsupportedError: nobody would keep what is found out.
-        InvalidInputError: values are given for partition columns behind one without.
-        NoSuchPartitionError: no registered partition has such values.
+        UnsupportedError: there is no registry to store the statistics.
+        InvalidInputError: the values are not those of leading partition columns.
+        NoSuchPartitionError: no registered partition has these values.
     """
     if table.register is None:
         raise UnsupportedError(
@@ -43,8 +43,8 @@ def analyze_partitions(statement: AnalyzeTable, table: FormatTable, surroundings
         raise UnsupportedError(
             f"{table.name} is a format table: no statistics of its columns are kept.", remedy="Leave FOR COLUMNS out."
         )
-    text = _leading_values(statement, table, surroundings)
-    predicate = read_partition(surroundings, statement.table, table.schema, text)[0] if text else None
+    text = _leading_values(statement, table, context)
+    predicate = read_partition(context, statement.table, table.schema, text)[0] if text else None
     chosen = chosen_partitions(table, predicate)
     if text and not chosen:
         raise NoSuchPartitionError(
@@ -53,13 +53,17 @@ def analyze_partitions(statement: AnalyzeTable, table: FormatTable, surroundings
     report_figures(table, measured(table, chosen, rows=not statement.noscan))
 
 
-def _leading_values(statement: AnalyzeTable, table: FormatTable, surroundings: StatementContext) -> str:
-    """The values that PARTITION gives, as ``(a = 1, b = 2)``; empty without any."""
-    exact = bool(surroundings.session.sessionState().conf().caseSensitiveAnalysis())
-    keys = {key if exact else key.lower(): key for key in table.schema.partition_keys}
+def _leading_values(statement: AnalyzeTable, table: FormatTable, context: StatementContext) -> str:
+    """The values of PARTITION, as ``(a = 1, b = 2)``; empty without any.
+
+    Raises:
+        InvalidInputError: a column is not a partition column, or the columns are not leading ones.
+    """
+    case_sensitive = bool(context.session.sessionState().conf().caseSensitiveAnalysis())
+    keys = {key if case_sensitive else key.lower(): key for key in table.schema.partition_keys}
     given: dict[str, str] = {}
     for name, value in statement.partition or ():
-        key = keys.get(name if exact else name.lower())
+        key = keys.get(name if case_sensitive else name.lower())
         if key is None:
             raise InvalidInputError(
                 f"{name} is no partition column of {table.name}.",
@@ -76,21 +80,21 @@ def _leading_values(statement: AnalyzeTable, table: FormatTable, surroundings: S
     return f"({', '.join(f'{quote_name(key)} = {given[key]}' for key in leading)})" if given else ""
 
 
-_WITHOUT = (t.ArrayType, t.MapType, t.MultisetType, t.RowType, t.VariantType, t.BlobType)
+_WITHOUT_STATISTICS = (t.ArrayType, t.MapType, t.MultisetType, t.RowType, t.VariantType, t.BlobType)
 _NANOS_OF_MICRO = 1_000
 
 
 class RunAnalyzeTable(Runner):
-    """ANALYZE TABLE .. COMPUTE STATISTICS [FOR COLUMNS ..]. A table without rows of any snapshot is left as it is."""
+    """ANALYZE TABLE .. COMPUTE STATISTICS [FOR COLUMNS ..]; a table without snapshots is not changed."""
 
     statement = AnalyzeTable
 
-    def run(self, statement: AnalyzeTable, surroundings: StatementContext) -> Answer:
-        any_table = surroundings.catalog.any_table(surroundings.identifier(statement.table))
+    def run(self, statement: AnalyzeTable, context: StatementContext) -> Answer:
+        any_table = context.catalog.any_table(context.identifier(statement.table))
         if isinstance(any_table, FormatTable):
-            analyze_partitions(statement, any_table, surroundings)
+            analyze_partitions(statement, any_table, context)
             return Answer()
-        table = surroundings.table(statement.table)
+        table = context.table(statement.table)
         if statement.partition is not None:
             raise UnsupportedError(
                 "ANALYZE TABLE .. PARTITION is not offered.", remedy="Leave PARTITION out: statistics are the table's."
@@ -107,30 +111,30 @@ class RunAnalyzeTable(Runner):
                 f"{table.name} is a chain table, whose rows no snapshot holds that could keep statistics of them.",
                 remedy=f"Analyze {table.name}$branch_{chain.snapshot_branch} or $branch_{chain.delta_branch}.",
             )
-        columns = self._columns(statement, table, surroundings)
+        columns = self._columns(statement, table, context)
         latest = table.snapshots.latest()
         if latest is None:
             return Answer()
-        # The snapshot knows nothing of columns that came or got their names after it.
-        then = {(f.id, f.name) for f in table.schemas.get(latest.schema_id).fields}
-        known = [f for f in columns if (f.id, f.name) in then]
-        counted, found = _counted(surroundings, statement.table, latest.id, known)
+        # The snapshot's schema lacks columns that were added or renamed after it.
+        in_snapshot = {(f.id, f.name) for f in table.schemas.get(latest.schema_id).fields}
+        known = [f for f in columns if (f.id, f.name) in in_snapshot]
+        counted, found = _compute(context, statement.table, latest.id, known)
         plan = plan_scan(table, snapshot=latest)
         size = sum(f.file_size for split in plan.splits for f in split.files)
-        held = latest.total_record_count or 0
-        share = min(1.0, counted / held) if held else 1.0
+        total = latest.total_record_count or 0
+        share = min(1.0, counted / total) if total else 1.0
         statistics = TableStatistics(latest.id, latest.schema_id, counted, int(size * share), found)
         with Transaction(table) as transaction:
             operations.set_statistics(transaction, statistics)
         return Answer()
 
     @staticmethod
-    def _columns(statement: AnalyzeTable, table: Table, surroundings: StatementContext) -> list[t.DataField]:
-        exact = bool(surroundings.session.sessionState().conf().caseSensitiveAnalysis())
-        known = {f.name if exact else f.name.lower(): f for f in table.schema.fields}
+    def _columns(statement: AnalyzeTable, table: Table, context: StatementContext) -> list[t.DataField]:
+        case_sensitive = bool(context.session.sessionState().conf().caseSensitiveAnalysis())
+        known = {f.name if case_sensitive else f.name.lower(): f for f in table.schema.fields}
         chosen = list(table.schema.fields) if statement.all_columns else []
         for name in statement.columns:
-            field = known.get(name if exact else name.lower())
+            field = known.get(name if case_sensitive else name.lower())
             if field is None:
                 raise InvalidInputError(
                     f"{table.name} has no column {name} to analyze.",
@@ -138,7 +142,7 @@ class RunAnalyzeTable(Runner):
                 )
             chosen.append(field)
         for field in chosen:
-            if isinstance(field.type, _WITHOUT):
+            if isinstance(field.type, _WITHOUT_STATISTICS):
                 raise UnsupportedError(
                     f"Column {field.name} of {table.name} is {field.type.sql()}, of which no statistics are kept.",
                     remedy="Name the columns to analyze: FOR COLUMNS a, b.",
@@ -146,17 +150,17 @@ class RunAnalyzeTable(Runner):
         return chosen
 
 
-def _counted(
-    surroundings: StatementContext, name: tuple[str, ...], snapshot: int, columns: list[t.DataField]
+def _compute(
+    context: StatementContext, name: tuple[str, ...], snapshot: int, columns: list[t.DataField]
 ) -> tuple[int, dict[str, ColumnStatistics]]:
-    """The merged rows of a snapshot, and what Spark finds out of the columns."""
-    jvm = surroundings.jvm
-    rows = surroundings.session.read().option(SCAN_SNAPSHOT_ID.key, str(snapshot))
+    """The number of merged rows of a snapshot, and Spark's statistics of the columns."""
+    jvm = context.jvm
+    rows = context.session.read().option(SCAN_SNAPSHOT_ID.key, str(snapshot))
     relation = rows.table(".".join(map(quote_name, name))).queryExecution().analyzed()
     by_name = {a.name(): a for a in jvm.items(relation.output())}
     attributes = jvm.seq([by_name[f.name] for f in columns])
     command = jvm.singleton(f"{EXECUTION}.command.CommandUtils")
-    answer = command.computeColumnStats(surroundings.session, relation, attributes)
+    answer = command.computeColumnStats(context.session, relation, attributes)
     found = answer._2()
     return int(answer._1()), {f.name: _statistics(jvm, f, found.apply(by_name[f.name])) for f in columns}
 
@@ -180,7 +184,7 @@ def _statistics(jvm: Jvm, field: t.DataField, found: Any) -> ColumnStatistics:
 
 
 def _text(value: Any, data_type: t.DataType) -> str:
-    """A value of Spark's as a text of the file."""
+    """A value of Spark as a string of the statistics file."""
     if isinstance(data_type, t.TimestampType | t.LocalZonedTimestampType):
         return cast_text(from_epoch_nanos(value * _NANOS_OF_MICRO, data_type.precision), data_type)
     if isinstance(data_type, t.FloatType | t.DoubleType | t.BooleanType):

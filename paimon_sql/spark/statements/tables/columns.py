@@ -1,4 +1,4 @@
-"""Flink's ALTER TABLE ADD (..) and MODIFY: columns by the exact types that they are written with."""
+"""ALTER TABLE ADD (..) and MODIFY (Flink): columns with Paimon's exact types."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class RunAddColumns(Runner):
 
     statement = AddColumns
 
-    def run(self, statement: AddColumns, surroundings: StatementContext) -> Answer:
+    def run(self, statement: AddColumns, context: StatementContext) -> Answer:
         return _alter(
-            surroundings,
+            context,
             statement.table,
             [AddColumn((c.name,), read_type_text(c.type), c.comment, _position(c)) for c in statement.columns],
         )
@@ -28,17 +28,17 @@ class RunModifyColumns(Runner):
 
     statement = ModifyColumns
 
-    def run(self, statement: ModifyColumns, surroundings: StatementContext) -> Answer:
+    def run(self, statement: ModifyColumns, context: StatementContext) -> Answer:
         return _alter(
-            surroundings,
+            context,
             statement.table,
             [ModifyColumn(c.name, read_type_text(c.type), c.comment, _position(c)) for c in statement.columns],
         )
 
 
-def _alter(surroundings: StatementContext, name: TableName, changes: list[SchemaChange]) -> Answer:
-    exact = bool(surroundings.session.sessionState().conf().caseSensitiveAnalysis())
-    alter_table(surroundings.catalog, surroundings.identifier(name), changes, case_sensitive=exact)
+def _alter(context: StatementContext, name: TableName, changes: list[SchemaChange]) -> Answer:
+    case_sensitive = bool(context.session.sessionState().conf().caseSensitiveAnalysis())
+    alter_table(context.catalog, context.identifier(name), changes, case_sensitive=case_sensitive)
     return Answer()
 
 

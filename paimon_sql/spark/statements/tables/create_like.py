@@ -1,4 +1,4 @@
-"""CREATE TABLE LIKE in Flink's spelling."""
+"""CREATE TABLE LIKE (Flink)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from paimon_sql.sql.statements.tables.create_table_like import CreateTableLike
 
 
 class RunCreateTableLike(Runner):
-    """CREATE TABLE .. LIKE: columns, keys and options of another table, with options put over them."""
+    """CREATE TABLE .. LIKE: a table with the columns, keys and options of another; the statement's options override."""
 
     statement = CreateTableLike
 
-    def run(self, statement: CreateTableLike, surroundings: StatementContext) -> Answer:
-        target = surroundings.identifier(statement.table)
-        catalog = surroundings.catalog
+    def run(self, statement: CreateTableLike, context: StatementContext) -> Answer:
+        target = context.identifier(statement.table)
+        catalog = context.catalog
         if statement.if_not_exists and (catalog.table_exists(target) or catalog.is_taken(target)):
             return Answer()
         if statement.source[0] != catalog.name:
@@ -24,7 +24,7 @@ class RunCreateTableLike(Runner):
                 f"CREATE TABLE LIKE takes a table of the same catalog, not {'.'.join(statement.source)}.",
                 remedy="Use CREATE TABLE .. AS SELECT .. WHERE false.",
             )
-        source = catalog.authorized_table(surroundings.identifier(statement.source)).schema
+        source = catalog.authorized_table(context.identifier(statement.source)).schema
         properties = dict(statement.options)
         if statement.provider:
             properties["provider"] = statement.provider

@@ -1,4 +1,4 @@
-"""DESCRIBE EXTENDED of a partition: what Spark tells of it, and of its columns what it tells of the table."""
+"""DESCRIBE EXTENDED of a partition: Spark's rows, and those of column defaults and NOT NULL as for a table."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ class RunDescribePartition(Runner):
 
     statement = DescribePartition
 
-    def run(self, statement: DescribePartition, surroundings: StatementContext) -> Answer:
-        jvm = surroundings.jvm
+    def run(self, statement: DescribePartition, context: StatementContext) -> Answer:
+        jvm = context.jvm
         parser = jvm.new(f"{EXECUTION}.SparkSqlParser")
         name = ".".join(map(quote_name, statement.table))
         plan = parser.parsePlan(f"DESCRIBE TABLE EXTENDED {name} PARTITION {statement.partition}")
         try:
-            told = jvm.cls("org.apache.spark.sql.classic.Dataset").ofRows(surroundings.session, plan).collectAsList()
+            described = jvm.cls("org.apache.spark.sql.classic.Dataset").ofRows(context.session, plan).collectAsList()
         except AnalysisException as error:
-            # A procedure may not throw Spark's own exception.
+            # A procedure must not throw Spark's checked exception.
             raise InvalidInputError(str(error).split(";\n", 1)[0]) from None
-        rows = [tuple(row.get(i) for i in range(len(_COLUMNS))) for row in told]
-        schema = surroundings.table(statement.table).schema
+        rows = [tuple(row.get(i) for i in range(len(_COLUMNS))) for row in described]
+        schema = context.table(statement.table).schema
         fields = tuple(DataField(-1, column, string_type()) for column in _COLUMNS)
         return Answer(fields, [*rows, *_of_columns(schema)])
 

@@ -1,4 +1,4 @@
-"""ALTER TABLE .. DROP PARTITION by some of the partition columns, and MSCK REPAIR TABLE."""
+"""ALTER TABLE .. DROP PARTITION by some partition columns, and MSCK REPAIR TABLE."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from paimon_sql.storage.table.table import Table
 
 
 class RunDropPartitions(Runner):
-    """ALTER TABLE .. DROP PARTITION (..), PARTITION (..): all partitions with such values go, or none of them does.
+    """ALTER TABLE .. DROP PARTITION (..), PARTITION (..): drops all matching partitions, or none on an error.
 
-    Where all columns are given the partition must be there, as Spark demands it; where some are, none may be.
+    As in Spark, a partition spec with all columns must exist; one with some columns may match no partition.
     """
 
     statement = DropPartitions
 
-    def run(self, statement: DropPartitions, surroundings: StatementContext) -> Answer:
-        table = _table(surroundings, statement.table)
+    def run(self, statement: DropPartitions, context: StatementContext) -> Answer:
+        table = _table(context, statement.table)
         chosen = []
         for text in statement.partitions:
-            predicate, is_whole = read_partition(surroundings, statement.table, table.schema, text)
+            predicate, is_whole = read_partition(context, statement.table, table.schema, text)
             if is_whole and not _holds(table, predicate):
                 if statement.if_exists:
                     continue
@@ -57,55 +57,55 @@ class RunDropPartitions(Runner):
 
 
 class RunRepairPartitions(Runner):
-    """MSCK REPAIR TABLE: a catalog that lists partitions learns which there are; others look for them each time."""
+    """MSCK REPAIR TABLE: updates the catalog's partition registry; without one it has no effect."""
 
     statement = RepairPartitions
 
-    def run(self, statement: RepairPartitions, surroundings: StatementContext) -> Answer:
-        table = surroundings.catalog.any_table(surroundings.identifier(statement.table))
+    def run(self, statement: RepairPartitions, context: StatementContext) -> Answer:
+        table = context.catalog.any_table(context.identifier(statement.table))
         adds, drops = statement.way != "DROP", statement.way != "ADD"
         if isinstance(table, Table):
             relist(on_its_branch(table), adds=adds, drops=drops)
         elif table.register is not None:
             try:
-                repair(table, adds=adds, drops=drops, counts=_counts(surroundings, statement.table))
+                repair(table, adds=adds, drops=drops, counts=_counts(context, statement.table))
             finally:
-                cached_tables.renew(surroundings.jvm, surroundings.session)
+                cached_tables.renew(context.jvm, context.session)
         return Answer()
 
 
-def _counts(surroundings: StatementContext, name: TableName) -> bool:
-    """Whether a repair measures partitions, too."""
-    identifier = surroundings.identifier(name)
-    options = session_options(surroundings.jvm, surroundings.session, surroundings.catalog.name, identifier)
+def _counts(context: StatementContext, name: TableName) -> bool:
+    """Whether a repair also measures partitions."""
+    identifier = context.identifier(name)
+    options = session_options(context.jvm, context.session, context.catalog.name, identifier)
     return TableOptions(options).get(FORMAT_TABLE_REPAIR_COLLECT_STATISTICS)
 
 
-def _table(surroundings: StatementContext, name: TableName) -> Table | FormatTable:
-    """The table as a write of the session sees it."""
-    identifier = surroundings.identifier(name)
-    table = surroundings.catalog.any_table(identifier)
+def _table(context: StatementContext, name: TableName) -> Table | FormatTable:
+    """The table with the session's options for a write."""
+    identifier = context.identifier(name)
+    table = context.catalog.any_table(identifier)
     if isinstance(table, FormatTable):
         return table
-    options = session_options(surroundings.jvm, surroundings.session, surroundings.catalog.name, identifier)
+    options = session_options(context.jvm, context.session, context.catalog.name, identifier)
     return under_session(on_its_branch(taking_rows(table), options.get(BRANCH.key)), options, writes=True)
 
 
 def read_partition(
-    surroundings: StatementContext, name: TableName, schema: TableSchema, text: str
+    context: StatementContext, name: TableName, schema: TableSchema, text: str
 ) -> tuple[Predicate, bool]:
-    """The condition that a partition written ``(a = 1)`` stands for, and whether it names all partition columns."""
-    # Spark's own rules check the columns and cast the values: those of a statement that takes some of the columns.
-    jvm, state = surroundings.jvm, surroundings.session.sessionState()
+    """The predicate of a partition spec ``(a = 1)``, and whether it names all partition columns."""
+    # Spark's rules validate the columns and cast the values, as those of a statement that accepts some of the columns.
+    jvm, state = context.jvm, context.session.sessionState()
     plan = state.sqlParser().parsePlan(f"SHOW PARTITIONS {'.'.join(map(quote_name, name))} PARTITION {text}")
     skip = jvm.singleton(f"{EXECUTION}.CommandExecutionMode").SKIP()
     try:
-        asked = state.executePlan(plan, skip).analyzed().pattern().get()
+        spec = state.executePlan(plan, skip).analyzed().pattern().get()
     except AnalysisException as error:
-        # A procedure may not throw Spark's own exception.
+        # A procedure must not throw Spark's checked exception.
         raise InvalidInputError(str(error).split(";\n", 1)[0]) from None
-    names = jvm.items(asked.names())
-    predicate = having_values(schema, names, asked.ident())
+    names = jvm.items(spec.names())
+    predicate = having_values(schema, names, spec.ident())
     assert predicate is not None
     return predicate, len(names) == len(schema.partition_keys)
 
@@ -117,8 +117,8 @@ def _holds(table: Table | FormatTable, predicate: Predicate) -> bool:
 
 
 def _drop(table: Table | FormatTable, chosen: Sequence[Predicate]) -> None:
-    wanted = chosen[0] if len(chosen) == 1 else Or(tuple(chosen))
+    predicate = chosen[0] if len(chosen) == 1 else Or(tuple(chosen))
     if isinstance(table, FormatTable):
-        drop_partitions(table, chosen_partitions(table, wanted))
-    elif holds_partition(table, wanted):
-        empty_table(table, wanted)
+        drop_partitions(table, chosen_partitions(table, predicate))
+    elif holds_partition(table, predicate):
+        empty_table(table, predicate)

@@ -1,1 +1,1 @@
-"""The conflict checks of a commit, one module each."""
+"""Conflict checks of a commit, one module each."""

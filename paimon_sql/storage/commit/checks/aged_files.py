@@ -1,7 +1,7 @@
-"""Files that were staged long before their commit: the removal of orphan files may have taken them for its own.
+"""Check that files staged long before their commit still exist, as a removal of orphan files may have deleted them.
 
-A writer that stood still for longer than the grace period of that removal would otherwise commit names without files.
-On a disk that is flushed a missing file shows anyway; an object store takes any name.
+A writer that was suspended for longer than the grace period of that removal would otherwise commit missing files. On
+a local file system flushing reveals a missing file anyway; an object store does not.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from paimon_sql.storage.staging.commit_messages import Changes
 from paimon_sql.storage.staging.proposal import Proposal, Validation
 from paimon_sql.storage.staging.staged_files import new_files
 
-_LONG_MILLIS = 3_600_000
-"""Far less than the grace period of orphan files, a day by default; far more than most statements take."""
+_MIN_AGE_MILLIS = 3_600_000
+"""Far less than the grace period of orphan files (a day by default), far more than most statements take."""
 _THREADS = 16
 
 
 def _check(proposal: Proposal) -> None:
     table, changes = proposal.table, proposal.changes
-    before = present_millis() - _LONG_MILLIS
+    before = present_millis() - _MIN_AGE_MILLIS
     moved = {e.file.file_name for e in changes.entries if e.kind is FileKind.DELETE}
     aged = [
         e
@@ -33,8 +33,8 @@ def _check(proposal: Proposal) -> None:
     if not aged:
         return
     paths = new_files(table, Changes(aged, changes.changelog, changes.indexes))
-    there = spread(table.file_io.exists, paths, table.file_io.threads_for(table.path, len(paths), _THREADS))
-    lost = [path for path, stands in zip(paths, there, strict=True) if not stands]
+    existing = spread(table.file_io.exists, paths, table.file_io.threads_for(table.path, len(paths), _THREADS))
+    lost = [path for path, exists in zip(paths, existing, strict=True) if not exists]
     if lost:
         raise CommitConflictError(
             f"{table.name}: {len(lost)} files that the statement wrote were removed before it ended, {lost[0]} among"

@@ -1,4 +1,4 @@
-"""Tables that only grow, so that their branches can be merged (``branch-merge.enabled``)."""
+"""Append-only tables, whose branches can be merged (``branch-merge.enabled``)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _WORDS = {
 
 
 def is_append_only(table: Table) -> bool:
-    """Whether no commit may take files away from the table."""
+    """Whether no commit may delete files of the table."""
     return not table.schema.primary_keys and bool(table.options.get(BRANCH_MERGE_ENABLED))
 
 
 def growth_error(table: Table, kind: CommitKind) -> UnsupportedError | None:
-    """The error of a commit of that kind; None if the table may have it."""
+    """Return the error for a commit of that kind; None if it is allowed."""
     if kind not in _WORDS or not is_append_only(table):
         return None
     return UnsupportedError(
@@ -30,8 +30,8 @@ def growth_error(table: Table, kind: CommitKind) -> UnsupportedError | None:
 
 
 def _check(proposal: Proposal) -> None:
-    if (refusal := growth_error(proposal.table, proposal.kind)) is not None:
-        raise refusal
+    if (error := growth_error(proposal.table, proposal.kind)) is not None:
+        raise error
 
 
 ONLY_GROWS = Validation("no rows are taken away where branches are to be merged", _check)

@@ -1,8 +1,8 @@
-"""What writes mean to chain tables: a chain keeps its first whole partition, and whole ones end with their changes.
+"""Checks of writes to chain tables: full partitions that a chain needs must stay, and new rows must not hide others.
 
-A whole partition that is overwritten in the branch with changes is out of date, so it is dropped. One that is dropped
-without a whole one before it would leave the changes behind it without what they change; that is refused. So are new
-rows of the table's own branch that would be read in the place of all that the other branches have of their partition.
+A full partition that is overwritten in the delta branch is outdated, and so dropped. Dropping one without an earlier
+full partition is rejected if later changes need it. So are new rows of the table's own branch that would be read
+instead of their partition's rows in the other branches.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from paimon_sql.storage.table.table import Table
 
 
 def _check_overwrite(proposal: Proposal) -> None:
-    """An overwrite leaves each chain what it begins with: no whole partition goes that later changes need."""
+    """Check that an overwrite drops no full partition that later changes need."""
     table, latest, changes = proposal.table, proposal.latest, proposal.changes
     chain = Chain.of(table)
     if chain is None or not (chain.is_snapshot_branch or chain.is_delta_branch):
         return
     added = {e.partition for e in changes.entries if e.kind is FileKind.ADD}
-    gone = {e.partition for e in changes.entries} - added
+    deleted = {e.partition for e in changes.entries} - added
     if chain.is_snapshot_branch:
         if not added:
-            _check(chain, gone, _partitions(table, latest), _newest(chain.deltas()))
+            _check(chain, deleted, _partitions(table, latest), _newest(chain.deltas()))
         return
-    whole = _newest(chain.snapshots())
-    changed = (_partitions(table, latest) - gone) | added
-    _check(chain, {e.partition for e in changes.entries} & whole, whole, changed)
+    full = _newest(chain.snapshots())
+    changed = (_partitions(table, latest) - deleted) | added
+    _check(chain, {e.partition for e in changes.entries} & full, full, changed)
 
 
 def _check_append(proposal: Proposal) -> None:
-    """New rows hide no others: a partition of the table's own branch is read instead of the other branches'."""
+    """Check that new rows hide no partition: one in the table's own branch is read instead of the other branches'."""
     table, latest, changes = proposal.table, proposal.latest, proposal.changes
     chain = Chain.read_by(table)
     if chain is None:
@@ -57,7 +57,7 @@ HIDES_NO_PARTITION = Validation("new rows hide no partition of a chain's branche
 
 
 def overtaken(table: Table, partitions: Iterable[bytes]) -> tuple[Table, list[bytes]] | None:
-    """The whole partitions that are out of date since others of the same values were overwritten, and their branch.
+    """Return the full partitions that are outdated because they were overwritten, and their branch.
 
     Args:
         table: the table that was overwritten.
@@ -74,10 +74,10 @@ def overtaken(table: Table, partitions: Iterable[bytes]) -> tuple[Table, list[by
     return (snapshots, found) if found else None
 
 
-def _check(chain: Chain, dropped: set[bytes], whole: set[bytes], changed: set[bytes]) -> None:
+def _check(chain: Chain, dropped: set[bytes], full: set[bytes], changed: set[bytes]) -> None:
     if not dropped:
         return
-    timeline = Timeline(chain, whole, changed)
+    timeline = Timeline(chain, full, changed)
     for place in chain.places(sorted(dropped)):
         if timeline.is_first_needed(place):
             raise ConstraintViolationError(

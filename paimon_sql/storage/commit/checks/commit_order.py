@@ -1,9 +1,9 @@
-"""Rows of one key and one sequence number: the later commit's is the newer one, before and after every compaction.
+"""Commit order of rows with the same key and sequence number: those of the later commit are newer.
 
-Writers of one bucket that run at the same time number their rows alike. Where a key has the same number in two files,
-the order of the files decides (`scan/sections.py`): that of levels, and on level 0 that of the greatest sequence
-numbers. So a file that comes later must not be taken for the older one, and a compaction must not bring a newer file
-to a deeper level while an older one, which it has not seen, stays on level 0.
+Concurrent writers of one bucket assign the same sequence numbers. If two files contain the same key and number, the
+order of the files decides (`data_files/sections.py: age`): by level, and on level 0 by max sequence number. So a file
+of a later commit must not be taken for the older one, and a compaction must not move a newer file to a deeper level
+while an older one, which it has not read, stays on level 0.
 """
 
 from __future__ import annotations
@@ -23,23 +23,25 @@ from paimon_sql.storage.staging.proposal import Proposal, Validation
 
 
 def in_commit_order(proposal: Proposal) -> Changes:
-    """The changes, with new files of level 0 newer than those that rivals have committed under the same numbers.
+    """Return the changes with new level 0 files newer than concurrently committed ones with the same sequence numbers.
 
-    Their greatest sequence numbers are raised in the metadata, which is a bound of those in the file.
+    For this their max sequence numbers are raised in the metadata, as upper bounds of those in the files.
     """
     changes = proposal.changes
     fresh = _on_level_0(proposal, FileKind.ADD)
     if not fresh:
         return changes
     names = {e.file.file_name for e in fresh}
-    known = _by_bucket(_overlapping_sequences(proposal.left, fresh))
+    existing = _by_bucket(_overlapping_level_0(proposal.left, fresh))
     raised: dict[str, DataFileMeta] = {}
-    for place, mine in _by_bucket(fresh).items():
-        rivals = [f for f in known[place] if f.file_name not in names and any(_meet(f, m) for m in mine)]
-        oldest = min(mine, key=age)
-        if rivals and age(oldest) < max(map(age, rivals)):
-            by = max(f.max_sequence_number for f in rivals) + 1 - oldest.max_sequence_number
-            raised |= {f.file_name: replace(f, max_sequence_number=f.max_sequence_number + by) for f in mine}
+    for bucket, new_files in _by_bucket(fresh).items():
+        concurrent = [
+            f for f in existing[bucket] if f.file_name not in names and any(_may_share_number(f, m) for m in new_files)
+        ]
+        oldest = min(new_files, key=age)
+        if concurrent and age(oldest) < max(map(age, concurrent)):
+            shift = max(f.max_sequence_number for f in concurrent) + 1 - oldest.max_sequence_number
+            raised |= {f.file_name: replace(f, max_sequence_number=f.max_sequence_number + shift) for f in new_files}
 
     def in_order(entry: ManifestEntry) -> ManifestEntry:
         file = raised.get(entry.file.file_name)
@@ -49,16 +51,16 @@ def in_commit_order(proposal: Proposal) -> Changes:
 
 
 def _check_order(proposal: Proposal) -> None:
-    """Rows that a compaction leaves on level 0 are newer than those that it has merged."""
+    """Check that rows a compaction leaves on level 0 are newer than those it merged."""
     table, deep = proposal.table, proposal.changes.deep
-    gone = [e for e in _on_level_0(proposal, FileKind.DELETE) if (e.partition, e.bucket) in deep]
-    if not gone:
+    compacted = [e for e in _on_level_0(proposal, FileKind.DELETE) if (e.partition, e.bucket) in deep]
+    if not compacted:
         return
-    names = {e.file.file_name for e in gone}
-    for files in _by_bucket(_overlapping_sequences(proposal.live, gone)).values():
+    names = {e.file.file_name for e in compacted}
+    for files in _by_bucket(_overlapping_level_0(proposal.live, compacted)).values():
         merged = [f for f in files if f.file_name in names]
         for f in (f for f in files if f.file_name not in names):
-            newer = [m for m in merged if age(f) < age(m) and _meet(f, m)]
+            newer = [m for m in merged if age(f) < age(m) and _may_share_number(f, m)]
             low, high = key_ranks(table.schema, [f, *newer])
             if ((low[1:] <= high[0]) & (high[1:] >= low[0])).any():
                 raise CommitConflictError(
@@ -74,11 +76,11 @@ def _on_level_0(proposal: Proposal, kind: FileKind) -> list[ManifestEntry]:
     return [e for e in proposal.changes.entries if e.kind is kind and e.file.level == 0 and e.bucket >= 0]
 
 
-def _overlapping_sequences(known: pa.Table, changed: Sequence[ManifestEntry]) -> list[ManifestEntry]:
-    """The files of level 0 whose sequence numbers may be among those of files that change."""
+def _overlapping_level_0(files: pa.Table, changed: Sequence[ManifestEntry]) -> list[ManifestEntry]:
+    """Return level 0 files whose sequence numbers may overlap those of changed files."""
     first = min(e.file.min_sequence_number for e in changed)
     return entries(
-        known.filter(pc.and_(pc.equal(known["level"], 0), pc.greater_equal(known["max_sequence_number"], first)))
+        files.filter(pc.and_(pc.equal(files["level"], 0), pc.greater_equal(files["max_sequence_number"], first)))
     )
 
 
@@ -89,8 +91,8 @@ def _by_bucket(found: Iterable[ManifestEntry]) -> dict[tuple[bytes, int], list[D
     return buckets
 
 
-def _meet(one: DataFileMeta, other: DataFileMeta) -> bool:
-    """Whether two files may hold the same sequence number."""
+def _may_share_number(one: DataFileMeta, other: DataFileMeta) -> bool:
+    """Whether two files may contain the same sequence number."""
     return one.min_sequence_number <= other.max_sequence_number and other.min_sequence_number <= one.max_sequence_number
 
 

@@ -1,4 +1,4 @@
-"""Whether changes can be put on a snapshot that their writer has not seen."""
+"""Conflict checks of every commit, against snapshots that its writer has not read."""
 
 from __future__ import annotations
 
@@ -19,89 +19,89 @@ from paimon_sql.storage.staging.commit_messages import Changes
 from paimon_sql.storage.staging.proposal import Proposal, Validation
 from paimon_sql.storage.table.index_files import index_entries
 
-_DESCRIPTION = ("file_name", "level", "extra_files", "embedded_index")
-"""What tells a file from others, and from itself on another level or with other indexes."""
+_IDENTITY = ("file_name", "level", "extra_files", "embedded_index")
+"""The columns that identify a file, on its level and with its indexes."""
 
 
 def _check_files(proposal: Proposal) -> None:
-    """Files that the changes take away are still there, and none that they bring is."""
+    """Check that deleted files are live, and added ones are not."""
     table, latest, changes = proposal.table, proposal.latest, proposal.changes.entries
-    if latest is None or not (any(e.kind == FileKind.DELETE for e in changes) or _looks_deep(proposal)):
+    if latest is None or not (any(e.kind == FileKind.DELETE for e in changes) or _depends_on_live_files(proposal)):
         return
     live = proposal.live
     names = pa.array([e.file.file_name for e in changes], pa.string())
     named = live.filter(pc.is_in(live["file_name"], value_set=names))
-    held = {
+    identities = {
         (name, level, tuple(extra), index)
-        for name, level, extra, index in zip(*(named[c].to_pylist() for c in _DESCRIPTION), strict=True)
+        for name, level, extra, index in zip(*(named[c].to_pylist() for c in _IDENTITY), strict=True)
     }
-    replaced = {_described(e) for e in changes if e.kind == FileKind.DELETE}
-    places = {(name, level) for name, level, *_ in held - replaced}
+    replaced = {_identity(e) for e in changes if e.kind == FileKind.DELETE}
+    live_levels = {(name, level) for name, level, *_ in identities - replaced}
     for e in changes:
-        if e.kind == FileKind.DELETE and _described(e) not in held:
+        if e.kind == FileKind.DELETE and _identity(e) not in identities:
             raise CommitConflictError(
                 f"{table.name}: file {e.file.file_name} was removed by another job; snapshot {latest.id} is of commit"
                 f" user {latest.commit_user} ({latest.commit_kind.value}).",
                 remedy="Run the statement again.",
             )
-        if e.kind == FileKind.ADD and (e.file.file_name, e.file.level) in places:
+        if e.kind == FileKind.ADD and (e.file.file_name, e.file.level) in live_levels:
             raise AlreadyCommittedError(
                 f"{table.name}: file {e.file.file_name} is in the table already: these changes were committed before.",
                 remedy="Read the table before you run the statement again.",
             )
 
 
-def _looks_deep(proposal: Proposal) -> bool:
-    """Whether the changes depend on the files that are there already."""
+def _depends_on_live_files(proposal: Proposal) -> bool:
+    """Whether the changes depend on the existing files."""
     changes = proposal.changes
     return (
         any(e.kind == FileKind.ADD and e.file.level > 0 for e in changes.entries)
         or any(e.total_buckets > 0 for e in changes.entries)
         or _is_grouped(proposal)
-        or bool(_marked(changes))
+        or bool(_with_deleted_rows(changes))
     )
 
 
 def _is_grouped(proposal: Proposal) -> bool:
-    """Whether rows may lie in several files, by their row ids."""
+    """Whether rows may be in several files, matched by row id."""
     return has_data_evolution(proposal.table) and any(e.file.first_row_id is not None for e in proposal.changes.entries)
 
 
-def _described(entry: ManifestEntry) -> tuple[object, ...]:
+def _identity(entry: ManifestEntry) -> tuple[object, ...]:
     f = entry.file
     return f.file_name, f.level, f.extra_files, f.embedded_index
 
 
-def _marked(wanted: Changes) -> set[str]:
-    """The data files in which the changes mark rows as deleted."""
-    added = (e.file.deletion_vectors or () for e in wanted.indexes if e.kind == FileKind.ADD)
+def _with_deleted_rows(changes: Changes) -> set[str]:
+    """Return the data files in which the changes delete rows."""
+    added = (e.file.deletion_vectors or () for e in changes.indexes if e.kind == FileKind.ADD)
     return {vector.data_file_name for vectors in added for vector in vectors}
 
 
 def _check_marked(proposal: Proposal) -> None:
-    """Data files in which rows are marked as deleted are still there."""
+    """Check that data files with newly deleted rows are still live."""
     table, latest = proposal.table, proposal.latest
-    marked = _marked(proposal.changes)
+    marked = _with_deleted_rows(proposal.changes)
     if latest is None or not marked:
         return
-    gone = marked.difference(proposal.left["file_name"].to_pylist())
-    if gone:
+    missing = marked.difference(proposal.left["file_name"].to_pylist())
+    if missing:
         raise CommitConflictError(
-            f"{table.name}: file {min(gone)}, in which rows are to be deleted, was removed by another job; snapshot"
+            f"{table.name}: file {min(missing)}, in which rows are to be deleted, was removed by another job; snapshot"
             f" {latest.id} is of commit user {latest.commit_user} ({latest.commit_kind.value}).",
             remedy="Run the statement again.",
         )
 
 
 def _check_unmarked(proposal: Proposal) -> None:
-    """The deletion vectors of files whose rows move are those that were known when they were moved."""
-    table, latest, wanted = proposal.table, proposal.latest, proposal.changes
-    if latest is None or table.schema.primary_keys or not any(e.kind == FileKind.ADD for e in wanted.entries):
+    """Check that no rows were deleted concurrently in files that are rewritten."""
+    table, latest, changes = proposal.table, proposal.latest, proposal.changes
+    if latest is None or table.schema.primary_keys or not any(e.kind == FileKind.ADD for e in changes.entries):
         return
-    gone = {e.file.file_name for e in wanted.entries if e.kind == FileKind.DELETE}
-    known = {e.file.file_name for e in wanted.indexes if e.kind == FileKind.DELETE}
-    for entry in index_entries(table, latest) if gone else ():
-        marked = {v.data_file_name for v in entry.file.deletion_vectors or ()} & gone
+    rewritten = {e.file.file_name for e in changes.entries if e.kind == FileKind.DELETE}
+    known = {e.file.file_name for e in changes.indexes if e.kind == FileKind.DELETE}
+    for entry in index_entries(table, latest) if rewritten else ():
+        marked = {v.data_file_name for v in entry.file.deletion_vectors or ()} & rewritten
         if marked and entry.file.file_name not in known:
             raise CommitConflictError(
                 f"{table.name}: another job deleted rows of file {min(marked)}, whose rows were being moved; snapshot"
@@ -111,30 +111,30 @@ def _check_unmarked(proposal: Proposal) -> None:
 
 
 def _check_groups(proposal: Proposal) -> None:
-    """Files of the same rows have the same row ids, with a whole file among them."""
+    """Check that files of the same rows have the same row ids, and include one with all rows."""
     table, latest, changes = proposal.table, proposal.latest, proposal.changes.entries
     if latest is None or not _is_grouped(proposal):
         return
     left = proposal.left
-    known = left.filter(left["first_row_id"].is_valid())
-    numbers = groups_of_entries(known)
-    first, count = known["first_row_id"].to_numpy(), known["row_count"].to_numpy()
-    names = known["file_name"].to_pylist()
-    mine = {e.file.file_name: e.file for e in changes if e.kind == FileKind.ADD and e.file.first_row_id is not None}
-    gone = [e.file for e in changes if e.kind == FileKind.DELETE and e.file.first_row_id is not None]
-    # New whole files come from compactions; columns of rows are of no use without the rows.
-    whole = np.array([n not in mine or mine[n].file_source == FileSource.COMPACT for n in names], dtype=bool)
-    based = np.zeros(len(known), dtype=bool)
-    based[np.isin(numbers, numbers[whole])] = True
-    touched = np.array([n in mine for n in names], dtype=bool)
-    own = np.isin(numbers, numbers[touched])
+    with_ids = left.filter(left["first_row_id"].is_valid())
+    numbers = groups_of_entries(with_ids)
+    first, count = with_ids["first_row_id"].to_numpy(), with_ids["row_count"].to_numpy()
+    names = with_ids["file_name"].to_pylist()
+    added = {e.file.file_name: e.file for e in changes if e.kind == FileKind.ADD and e.file.first_row_id is not None}
+    deleted = [e.file for e in changes if e.kind == FileKind.DELETE and e.file.first_row_id is not None]
+    # New files of all rows come from compactions; without the rows themselves, columns of rows are useless.
+    is_base = np.array([n not in added or added[n].file_source == FileSource.COMPACT for n in names], dtype=bool)
+    has_base = np.zeros(len(with_ids), dtype=bool)
+    has_base[np.isin(numbers, numbers[is_base])] = True
+    touched = np.array([n in added for n in names], dtype=bool)
+    is_changed = np.isin(numbers, numbers[touched])
     dedicated = np.array([is_dedicated(n) for n in names], dtype=bool)
     order = np.lexsort((dedicated, numbers))
     leader = order[np.searchsorted(numbers[order], numbers)]
-    alike = dedicated | ((first == first[leader]) & (count == count[leader]))
-    wrong = (own & ~(alike & based)) | (_overlaps(gone, first, first + count) & ~own)
-    if wrong.any():
-        at = int(np.flatnonzero(wrong)[0])
+    has_same_rows = dedicated | ((first == first[leader]) & (count == count[leader]))
+    conflicts = (is_changed & ~(has_same_rows & has_base)) | (_overlaps(deleted, first, first + count) & ~is_changed)
+    if conflicts.any():
+        at = int(np.flatnonzero(conflicts)[0])
         raise CommitConflictError(
             f"{table.name}: another job changed the files that hold the rows from id {first[at]} on; snapshot"
             f" {latest.id} is of commit user {latest.commit_user} ({latest.commit_kind.value}).",
@@ -145,7 +145,7 @@ def _check_groups(proposal: Proposal) -> None:
 def _overlaps(
     files: Sequence[DataFileMeta], low: npt.NDArray[np.int64], high: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.bool_]:
-    """For each range of row ids, from its first to behind its last, whether one of the files has rows in it."""
+    """Whether one of the files has rows in each range of row ids, from first to last + 1."""
     if not files:
         return np.zeros(len(low), dtype=bool)
     ends = sorted((f.first_row_id or 0, (f.first_row_id or 0) + f.row_count) for f in files)
@@ -156,7 +156,7 @@ def _overlaps(
 
 
 def _check_buckets(proposal: Proposal) -> None:
-    """A partition is left with one number of buckets."""
+    """Check that each partition has one number of buckets."""
     table, changes = proposal.table, proposal.changes.entries
     if proposal.latest is None or not any(e.kind == FileKind.DELETE or e.total_buckets > 0 for e in changes):
         return
@@ -175,7 +175,7 @@ def _check_buckets(proposal: Proposal) -> None:
 
 
 def _check_levels(proposal: Proposal) -> None:
-    """On the levels of an LSM tree above 0 the files of a bucket do not overlap."""
+    """Check that files of a bucket do not overlap on a level above 0."""
     table, latest = proposal.table, proposal.latest
     if latest is None or not table.schema.primary_keys:
         return
@@ -201,27 +201,27 @@ def _check_levels(proposal: Proposal) -> None:
 
 
 def _check_deep(proposal: Proposal) -> None:
-    """A bucket holds, above level 0, what its compaction was planned on (Paimon: one compaction of a bucket at a time).
+    """Check that above level 0 a bucket has what its compaction was planned on (Paimon: one compaction per bucket).
 
-    Rows that are merged take in those of deeper levels where a changelog, deletion vectors or the first row asks for
-    them, and the order of levels is that of rows. So of two compactions of one bucket the later one would lose rows,
-    or show a key twice, even if they have no file in common. One that only marks rows of deep files as deleted is such
-    a compaction, too: a rewrite that does not know of the marks would bring the rows back.
+    A compaction that looks up rows of deeper levels, for a changelog, deletion vectors or the first row, depends on
+    them, and levels define the order of rows. Of two compactions of one bucket the later one would lose rows or
+    duplicate a key, even without common files. The same applies to one that only adds deletion vectors to files of
+    deeper levels: a rewrite that does not know them would restore the deleted rows.
     """
-    table, latest, known = proposal.table, proposal.latest, proposal.changes.deep
-    if latest is None or not known:
+    table, latest, planned_files = proposal.table, proposal.latest, proposal.changes.deep
+    if latest is None or not planned_files:
         return
     live = proposal.live
-    buckets = pa.array({bucket for _, bucket in known}, pa.int32())
+    buckets = pa.array({bucket for _, bucket in planned_files}, pa.int32())
     deep = live.filter(pc.and_(pc.greater(live["level"], 0), pc.is_in(live["bucket"], value_set=buckets)))
-    held = set(zip(*(deep[c].to_pylist() for c in ("partition", "bucket", "file_name")), strict=True))
-    held |= {
+    current = set(zip(*(deep[c].to_pylist() for c in ("partition", "bucket", "file_name")), strict=True))
+    current |= {
         (e.partition, e.bucket, e.file.file_name)
         for e in index_entries(table, latest)
         if e.file.index_type == DELETION_VECTORS_INDEX
     }
-    planned = {(*place, name) for place, names in known.items() for name in names}
-    changed = {(partition, bucket) for partition, bucket, _ in held ^ planned} & known.keys()
+    planned = {(*bucket, name) for bucket, names in planned_files.items() for name in names}
+    changed = {(partition, bucket) for partition, bucket, _ in current ^ planned} & planned_files.keys()
     if changed:
         raise CommitConflictError(
             f"{table.name}: another job compacted or replaced bucket {min(changed)[1]} meanwhile; snapshot {latest.id}"
@@ -239,4 +239,4 @@ CONFLICTS = (
     Validation("sorted runs above level 0 do not overlap", _check_levels),
     Validation("a compaction knew all files above level 0 and their deleted rows", _check_deep),
 )
-"""The conditions of every commit, whatever writes it (Paimon: ``ConflictDetection``)."""
+"""The validations of every commit (Paimon: ``ConflictDetection``)."""

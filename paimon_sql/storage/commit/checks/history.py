@@ -1,4 +1,4 @@
-"""The part of a table's history behind the snapshot that a statement read."""
+"""The history of a table since the snapshot that a statement read."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from paimon_sql.storage.table.table import Table
 
 
 def changes_since(table: Table, base: Snapshot | None, latest: Snapshot | None) -> Iterable[Snapshot]:
-    """The snapshots that came after the one that a statement read.
+    """Yield the snapshots after the one that a statement read.
 
-    A number alone does not tell a snapshot: it comes again after a rollback.
+    A snapshot is not identified by its id, which is reused after a rollback.
 
     Args:
         table: the table.
@@ -22,7 +22,7 @@ def changes_since(table: Table, base: Snapshot | None, latest: Snapshot | None) 
         latest: the newest snapshot.
 
     Raises:
-        CommitConflictError: the table was rolled back to before the base, or some of the snapshots have expired.
+        CommitConflictError: the table was rolled back to before the base, or a snapshot in between has expired.
     """
     if base is not None and (latest is None or latest.id < base.id):
         raise _rolled_back(table, base)
@@ -44,7 +44,7 @@ def changes_since(table: Table, base: Snapshot | None, latest: Snapshot | None) 
 
 
 def _follows(table: Table, snapshot: Snapshot, base: Snapshot) -> bool:
-    """Whether a snapshot is the next one of the history in which the base is, or was before it expired."""
+    """Whether a snapshot is the next one after the base, which may have expired meanwhile."""
     try:
         return is_same_commit(table.snapshots.get(base.id), base)
     except NoSuchSnapshotError:
@@ -60,10 +60,10 @@ def _rolled_back(table: Table, base: Snapshot) -> CommitConflictError:
 
 
 def follows(base: Snapshot) -> Validation:
-    """The newest snapshot follows the one that a write was planned on; no rollback has dropped that one.
+    """Return the validation that the base of a write is still in the history: no rollback has dropped it.
 
-    Rows of a keyed table get sequence numbers behind those of their base. Behind a rollback older rows may have greater
-    ones, and the new rows would be taken for the older. A base that has expired meanwhile was not dropped.
+    Sequence numbers of new rows follow those of the base. After a rollback, older rows may have greater ones, and the
+    new rows would be taken for older. A base that has expired was not dropped.
     """
 
     def check(proposal: Proposal) -> None:

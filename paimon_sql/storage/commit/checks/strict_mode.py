@@ -1,6 +1,6 @@
-"""Strict mode: a writer commits only where no other has rearranged or replaced files since a snapshot known as safe.
+"""Strict mode: a commit fails if another user has compacted or overwritten since a snapshot known as safe.
 
-It protects a writer that is meant to be the only one that compacts or overwrites, such as a stream beside batch jobs
+It protects a writer that should be the only one to compact or overwrite, such as a stream with batch jobs beside it
 (``commit.strict-mode.last-safe-snapshot``; Paimon: ``StrictModeChecker``).
 """
 
@@ -24,18 +24,18 @@ _KEY = COMMIT_STRICT_MODE_LAST_SAFE_SNAPSHOT.key
 
 
 def strict_mode(table: Table, user: str | None) -> tuple[Validation, ...]:
-    """The validation of a table in strict mode; none for other tables.
+    """Return the validation of a table in strict mode; none for other tables.
 
-    A commit is refused if another commit user has, in one of the partitions that it changes and after the last safe
-    snapshot, compacted or overwritten, or, if the commit is an overwrite itself, written files to buckets. The user's
-    own newest snapshot is safe, too. With ``-1`` nothing else is, so that a user's first commit is not checked.
+    A commit fails if another commit user has, in one of its partitions and after the last safe snapshot, compacted or
+    overwritten, or, if the commit is an overwrite, written files to buckets. The user's own newest snapshot is safe,
+    too. With ``-1`` nothing else is, so that a user's first commit is not checked.
 
     Args:
         table: the table.
         user: the commit user; None for a new one, which has no commits yet.
 
     Raises:
-        NotAllowedError: from the validation: another has, or snapshots have expired that would tell.
+        NotAllowedError: by the validation: another user has, or snapshots have expired, so that it is unknown.
     """
     last_safe = table.options.get(COMMIT_STRICT_MODE_LAST_SAFE_SNAPSHOT)
     if last_safe is None or (last_safe < 0 and user is None):
@@ -62,7 +62,7 @@ def _check(proposal: Proposal, user: str | None, last_safe: int) -> None:
 
 
 def _of_others(table: Table, latest: Snapshot, user: str | None, last_safe: int) -> list[Snapshot]:
-    """The snapshots of other users after the last safe one."""
+    """Return the snapshots of other users after the last safe one."""
     found: list[Snapshot] = []
     for number in range(latest.id, max(last_safe, 0), -1):
         try:
@@ -82,15 +82,15 @@ def _of_others(table: Table, latest: Snapshot, user: str | None, last_safe: int)
 
 
 def _changed(table: Table, snapshot: Snapshot, kind: CommitKind, partitions: set[bytes]) -> bytes | None:
-    """One of the partitions in which a snapshot did what a commit of that kind must not follow; None if in none."""
+    """Return a partition in which a snapshot conflicts with a commit of that kind; None without one."""
     rearranged = snapshot.commit_kind in _REARRANGED
     if not rearranged and not (snapshot.commit_kind is CommitKind.APPEND and kind is CommitKind.OVERWRITE):
         return None
-    wanted = pa.array(sorted(partitions), pa.binary())
+    partition_set = pa.array(sorted(partitions), pa.binary())
     for delta in table.manifests.read_all(
         [m.file_name for m in table.manifests.read_list(snapshot.delta_manifest_list)]
     ):
-        hit = pc.is_in(delta["partition"], value_set=wanted)
+        hit = pc.is_in(delta["partition"], value_set=partition_set)
         if not rearranged:
             hit = pc.and_(hit, pc.greater_equal(delta["bucket"], 0))  # rows that wait for a compaction hide nothing
         rows = delta.filter(hit)
@@ -100,11 +100,11 @@ def _changed(table: Table, snapshot: Snapshot, kind: CommitKind, partitions: set
     # Deletion vectors change rows without a data file; the indexes that compactions of data evolution build do not.
     if not rearranged or (snapshot.commit_kind is CommitKind.COMPACT and has_data_evolution(table)):
         return None
-    return min(_indexed(table, snapshot) & partitions, default=None)
+    return min(_index_changes(table, snapshot) & partitions, default=None)
 
 
-def _indexed(table: Table, snapshot: Snapshot) -> set[bytes]:
-    """The partitions whose index files a snapshot changed; all that have some if the one before is not known."""
+def _index_changes(table: Table, snapshot: Snapshot) -> set[bytes]:
+    """Return the partitions whose index files a snapshot changed; all with any if the previous snapshot is unknown."""
     try:
         before = table.snapshots.get(snapshot.id - 1)
     except NoSuchSnapshotError:

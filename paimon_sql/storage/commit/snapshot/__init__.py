@@ -1,1 +1,1 @@
-"""How a commit makes its manifests and its snapshot."""
+"""Manifests and snapshot of a commit."""

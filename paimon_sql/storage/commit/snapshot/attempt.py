@@ -1,4 +1,4 @@
-"""One attempt at a commit: the manifests and the snapshot that would put changes on top of another snapshot."""
+"""One attempt at a commit: manifests and a snapshot on top of the latest snapshot."""
 
 from __future__ import annotations
 
@@ -30,35 +30,35 @@ from paimon_sql.storage.table.table import Table
 def numbered(
     entries: Sequence[ManifestEntry], snapshot: int, next_row_id: int, *, by_partition: bool
 ) -> tuple[list[ManifestEntry], int]:
-    """The entries of a commit with row ids for new rows, and the first row id that is still free.
+    """Assign row ids to the new rows of entries; return the entries and the next free row id.
 
-    Files of new rows get ids one after the other, and the snapshot as the one that changed their rows. Files with rows
-    that have moved say themselves which snapshots did; 0 in them is this one.
+    Files of new rows get consecutive ids, and the snapshot as their sequence number. Files of moved rows keep their
+    sequence numbers, of which 0 means this snapshot.
 
     Args:
         entries: the entries, in the order of the manifest.
-        snapshot: the snapshot's id.
-        next_row_id: the first row id that is free.
-        by_partition: whether the entries of a partition are brought together, so that ids follow each other there.
+        snapshot: the snapshot id.
+        next_row_id: the next free row id.
+        by_partition: whether to group entries by partition, so that ids are consecutive there.
     """
     ordered = list(entries)
     if by_partition:
-        places = {partition: n for n, partition in enumerate(dict.fromkeys(e.partition for e in entries))}
-        ordered.sort(key=lambda e: places[e.partition])
+        ranks = {partition: n for n, partition in enumerate(dict.fromkeys(e.partition for e in entries))}
+        ordered.sort(key=lambda e: ranks[e.partition])
     found = []
-    # Files of blobs follow the data file that has their rows, those of each column in the order of the rows.
-    beside: dict[str, int] = {}
-    whole = next_row_id
+    # Blob files follow the data file of their rows, those of each column in row order.
+    next_blob_ids: dict[str, int] = {}
+    data_first_id = next_row_id
     for entry in ordered:
         if entry.kind is FileKind.ADD:
             file = entry.file
             if _is_new(file) and is_dedicated(file.file_name):
                 column = (file.write_cols or ("",))[0]
-                first = beside.get(column, whole)
-                beside[column] = first + file.row_count
+                first = next_blob_ids.get(column, data_first_id)
+                next_blob_ids[column] = first + file.row_count
                 file = replace(file, min_sequence_number=0, max_sequence_number=0, first_row_id=first)
             elif _is_new(file):
-                whole, beside = next_row_id, {}
+                data_first_id, next_blob_ids = next_row_id, {}
                 file = replace(file, min_sequence_number=0, max_sequence_number=0, first_row_id=next_row_id)
                 next_row_id += file.row_count
             entry = replace(entry, file=_of_snapshot(file, snapshot))
@@ -77,14 +77,14 @@ def _of_snapshot(file: DataFileMeta, snapshot: int) -> DataFileMeta:
 
 
 Merge = Callable[[Table, Sequence[ManifestFileMeta], list[str]], list[ManifestFileMeta]]
-"""Given the table, the manifests of a snapshot and a list that takes the names of what it writes: the new manifests."""
-_GREATEST = 2**63 - 1
-"""The greatest number that the format holds."""
+"""Takes the table, the manifests of a snapshot and a list to add written files to; returns the new manifests."""
+_MAX_LONG = 2**63 - 1
+"""The max value of a 64-bit integer in the format."""
 
 
 @dataclass(frozen=True)
 class Author:
-    """Who commits, as snapshots say it: the writer, its number of the commit, the statement behind it, what it adds."""
+    """The author fields of a snapshot: commit user and identifier, operation, properties."""
 
     commit_user: str
     commit_identifier: int
@@ -94,14 +94,14 @@ class Author:
 
 @dataclass
 class Attempt:
-    """Writes what a snapshot needs, and takes it away again if the snapshot does not come to be.
+    """Writes the manifests of a snapshot, and deletes them if it is not committed.
 
     Attributes:
         table: the table.
         author: who commits.
-        merge: makes few manifests of many, as `merge_manifests` does.
+        merge: merges manifests, as `merge_manifests` does.
         rewind: the last rewind of the table's history before the attempt.
-        files: the names of what was written.
+        files: the names of the written files.
     """
 
     table: Table
@@ -111,13 +111,13 @@ class Attempt:
     files: list[str] = field(default_factory=list)
 
     def prepare(self, kind: CommitKind, latest: Snapshot | None, changes: Changes, staged: Iterable[str]) -> Snapshot:
-        """The snapshot that puts changes on the latest one, all that it names durable; on an error no manifest is left.
+        """Build the snapshot of changes on top of the latest one; all of its files are durable, or on errors deleted.
 
         Args:
             kind: the kind of the commit.
             latest: the newest snapshot.
             changes: the changes.
-            staged: the paths of the files that came with them.
+            staged: the paths of the files of the changes.
         """
         try:
             snapshot = self._prepare(kind, latest, changes)
@@ -128,7 +128,7 @@ class Attempt:
             raise
 
     def remove(self) -> None:
-        """Remove the manifests; one that cannot be removed does no harm, as nothing refers to it."""
+        """Delete the manifests; errors are ignored, as nothing refers to them."""
         try:
             self.table.file_io.delete_many(self._paths())
         except (PaimonError, OSError):
@@ -139,37 +139,37 @@ class Attempt:
 
     def _prepare(self, kind: CommitKind, latest: Snapshot | None, changes: Changes) -> Snapshot:
         entries, next_row_id = list(changes.entries), latest.next_row_id if latest else 0
-        number = FIRST_SNAPSHOT_ID if latest is None else latest.id + 1
+        snapshot_id = FIRST_SNAPSHOT_ID if latest is None else latest.id + 1
         options = self.table.options
         if options.get(ROW_TRACKING_ENABLED):
-            together = options.get(ROW_TRACKING_PARTITION_GROUP_ON_COMMIT)
-            free = max(next_row_id or 0, changes.taken_row_ids)
-            entries, next_row_id = numbered(entries, number, free, by_partition=together)
+            by_partition = options.get(ROW_TRACKING_PARTITION_GROUP_ON_COMMIT)
+            first_free = max(next_row_id or 0, changes.taken_row_ids)
+            entries, next_row_id = numbered(entries, snapshot_id, first_free, by_partition=by_partition)
         if kind is not CommitKind.COMPACT and is_ordered_by_snapshots(self.table.schema):
-            entries = numbered_by_snapshot(entries, number)
+            entries = numbered_by_snapshot(entries, snapshot_id)
         if options.get(MANIFEST_DELETE_FILE_DROP_STATS):
-            gone = FileKind.DELETE
-            entries = [replace(e, file=e.file.without_stats()) if e.kind is gone else e for e in entries]
+            delete = FileKind.DELETE
+            entries = [replace(e, file=e.file.without_stats()) if e.kind is delete else e for e in entries]
         added = sum(_rows(e) for e in entries)
         total = (latest.total_record_count or 0 if latest else 0) + added
-        if latest is not None and max(next_row_id or 0, total) > _GREATEST:
+        if latest is not None and max(next_row_id or 0, total) > _MAX_LONG:
             raise CorruptFileError(
                 "it counts rows, or ids of rows, so far that those of this commit are no numbers any more",
                 path=self.table.snapshots.directory.path(latest.id),
             )
         base = self.merge(self.table, manifests_of(self.table, latest), self.files) if latest else []
-        base_list, base_size = self._list(base)
-        delta_list, delta_size = self._list([self._manifest(entries)] if entries else [])
+        base_list, base_size = self._write_list(base)
+        delta_list, delta_size = self._write_list([self._write_manifest(entries)] if entries else [])
         changelog_list = changelog_size = None
         if changes.changelog:
-            changelog_list, changelog_size = self._list([self._manifest(changes.changelog)])
+            changelog_list, changelog_size = self._write_list([self._write_manifest(changes.changelog)])
         properties = {
             **inherited_properties(kind, latest),
             **self.author.properties,
             **carried_on(self.table, latest, self.author.properties),
         }
         return Snapshot(
-            id=number,
+            id=snapshot_id,
             uuid=str(uuid.uuid4()),
             schema_id=self.table.schema.id,
             base_manifest_list=base_list,
@@ -188,24 +188,24 @@ class Attempt:
             changelog_record_count=sum(e.file.row_count for e in changes.changelog) if changes.changelog else None,
             watermark=self._watermark(latest),
             statistics=changes.statistics or inherited_statistics(self.table, latest),
-            properties=with_generation(properties, number, self.rewind, self.table.branch) or None,
+            properties=with_generation(properties, snapshot_id, self.rewind, self.table.branch) or None,
             next_row_id=next_row_id,
             operation=self.author.operation,
             writer_version=WRITER_VERSION,
         )
 
     def _watermark(self, latest: Snapshot | None) -> int | None:
-        """The watermark of the writer, which never falls behind that of the snapshot before."""
+        """Return the writer's watermark, which is never below that of the previous snapshot."""
         given: int | None = self.table.options.get(END_INPUT_WATERMARK)
-        known = [w for w in (given, latest.watermark if latest else None) if w is not None]
-        return max(known, default=None)
+        watermarks = [w for w in (given, latest.watermark if latest else None) if w is not None]
+        return max(watermarks, default=None)
 
-    def _manifest(self, entries: list[ManifestEntry]) -> ManifestFileMeta:
+    def _write_manifest(self, entries: list[ManifestEntry]) -> ManifestFileMeta:
         meta = self.table.manifests.write(entries, self.table.schema.id)
         self.files.append(meta.file_name)
         return meta
 
-    def _list(self, metas: list[ManifestFileMeta]) -> tuple[str, int]:
+    def _write_list(self, metas: list[ManifestFileMeta]) -> tuple[str, int]:
         name, size = self.table.manifests.write_list(metas)
         self.files.append(name)
         return name, size

@@ -1,6 +1,6 @@
-"""Properties that snapshots hand on to those that follow, as long as snapshots of other engines do not come between.
+"""Carried properties: properties that each snapshot inherits, unless snapshots of other engines come in between.
 
-Snapshots expire; what one of them says of the past is known only as long as the newest one says it, too.
+As snapshots expire, what they record of the past is only known as long as the newest snapshot has it.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from paimon_sql.format.metadata.snapshot import BATCH_COMMIT_IDENTIFIER, FIRST_S
 from paimon_sql.storage.metadata.rollback_marks import WRITER_VERSION
 from paimon_sql.storage.table.table import Table
 
-_LOOK_BACK = 10
-"""How many snapshots of other engines in a row are passed over to find what is to be handed on."""
+_MAX_FOREIGN = 10
+"""Max number of consecutive snapshots of other engines to skip in search of carried properties."""
 
 
 class CarriedProperty(ABC):
-    """A property that is handed on.
+    """A property that snapshots carry.
 
     Args:
         key: the name of the property.
@@ -31,11 +31,11 @@ class CarriedProperty(ABC):
 
     @abstractmethod
     def joined(self, snapshots: Iterable[Snapshot]) -> str | None:
-        """The value behind some snapshots, given from the newest on; None if there is nothing to hand on."""
+        """Return the value after these snapshots, given newest first; None without a value."""
 
 
 class Epochs(CarriedProperty):
-    """The greatest number that each writer of numbered commits has used, the latest writer last; a bounded number."""
+    """The max identifier of each user with numbered commits, the latest users last; limited in number."""
 
     most = 100
 
@@ -43,15 +43,15 @@ class Epochs(CarriedProperty):
         numbers: dict[str, int] = {}
         for snapshot in snapshots:
             numbers = {**self.of(snapshot), **numbers}
-        kept = dict(list(numbers.items())[-self.most :])
-        return json.dumps(kept, separators=(",", ":")) if kept else None
+        newest = dict(list(numbers.items())[-self.most :])
+        return json.dumps(newest, separators=(",", ":")) if newest else None
 
     def of(self, snapshot: Snapshot) -> dict[str, int]:
-        """The numbers that a snapshot tells, that of its own writer among them."""
+        """Return the identifiers recorded in a snapshot, including its own."""
         numbers = self._read(snapshot.properties)
         if snapshot.commit_identifier != BATCH_COMMIT_IDENTIFIER:
-            known = numbers.pop(snapshot.commit_user, snapshot.commit_identifier)
-            numbers[snapshot.commit_user] = max(known, snapshot.commit_identifier)
+            carried = numbers.pop(snapshot.commit_user, snapshot.commit_identifier)
+            numbers[snapshot.commit_user] = max(carried, snapshot.commit_identifier)
         return numbers
 
     def _read(self, properties: Mapping[str, str] | None) -> dict[str, int]:
@@ -63,7 +63,7 @@ class Epochs(CarriedProperty):
 
 
 class Loads(CarriedProperty):
-    """The ids of the lists of files that the latest loads have brought; a bounded number."""
+    """The ids of the file lists of the latest loads; limited in number."""
 
     most = 20
 
@@ -74,11 +74,11 @@ class Loads(CarriedProperty):
         return self.written(list(found)[: self.most]) if found else None
 
     def read(self, properties: Mapping[str, str] | None) -> list[str]:
-        """The ids in a snapshot's properties, the newest first."""
+        """Return the ids in a snapshot's properties, newest first."""
         return [name for name in (properties or {}).get(self.key, "").split(",") if name]
 
     def written(self, ids: Iterable[str]) -> str:
-        """The value that names some lists."""
+        """Return the value for these ids."""
         return ",".join(ids)
 
 
@@ -88,15 +88,15 @@ _ALL: tuple[CarriedProperty, ...] = (EPOCHS, LOADS)
 
 
 def carried_on(table: Table, latest: Snapshot | None, own: Mapping[str, str]) -> dict[str, str]:
-    """The properties that the next snapshot hands on.
+    """Return the carried properties of the next snapshot.
 
     Args:
         table: the table.
-        latest: the snapshot that it is built on.
-        own: properties of its own, which are joined with what is handed on.
+        latest: the snapshot to build on.
+        own: properties of the commit, which are combined with carried ones.
     """
     chain = _chain(table, latest)
-    found = {one.key: one.joined(chain) for one in _ALL}
+    found = {carried.key: carried.joined(chain) for carried in _ALL}
     if own_loads := LOADS.read(own):
         before = [name for name in (found[LOADS.key] or "").split(",") if name]
         found[LOADS.key] = LOADS.written([*own_loads, *before][: LOADS.most])
@@ -104,10 +104,10 @@ def carried_on(table: Table, latest: Snapshot | None, own: Mapping[str, str]) ->
 
 
 def _chain(table: Table, latest: Snapshot | None) -> list[Snapshot]:
-    """The newest snapshots, down to one that says what came before."""
+    """Return the newest snapshots, down to one with carried properties."""
     chain: list[Snapshot] = []
     snapshot = latest
-    while snapshot is not None and len(chain) < _LOOK_BACK:
+    while snapshot is not None and len(chain) < _MAX_FOREIGN:
         chain.append(snapshot)
         if snapshot.writer_version == WRITER_VERSION:
             break
@@ -116,7 +116,7 @@ def _chain(table: Table, latest: Snapshot | None) -> list[Snapshot]:
 
 
 def snapshot_before(table: Table, snapshot: Snapshot) -> Snapshot | None:
-    """The snapshot before another one; None if there is none any more."""
+    """Return the previous snapshot; None if it does not exist."""
     if snapshot.id == FIRST_SNAPSHOT_ID:
         return None
     try:

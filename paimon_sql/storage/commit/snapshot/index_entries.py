@@ -1,4 +1,4 @@
-"""The index files of the next snapshot: those of the last one, and what a commit changes."""
+"""Index manifest of the next snapshot."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _ONE_PER_BUCKET = (HASH_INDEX, DELETION_VECTORS_INDEX)
 def next_index_manifest(
     table: Table, latest: Snapshot | None, changes: Sequence[IndexManifestEntry], made: list[str]
 ) -> str | None:
-    """The name of the index manifest of a snapshot that is put on the latest one.
+    """Write the index manifest of a snapshot on top of the latest one; return its name.
 
     Args:
         table: the table.
-        latest: the snapshot that is built upon.
-        changes: the index files that come and go.
-        made: takes the name of a manifest that was written.
+        latest: the snapshot to build on.
+        changes: the added and deleted index files.
+        made: the name of a written manifest is added to it.
 
     Raises:
-        CommitConflictError: a rival has changed an index that the changes replace.
+        CommitConflictError: a concurrent commit changed an index that the changes replace.
     """
     if not changes:
         return latest.index_manifest if latest else None
@@ -43,19 +43,19 @@ def next_index_manifest(
 def indexes_of_partitions(
     table: Table, latest: Snapshot | None, partitions: frozenset[bytes]
 ) -> list[IndexManifestEntry]:
-    """The DELETE entries of the index files of partitions whose data goes."""
+    """Return the DELETE entries of the index files of deleted partitions."""
     return [e.as_delete() for e in index_entries(table, latest) if e.partition in partitions]
 
 
 def _check(
     table: Table, before: Sequence[IndexManifestEntry], changes: Sequence[IndexManifestEntry], *, unaware: bool
 ) -> None:
-    held = {e.file.file_name for e in before}
-    gone = {e.file.file_name for e in changes if e.kind is FileKind.DELETE}
-    stale = gone - held
+    existing = {e.file.file_name for e in before}
+    deleted = {e.file.file_name for e in changes if e.kind is FileKind.DELETE}
+    stale = deleted - existing
     if not unaware:
-        added = {_place(e) for e in changes if e.kind is FileKind.ADD and e.file.index_type in _ONE_PER_BUCKET}
-        stale |= {e.file.file_name for e in before if _place(e) in added} - gone
+        added = {_owner(e) for e in changes if e.kind is FileKind.ADD and e.file.index_type in _ONE_PER_BUCKET}
+        stale |= {e.file.file_name for e in before if _owner(e) in added} - deleted
     if stale:
         raise CommitConflictError(
             f"{table.name}: another job has changed the index file {min(stale)} meanwhile, or its bucket's.",
@@ -63,5 +63,5 @@ def _check(
         )
 
 
-def _place(entry: IndexManifestEntry) -> tuple[str, bytes, int]:
+def _owner(entry: IndexManifestEntry) -> tuple[str, bytes, int]:
     return entry.file.index_type, entry.partition, entry.bucket

@@ -1,4 +1,4 @@
-"""Many small manifests made into few: a commit's share of keeping the metadata short (spec: Manifest)."""
+"""Merging of small manifests by commits, which keeps scans short (spec: Manifest)."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from paimon_sql.storage.table.table import Table
 
 
 def merge_manifests(table: Table, manifests: Sequence[ManifestFileMeta], written: list[str]) -> list[ManifestFileMeta]:
-    """The manifests of a snapshot, small ones rewritten together once there are enough of them.
+    """Merge small manifests once there are enough of them.
 
     Args:
         table: the table.
-        manifests: the manifests in the order of their commits.
-        written: takes the names of the manifests that are newly written, also when an error ends it.
+        manifests: the manifests in commit order.
+        written: the names of written manifests are added to it, even if an error follows.
 
     Returns:
-        Manifests that hold the same live files.
+        Manifests with the same live files.
     """
     target = table.options.get(MANIFEST_TARGET_FILE_SIZE)
-    least = table.options.get(MANIFEST_MERGE_MIN_COUNT)
+    min_count = table.options.get(MANIFEST_MERGE_MIN_COUNT)
     threshold = table.options.get(MANIFEST_FULL_COMPACTION_THRESHOLD_SIZE)
-    whole = _merge_whole(table, manifests, target, threshold, written)
-    if whole is not None:
-        return whole
+    fully_merged = _merge_fully(table, manifests, target, threshold, written)
+    if fully_merged is not None:
+        return fully_merged
     result: list[ManifestFileMeta] = []
     pending: list[ManifestFileMeta] = []
     size = 0
@@ -43,48 +43,48 @@ def merge_manifests(table: Table, manifests: Sequence[ManifestFileMeta], written
         if size >= target:
             result.extend(_rewrite(table, pending, written))
             pending, size = [], 0
-    result.extend(_rewrite(table, pending, written) if len(pending) >= least else pending)
+    result.extend(_rewrite(table, pending, written) if len(pending) >= min_count else pending)
     return result
 
 
 def _rewrite(table: Table, group: Sequence[ManifestFileMeta], written: list[str]) -> list[ManifestFileMeta]:
-    """Consecutive manifests as one; what they delete of earlier ones stays deleted."""
+    """Merge consecutive manifests into one; entries that delete files of earlier manifests are kept."""
     if len(group) < 2:
         return list(group)
     entries = merge_entries(table.manifests.read_all([m.file_name for m in group]), unmatched="keep")
     return _write(table, entries, written)
 
 
-def _merge_whole(
+def _merge_fully(
     table: Table, manifests: Sequence[ManifestFileMeta], target: int, threshold: int, written: list[str]
 ) -> list[ManifestFileMeta] | None:
-    """The manifests without the files that were deleted, when enough of them are small or hold deletes.
+    """Drop deleted files from manifests, if enough of these are small or contain deletes; otherwise None.
 
-    A big manifest that holds no file deleted in another stays as it is.
+    A big manifest without a file that another deletes is kept.
     """
     if sum(m.file_size for m in manifests if m.num_deleted_files > 0 or m.file_size < target) < threshold:
         return None
     tables = table.manifests.read_all([m.file_name for m in manifests])
-    gone = pa.concat_arrays(
+    deleted = pa.concat_arrays(
         [name for t in tables for name in t.filter(pc.equal(t["kind"], FileKind.DELETE))["file_name"].chunks]
         or [pa.array([], pa.string())]
     )
-    kept: list[ManifestFileMeta] = []
+    unchanged: list[ManifestFileMeta] = []
     rest: list[pa.Table] = []
     for meta, entries in zip(manifests, tables, strict=True):
         changing = meta.num_deleted_files > 0 or meta.file_size < target
-        if changing or pc.any(pc.is_in(entries["file_name"], value_set=gone)).as_py():
+        if changing or pc.any(pc.is_in(entries["file_name"], value_set=deleted)).as_py():
             rest.append(entries)
         else:
-            kept.append(meta)
-    return [*kept, *(_write(table, merge_entries(rest), written, target) if rest else [])]
+            unchanged.append(meta)
+    return [*unchanged, *(_write(table, merge_entries(rest), written, target) if rest else [])]
 
 
 def parts_by_size(table: Table, entries: pa.Table, target: int) -> list[pa.Table]:
-    """Entries cut into manifests that have about the wanted size in bytes; none without entries."""
+    """Split entries into manifests of about the target size in bytes; none without entries."""
     if not len(entries):
         return []
-    # Written, entries take less room than in memory: only what is many times too big there has to be measured.
+    # Entries are smaller on disk than in memory: only measure those that are many times too big in memory.
     size = table.manifests.measure(entries) if entries.nbytes > 2 * target else 0
     if size <= 2 * target:
         return [entries]

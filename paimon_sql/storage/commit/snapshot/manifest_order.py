@@ -1,4 +1,4 @@
-"""Entries of manifests in the order of a partition column (``manifest-sort.enabled``), so that reads skip manifests."""
+"""Order of manifest entries by a partition column (``manifest-sort.enabled``), so that reads skip manifests."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from paimon_sql.storage.table.table import Table
 
 
 def sort_column(table: Table) -> str | None:
-    """The partition column by which entries are sorted: the first unless the options name another; None for no order.
+    """Return the partition column to sort by, by default the first; None for no order.
 
     Raises:
-        InvalidOptionError: it is none of the table's partition columns.
+        InvalidOptionError: the option names another column.
     """
     partitions = table.schema.partition_keys
     if not table.options.get(MANIFEST_SORT_ENABLED) or not partitions:
@@ -36,7 +36,7 @@ def sort_column(table: Table) -> str | None:
 
 
 def in_order(table: Table, entries: pa.Table) -> pa.Table:
-    """The entries, sorted if the table wants it so; those of a partition stay in the order of their commits."""
+    """Sort the entries if enabled; those of a partition stay in commit order."""
     column = sort_column(table)
     if column is None or not len(entries):
         return entries
@@ -44,9 +44,9 @@ def in_order(table: Table, entries: pa.Table) -> pa.Table:
 
 
 def ranges(table: Table, column: str, manifests: Sequence[pa.Table]) -> npt.NDArray[np.int64]:
-    """For each manifest the rank of its least and of its greatest value of a partition column, as two columns.
+    """Return the ranks of each manifest's min and max value of a partition column, as two columns.
 
-    Manifests without an entry have the range from 0 to 0, as those of the least value have.
+    Empty manifests have the range 0 to 0, like those of the min value.
     """
     values = _values(table, column, pa.concat_tables(manifests))
     order = pc.sort_indices(values).to_numpy()
@@ -60,5 +60,5 @@ def ranges(table: Table, column: str, manifests: Sequence[pa.Table]) -> npt.NDAr
 
 def _values(table: Table, column: str, entries: pa.Table) -> pa.Array:
     fields = table.schema.partition_fields
-    place = [f.name for f in fields].index(column)
-    return decode_columns([f.type for f in fields], entries["partition"])[place]
+    index = [f.name for f in fields].index(column)
+    return decode_columns([f.type for f in fields], entries["partition"])[index]

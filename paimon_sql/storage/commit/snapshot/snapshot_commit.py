@@ -1,6 +1,6 @@
-"""The step that makes a prepared snapshot a table's newest one: one class for each kind of table history.
+"""Commit of a prepared snapshot as the table's newest one: one class per kind of table history.
 
-Each tells three outcomes apart: the snapshot is in the history, it certainly is not, or the answer was lost.
+There are three outcomes: the snapshot is in the history, it certainly is not, or it is unknown.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from paimon_sql.storage.metadata.refs.tags import is_same_commit
 from paimon_sql.storage.staging.table_identity import changed_table
 from paimon_sql.storage.table.table import Table
 
-_QUESTIONS = 4
+_LOOKUPS = 4
 _PAUSE = 0.1
-"""How often a store is asked for the snapshot whose answer was lost, and the seconds before it is asked again."""
+"""Max lookups of a snapshot after a lost response, and the pause in seconds before the second one."""
 
 
 class Published(Enum):
-    """What became of a prepared snapshot."""
+    """The outcome of committing a prepared snapshot."""
 
     IN_HISTORY = auto()
     NEVER = auto()
-    """Another one has its place; nobody saw it."""
+    """Another snapshot has its id; it was never visible."""
     WITHDRAWN = auto()
-    """It came too late, and this call has removed it. A tag or branch made meanwhile may need its files."""
+    """It was too late, and this call deleted it. A tag or branch created meanwhile may need its files."""
     TAKEN_AWAY = auto()
-    """Others have removed it, as a rollback does: it may have been in the history until then."""
+    """Others deleted it, as a rollback does: it may have been in the history until then."""
 
 
 class SnapshotCommit(ABC):
@@ -53,22 +53,22 @@ class SnapshotCommit(ABC):
         entries: Iterable[ManifestEntry],
         publishing: Callable[[], None],
     ) -> Published:
-        """Make the snapshot the newest one, unless the history has gone on without it.
+        """Make the snapshot the newest one, unless there is a newer one.
 
         Args:
-            snapshot: the snapshot, its manifests written.
-            base: what it was built on, None for the first one.
-            entries: the data files that come and go with it.
-            publishing: called right before the first step that others may see. Whatever ends the call from then on,
-                but for an answer or a `PaimonError` other than `CommitUnknownError`, leaves the outcome open.
+            snapshot: the snapshot, whose manifests are written.
+            base: the snapshot that it was built on, None for the first one.
+            entries: its added and deleted data files.
+            publishing: called right before the first step that is visible to others. If the call ends after that, the
+                outcome is unknown unless it returns or raises a `PaimonError` other than `CommitUnknownError`.
 
         Raises:
-            CommitUnknownError: whether it was committed cannot be found out.
+            CommitUnknownError: whether it was committed is unknown.
             PaimonError: it was not committed.
         """
 
-    def _went_on(self, snapshot_id: int) -> bool:
-        """Whether the table has, or may have, come as far as a snapshot."""
+    def _may_have_reached(self, snapshot_id: int) -> bool:
+        """Whether the history has, or may have, reached a snapshot id."""
         try:
             return (self.table.snapshots.latest_id() or 0) >= snapshot_id
         except (PaimonError, OSError):
@@ -90,11 +90,11 @@ class Created(Enum):
     YES = auto()
     NO = auto()
     PERHAPS = auto()
-    """It is not there, but may have been, and have expired since."""
+    """It does not exist, but may have been created, and have expired since."""
 
 
 class RenamingSnapshotCommit(SnapshotCommit):
-    """The snapshot's file decides, which is created once, under the table's lock if it has one.
+    """Commits by exclusive creation of the snapshot's file, under the table's lock if it has one.
 
     Paimon: ``RenamingSnapshotCommit``.
     """
@@ -106,8 +106,8 @@ class RenamingSnapshotCommit(SnapshotCommit):
         entries: Iterable[ManifestEntry],
         publishing: Callable[[], None],
     ) -> Published:
-        with ExitStack() as held:
-            hold = held.enter_context(self.table.lock.held(self.table.branch))
+        with ExitStack() as stack:
+            hold = stack.enter_context(self.table.lock.held(self.table.branch))
             hold.confirm()
             publishing()
             try:
@@ -126,7 +126,7 @@ class RenamingSnapshotCommit(SnapshotCommit):
         return Published.IN_HISTORY
 
     def _created(self, snapshot: Snapshot, *, locked: bool) -> Created:
-        """Whether this call created the snapshot's file; where the answer was lost, the file itself tells."""
+        """Create the snapshot's file, and return whether this call did; after a lost response, read the file."""
         directory = self.table.snapshots.directory
         path = directory.path(snapshot.id)
         lost: PaimonError | OSError | None = None
@@ -134,16 +134,16 @@ class RenamingSnapshotCommit(SnapshotCommit):
             if directory.file_io.try_create_exclusive(path, snapshot.to_json().encode(), locked=locked):
                 return Created.YES
         except UnsupportedError:
-            raise  # nothing was tried
+            raise  # nothing was attempted
         except (PaimonError, OSError) as error:
             lost = error
-        for question in range(_QUESTIONS):
-            if question:
-                time.sleep(_PAUSE * question)
+        for lookup in range(_LOOKUPS):
+            if lookup:
+                time.sleep(_PAUSE * lookup)
             try:
-                # Where others have gone on, the file has come since it was looked for, or has gone.
+                # If the history has gone on, the file was created after the lookup, or has been deleted since.
                 stored = self._stored(snapshot.id)
-                if stored is None and self._went_on(snapshot.id):
+                if stored is None and self._may_have_reached(snapshot.id):
                     stored = self._stored(snapshot.id)
                     if stored is None:
                         return Created.PERHAPS
@@ -155,50 +155,50 @@ class RenamingSnapshotCommit(SnapshotCommit):
             break
         else:
             raise self._unknown(snapshot) from lost
-        # A missing file is an answer only where a call that failed is over. Others may still carry it out.
+        # After a failed call, a missing file is conclusive only if no other can still execute the request.
         if not directory.file_io.answers_are_final(path):
             raise self._unknown(snapshot) from lost
         if lost is None:
-            return Created.NO  # the rival's snapshot has gone meanwhile
-        raise _certain(lost, path) from None
+            return Created.NO  # the concurrent snapshot has been deleted since
+        raise _as_paimon_error(lost, path) from None
 
     def _looked_after(
         self, snapshot: Snapshot, base: Snapshot | None, entries: Iterable[ManifestEntry], created: Created
     ) -> Published:
-        """What became of the created snapshot; one that came too late, and does not follow its base, is withdrawn.
+        """Return the outcome of the created snapshot; withdraw it if it was too late and does not follow its base.
 
         Raises:
             NoSuchTableError: the table was dropped or replaced; the snapshot is withdrawn.
-            CommitUnknownError: nothing tells.
+            CommitUnknownError: the outcome is unknown.
         """
         try:
             was_created = created is Created.YES
             standing = standing_of(self.table, snapshot, base, entries, was_created=was_created)
-            gone = standing in (Standing.OVERTAKEN, Standing.NO_TABLE) and self._withdraw(snapshot)
+            withdrawn = standing in (Standing.OVERTAKEN, Standing.NO_TABLE) and self._withdraw(snapshot)
         except (PaimonError, OSError) as error:
             raise self._unknown(snapshot) from error
         if standing is Standing.UNDECIDED or (created is Created.PERHAPS and standing is not Standing.IN_HISTORY):
             raise self._unknown(snapshot)
         if standing is Standing.NO_TABLE:
-            if gone and self.table.file_io.answers_are_final(self.table.path):
+            if withdrawn and self.table.file_io.answers_are_final(self.table.path):
                 raise changed_table(self.table)
-            raise self._unknown(snapshot)  # its directory may have got another name, and the snapshot with it
+            raise self._unknown(snapshot)  # its directory may have been renamed, with the snapshot in it
         if standing is Standing.IN_HISTORY:
             return Published.IN_HISTORY
-        return Published.WITHDRAWN if gone else Published.TAKEN_AWAY
+        return Published.WITHDRAWN if withdrawn else Published.TAKEN_AWAY
 
     def _withdraw_if_overtaken(
         self, snapshot: Snapshot, base: Snapshot | None, entries: Iterable[ManifestEntry]
     ) -> None:
-        """Leave no snapshot behind that came too late, when an interrupt ends the statement before it has looked.
+        """Withdraw a snapshot that was too late, if an interrupt ended the commit before it was verified.
 
-        The history would go on from it as soon as it comes to its number.
+        Otherwise the history would continue from it as soon as it reaches its id.
         """
         with suppress(PaimonError, OSError):
             self._looked_after(snapshot, base, entries, Created.PERHAPS)
 
     def _withdraw(self, snapshot: Snapshot) -> bool:
-        """Whether this call deleted the snapshot's file, for it was this one's."""
+        """Delete the snapshot's file, if it is this snapshot's; return whether it was."""
         return self.table.snapshots.remove(snapshot, durable=True)
 
     def _stored(self, snapshot_id: int) -> Snapshot | None:
@@ -209,7 +209,7 @@ class RenamingSnapshotCommit(SnapshotCommit):
             return None
 
     def _advance_hints(self, snapshot: Snapshot) -> None:
-        # The snapshot stands: a hint that cannot be written is no failure of the statement.
+        # The snapshot is committed: a hint that cannot be written does not fail the statement.
         directory = self.table.snapshots.directory
         try:
             directory.advance_hint(LATEST, snapshot.id)
@@ -220,7 +220,7 @@ class RenamingSnapshotCommit(SnapshotCommit):
 
 
 class CatalogSnapshotCommit(SnapshotCommit):
-    """The server that keeps the table's history decides; a lost answer is looked for there.
+    """Commits by the server that manages the table's history; after a lost response, looks up the snapshot there.
 
     Paimon: ``CatalogSnapshotCommit``.
     """
@@ -250,29 +250,29 @@ class CatalogSnapshotCommit(SnapshotCommit):
             raise self._unknown(snapshot) from lost
         if found is not None:
             return Published.IN_HISTORY if is_same_commit(found, snapshot) else Published.NEVER
-        # "No" without a snapshot of that id: it was refused for another reason, such as a table that was rolled back
-        # meanwhile, unless it had been made, and has expired since.
-        if lost is None and not self._went_on(snapshot.id):
+        # Refused, and no snapshot of that id: either for another reason, such as a rollback, or it was committed and
+        # has expired since.
+        if lost is None and not self._may_have_reached(snapshot.id):
             return Published.NEVER
         raise self._unknown(snapshot) from lost
 
 
 def snapshot_commit_of(table: Table) -> SnapshotCommit:
-    """How snapshots of a table are committed."""
+    """Return the snapshot commit of the table's kind of history."""
     if table.authority is None:
         return RenamingSnapshotCommit(table)
     return CatalogSnapshotCommit(table, table.authority)
 
 
-def _certain(error: PaimonError | OSError, path: str) -> PaimonError:
-    """The error of a file system that certainly created nothing."""
+def _as_paimon_error(error: PaimonError | OSError, path: str) -> PaimonError:
+    """Return the error of a file system that certainly created nothing."""
     if isinstance(error, PaimonError):
         return error
     return PaimonError(f"Cannot create {path}: {error}.")
 
 
 def partition_changes(table: Table, entries: Iterable[ManifestEntry]) -> list[PartitionChange]:
-    """How a commit changes each partition that it touches."""
+    """Return the statistics that a commit adds to each partition."""
     found: dict[bytes, list[ManifestEntry]] = {}
     for entry in entries:
         found.setdefault(entry.partition, []).append(entry)

@@ -1,8 +1,8 @@
-"""Whether a snapshot that was just created belongs to the table's history, or came too late.
+"""Verification that a newly created snapshot is in the table's history, and was not too late.
 
-A writer prepares snapshot N on the newest one and may stand still before it creates the file. Meanwhile others can
-expire N, roll the table back to before N, or drop the table: then the name is free, and creating it succeeds although
-the history has gone another way. So every writer looks once more after it has created its snapshot.
+A writer prepares snapshot N on top of the newest one, and may be suspended before it creates the file. Meanwhile others
+can expire N, roll the table back to before N, or drop the table: then the name is free, and the creation succeeds
+although the history went another way. So every writer verifies its snapshot after the creation.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from paimon_sql.storage.staging.table_identity import is_same_table
 from paimon_sql.storage.table.snapshot_lineage import is_built_on
 from paimon_sql.storage.table.table import Table
 
-_LOOKS = 5
+_ATTEMPTS = 5
 _PAUSE = 0.05
-"""Seconds between two looks at a directory that others are changing."""
+"""Seconds between two attempts to read a directory that others are changing."""
 
 
 class Standing(Enum):
-    """What became of a snapshot that was created."""
+    """The standing of a newly created snapshot."""
 
     IN_HISTORY = auto()
     OVERTAKEN = auto()
-    """The table was rolled back, or its history had gone past that id: the snapshot is none of it."""
+    """The table was rolled back, or the history had passed its id: it is not in the history."""
     NO_TABLE = auto()
     """The table was dropped, renamed or replaced."""
     UNDECIDED = auto()
@@ -47,29 +47,29 @@ def standing_of(
     *,
     was_created: bool = True,
 ) -> Standing:
-    """Find out whether a snapshot that this process has created follows the one that it was built on.
+    """Determine whether a snapshot that this process created is in the history, after its base.
 
-    Mostly two small files tell: the base still stands, and expiry has not come past the snapshot. Expiry removes the
-    oldest snapshots first, and a rollback removes the base before anything can be built elsewhere.
+    Mostly two small files suffice: the base still exists, and expirations have not passed the snapshot. Expirations
+    delete the oldest snapshots first, and a rollback deletes the base before another history can start.
 
     Args:
         table: the table.
         snapshot: the snapshot.
-        base: what it was built on, None for the first one.
-        added: the data files that it changes.
-        was_created: whether its file was created for sure; otherwise the base tells nothing.
+        base: the snapshot that it was built on, None for the first one.
+        added: the changes of its data files.
+        was_created: whether its file was certainly created; otherwise the base proves nothing.
 
     Raises:
-        PaimonError: the file system does not say.
+        PaimonError: the file system cannot be read.
     """
-    for look in range(_LOOKS):
-        if look:
+    for attempt in range(_ATTEMPTS):
+        if attempt:
             time.sleep(_PAUSE)
         if not is_same_table(table):
             return Standing.NO_TABLE
         if (rewind := table.snapshots.rewinds.read()) is not None and rewind.is_stray(snapshot):
             return Standing.OVERTAKEN
-        found = (_look_at_base(table, snapshot, base) if was_created else None) or _look(
+        found = (_check_base(table, snapshot, base) if was_created else None) or _look(
             table, snapshot, base, list(added)
         )
         if found is not None:
@@ -77,7 +77,7 @@ def standing_of(
     return Standing.UNDECIDED
 
 
-def _look_at_base(table: Table, snapshot: Snapshot, base: Snapshot | None) -> Standing | None:
+def _check_base(table: Table, snapshot: Snapshot, base: Snapshot | None) -> Standing | None:
     if base is None or (table.snapshots.directory.earliest() or 0) > snapshot.id:
         return None
     before = _stored(table, base.id)
@@ -87,34 +87,34 @@ def _look_at_base(table: Table, snapshot: Snapshot, base: Snapshot | None) -> St
 
 
 def _look(table: Table, snapshot: Snapshot, base: Snapshot | None, added: Sequence[ManifestEntry]) -> Standing | None:
-    """What one look tells; None if others are at work, so that another one may tell more."""
+    """Return the result of one attempt; None if concurrent changes require another."""
     directory, number = table.snapshots.directory, snapshot.id
     expired_before = directory.earliest() or 0
     mine = _stored(table, number)
-    stands = mine is not None and is_same_commit(mine, snapshot)
+    exists = mine is not None and is_same_commit(mine, snapshot)
     ids = directory.versions()
     if not ids or (mine is not None) != (number in ids):
-        return None  # it went, or came, between the two, or the directory has another name for a while
+        return None  # deleted or created in between, or the directory is being renamed
     later = next((i for i in ids if i > number), None)
     if later == number + 1:
         return _precedes(table, snapshot, later, added)
     if later is not None:
-        if not stands:
-            return _left_rows(table, later, added)
-        # Snapshots expire in the order of their ids: this one came after those behind it had gone, unless they all
-        # went while the directory was being listed.
+        if not exists:
+            return _has_live_files(table, later, added)
+        # Snapshots expire in the order of their ids: this one was created after later ones had expired, unless all
+        # expired while the directory was listed.
         return Standing.OVERTAKEN if directory.exists(number) else None
-    if not stands:
-        return Standing.OVERTAKEN  # a rollback took it away
+    if not exists:
+        return Standing.OVERTAKEN  # deleted by a rollback
     if expired_before > number:
-        return None  # the newest snapshot never expires, so a later one must show up
+        return None  # the newest snapshot never expires, so a later one must appear
     if base is None or expired_before == number or not any(i < number for i in ids):
-        return Standing.IN_HISTORY  # what it was built on has expired since
+        return Standing.IN_HISTORY  # its base has expired since
     return None if base.id in ids else Standing.OVERTAKEN
 
 
 def _precedes(table: Table, snapshot: Snapshot, later_id: int, added: Sequence[ManifestEntry]) -> Standing | None:
-    """Whether the snapshot behind this one was built on it: then its base has what this one brought."""
+    """Return whether the next snapshot was built on this one, in which case its base contains this one's files."""
     later = _stored(table, later_id)
     if later is None:
         return None
@@ -128,8 +128,8 @@ def _precedes(table: Table, snapshot: Snapshot, later_id: int, added: Sequence[M
     return Standing.IN_HISTORY if found else Standing.OVERTAKEN
 
 
-def _left_rows(table: Table, later_id: int, added: Sequence[ManifestEntry]) -> Standing | None:
-    """Whether a snapshot that is gone was part of the history, by files of it that are live in a later one."""
+def _has_live_files(table: Table, later_id: int, added: Sequence[ManifestEntry]) -> Standing | None:
+    """Return whether a deleted snapshot was in the history: files of it are live in a later one."""
     later = _stored(table, later_id)
     if later is None:
         return None

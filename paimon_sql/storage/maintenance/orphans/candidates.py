@@ -1,4 +1,4 @@
-"""Files that are old enough, and called as writers call theirs: orphans unless somebody uses them."""
+"""Candidates: old files with names of writers, which are orphans unless they are used."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from paimon_sql.storage.maintenance.orphans.folders import Folder, files_in
 from paimon_sql.storage.maintenance.orphans.names import FolderKind, WriterNames, is_packed, is_temporary
 
 FOLDER_SIZE = 64 * 1024
-"""What listing a folder counts as when an engine decides where tasks run, in bytes of reading."""
-_LEAST_FOLDERS = 16
-_NO_FOLDERS = np.empty(0, np.int32)
+"""The weight of listing a directory, in bytes, by which an engine decides where tasks run."""
+_MIN_DIRECTORIES = 16
+_NO_DIRECTORIES = np.empty(0, np.int32)
 
 
 @dataclass(frozen=True)
 class Picker:
-    """Tells the files of a folder that may go.
+    """Selects the candidates of a directory.
 
     Attributes:
         names: the names that writers of the table give.
-        older_than_millis: what was changed then or later stays, in milliseconds since the epoch.
+        older_than_millis: files modified at this time or later are no candidates, in milliseconds since the epoch.
     """
 
     names: WriterNames
     older_than_millis: int
 
     def pick(self, folder: Folder, files: Sequence[FileStatus]) -> tuple[list[FileStatus], int]:
-        """The files that may go, and how many are old enough but were made by somebody else."""
+        """Return the candidates, and the number of old files with other names."""
         pattern = self.names.pattern(folder.kind)
         old = [f for f in files if f.mtime_millis < self.older_than_millis]
         picked = [f for f in old if _is_ours(pattern, f.name)]
@@ -46,7 +46,7 @@ class Picker:
 
 @dataclass(frozen=True)
 class ListTask:
-    """Folders to be looked through by one worker; ``first`` is the place of the first among all."""
+    """Directories for one worker to list; ``first`` is the index of the first among all."""
 
     file_io: FileIO
     picker: Picker
@@ -56,20 +56,20 @@ class ListTask:
 
     @property
     def size(self) -> int:
-        """What the work is worth, in bytes."""
+        """The weight of the task, in bytes."""
         return len(self.folders) * FOLDER_SIZE
 
 
 @dataclass(frozen=True)
 class Listed:
-    """What folders hold: files that may go by the hash of their names and the place of their folder among all.
+    """The content of directories: candidates by name hash and index of their directory.
 
     Attributes:
-        hashes: one number a file.
-        folders: the place of its folder.
-        files: how many files there are, old or not.
-        strange: how many are old and were made by somebody else.
-        empty: the places of folders that hold nothing.
+        hashes: one name hash per candidate.
+        folders: the index of each candidate's directory.
+        files: the number of files, old or not.
+        strange: the number of old files with other names.
+        empty: the indexes of empty directories.
     """
 
     hashes: Hashes
@@ -82,46 +82,46 @@ class Listed:
 def list_candidates(
     file_io: FileIO, picker: Picker, folders: Sequence[Folder], executor: Executor, tasks: int | None, threads: int
 ) -> Listed:
-    """Look through folders.
+    """List the candidates in directories.
 
     Args:
         file_io: the file system.
-        picker: tells what may go.
-        folders: the folders.
+        picker: selects candidates.
+        folders: the directories.
         executor: runs the tasks.
-        tasks: how many tasks there are; as many as the folders are worth by default.
-        threads: how many threads each task uses.
+        tasks: the number of tasks; by default by weight.
+        threads: the number of threads per task.
     """
-    step = share(len(folders), tasks, _LEAST_FOLDERS)
+    step = share(len(folders), tasks, _MIN_DIRECTORIES)
     plan = [
         ListTask(file_io, picker, at, tuple(folders[at : at + step]), threads) for at in range(0, len(folders), step)
     ]
-    return _together(list(executor.map(look_through, plan)))
+    return _merge(list(executor.map(look_through, plan)))
 
 
 def look_through(task: ListTask) -> Listed:
-    """Do one task."""
-    return _together(spread(lambda at: _look(task, at), range(len(task.folders)), task.threads))
+    """Run a task."""
+    return _merge(spread(lambda at: _list(task, at), range(len(task.folders)), task.threads))
 
 
-def _look(task: ListTask, at: int) -> Listed:
-    folder, place = task.folders[at], task.first + at
+def _list(task: ListTask, at: int) -> Listed:
+    folder, index = task.folders[at], task.first + at
     files, empty = files_in(task.file_io, folder)
     picked, strange = task.picker.pick(folder, files)
     hashes = name_hashes([f.name for f in picked])
-    return Listed(hashes, np.full(len(hashes), place, np.int32), len(files), strange, (place,) if empty else ())
+    return Listed(hashes, np.full(len(hashes), index, np.int32), len(files), strange, (index,) if empty else ())
 
 
-def _together(parts: Sequence[Listed]) -> Listed:
+def _merge(parts: Sequence[Listed]) -> Listed:
     return Listed(
         np.concatenate([NO_HASHES, *(p.hashes for p in parts)]),
-        np.concatenate([_NO_FOLDERS, *(p.folders for p in parts)]),
+        np.concatenate([_NO_DIRECTORIES, *(p.folders for p in parts)]),
         sum(p.files for p in parts),
         sum(p.strange for p in parts),
-        tuple(place for p in parts for place in p.empty),
+        tuple(index for p in parts for index in p.empty),
     )
 
 
 def _is_ours(pattern: re.Pattern[str] | None, name: str) -> bool:
-    made = pattern is not None and pattern.fullmatch(name) is not None and not is_packed(name)
-    return made or is_temporary(name)
+    matches = pattern is not None and pattern.fullmatch(name) is not None and not is_packed(name)
+    return matches or is_temporary(name)

@@ -1,6 +1,6 @@
-"""The names that Paimon's writers give to files, by the folder they stand in.
+"""File names of Paimon's writers, by kind of directory.
 
-What is called otherwise was made by somebody else: it is nobody's orphan and stays.
+Files with other names were created by something else, and are never removed.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ _PACKED_BLOBS = ".managed.blob"
 
 
 class FolderKind(str, Enum):
-    """What a folder of a table holds."""
+    """The content of a table's directory."""
 
     DATA = "data"
-    """Data and changelog files of a bucket with their indexes."""
+    """Data and changelog files of a bucket, with their indexes."""
     MANIFEST = "manifest"
     INDEX = "index"
     STATISTICS = "statistics"
     NUMBERED = "numbered"
-    """Snapshots, schemas, tags and the like, which never are orphans; only what was to become one may be."""
+    """Snapshots, schemas, tags and the like, which are never orphans; only temporary files may be."""
 
 
 _NAMES = {
@@ -42,17 +42,17 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class WriterNames:
-    """Tells files that a writer of a table made by their names.
+    """The names that writers of a table give to files.
 
     Attributes:
-        prefixes: how names of data and changelog files begin.
+        prefixes: prefixes of data and changelog files.
     """
 
     prefixes: tuple[str, ...]
 
     @classmethod
     def of(cls, tables: Iterable[Table]) -> WriterNames:
-        """The names that any schema version of any branch asks for."""
+        """Return the names under any schema version of any branch."""
         found = {DATA_FILE_PREFIX.default or "", CHANGELOG_FILE_PREFIX.default or ""}
         for table in tables:
             for options in (table.schema.options, *(s.options for s in table.schemas.all())):
@@ -60,7 +60,7 @@ class WriterNames:
         return cls(tuple(sorted(found)))
 
     def pattern(self, kind: FolderKind) -> re.Pattern[str] | None:
-        """What the name of a file in such a folder looks like as a whole; None where only temporary ones count."""
+        """Return the pattern of file names in such a directory; None if only temporary files count."""
         if kind is not FolderKind.DATA:
             return _NAMES.get(kind)
         prefixes = "|".join(map(re.escape, self.prefixes))
@@ -69,12 +69,12 @@ class WriterNames:
 
 
 def is_temporary(name: str) -> bool:
-    """Whether a file was to become another by being renamed."""
+    """Whether a file is temporary, to be renamed when it is complete."""
     return _TEMPORARY.fullmatch(name) is not None
 
 
 def is_packed(name: str) -> bool:
-    """Whether a file holds blobs that many data files point into, which no manifest tells."""
+    """Whether a file contains blobs that many data files refer to, which no manifest records."""
     return name.endswith(_PACKED_BLOBS)
 
 

@@ -1,4 +1,4 @@
-"""The removal of files that nobody uses, by folder."""
+"""Deletion of orphan files, by directory."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from paimon_sql.storage.maintenance.orphans.names import FolderKind, is_temporar
 from paimon_sql.storage.retention.files_to_delete import remove_empty_folders
 
 SHOWN = 5
-"""How many paths are told."""
-_LEAST_FOLDERS = 4
+"""Max number of reported paths."""
+_MIN_DIRECTORIES = 4
 
 
 @dataclass
 class Removed:
-    """Files that were removed, or would be.
+    """The deleted files, in a dry run those to delete.
 
     Attributes:
-        data: how many data and changelog files.
-        metadata: how many manifests, index files and statistics.
-        temporary: how many files that were to become others.
-        bytes: their bytes.
-        folders: how many folders were removed since they were empty.
+        data: the number of data and changelog files.
+        metadata: the number of manifests, index files and statistics.
+        temporary: the number of temporary files.
+        bytes: their size.
+        folders: the number of empty directories that were deleted.
         shown: the paths of the first few files.
     """
 
@@ -47,7 +47,7 @@ class Removed:
         return self.data + self.metadata + self.temporary
 
     def take(self, other: Removed) -> None:
-        """Add what was removed elsewhere."""
+        """Add the files of another."""
         self.data += other.data
         self.metadata += other.metadata
         self.temporary += other.temporary
@@ -67,7 +67,7 @@ class Removed:
 
 @dataclass(frozen=True)
 class RemoveTask:
-    """Folders from which one worker removes the files whose names have one of some hashes, sorted."""
+    """Directories in which one worker deletes candidates with one of these name hashes, which are sorted."""
 
     file_io: FileIO
     picker: Picker
@@ -78,7 +78,7 @@ class RemoveTask:
 
     @property
     def size(self) -> int:
-        """What the work is worth, in bytes."""
+        """The weight of the task, in bytes."""
         return max(len(self.folders), len(self.orphans)) * FOLDER_SIZE
 
 
@@ -92,18 +92,18 @@ def remove_files(
     *,
     dry_run: bool,
 ) -> Removed:
-    """Remove files from folders.
+    """Delete orphan files.
 
     Args:
         file_io: the file system.
-        picker: tells what may go at all; it is asked again, as a file may have been changed meanwhile.
-        folders: the folders, each with the hashes of names that are to go.
+        picker: selects candidates, once more, as files may have been modified meanwhile.
+        folders: the directories, each with the name hashes of its orphans.
         executor: runs the tasks.
-        tasks: how many tasks there are; as many as are worth it by default.
-        threads: how many threads each task uses.
-        dry_run: only look.
+        tasks: the number of tasks; by default by weight.
+        threads: the number of threads per task.
+        dry_run: only count.
     """
-    step = share(len(folders), tasks, _LEAST_FOLDERS)
+    step = share(len(folders), tasks, _MIN_DIRECTORIES)
     plan = []
     for at in range(0, len(folders), step):
         part = folders[at : at + step]
@@ -116,34 +116,34 @@ def remove_files(
 
 
 def remove_from_folders(task: RemoveTask) -> Removed:
-    """Do one task."""
-    removed, doomed = Removed(), []
+    """Run a task."""
+    removed, paths = Removed(), []
     for folder in task.folders:
         picked, _ = task.picker.pick(folder, files_in(task.file_io, folder)[0])
-        at = places(task.orphans, name_hashes([f.name for f in picked]))
-        going = [f for f, place in zip(picked, at.tolist(), strict=True) if place >= 0]
-        for file in going:
+        positions = places(task.orphans, name_hashes([f.name for f in picked]))
+        orphans = [f for f, position in zip(picked, positions.tolist(), strict=True) if position >= 0]
+        for file in orphans:
             removed.add(folder, file)
-        doomed += [f.path for f in going]
+        paths += [f.path for f in orphans]
     if not task.dry_run:
-        task.file_io.delete_many(doomed, task.threads)
+        task.file_io.delete_many(paths, task.threads)
     return removed
 
 
 def remove_folders(file_io: FileIO, picker: Picker, folders: Iterable[Folder], emptied: Iterable[Folder]) -> int:
-    """Remove empty folders of buckets and of the partitions above them: how many buckets' folders went.
+    """Delete empty directories of buckets, and of partitions above them; return the number of bucket directories.
 
     Args:
         file_io: the file system.
-        picker: how old a folder must be.
-        folders: folders that were found empty.
-        emptied: folders from which files were removed, whatever their age.
+        picker: has the min age of a directory.
+        folders: directories that were empty.
+        emptied: directories from which files were deleted, whatever their age.
     """
-    going = [f for f in folders if f.kind is FolderKind.DATA and _is_old(file_io, picker, f)]
-    going += [f for f in emptied if f.kind is FolderKind.DATA]
-    for root in {f.root for f in going}:
-        remove_empty_folders(file_io, {f.path for f in going if f.root == root}, root)
-    return sum(not file_io.exists(f.path) for f in going)
+    directories = [f for f in folders if f.kind is FolderKind.DATA and _is_old(file_io, picker, f)]
+    directories += [f for f in emptied if f.kind is FolderKind.DATA]
+    for root in {f.root for f in directories}:
+        remove_empty_folders(file_io, {f.path for f in directories if f.root == root}, root)
+    return sum(not file_io.exists(f.path) for f in directories)
 
 
 def _is_old(file_io: FileIO, picker: Picker, folder: Folder) -> bool:

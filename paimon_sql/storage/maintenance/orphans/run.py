@@ -1,7 +1,7 @@
-"""The search for orphan files, and their end: first the candidates, then who uses them, then the removal.
+"""Search and removal of orphan files: candidates, usage scan, deletion.
 
-The candidates are listed before anybody is asked what he needs, and everybody is asked once more before files go:
-what is committed in between is found in use.
+Candidates are listed before the usage scan, which is repeated before files are deleted: files that are committed in
+between are found in use.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from paimon_sql.storage.table.table import Table
 
 @dataclass(frozen=True)
 class Search:
-    """How orphan files are searched for.
+    """The parameters of a search for orphan files.
 
     Attributes:
-        older_than_millis: only files that were last changed before are looked at, in milliseconds since the epoch.
+        older_than_millis: only files last modified before are candidates, in milliseconds since the epoch.
         executor: runs the tasks.
-        parallelism: how many tasks each step has; as many as are worth it by default.
-        foreign: folders elsewhere that several tables put data files into, which are left alone.
+        parallelism: the number of tasks per step; by default by weight.
+        foreign: external directories that several tables share, which are ignored.
     """
 
     older_than_millis: int
@@ -45,16 +45,16 @@ class Search:
 
 @dataclass(frozen=True)
 class OrphanPlan:
-    """Orphan files that were found in a table.
+    """The orphan files of a table.
 
     Attributes:
         table: the table.
-        search: how they were found.
-        picker: tells what may go at all.
-        folders: the folders of the table.
-        listed: what they hold.
-        census: knows who uses what.
-        orphans: the hashes of the names that nobody uses, sorted.
+        search: the parameters of the search.
+        picker: selects candidates.
+        folders: the directories of the table.
+        listed: their content.
+        usage_scan: finds which candidates are used.
+        orphans: the sorted name hashes of unused candidates.
     """
 
     table: Table
@@ -67,12 +67,12 @@ class OrphanPlan:
 
 
 def find_orphans(table: Table, search: Search) -> OrphanPlan:
-    """Find the files of a table, in whatever branch, that nobody uses.
+    """Find the unused files of a table, in any branch.
 
-    Memory grows by about 20 bytes a file that is old enough, and by 9 for each time that a manifest names one.
+    Memory: about 20 bytes per candidate, and 9 per manifest entry of one.
 
     Raises:
-        PaimonError: somebody who may need files cannot be read.
+        PaimonError: a retained reference cannot be read.
     """
     main = replace(table, branch=MAIN_BRANCH)
     threads: int = table.options.get(FILE_OPERATION_THREAD_NUM) or DEFAULT_THREADS
@@ -86,14 +86,14 @@ def find_orphans(table: Table, search: Search) -> OrphanPlan:
 
 
 def remove_orphans(plan: OrphanPlan, *, dry_run: bool = False) -> Removed:
-    """Remove the files that were found, as far as nobody has come to use them meanwhile.
+    """Delete the orphan files that are still unused.
 
     Args:
-        plan: what was found.
-        dry_run: only say what would be removed.
+        plan: the orphan files.
+        dry_run: only count.
 
     Raises:
-        PaimonError: somebody who may need files cannot be read; nothing was deleted.
+        PaimonError: a retained reference cannot be read; nothing was deleted.
     """
     table, search, listed = plan.table, plan.search, plan.listed
     orphans = plan.orphans
@@ -101,12 +101,12 @@ def remove_orphans(plan: OrphanPlan, *, dry_run: bool = False) -> Removed:
         orphans = np.intersect1d(orphans, _unused(table, plan.usage_scan))
     removed, chosen = Removed(), []
     if len(orphans):
-        going = np.isin(listed.hashes, orphans)
-        order = np.argsort(listed.folders[going], kind="stable")
-        places, hashes = listed.folders[going][order], listed.hashes[going][order]
-        starts = np.flatnonzero(np.diff(places, prepend=-1))
+        is_orphan = np.isin(listed.hashes, orphans)
+        order = np.argsort(listed.folders[is_orphan], kind="stable")
+        indexes, hashes = listed.folders[is_orphan][order], listed.hashes[is_orphan][order]
+        starts = np.flatnonzero(np.diff(indexes, prepend=-1))
         parts = np.split(hashes, starts[1:])
-        chosen = [(plan.folders[places[at]], part) for at, part in zip(starts, parts, strict=True)]
+        chosen = [(plan.folders[indexes[at]], part) for at, part in zip(starts, parts, strict=True)]
         removed = remove_files(
             table.file_io,
             plan.picker,
@@ -124,7 +124,7 @@ def remove_orphans(plan: OrphanPlan, *, dry_run: bool = False) -> Removed:
 
 
 def _unused(table: Table, usage_scan: UsageScan) -> Hashes:
-    """The candidates that nobody uses; tags and branches must not come, go or change while it is found out."""
+    """Return the unused candidates; tags and branches must not change meanwhile."""
 
     def used() -> Flags:
         table.snapshots.forget()

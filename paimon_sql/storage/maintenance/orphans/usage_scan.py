@@ -1,6 +1,6 @@
-"""Which candidates are in use: whatever snapshots, tags and changelogs of any branch lead to.
+"""Usage scan: which candidates are in use by snapshots, tags and changelogs of any branch.
 
-What cannot be read ends the search, unless whoever needs it has gone meanwhile: nobody could say then what is needed.
+Anything unreadable aborts the scan, unless its reference has vanished meanwhile, as otherwise its files are unknown.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
 
 COMES, MOVES, GOES = 1, 2, -1
-_LEAST_MANIFESTS = 8
+_MIN_MANIFESTS = 8
 
 Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class ReadTask:
-    """Manifests to be read by one worker: their names and their bytes in all."""
+    """Manifests for one worker to read: names, and total size in bytes."""
 
     table: Table
     names: tuple[str, ...]
@@ -48,7 +48,7 @@ class ReadTask:
 
 @dataclass(frozen=True)
 class Named:
-    """The files that a manifest names: the hash of each name, and `COMES`, `MOVES` (of a compaction) or `GOES`."""
+    """The entries of a manifest: name hashes, and `COMES`, `MOVES` (added by a compaction) or `GOES`."""
 
     hashes: Hashes
     kinds: npt.NDArray[np.int8]
@@ -56,7 +56,7 @@ class Named:
 
 @dataclass(frozen=True)
 class NamedCandidates:
-    """The same of candidates alone, which stand for themselves by their places."""
+    """The entries of a manifest that are candidates, by their positions among the candidates."""
 
     places: npt.NDArray[np.int64]
     kinds: npt.NDArray[np.int8]
@@ -64,7 +64,7 @@ class NamedCandidates:
 
 @dataclass(frozen=True)
 class Needs:
-    """What somebody needs: the manifests of live files, of a changelog and of new rows, and metadata files by name."""
+    """Files that a reference needs: manifests of live files, of a changelog, of new rows, and names of metadata files."""
 
     data: Sequence[ManifestFileMeta] = ()
     changelog: Sequence[ManifestFileMeta] = ()
@@ -74,14 +74,14 @@ class Needs:
 
 @dataclass
 class UsageScan:
-    """Finds out which candidates are used; whatever was read once is not read again when it is asked once more.
+    """Finds the used candidates; when it is repeated, nothing is read twice.
 
     Args:
         table: the table.
-        candidates: hashes of file names, sorted, each once.
-        executor: runs the reading of manifests.
-        tasks: how many tasks there are; as many as are worth it by default.
-        threads: how many threads each task uses.
+        candidates: sorted distinct hashes of file names.
+        executor: runs the tasks that read manifests.
+        tasks: the number of tasks; by default by weight.
+        threads: the number of threads per task.
     """
 
     table: Table
@@ -94,64 +94,67 @@ class UsageScan:
 
     @property
     def manifests_read(self) -> int:
-        """How many manifests were read."""
+        """The number of manifests read."""
         return len(self._manifests)
 
     def used(self, branches: Sequence[Table]) -> Flags:
-        """Whether each candidate is used.
+        """Return a mask of the used candidates.
 
         Args:
-            branches: the table as each of its branches sees it.
+            branches: the table on each of its branches.
 
         Raises:
-            PaimonError: somebody who may need files cannot be read.
+            PaimonError: a retained reference cannot be read.
         """
-        found = np.zeros(len(self.candidates), np.bool_)
+        flags = np.zeros(len(self.candidates), np.bool_)
         if not len(self.candidates):
-            return found
+            return flags
         for branch in branches:
             _check_history(branch)
-        protectors = [p for b in branches for p in (*_expiring(b), *references_of_branches(b))]
-        needs = spread(self._needs, protectors, self.threads)
+        references = [p for b in branches for p in (*_expiring(b), *references_of_branches(b))]
+        needs = spread(self._needs, references, self.threads)
         changelogs = spread(self._needs_of_changelog, [c for b in branches for c in changelogs_of(b)], self.threads)
         self._read(m for n in (*needs, *changelogs) if n for m in (*n.data, *n.changelog, *n.rows))
         for need in (*needs, *changelogs):
             if need is not None:
-                self._mark(found, name_hashes(sorted(need.names)))
-                self._mark_added(found, need.changelog, (COMES, MOVES))
-                self._mark_added(found, need.rows, (COMES,))
-        self._mark_live(found, [(p, n) for p, n in zip(protectors, needs, strict=True) if n is not None])
-        return found
+                self._mark(flags, name_hashes(sorted(need.names)))
+                self._mark_added(flags, need.changelog, (COMES, MOVES))
+                self._mark_added(flags, need.rows, (COMES,))
+        self._mark_live(flags, [(p, n) for p, n in zip(references, needs, strict=True) if n is not None])
+        return flags
 
-    def _needs(self, protector: RetainedReference) -> Needs | None:
-        """What a snapshot needs; None if it has gone."""
-        snapshot, lists = protector.snapshot, self.table.manifests
+    def _needs(self, reference: RetainedReference) -> Needs | None:
+        """Return what a snapshot needs; None if it has vanished."""
+        snapshot, lists = reference.snapshot, self.table.manifests
         names = {snapshot.base_manifest_list, snapshot.delta_manifest_list}
         try:
             data = [*lists.read_list(snapshot.base_manifest_list), *lists.read_list(snapshot.delta_manifest_list)]
             names |= self._index_names(snapshot)
         except MissingFileError as error:
-            self._gone(protector, error.path)
+            self._check_vanished(reference, error.path)
             return None
-        changelog = self._left(snapshot.changelog_manifest_list) if protector.with_changelog else []
-        if protector.with_changelog and snapshot.changelog_manifest_list:
+        changelog = self._listed(snapshot.changelog_manifest_list) if reference.with_changelog else []
+        if reference.with_changelog and snapshot.changelog_manifest_list:
             names.add(snapshot.changelog_manifest_list)
         if snapshot.statistics:
             names.add(snapshot.statistics)
         return Needs(data, changelog, names=frozenset(names).union(m.file_name for m in (*data, *changelog)))
 
     def _needs_of_changelog(self, changelog: Changelog) -> Needs:
-        """What a changelog needs: its changelog files, or, where a table makes none, the new rows of its commit."""
-        own = changelog.changelog_manifest_list
-        if own:
-            metas = self._left(own)
-            return Needs(changelog=metas, names=frozenset({own, *(m.file_name for m in metas)}))
-        base, delta = self._left(changelog.base_manifest_list), self._left(changelog.delta_manifest_list)
+        """Return what a changelog needs: its changelog files, otherwise the new rows of its commit."""
+        changelog_list = changelog.changelog_manifest_list
+        if changelog_list:
+            metas = self._listed(changelog_list)
+            return Needs(changelog=metas, names=frozenset({changelog_list, *(m.file_name for m in metas)}))
+        base, delta = (
+            self._listed(changelog.base_manifest_list),
+            self._listed(changelog.delta_manifest_list),
+        )
         lists = {changelog.base_manifest_list, changelog.delta_manifest_list}
         return Needs(rows=delta, names=frozenset(lists).union(m.file_name for m in (*base, *delta)))
 
-    def _left(self, name: str | None) -> list[ManifestFileMeta]:
-        """The manifests of a changelog, none if it is gone: a snapshot that a tag brought back has outlived its own."""
+    def _listed(self, name: str | None) -> list[ManifestFileMeta]:
+        """Return a list's manifests; none if it is missing: a snapshot restored from a tag outlives its changelog."""
         try:
             return self.table.manifests.read_list(name)
         except MissingFileError:
@@ -169,7 +172,7 @@ class UsageScan:
     def _read(self, metas: Iterable[ManifestFileMeta]) -> None:
         sizes = {m.file_name: m.file_size for m in metas if m.file_name not in self._manifests}
         names = list(sizes)
-        step = share(len(names), self.tasks, _LEAST_MANIFESTS)
+        step = share(len(names), self.tasks, _MIN_MANIFESTS)
         parts = [tuple(names[at : at + step]) for at in range(0, len(names), step)]
         plan = [ReadTask(self.table, part, sum(sizes[n] for n in part), self.threads) for part in parts]
         for task, found in zip(plan, self.executor.map(read_named, plan), strict=True):
@@ -178,56 +181,56 @@ class UsageScan:
     def _among_candidates(self, named: Named | None) -> NamedCandidates | None:
         if named is None:
             return None
-        at = places(self.candidates, named.hashes)
-        return NamedCandidates(at[at >= 0], named.kinds[at >= 0])
+        positions = places(self.candidates, named.hashes)
+        return NamedCandidates(positions[positions >= 0], named.kinds[positions >= 0])
 
-    def _mark(self, found: Flags, hashes: Hashes) -> None:
-        at = places(self.candidates, hashes)
-        found[at[at >= 0]] = True
+    def _mark(self, flags: Flags, hashes: Hashes) -> None:
+        positions = places(self.candidates, hashes)
+        flags[positions[positions >= 0]] = True
 
-    def _mark_added(self, found: Flags, manifests: Sequence[ManifestFileMeta], kinds: Sequence[int]) -> None:
+    def _mark_added(self, flags: Flags, manifests: Sequence[ManifestFileMeta], kinds: Sequence[int]) -> None:
         for meta in manifests:
             named = self._manifests[meta.file_name]
             if named is not None:
-                found[named.places[np.isin(named.kinds, kinds)]] = True
+                flags[named.places[np.isin(named.kinds, kinds)]] = True
 
-    def _mark_live(self, found: Flags, needs: Sequence[tuple[RetainedReference, Needs]]) -> None:
-        """Mark what is live in any snapshot: added more often than taken away by the manifests that make it up.
+    def _mark_live(self, flags: Flags, needs: Sequence[tuple[RetainedReference, Needs]]) -> None:
+        """Mark what is live in any snapshot: added more often than deleted by its manifests.
 
-        From one snapshot to the next little changes, so only the manifests in which they differ are counted.
+        Consecutive snapshots differ little, so only the manifests in which they differ are counted.
         """
         counts = np.zeros(len(self.candidates), np.int32)
         counted: set[str] = set()
-        for protector, need in needs:
-            wanted = {m.file_name for m in need.data}
-            missing = next((name for name in wanted if self._manifests[name] is None), None)
+        for reference, need in needs:
+            current = {m.file_name for m in need.data}
+            missing = next((name for name in current if self._manifests[name] is None), None)
             if missing is not None:
-                self._gone(protector, self.table.manifests.path(missing))
+                self._check_vanished(reference, self.table.manifests.path(missing))
                 continue
-            for name in counted ^ wanted:
+            for name in counted ^ current:
                 named = self._manifests[name]
                 if named is not None:
-                    np.add.at(counts, named.places, np.sign(named.kinds) if name in wanted else -np.sign(named.kinds))
-            counted = wanted
-            found |= counts > 0
+                    np.add.at(counts, named.places, np.sign(named.kinds) if name in current else -np.sign(named.kinds))
+            counted = current
+            flags |= counts > 0
 
-    def _gone(self, protector: RetainedReference, path: str) -> None:
-        """Nothing if somebody whose file is missing has gone."""
-        if not protector.has_vanished():
+    def _check_vanished(self, reference: RetainedReference, path: str) -> None:
+        """Check that a reference with a missing file has vanished."""
+        if not reference.has_vanished():
             raise MissingFileError(
-                f"{protector.what} needs {path}, which is missing.",
+                f"{reference.what} needs {path}, which is missing.",
                 path=path,
                 remedy="Restore the file from a copy, or let go of what needs it.",
             )
 
 
 def read_named(task: ReadTask) -> list[Named | None]:
-    """Do one task: what each manifest names, None for one that is not there."""
+    """Run a task: return the entries of each manifest, None for a missing one."""
     return spread(lambda name: _named(task.table, name), task.names, task.threads)
 
 
 def _named(table: Table, name: str) -> Named | None:
-    try:  # on the disk: what is remembered of a broken file proves nothing
+    try:  # uncached: cached content of a broken file proves nothing
         entries = table.manifests.read_uncached(name)
     except MissingFileError:
         return None
@@ -241,7 +244,7 @@ def _named(table: Table, name: str) -> Named | None:
 
 
 def _check_history(branch: Table) -> None:
-    """Nothing if no snapshot is missing: what it alone needs could not be told from what nobody needs."""
+    """Check that no snapshot is missing, as the files that only it needs would be taken for orphans."""
     missing = branch.snapshots.directory.missing()
     if missing and branch.snapshots.directory.missing() == missing:
         path = branch.snapshots.directory.path(missing[0].start)
@@ -259,7 +262,7 @@ def _check_history(branch: Table) -> None:
 
 
 def _expiring(branch: Table) -> list[RetainedReference]:
-    """The snapshots that an expiry has not come to an end with; the next one will, so their files are its own."""
+    """Return the snapshots of an unfinished expiration, whose files the next one deletes."""
     earliest = branch.snapshots.earliest_id() or 0
-    gone = [s for s in branch.snapshots.all() if s.id < earliest]
-    return [reference_of_snapshot(branch, s, with_changelog=True, speaks_for_later=False) for s in gone]
+    expired = [s for s in branch.snapshots.all() if s.id < earliest]
+    return [reference_of_snapshot(branch, s, with_changelog=True, speaks_for_later=False) for s in expired]

@@ -1,1 +1,1 @@
-"""Partition expiration, and partitions marked as done."""
+"""Partition expiration, and marking partitions as done."""

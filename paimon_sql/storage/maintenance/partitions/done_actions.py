@@ -1,4 +1,4 @@
-"""What tells others that a partition is complete: one class for each word of ``partition.mark-done-action``."""
+"""Actions that announce a complete partition, by value of ``partition.mark-done-action``."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _MOST_BYTES = 64 * 1024
 
 
 class DoneAction(ABC):
-    """A way of telling.
+    """Announces complete partitions (Paimon: `PartitionMarkDoneAction`).
 
     Class attributes:
-        name: the word of the option.
+        name: the value of the option.
     """
 
     name: ClassVar[str]
@@ -40,33 +40,33 @@ class DoneAction(ABC):
 
     @abstractmethod
     def check(self) -> None:
-        """Raise an error if the table cannot have it; called before anything is told."""
+        """Raise an error if the action is impossible; called before anything is announced."""
 
     @abstractmethod
     def tell(self, partition: str) -> None:
-        """Tell that a partition is complete.
+        """Announce that a partition is complete.
 
         Args:
-            partition: its folder below the table's, as ``dt=2024-01-31/h=8``.
+            partition: its directory below the table's, such as ``dt=2024-01-31/h=8``.
         """
 
 
 class SuccessFile(DoneAction):
-    """A file ``_SUCCESS`` in the partition's folder."""
+    """Writes a file ``_SUCCESS`` to the partition's directory."""
 
     name = "success-file"
 
     def check(self) -> None:
-        """Every table can."""
+        """Always possible."""
 
     def tell(self, partition: str) -> None:
         write_success_file(self.table.file_io, f"{self.table.path}/{partition}/{SUCCESS}")
 
 
 class HttpReport(DoneAction):
-    """A message to a web server that the catalog allows, which must answer ``{"result": "SUCCESS"}``.
+    """Posts to a web server that the catalog allows, which must respond ``{"result": "SUCCESS"}``.
 
-    The table's option alone causes no request: whoever can change a table could reach any server from here.
+    The table's option alone causes no request, as every user who may alter a table could otherwise reach any server.
     """
 
     name = "http-report"
@@ -116,16 +116,16 @@ class HttpReport(DoneAction):
 
 
 def _result(answer: bytes) -> str:
-    """The result that a server's answer holds; empty if it is none of the kind."""
+    """Return the result in a server's response; empty if there is none."""
     try:
-        said = json.loads(answer)
+        parsed = json.loads(answer)
     except (ValueError, RecursionError):
         return ""
-    return str(said.get("result")) if isinstance(said, dict) else ""
+    return str(parsed.get("result")) if isinstance(parsed, dict) else ""
 
 
-class _OfMetastore(DoneAction):
-    """Something that only a catalog knows that keeps partitions itself."""
+class _MetastoreAction(DoneAction):
+    """An action of a catalog with a partition registry."""
 
     what: ClassVar[str]
 
@@ -137,7 +137,7 @@ class _OfMetastore(DoneAction):
 
     @abstractmethod
     def tell_listing(self, listing: PartitionRegistry, partition: dict[str, str]) -> None:
-        """Tell that a partition is complete, given as the text of each value by its column."""
+        """Announce that a partition is complete, given as partition spec."""
 
     def _listing(self) -> PartitionRegistry:
         if self.table.listing is not None:
@@ -150,13 +150,13 @@ class _OfMetastore(DoneAction):
 
 
 def values_of(partition: str) -> dict[str, str]:
-    """The text of each value by its column, of a partition given as its folder."""
+    """Parse the directory of a partition to its partition spec."""
     parts = (part.partition("=") for part in partition.split("/"))
     return {unescape_path_name(k): unescape_path_name(v) for k, _, v in parts}
 
 
-class DonePartition(_OfMetastore):
-    """A partition ``<value>.done`` in the metastore."""
+class DonePartition(_MetastoreAction):
+    """Adds a partition ``<value>.done`` to the metastore."""
 
     name = "done-partition"
     what = "adds a partition to the metastore"
@@ -165,8 +165,8 @@ class DonePartition(_OfMetastore):
         listing.add([as_done(partition)])
 
 
-class MarkEvent(_OfMetastore):
-    """An event of the metastore: a server that keeps the table's snapshots is told."""
+class MarkEvent(_MetastoreAction):
+    """Triggers an event of the metastore, or of the server that manages the table's snapshots."""
 
     name = "mark-event"
     what = "is an event of the metastore"
@@ -186,14 +186,14 @@ class MarkEvent(_OfMetastore):
 
 
 class Custom(DoneAction):
-    """A class of Java."""
+    """Calls a Java class."""
 
     name = "custom"
 
     def check(self) -> None:
-        given = self.table.options.get(PARTITION_MARK_DONE_ACTION_CUSTOM_CLASS)
+        class_name = self.table.options.get(PARTITION_MARK_DONE_ACTION_CUSTOM_CLASS)
         raise UnsupportedError(
-            f"{self.table.name}: the action '{self.name}' calls {given or 'a class'} of Java, as only Java can.",
+            f"{self.table.name}: the action '{self.name}' calls {class_name or 'a class'} of Java, as only Java can.",
             remedy=f"Set '{PARTITION_MARK_DONE_ACTION.key}' to {SuccessFile.name} or {HttpReport.name}.",
         )
 
@@ -208,7 +208,7 @@ ACTIONS: dict[str, type[DoneAction]] = {
 
 
 def done_actions(table: Table) -> list[DoneAction]:
-    """The actions that the table's options name, each of them possible.
+    """Return the actions that the table's options name, after checking them.
 
     Raises:
         InvalidOptionError: there is no such action, or it lacks an option.

@@ -1,4 +1,4 @@
-"""Partitions whose time is over, and their removal; their files go when the snapshots expire that still use them."""
+"""Partition expiration; files are deleted when the snapshots expire that still use them."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ from paimon_sql.storage.table.partitioning.times import PartitionTimes
 from paimon_sql.storage.table.paths.data_file_paths import data_file_paths
 from paimon_sql.storage.table.table import Table
 
-_WESTERNMOST = 12 * 3_600_000
+_MAX_WEST_MILLIS = 12 * 3_600_000
 _THREADS = 32
 
 
 def changed_since(table: Table, millis: int) -> set[bytes]:
-    """The partitions, serialised, that seem older than a time and have a file that was written since.
+    """Return the serialized partitions that seem older than a time, but have a file written since.
 
-    A manifest notes the creation of a file by the wall clock of its writer, in a zone that it does not name (Paimon's
-    ``DataFileMeta``). A file that may be younger by the clock of a zone further west than this machine's is looked at:
-    the store tells when it was written. A copy is as old as its copying.
+    Manifests record a file's creation by the wall clock of its writer, in an unknown zone (Paimon's ``DataFileMeta``).
+    If a file may be younger, by a clock west of this machine's zone, its modification time in the file system decides.
+    A copied file is as old as its copy.
 
     Args:
         table: the table.
@@ -54,38 +54,38 @@ def changed_since(table: Table, millis: int) -> set[bytes]:
     entries = live_files(table, table.snapshots.latest()).entries
     newest = entries.group_by("partition").aggregate([("creation_time_millis", "max")])
     walls = newest["creation_time_millis_max"].to_pylist()
-    old = [wall is not None and epoch_millis(wall) < millis <= wall + _WESTERNMOST for wall in walls]
+    old = [wall is not None and epoch_millis(wall) < millis <= wall + _MAX_WEST_MILLIS for wall in walls]
     doubtful = newest["partition"].combine_chunks().filter(pa.array(old, pa.bool_()))
     if not len(doubtful):
         return set()
-    asked = pc.and_(
+    is_candidate = pc.and_(
         pc.is_in(entries["partition"], value_set=doubtful),
-        pc.greater_equal(entries["creation_time_millis"], millis - _WESTERNMOST),
+        pc.greater_equal(entries["creation_time_millis"], millis - _MAX_WEST_MILLIS),
     )
-    chosen = entries.filter(asked)
-    threads = table.file_io.threads_for(table.path, len(chosen), _THREADS)
-    found = spread(table.file_io.status, data_file_paths(table, chosen).to_pylist(), threads)
-    partitions = chosen["partition"].to_pylist()
+    candidates = entries.filter(is_candidate)
+    threads = table.file_io.threads_for(table.path, len(candidates), _THREADS)
+    found = spread(table.file_io.status, data_file_paths(table, candidates).to_pylist(), threads)
+    partitions = candidates["partition"].to_pylist()
     return {p for p, s in zip(partitions, found, strict=True) if s is not None and s.mtime_millis >= millis}
 
 
 VALUES_TIME, UPDATE_TIME = "values-time", "update-time"
 STRATEGIES = (VALUES_TIME, UPDATE_TIME)
-_NANOS_A_MILLI = 1_000_000
+_NANOS_PER_MILLI = 1_000_000
 
 
 @dataclass(frozen=True)
 class ExpiredPartition:
-    """A partition whose time is over.
+    """A partition to expire.
 
     Attributes:
-        partition: its values, serialised.
-        text: its values, as ``dt=2024-01-31, hour=8``.
-        time: when it was, in nanoseconds since 1970: of the wall clock as its values tell it, else of its last change.
+        partition: the serialized partition.
+        text: its values, such as ``dt=2024-01-31, hour=8``.
+        time: its time in nanoseconds since 1970: of the wall clock by its values, otherwise of its last change.
         files: the number of its live files.
-        records: the records in them.
+        records: the number of their rows.
         bytes: their size.
-        branch: the branch that holds it, where that is not the table.
+        branch: its branch, if it is not the table's.
     """
 
     partition: bytes
@@ -99,14 +99,14 @@ class ExpiredPartition:
 
 @dataclass
 class PartitionExpiration:
-    """What an expiry of partitions does, or did.
+    """The plan or result of a partition expiration.
 
     Attributes:
-        partitions: the partitions that go, sorted by their text; of chain tables the whole ones behind the others.
-        snapshots: for each of them the snapshot that took it away, None where it was not done.
-        left: how many more are due but over the limit.
-        without_time: the texts of partitions whose values tell no time.
-        oldest: the text of the oldest partition that stays; None without any.
+        partitions: the partitions, sorted by text; in chain tables the full ones after the others.
+        snapshots: the snapshot that deleted each of them, None if it was not done.
+        left: the number of further ones that exceed the limit.
+        without_time: the texts of partitions whose values contain no time.
+        oldest: the text of the oldest retained partition; None without any.
     """
 
     partitions: list[ExpiredPartition] = field(default_factory=list)
@@ -117,66 +117,65 @@ class PartitionExpiration:
 
 
 def expired_partitions(table: Table) -> list[bytes]:
-    """The partitions, serialised, whose time is over by their values; none of tables that do not say such a time."""
-    lives = table.schema.partition_keys and table.options.get(PARTITION_EXPIRATION_TIME) is not None
-    if not lives or _strategy(table) != VALUES_TIME:
+    """Return the serialized partitions that are expired by their values; none if the table does not expire them so."""
+    expires = table.schema.partition_keys and table.options.get(PARTITION_EXPIRATION_TIME) is not None
+    if not expires or _strategy(table) != VALUES_TIME:
         return []
     unlimited = table.with_options({PARTITION_EXPIRATION_MAX_NUM.key: str(2**31 - 1)})
     return [p.partition for p in plan_partition_expiry(unlimited).partitions if p.branch is None]
 
 
 def plan_partition_expiry(table: Table, now_millis: int | None = None) -> PartitionExpiration:
-    """The partitions whose time is over, the oldest first where not all may go at once.
+    """Plan the expiration of partitions, the oldest first if there is a limit.
 
     Args:
         table: the table.
-        now_millis: this machine's wall clock, in milliseconds since 1970; the present time by default.
+        now_millis: this machine's wall clock, in milliseconds since 1970; the current time by default.
 
     Raises:
-        InvalidInputError: the table has no partitions, or no time is said.
-        InvalidOptionError: an option cannot be understood.
-        UnsupportedError: the table's files must stay as they are.
+        InvalidInputError: the table has no partitions, or no expiration time.
+        InvalidOptionError: an option is invalid.
+        UnsupportedError: the table is append-only.
     """
-    life: timedelta | None = table.options.get(PARTITION_EXPIRATION_TIME)
+    expiration_time: timedelta | None = table.options.get(PARTITION_EXPIRATION_TIME)
     if not table.schema.partition_keys:
         raise InvalidInputError(f"{table.name} has no partitions that could expire.")
-    if life is None:
+    if expiration_time is None:
         raise InvalidInputError(
             f"{table.name} does not say how long a partition lives.",
             remedy=f"Set '{PARTITION_EXPIRATION_TIME.key}', or give expiration_time.",
         )
     now = wall_clock_millis() if now_millis is None else now_millis
     by_update = _strategy(table) == UPDATE_TIME
-    # Ages that count from a change are lengths of time, whatever clocks were set to meanwhile.
-    before_millis = (epoch_millis(now) if by_update else now) - life // MILLISECOND
-    before = before_millis * _NANOS_A_MILLI
-    if (refusal := growth_error(table, CommitKind.OVERWRITE)) is not None:
-        raise refusal
+    # Ages since a change are durations, whatever clocks were set to meanwhile.
+    before_millis = (epoch_millis(now) if by_update else now) - expiration_time // MILLISECOND
+    before = before_millis * _NANOS_PER_MILLI
+    if (error := growth_error(table, CommitKind.OVERWRITE)) is not None:
+        raise error
     result = PartitionExpiration()
-    most = table.options.get(PARTITION_EXPIRATION_MAX_NUM)
+    max_partitions = table.options.get(PARTITION_EXPIRATION_MAX_NUM)
     if (chain := Chain.of(table)) is not None:
-        result.partitions, staying, result.left = _of_chain(chain, before, most, result.without_time)
+        result.partitions, retained, result.left = _of_chain(chain, before, max_partitions, result.without_time)
     else:
         due: list[ExpiredPartition] = []
-        staying = []
-        young: set[bytes] = changed_since(table, before_millis) if by_update else set()
+        retained = []
+        recent: set[bytes] = changed_since(table, before_millis) if by_update else set()
         for found in _partitions(table, table.snapshots.latest(), result.without_time):
-            (due if found.time < before and found.partition not in young else staying).append(found)
+            (due if found.time < before and found.partition not in recent else retained).append(found)
         due.sort(key=lambda p: (p.time, p.text))
-        result.partitions, result.left = sorted(due[:most], key=_as_text), max(0, len(due) - most)
+        result.partitions, result.left = sorted(due[:max_partitions], key=_as_text), max(0, len(due) - max_partitions)
     result.snapshots = [None] * len(result.partitions)
-    result.oldest = min(staying, key=lambda p: p.time).text if staying else None
+    result.oldest = min(retained, key=lambda p: p.time).text if retained else None
     return result
 
 
 def expire_partitions(table: Table, plan: PartitionExpiration) -> PartitionExpiration:
-    """Carry out a plan, in commits of ``partition.expiration-batch-size`` partitions each; the plan with its snapshots.
+    """Execute a plan in commits of ``partition.expiration-batch-size`` partitions; return it with its snapshots.
 
-    A partition that has got new files meanwhile goes with them if its values tell its time, and stays if its last
-    change does.
+    A partition that got new files meanwhile still expires by its values, but not by its last change.
 
     Raises:
-        CommitConflictError: rivals committed first too often.
+        CommitConflictError: concurrent commits won every attempt.
     """
     size = table.options.get(PARTITION_EXPIRATION_BATCH_SIZE) or len(plan.partitions) or 1
     done = 0
@@ -189,20 +188,20 @@ def expire_partitions(table: Table, plan: PartitionExpiration) -> PartitionExpir
 
 
 def _of_chain(
-    chain: Chain, before: int, most: int, without_time: list[str]
+    chain: Chain, before: int, max_partitions: int, without_time: list[str]
 ) -> tuple[list[ExpiredPartition], list[ExpiredPartition], int]:
-    """The partitions of a chain table that go, those that stay, and how many whole ones more are due.
+    """Return the partitions of a chain table to expire, those to retain, and how many more full ones are due.
 
-    Changes go before the whole partitions that they are read with.
+    Delta partitions expire before the full partitions that they are read with.
 
-    A whole partition goes with the changes behind it up to the next, and with those before the first. The last whole
-    one before the time stays with all behind it, and so does a chain without two of them.
+    A full partition expires with the delta partitions after it up to the next full one, and those before the first. The
+    last full one before the time is retained with all after it, and so is a chain with less than two of them.
 
     Args:
         chain: the chains.
         before: the time, in nanoseconds of the wall clock since 1970, before which partitions are due.
-        most: how many whole partitions of a chain may go.
-        without_time: takes the texts of partitions that tell no time.
+        max_partitions: max number of full partitions per chain.
+        without_time: the texts of partitions without a time are added to it.
     """
     if _strategy(chain.table) != VALUES_TIME:
         raise InvalidOptionError(
@@ -210,36 +209,36 @@ def _of_chain(
             key=PARTITION_EXPIRATION_STRATEGY.key,
             remedy=f"Set '{PARTITION_EXPIRATION_STRATEGY.key}' to '{VALUES_TIME}'.",
         )
-    whole, changed = (
+    full, changed = (
         {p.partition: replace(p, branch=branch) for p in _partitions(branch, branch.snapshots.latest(), without_time)}
         for branch in (chain.snapshots(), chain.deltas())
     )
     groups: dict[tuple[Any, ...], list[ExpiredPartition]] = {}
-    for place in chain.places(whole):
-        groups.setdefault(place.group, []).append(whole[place.partition])
+    for place in chain.places(full):
+        groups.setdefault(place.group, []).append(full[place.partition])
     ends: dict[tuple[Any, ...], int] = {}
-    going, left = [], 0
+    expired, left = [], 0
     for group, members in groups.items():
         due = sorted((p for p in members if p.time < before), key=lambda p: (p.time, p.text))
-        gone = due[:-1][:most]
-        left += len(due[:-1]) - len(gone)
-        going += gone
-        if gone:
-            ends[group] = due[len(gone)].time
-    behind = [place for place in chain.places(changed) if place.group in ends]
-    changes = [p for p in behind if changed[p.partition].time < ends[p.group]]
-    going = [*sorted((changed[p.partition] for p in changes), key=_as_text), *sorted(going, key=_as_text)]
-    taken = {id(p) for p in going}
-    return going, [p for p in (*whole.values(), *changed.values()) if id(p) not in taken], left
+        to_expire = due[:-1][:max_partitions]
+        left += len(due[:-1]) - len(to_expire)
+        expired += to_expire
+        if to_expire:
+            ends[group] = due[len(to_expire)].time
+    candidates = [place for place in chain.places(changed) if place.group in ends]
+    changes = [p for p in candidates if changed[p.partition].time < ends[p.group]]
+    expired = [*sorted((changed[p.partition] for p in changes), key=_as_text), *sorted(expired, key=_as_text)]
+    expired_ids = {id(p) for p in expired}
+    return expired, [p for p in (*full.values(), *changed.values()) if id(p) not in expired_ids], left
 
 
 def _as_text(partition: ExpiredPartition) -> bytes:
-    """Sorts partitions as Java sorts their texts."""
+    """Return the sort key of Java's order of strings."""
     return partition.text.encode("utf-16-be", "surrogatepass")
 
 
 class _NothingLeftError(Exception):
-    """Rivals have changed or dropped all of the partitions."""
+    """Concurrent commits changed or dropped all of the partitions."""
 
 
 def _drop(table: Table, batch: Sequence[ExpiredPartition]) -> Snapshot | None:
@@ -247,15 +246,17 @@ def _drop(table: Table, batch: Sequence[ExpiredPartition]) -> Snapshot | None:
 
     def changes(latest: Snapshot | None) -> Changes:
         live = live_files(table, latest).entries
-        gone = live.filter(pc.is_in(live["partition"], value_set=pa.array(list(last), pa.binary())))
+        expired = live.filter(pc.is_in(live["partition"], value_set=pa.array(list(last), pa.binary())))
         if _strategy(table) == UPDATE_TIME:
-            now = {p.partition: p.time for p in _partitions(table, latest, [])}
-            stays = [p for p in last if now.get(p) != last[p]]
-            gone = gone.filter(pc.invert(pc.is_in(gone["partition"], value_set=pa.array(stays, pa.binary()))))
-        if not len(gone):
+            current = {p.partition: p.time for p in _partitions(table, latest, [])}
+            changed = [p for p in last if current.get(p) != last[p]]
+            expired = expired.filter(
+                pc.invert(pc.is_in(expired["partition"], value_set=pa.array(changed, pa.binary())))
+            )
+        if not len(expired):
             raise _NothingLeftError
-        removed = [replace(e, kind=FileKind.DELETE) for e in entries(gone)]
-        partitions = frozenset(gone["partition"].to_pylist())
+        removed = [replace(e, kind=FileKind.DELETE) for e in entries(expired)]
+        partitions = frozenset(expired["partition"].to_pylist())
         return Changes(removed, [], indexes_of_partitions(table, latest, partitions))
 
     try:
@@ -266,7 +267,7 @@ def _drop(table: Table, batch: Sequence[ExpiredPartition]) -> Snapshot | None:
 
 
 def _partitions(table: Table, snapshot: Snapshot | None, without_time: list[str]) -> Iterator[ExpiredPartition]:
-    """The partitions that hold files, with the time from which their age counts; those that tell none are named."""
+    """Yield the partitions that have files with the times of their ages; collect those without a time."""
     by_update = _strategy(table) == UPDATE_TIME
     fields = table.schema.partition_fields
     times, codec = PartitionTimes(fields, table.options), RowCodec([f.type for f in fields])
@@ -277,22 +278,22 @@ def _partitions(table: Table, snapshot: Snapshot | None, without_time: list[str]
     )
     for row in grouped.to_pylist():
         values = dict(zip((f.name for f in fields), codec.decode(row["partition"]), strict=True))
-        shown = ", ".join(
+        text = ", ".join(
             f"{f.name}={default_name if values[f.name] is None else cast_text(values[f.name], f.type)}" for f in fields
         )
         changed = row["creation_time_millis_max"]
         time = (
-            times.of(values) if not by_update else None if changed is None else epoch_millis(changed) * _NANOS_A_MILLI
+            times.of(values) if not by_update else None if changed is None else epoch_millis(changed) * _NANOS_PER_MILLI
         )
         if time is None:
-            without_time.append(shown)
+            without_time.append(text)
             continue
         counts = (row["file_name_count"], row["row_count_sum"], row["file_size_sum"])
-        yield ExpiredPartition(row["partition"], shown, time, *counts)
+        yield ExpiredPartition(row["partition"], text, time, *counts)
 
 
 def _strategy(table: Table) -> str:
-    """Where a partition's age counts from."""
+    """Return the strategy: whether a partition is as old as its values, or as its last change."""
     strategy = table.options.get(PARTITION_EXPIRATION_STRATEGY).strip()
     if strategy not in STRATEGIES:
         key = PARTITION_EXPIRATION_STRATEGY.key

@@ -1,4 +1,4 @@
-"""Partitions marked as done: others are told that all of their rows have come."""
+"""Marking partitions as done: announcing that all of their rows have arrived."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from paimon_sql.storage.table.table import Table
 
 
 def mark_done(actions: Iterable[DoneAction], folders: Iterable[str]) -> None:
-    """Tell of each partition, in order.
+    """Announce partitions in order.
 
     Args:
-        actions: how.
-        folders: the partitions' folders below the table's.
+        actions: the actions.
+        folders: the directories of the partitions below the table's.
 
     Raises:
-        PaimonError: somebody could not be told; those before have been.
+        PaimonError: an action failed; those before were done.
     """
     actions = list(actions)
-    for folder in folders:
+    for directory in folders:
         for action in actions:
-            action.tell(folder)
+            action.tell(directory)
 
 
 def mark_written_partitions(table: Table, partitions: Iterable[bytes]) -> list[str]:
-    """Mark the partitions of a batch write as done if the table wants that; their folders.
+    """Mark the partitions of a batch write as done if the table's options require it; return their directories.
 
     Args:
         table: the table.
-        partitions: the partitions, serialised.
+        partitions: the serialized partitions.
 
     Raises:
         PaimonError: as `mark_done`, or an action is not possible.
@@ -39,6 +39,6 @@ def mark_written_partitions(table: Table, partitions: Iterable[bytes]) -> list[s
     if not table.schema.partition_keys or not table.options.get(PARTITION_END_INPUT_TO_DONE):
         return []
     paths = PartitionPaths.of(table.schema)
-    folders = sorted({paths.path(partition) for partition in partitions})
-    mark_done(done_actions(table), folders)
-    return folders
+    directories = sorted({paths.path(partition) for partition in partitions})
+    mark_done(done_actions(table), directories)
+    return directories

@@ -1,4 +1,4 @@
-"""Changelogs that outlive their snapshots, and their own end."""
+"""Expiration of changelogs that outlive their snapshots."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from paimon_sql.storage.table.table import Table
 
 @dataclass
 class ChangelogExpiration:
-    """What an expiry of changelogs did, or would do.
+    """The result of a changelog expiration, in a dry run the plan.
 
     Attributes:
-        changelogs: the ids of those that went, ascending.
-        files: the files that went with them.
-        earliest: the first that is left; None without any.
+        changelogs: the ids of the expired changelogs, ascending.
+        files: the files deleted with them.
+        earliest: the first retained one; None without any.
         latest: the last one.
-        reason: why it is left.
+        reason: what retains it.
     """
 
     changelogs: list[int] = field(default_factory=list)
@@ -46,80 +46,80 @@ def expire_changelogs(
     dry_run: bool = False,
     coming: Sequence[Changelog] = (),
 ) -> ChangelogExpiration:
-    """Let the changelogs go that need not stay, and the files that nobody else needs.
+    """Expire changelogs, and delete the files that nothing else needs.
 
-    The last changelog stays unless all are to go, as it joins the changelogs to the snapshots.
+    The last changelog is retained unless all should expire, as it connects the changelogs to the snapshots.
 
     Args:
         table: the table or branch.
-        retention: what stays, snapshots and changelogs counted together.
-        everything: let all go but those that a consumer wants.
-        dry_run: only say what would be done.
-        coming: in a dry run, the oldest snapshots, which would be changelogs by then.
+        retention: the retention of snapshots and changelogs, which are counted together.
+        everything: expire all but those that a consumer needs.
+        dry_run: only return the plan.
+        coming: in a dry run, the oldest snapshots, which would have become changelogs.
 
     Raises:
-        PaimonError: somebody who stays cannot be read; nothing was deleted.
+        PaimonError: a retained reference cannot be read; nothing was deleted.
     """
     manager = ChangelogManager(table.file_io, table.paths.branch_root)
-    fresh = {c.id: c for c in coming}
-    ids, latest = sorted({*manager.ids(), *fresh}), table.snapshots.latest_id()
+    from_snapshots = {c.id: c for c in coming}
+    ids, latest = sorted({*manager.ids(), *from_snapshots}), table.snapshots.latest_id()
     if not ids or latest is None:
         return ChangelogExpiration(reason="no changelog has outlived its snapshot")
 
     def find(changelog_id: int) -> Changelog | None:
-        return fresh.get(changelog_id) or manager.find(changelog_id)
+        return from_snapshots.get(changelog_id) or manager.find(changelog_id)
 
     end, reason = _all(table, ids) if everything else _end(table, find, ids, latest, retention)
-    kept = [i for i in ids if i >= end]
-    result = ChangelogExpiration([], FilesToDelete(), kept[0] if kept else None, kept[-1] if kept else None, reason)
-    going = [c for c in map(find, (i for i in ids if i < end)) if c is not None]
-    if not going:
+    rest = [i for i in ids if i >= end]
+    result = ChangelogExpiration([], FilesToDelete(), rest[0] if rest else None, rest[-1] if rest else None, reason)
+    expired = [c for c in map(find, (i for i in ids if i < end)) if c is not None]
+    if not expired:
         return result
-    staying = [c for c in map(find, kept) if c is not None]
+    retained = [c for c in map(find, rest) if c is not None]
 
     def files_to_delete() -> FilesToDelete:
-        earliest = _first_behind(table, max(fresh)) if fresh else table.snapshots.earliest_id()
-        return _files(table, going, staying, earliest or 0)
+        earliest = _first_after(table, max(from_snapshots)) if from_snapshots else table.snapshots.earliest_id()
+        return _files(table, expired, retained, earliest or 0)
 
     files = retry_on_concurrent_change(table, files_to_delete)
-    result.changelogs, result.files = [c.id for c in going], files
+    result.changelogs, result.files = [c.id for c in expired], files
     if dry_run:
         return result
-    if kept:
+    if rest:
         manager.directory.advance_hint(EARLIEST, end)
     else:
         manager.directory.delete_hint(EARLIEST)
         manager.directory.delete_hint(LATEST)
     files.delete(table)
-    delete_all(table, [manager.directory.path(c.id) for c in going])
-    table.file_io.sync_directory(manager.directory.directory)  # none comes back without its files
+    delete_all(table, [manager.directory.path(c.id) for c in expired])
+    table.file_io.sync_directory(manager.directory.directory)  # after a crash none reappears without its files
     return result
 
 
-def _first_behind(table: Table, snapshot_id: int) -> int | None:
-    """The first snapshot behind another."""
+def _first_after(table: Table, snapshot_id: int) -> int | None:
+    """Return the first snapshot id after another."""
     return min((i for i in table.snapshots.directory.versions() if i > snapshot_id), default=None)
 
 
 def _all(table: Table, ids: Sequence[int]) -> tuple[int, str]:
-    wanted = table.consumers.min_next_snapshot()
-    if wanted is not None and wanted <= ids[-1]:
-        return wanted, f"a consumer still wants snapshot {wanted}"
+    next_snapshot = table.consumers.min_next_snapshot()
+    if next_snapshot is not None and next_snapshot <= ids[-1]:
+        return next_snapshot, f"a consumer still wants snapshot {next_snapshot}"
     return ids[-1] + 1, ""
 
 
 def _end(
     table: Table, find: Callable[[int], Changelog | None], ids: Sequence[int], latest: int, retention: Retention
 ) -> tuple[int, str]:
-    """The first changelog that stays, and why."""
+    """Return the first retained changelog, and what retains it."""
     end, reason = ids[-1], "the last changelog joins those before it to the snapshots"
     if latest - retention.least + 1 < end:
         end, reason = latest - retention.least + 1, f"the last {retention.least} snapshots and changelogs stay"
     if ids[0] + retention.limit < end:
         end, reason = ids[0] + retention.limit, f"one run takes no more than {retention.limit}"
-    wanted = table.consumers.min_next_snapshot()
-    if wanted is not None and wanted < end:
-        end, reason = wanted, f"a consumer still wants snapshot {wanted}"
+    next_snapshot = table.consumers.min_next_snapshot()
+    if next_snapshot is not None and next_snapshot < end:
+        end, reason = next_snapshot, f"a consumer still wants snapshot {next_snapshot}"
     for changelog_id in ids:
         if not latest - retention.most < changelog_id <= end:
             continue
@@ -129,25 +129,29 @@ def _end(
     return end, reason
 
 
-def _files(table: Table, going: Sequence[Changelog], staying: Sequence[Changelog], earliest_id: int) -> FilesToDelete:
+def _files(
+    table: Table, expired: Sequence[Changelog], retained: Sequence[Changelog], earliest_id: int
+) -> FilesToDelete:
     files = FilesToDelete()
-    own = [c for c in going if c.changelog_manifest_list]
-    others = [c for c in going if not c.changelog_manifest_list]
-    changelog = _entries(table, [c.changelog_manifest_list for c in own], (FileKind.ADD,))
-    # Whoever expired the snapshot left what it added and what it took away, for older changelogs, to this moment.
+    with_list = [c for c in expired if c.changelog_manifest_list]
+    others = [c for c in expired if not c.changelog_manifest_list]
+    changelog = _entries(table, [c.changelog_manifest_list for c in with_list], (FileKind.ADD,))
+    # The expiration of the snapshot left the files that it added and deleted to this one, for older changelogs.
     data = _entries(table, [c.delta_manifest_list for c in others], (FileKind.ADD, FileKind.DELETE))
     names = pa.concat_arrays([named_files(changelog), named_files(data)])
     earliest = table.snapshots.get(earliest_id)
-    protectors, foreign = who_else_stays(table, going[0].id, earliest.id)
-    protectors = [reference_of_snapshot(table, earliest), *protectors]
-    uses = uses_of(table, protectors, [*staying, *foreign], names)
-    if any(c.changelog_manifest_list in uses.metadata for c in own):
-        # A branch began with the same snapshot and still has it: its changelog is this one.
-        left = [c.changelog_manifest_list for c in own if c.changelog_manifest_list not in uses.metadata]
-        changelog = _entries(table, left, (FileKind.ADD,))
+    references, foreign = who_else_stays(table, expired[0].id, earliest.id)
+    references = [reference_of_snapshot(table, earliest), *references]
+    uses = uses_of(table, references, [*retained, *foreign], names)
+    if any(c.changelog_manifest_list in uses.metadata for c in with_list):
+        # A branch was created from the same snapshot and still has it, with this changelog.
+        unused_lists = [c.changelog_manifest_list for c in with_list if c.changelog_manifest_list not in uses.metadata]
+        changelog = _entries(table, unused_lists, (FileKind.ADD,))
     files.add_changelog(table, without(changelog, uses))
     add_unused(table, files, data, uses)
-    lists = {c.changelog_manifest_list: c.changelog_manifest_list_size or 0 for c in own if c.changelog_manifest_list}
+    lists = {
+        c.changelog_manifest_list: c.changelog_manifest_list_size or 0 for c in with_list if c.changelog_manifest_list
+    }
     for c in others:
         lists[c.base_manifest_list] = c.base_manifest_list_size or 0
         lists[c.delta_manifest_list] = c.delta_manifest_list_size or 0

@@ -1,9 +1,9 @@
-"""Expiry carried out: in rounds of a few snapshots each, so that memory stays bounded and a crash loses little.
+"""Snapshot expiration, in rounds of a few snapshots: memory is bounded, and a crash loses little.
 
-A round first moves the hint ``EARLIEST`` past the snapshots that go: from then on nobody reads, tags or rolls back to
-them. Then it makes sure that no tag or branch came since its plan was made: whoever makes one looks at the hint after
-writing it, so that one of the two sees the other. Files are removed next, the snapshots' own files last: what a crash
-leaves stands below the hint, where the next run finds it.
+A round first moves the EARLIEST hint past the expired snapshots: from then on they are not read, tagged or rolled back
+to. It then checks that no tag or branch was created since its plan was made: creators read the hint after writing a tag
+or branch, so that one of the two sees the other. Files are deleted next, the snapshot files last: what a crash leaves
+is below the hint, where the next run finds it.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ ROUND = 50
 
 @dataclass
 class ExpirationResult:
-    """What an expiry did, or would do.
+    """The result of a snapshot expiration, in a dry run the plan.
 
     Attributes:
-        snapshots: the snapshots that went, in order of id.
-        files: how many files went with them.
-        changelogs: how many changelogs that outlived their snapshots went.
-        earliest: the first snapshot that is left, None without any.
-        latest: the last one.
-        reason: why it is left.
+        snapshots: the expired snapshots, ordered by id.
+        files: the counts of deleted files.
+        changelogs: the number of expired changelogs that outlived their snapshots.
+        earliest: the first retained snapshot, None without any.
+        latest: the last snapshot.
+        reason: what retains the first one.
     """
 
     snapshots: list[int] = field(default_factory=list)
@@ -57,51 +57,51 @@ def expire_snapshots(
     leftovers: bool = True,
     now_millis: int | None = None,
 ) -> ExpirationResult:
-    """Let the snapshots go that need not stay, and the files that nobody else needs.
+    """Expire snapshots, and delete the files that nothing else needs.
 
     Args:
         table: the table or branch.
-        retention: what stays.
-        dry_run: only say what would be done.
-        leftovers: whether to look for what an interrupted run left even when no snapshot is to go.
-        now_millis: the time, in milliseconds since the epoch; the present one by default.
+        retention: the retention.
+        dry_run: only return the plan.
+        leftovers: whether to look for leftovers of an interrupted run even if no snapshot expires.
+        now_millis: the time, in milliseconds since the epoch; the current time by default.
 
     Raises:
         PaimonError: a tag, branch or consumer cannot be read; nothing was deleted that might be needed.
     """
-    chosen = choose_range(table, retention)
-    result = ExpirationResult(earliest=chosen.earliest, latest=chosen.latest, reason=chosen.reason)
-    if chosen.earliest is None:
+    bounds = choose_range(table, retention)
+    result = ExpirationResult(earliest=bounds.earliest, latest=bounds.latest, reason=bounds.reason)
+    if bounds.earliest is None:
         return result
     now = present_millis() if now_millis is None else now_millis
     changelogs = changelog_retention_of(table.options, now) if outlives_snapshots(table.options) else None
-    coming: list[Snapshot] = []
+    expired: list[Snapshot] = []
     planned = FilesToDelete()
-    ids = table.snapshots.directory.versions() if leftovers or chosen.end > chosen.earliest else []
-    going = [i for i in ids if i < chosen.end]
-    retained = [i for i in ids if i >= chosen.end]
-    for start in range(0, len(going) if retained else 0, ROUND):
-        part = going[start : start + ROUND]
-        # Leftovers stand below the hint: those of a later round keep nothing for this one.
-        rest = [*(i for i in going[start + ROUND :] if i >= chosen.earliest), *retained]
+    ids = table.snapshots.directory.versions() if leftovers or bounds.end > bounds.earliest else []
+    to_expire = [i for i in ids if i < bounds.end]
+    retained = [i for i in ids if i >= bounds.end]
+    for start in range(0, len(to_expire) if retained else 0, ROUND):
+        part = to_expire[start : start + ROUND]
+        # Leftovers are below the hint: those of a later round retain nothing for this one.
+        rest = [*(i for i in to_expire[start + ROUND :] if i >= bounds.earliest), *retained]
         plan = _round(table, part, rest, keeps_changelog=changelogs is not None, dry_run=dry_run)
         if plan is None:
             result.reason = "another job lets snapshots expire at the same time"
             break
         result.snapshots += [s.id for s in plan.snapshots]
         result.earliest = plan.end
-        if dry_run:  # rounds may name the same file, which the first of them would have removed
-            coming += plan.snapshots
+        if dry_run:  # rounds may plan the same file, which the first of them would have deleted
+            expired += plan.snapshots
             planned.take(plan.files)
         else:
             result.files.add(plan.files)
     if changelogs is not None:
-        done = expire_changelogs(table, changelogs, dry_run=dry_run, coming=coming)
-        result.changelogs = len(done.changelogs)
+        changelog_result = expire_changelogs(table, changelogs, dry_run=dry_run, coming=expired)
+        result.changelogs = len(changelog_result.changelogs)
         if dry_run:
-            planned.take(done.files)
+            planned.take(changelog_result.files)
         else:
-            result.files.add(done.files)
+            result.files.add(changelog_result.files)
     result.files.add(planned)
     if result.snapshots and not dry_run:
         publish_quietly(table)
@@ -111,9 +111,9 @@ def expire_snapshots(
 def _round(
     table: Table, ids: Sequence[int], rest: Sequence[int], *, keeps_changelog: bool, dry_run: bool
 ) -> ExpirationPlan | None:
-    """One round: what was done, None if a rival has gone farther meanwhile."""
+    """Run one round; return its plan, None if a concurrent expiration has advanced further."""
 
-    def chosen() -> ExpirationPlan | None:
+    def claim() -> ExpirationPlan | None:
         try:
             plan = plan_expiry(table, ids, rest, keeps_changelog=keeps_changelog)
         except NoSuchSnapshotError:
@@ -122,26 +122,26 @@ def _round(
             return plan
         return plan if _claimed(table, plan.end) else None
 
-    plan = retry_on_concurrent_change(table, chosen, lambda plan: plan is not None and not dry_run)
+    plan = retry_on_concurrent_change(table, claim, lambda plan: plan is not None and not dry_run)
     if plan is not None and not dry_run:
         _carry_out(table, plan)
     return plan
 
 
 def _claimed(table: Table, end: int) -> bool:
-    """Whether this expiry may remove what comes before a snapshot: the hints say so, and no rival has gone farther."""
+    """Claim the snapshots before ``end`` for this expiration, by the hints; False if another has advanced further."""
     directory = table.snapshots.directory
-    # Readers of other engines believe the hint of the latest as long as the next snapshot is not there.
+    # Other engines trust the LATEST hint as long as the next snapshot does not exist.
     directory.advance_hint(LATEST, table.snapshots.latest_id() or end)
-    before = directory.hint(EARLIEST)
+    previous = directory.hint(EARLIEST)
     if directory.advance_hint(EARLIEST, end) != end:
         return False
-    # After a loss of power no snapshot whose files were deleted may be taken for a retained one, or the newest.
+    # After a power loss, no snapshot whose files were deleted may be taken for a retained one, or for the newest.
     directory.sync_hint(LATEST)
     directory.sync_hint(EARLIEST)
     if directory.exists(end):
         return True
-    directory.withdraw_hint(EARLIEST, end, before)  # a rollback has dropped it
+    directory.withdraw_hint(EARLIEST, end, previous)  # a rollback has dropped it
     return False
 
 
@@ -153,19 +153,19 @@ def _carry_out(table: Table, plan: ExpirationPlan) -> None:
                 changelogs.keep(snapshot)
     plan.files.delete(table)
     directory = table.snapshots.directory
-    # In the order of their ids: a writer that finds its snapshot alone below a gap knows that it came too late.
-    with suppress(CommitConflictError):  # a rival is about to remove one
+    # In id order: a writer that finds its snapshot alone below a gap knows that it was too late.
+    with suppress(CommitConflictError):  # a concurrent expiration is about to delete one
         for snapshot in plan.snapshots:
             table.snapshots.remove(snapshot, unless=lambda: _went_back(table, plan))
-    # One that came back would be made a changelog again whose files may have expired by then.
+    # One that reappears after a crash would become a changelog again whose files may have expired by then.
     directory.file_io.sync_directory(directory.directory)
     table.snapshots.forget()
 
 
 def _went_back(table: Table, plan: ExpirationPlan) -> bool:
-    """Whether a rollback has made one of the snapshots the newest: a tag keeps its files, and its own must stay.
+    """Whether a rollback has made one of the snapshots the newest: a tag retains its files, and it must stay.
 
-    The hint of the latest falls in rollbacks alone, so that a slower expiry is not taken for one.
+    The LATEST hint only decreases in rollbacks, so that a slower expiration is not mistaken for one.
     """
     latest = table.snapshots.directory.hint(LATEST)
     return (latest is not None and latest < plan.end) or not table.snapshots.exists(plan.end)

@@ -1,7 +1,7 @@
-"""Rollback: a table taken back to an earlier snapshot, its later ones dropped.
+"""Rollback of a table to an earlier snapshot, dropping later ones.
 
-Data files are left where they are: a writer that built on a later snapshot may still come in. The search for orphan
-files finds them.
+Data files are not deleted: a writer that built on a later snapshot may still be running. They are left to the removal
+of orphan files.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import kept_snapshot, snapshot_at_time, snapshot_at_watermark
 
 _ATTEMPTS = 5
-_AT_ONCE = 64
+_BATCH_SIZE = 64
 _THREADS = 8
 
 
 @dataclass
 class RollbackResult:
-    """What a rollback did.
+    """The result of a rollback.
 
     Attributes:
         previous: the newest snapshot before.
-        current: the newest snapshot now.
-        snapshots: how many snapshots went.
-        tags: the names of the tags that went, as they kept later snapshots.
-        changelogs: how many changelogs went.
+        current: the newest snapshot after.
+        snapshots: the number of dropped snapshots.
+        tags: the names of deleted tags, which retained later snapshots.
+        changelogs: the number of dropped changelogs.
     """
 
     previous: int
@@ -51,30 +51,30 @@ class RollbackResult:
 
 
 def rollback_to_snapshot(table: Table, snapshot_id: int, *, dry_run: bool = False) -> RollbackResult:
-    """Go back to the snapshot of that id; one that expired comes back if a tag kept it.
+    """Roll back to a snapshot; an expired one is restored if a tag retains it.
 
     Args:
         table: the table.
         snapshot_id: the snapshot.
-        dry_run: only say what would be done.
+        dry_run: only return the result.
 
     Raises:
-        NoSuchSnapshotError: neither snapshot nor tag has it.
+        NoSuchSnapshotError: neither the snapshot nor a tag of it exists.
     """
     return _roll_back(table, kept_snapshot(table, snapshot_id), dry_run=dry_run)
 
 
 def rollback_to_tag(table: Table, name: str, *, dry_run: bool = False) -> RollbackResult:
-    """Go back to what a tag keeps; a snapshot that expired comes back. In a dry run nothing is done.
+    """Roll back to a tag; an expired snapshot is restored. A dry run changes nothing.
 
     Raises:
-        NoSuchSnapshotError: there is no such tag.
+        NoSuchSnapshotError: the tag does not exist.
     """
     return _roll_back(table, table.tags.get(name).snapshot, dry_run=dry_run)
 
 
 def rollback_to_time(table: Table, millis: int, *, dry_run: bool = False) -> RollbackResult:
-    """Go back to the last snapshot at or before a time, in milliseconds since the epoch. In a dry run nothing is done.
+    """Roll back to the last snapshot at or before a time, in milliseconds since the epoch. A dry run changes nothing.
 
     Raises:
         NoSuchSnapshotError: all retained snapshots are later.
@@ -83,10 +83,10 @@ def rollback_to_time(table: Table, millis: int, *, dry_run: bool = False) -> Rol
 
 
 def rollback_to_watermark(table: Table, watermark: int, *, dry_run: bool = False) -> RollbackResult:
-    """Go back to the first snapshot whose watermark is not less than one given. In a dry run nothing is done.
+    """Roll back to the first snapshot with at least this watermark. A dry run changes nothing.
 
     Raises:
-        NoSuchSnapshotError: no retained snapshot has come so far.
+        NoSuchSnapshotError: no retained snapshot has it.
     """
     return _roll_back(table, snapshot_at_watermark(table, watermark), dry_run=dry_run)
 
@@ -94,15 +94,15 @@ def rollback_to_watermark(table: Table, watermark: int, *, dry_run: bool = False
 def _roll_back(table: Table, target: Snapshot, *, dry_run: bool) -> RollbackResult:
     """Drop what is later than a snapshot.
 
-    At every moment the newest snapshot there is can be read, so that a crash leaves a table that is rolled back in
-    part, and the same call finishes it. Tags go first: one on a snapshot that is dropped would outlive its history.
+    At any time the newest existing snapshot is readable, so that a crash leaves a partial rollback, which the same call
+    completes. Tags are deleted first: one on a dropped snapshot would outlive its history.
     """
     snapshots = table.snapshots
     latest = snapshots.latest_id()
     if latest is None or target.id > latest:
         raise NoSuchSnapshotError(f"{table.name}: there is no snapshot {target.id} to go back to.", name=str(target.id))
     result = RollbackResult(latest, target.id)
-    if not _is_of_history(table, target):
+    if not _is_in_history(table, target):
         raise CommitConflictError(
             f"{table.name}: the snapshot {target.id} of that tag is not the one of the table's history.",
             remedy="The tag was made while the table was being rolled back: delete it.",
@@ -112,7 +112,7 @@ def _roll_back(table: Table, target: Snapshot, *, dry_run: bool) -> RollbackResu
         later = _later(table, target)
         return RollbackResult(latest, target.id, len(later), tags, len(_later_changelogs(table, target.id)))
     if table.authority is not None:
-        return _rolled_back_by(table.authority, table, target, latest, tags)
+        return _roll_back_by_server(table.authority, table, target, latest, tags)
     with held(table, target, f"rollback-to-{target.id}"):
         result.tags += [name for name in tags if table.tags.remove(name)]
         bring_back(table, target)
@@ -120,13 +120,13 @@ def _roll_back(table: Table, target: Snapshot, *, dry_run: bool) -> RollbackResu
             rewind = mark_rollback(table, target)
             snapshots.directory.reset_hint(LATEST, target.id)
             result.snapshots = _drop_later(table, target, rewind)
-            # Whoever makes a tag makes sure of the snapshot afterwards: that one misses it, or the tag is seen here.
+            # Creators of a tag check the snapshot afterwards: they find it missing, or the tag is seen here.
             result.tags += [
                 tag.name for tag in table.tags.all() if _was_dropped(table, target, tag) and table.tags.remove(tag.name)
             ]
-            # An expiry that had begun before may have taken its file; if others have gone on since, one of theirs has.
+            # An earlier expiration may have deleted its file; or a later one, if others have committed since.
             bring_back(table, target, is_passed=lambda: _is_passed(table, target, rewind))
-            snapshots.directory.settle_latest()  # a commit that was dropped may have written the hint after its end
+            snapshots.directory.settle_latest()  # a dropped commit may have written the hint late
             result.changelogs = drop_changelogs(table, target.id)
             with suppress(MissingFileError):  # it may have expired again
                 table.file_io.sync([snapshots.directory.path(target.id)], snapshots.directory.directory)
@@ -136,22 +136,22 @@ def _roll_back(table: Table, target: Snapshot, *, dry_run: bool) -> RollbackResu
 
 
 def mark_rollback(table: Table, target: Snapshot | None) -> Rewind:
-    """Let the table have gone back: what later snapshots say, and what is built on them, counts no more.
+    """Write the rollback mark: later snapshots, and those built on them, are no longer part of the history.
 
     Args:
         table: the table.
-        target: the snapshot that it goes back to, None for before the first one.
+        target: the snapshot to roll back to, None for before the first one.
 
     Raises:
-        NoSuchSnapshotError: another rewind has taken the target out of the history meanwhile.
-        NoSuchTableError: the table was dropped or replaced; the mark is taken back.
+        NoSuchSnapshotError: another rollback has dropped the target meanwhile.
+        NoSuchTableError: the table was dropped or replaced; the mark is withdrawn.
     """
     rewinds, directory = table.snapshots.rewinds, table.snapshots.directory
     base = 0 if target is None else target.id
     newest = max(directory.versions(), default=base)
     rewind = rewinds.write(target, newest + 1)
     later = max(directory.versions(), default=base)
-    if later > newest:  # a writer was quicker than the mark
+    if later > newest:  # a commit was faster than the mark
         rewind = rewinds.extend(later + 1)
     if not is_same_table(table):
         rewinds.take_back(rewind)
@@ -161,17 +161,17 @@ def mark_rollback(table: Table, target: Snapshot | None) -> Rewind:
 
 
 def _was_dropped(table: Table, target: Snapshot, tag: NamedTag) -> bool:
-    """Whether a tag keeps a later snapshot than the target that is none of the history any more."""
+    """Whether a tag retains a snapshot after the target that is not in the history any longer."""
     if tag.snapshot.id <= target.id:
         return False
     table.snapshots.forget()
     if table.snapshots.exists(tag.snapshot.id):
-        return not _is_of_history(table, tag.snapshot)
+        return not _is_in_history(table, tag.snapshot)
     return (table.snapshots.latest_id() or 0) < tag.snapshot.id
 
 
-def _is_of_history(table: Table, target: Snapshot) -> bool:
-    """Whether no other commit stands in the place of a snapshot that a tag keeps."""
+def _is_in_history(table: Table, target: Snapshot) -> bool:
+    """Whether a tag's snapshot has not been replaced by another commit with its id."""
     try:
         return is_same_commit(table.snapshots.get(target.id), target)
     except NoSuchSnapshotError:
@@ -179,7 +179,7 @@ def _is_of_history(table: Table, target: Snapshot) -> bool:
 
 
 def _drop_later(table: Table, target: Snapshot, rewind: Rewind) -> int:
-    """Remove all later snapshots that the mark takes out of the history: how many there were."""
+    """Drop all later snapshots that the mark excludes from the history; return their number."""
     dropped = 0
     for _ in range(_ATTEMPTS):
         later = overtaken(table, _later(table, target), rewind)
@@ -192,10 +192,10 @@ def _drop_later(table: Table, target: Snapshot, rewind: Rewind) -> int:
     )
 
 
-def _rolled_back_by(
+def _roll_back_by_server(
     authority: VersionManagement, table: Table, target: Snapshot, latest: int, tags: list[str]
 ) -> RollbackResult:
-    """Let whoever keeps the table's snapshots drop those that are later; one that expired is known by its tag."""
+    """Let the server that manages the table's snapshots drop later ones; an expired target is referred to by tag."""
     later, changelogs = _later(table, target), _later_changelogs(table, target.id)
     if table.snapshots.exists(target.id):
         authority.roll_back(table.branch, latest, snapshot_id=target.id)
@@ -217,26 +217,26 @@ def _later_changelogs(table: Table, target_id: int) -> list[int]:
 
 
 def _is_passed(table: Table, target: Snapshot, rewind: Rewind) -> bool:
-    """Whether others have built on the target since the mark, so that it may expire like any other."""
+    """Whether others have built on the target since the mark, so that it may expire."""
     later = _later(table, target)
     return len(overtaken(table, later, rewind)) < len(later)
 
 
 def bring_back(table: Table, target: Snapshot, is_passed: Callable[[], bool] = lambda: False) -> None:
-    """Make sure that the snapshot's file stands and is not taken for an expired one.
+    """Ensure that the snapshot's file exists and is not taken for an expired one.
 
     Args:
         table: the table.
         target: the snapshot.
-        is_passed: whether the history has gone on behind it, so that it is not to stand any more if it has expired.
+        is_passed: whether the history has gone on after it, so that it must not be restored if it has expired.
 
     Raises:
-        CommitConflictError: another rollback has dropped it, and went back farther.
+        CommitConflictError: another rollback, to an earlier snapshot, has dropped it.
         NoSuchTableError: the table was dropped or replaced; nothing is left in its directory.
     """
     directory = table.snapshots.directory
     if not is_passed() and not table.snapshots.is_left(target.id):
-        # Snapshots expire in the order of their ids: one that has expired has none before it.
+        # Snapshots expire in id order: before an expired one there is none.
         if any(i < target.id for i in directory.versions()) and not directory.exists(target.id):
             raise CommitConflictError(
                 f"{table.name}: another job rolls back to a snapshot before {target.id} at the same time.",
@@ -255,17 +255,17 @@ def bring_back(table: Table, target: Snapshot, is_passed: Callable[[], bool] = l
 
 
 def withdraw(table: Table, snapshot_id: int, data: bytes) -> None:
-    """Remove a snapshot's file if it is the one that this call wrote: it is none of the history."""
+    """Delete a snapshot's file, which is not in the history, if it is the one that this call wrote."""
     directory = table.snapshots.directory
     directory.file_io.delete_if(directory.path(snapshot_id), data.__eq__, durable=True)
     remove_if_dropped(table.file_io, table.path)
 
 
 def overtaken(table: Table, ids: Sequence[int], rewind: Rewind) -> dict[int, bytes]:
-    """Those of some snapshots that a mark takes out of the history, and what their files hold.
+    """Return those of the snapshots that a mark excludes from the history, with the contents of their files.
 
-    Whoever made one of the mark's generation knew of it and built on what is left: that one stays, or what others build
-    on it meanwhile would stand on nothing. Snapshots of other engines have no generation and go.
+    A writer of the mark's generation knew of it and built on the remaining history: its snapshot stays, as others may
+    have built on it since. Snapshots of other engines have no generation and are dropped.
     """
     directory = table.snapshots.directory
     found = {}
@@ -284,29 +284,29 @@ def overtaken(table: Table, ids: Sequence[int], rewind: Rewind) -> dict[int, byt
 
 
 def drop_newest_first(table: Table, found: Mapping[int, bytes]) -> int:
-    """Remove the files of snapshots, given in ascending order with what they hold, from the newest on: how many went.
+    """Delete snapshot files from the newest on, given in ascending order with their contents; return their number.
 
-    On a file system with directories each is gone for good before the next one goes: a loss of power must not bring
-    one back whose predecessor is gone, as it would be the newest one again once others have filled the gap.
+    On a file system with directories each deletion is durable before the next: after a power loss, none may reappear
+    without its predecessor, as it would become the newest again once others have filled the gap.
 
     Raises:
-        NoSuchTableError: the table was dropped or replaced; what remains is another table's.
+        NoSuchTableError: the table was dropped or replaced; the rest belongs to another table.
     """
     directory, dropped, ids = table.snapshots.directory, 0, list(found)
-    at_once = _AT_ONCE if directory.file_io.is_object_store(directory.directory) else 1
+    at_once = _BATCH_SIZE if directory.file_io.is_object_store(directory.directory) else 1
 
     def drop(i: int) -> bool:
         return directory.file_io.delete_if(directory.path(i), found[i].__eq__, durable=True)
 
     while ids:
         require_same_table(table)
-        ids, part = ids[:-at_once], ids[-at_once:]
-        dropped += sum(spread(drop, part[::-1], _THREADS))
+        ids, batch = ids[:-at_once], ids[-at_once:]
+        dropped += sum(spread(drop, batch[::-1], _THREADS))
     return dropped
 
 
 def drop_changelogs(table: Table, target_id: int) -> int:
-    """Remove the changelogs behind a snapshot: how many there were."""
+    """Delete the changelogs after a snapshot; return their number."""
     manager = ChangelogManager(table.file_io, table.paths.branch_root)
     later = _later_changelogs(table, target_id)
     if later:

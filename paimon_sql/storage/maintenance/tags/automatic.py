@@ -1,7 +1,7 @@
-"""Tags that a table makes by itself: for each span of time that is over, by the clock of commits or by watermarks.
+"""Automatic creation of tags, for each past period, by the clock of commits or by watermarks.
 
-A span is over for the table when a snapshot comes whose time, less the delay, lies behind it. What the tags are called
-tells which spans have theirs already, so that nothing else need be remembered.
+A period is past when a snapshot is committed whose time, minus the delay, is after it. The names of existing tags
+determine which periods have a tag, so that no other state is needed.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _EPOCH = datetime(1970, 1, 1)
 _NO_WATERMARK = -(2**63)
 
 Clock = Callable[[Snapshot], int | None]
-"""The wall-clock time of a snapshot in milliseconds; None for one that tells none."""
+"""The wall-clock time of a snapshot in milliseconds; None if it has none."""
 
 
 @dataclass(frozen=True)
 class DueTag:
-    """A tag that is to be made."""
+    """A tag to create."""
 
     name: str
     snapshot: Snapshot
@@ -45,11 +45,11 @@ class DueTag:
 
 @dataclass(frozen=True)
 class TagPlan:
-    """What is to be done about the tags that a table makes by itself.
+    """Automatic tags to create and delete.
 
     Attributes:
-        create: the tags to be made, in order of time.
-        delete: the names of those that are too many.
+        create: the tags to create, ordered by time.
+        delete: the names of those that exceed the limit.
     """
 
     create: tuple[DueTag, ...] = ()
@@ -60,11 +60,11 @@ NOTHING = TagPlan()
 
 
 def plan_automatic_tags(table: Table) -> TagPlan:
-    """What a table's options demand of tags now.
+    """Plan the automatic tags of a table.
 
     Raises:
         InvalidOptionError: the options contradict each other.
-        InvalidInputError: this machine does not know the zone.
+        InvalidInputError: the time zone is unknown on this machine.
     """
     clock = _clock(table)
     if clock is None:
@@ -77,14 +77,14 @@ def plan_automatic_tags(table: Table) -> TagPlan:
 
 
 def carry_out(table: Table, plan: TagPlan) -> list[str]:
-    """Make the tags of a plan and delete those that are too many; the names of the new ones."""
-    made = []
+    """Create the tags of a plan and delete those that exceed the limit; return the names of the new ones."""
+    created = []
     for due in plan.create:
         create_tag(table, due.name, due.snapshot.id, ignore_if_exists=True)
-        made.append(due.name)
+        created.append(due.name)
     if plan.delete:
         delete_tags(table, plan.delete)
-    return made
+    return created
 
 
 def _clock(table: Table) -> Clock | None:
@@ -94,18 +94,18 @@ def _clock(table: Table) -> Clock | None:
         zone = None if name is None else zone_of(name)
         return lambda snapshot: wall_millis(snapshot.time_millis, zone)
     if mode == "watermark":
-        of_watermarks = zone_of(table.options.get(SINK_WATERMARK_TIME_ZONE))
-        return lambda snapshot: _watermark(snapshot, of_watermarks)
+        watermark_zone = zone_of(table.options.get(SINK_WATERMARK_TIME_ZONE))
+        return lambda snapshot: _watermark(snapshot, watermark_zone)
     return None
 
 
 def _watermark(snapshot: Snapshot, zone: tzinfo) -> int | None:
-    known = snapshot.watermark is not None and snapshot.watermark != _NO_WATERMARK
-    return wall_millis(snapshot.watermark or 0, zone) if known else None
+    has_watermark = snapshot.watermark is not None and snapshot.watermark != _NO_WATERMARK
+    return wall_millis(snapshot.watermark or 0, zone) if has_watermark else None
 
 
 def wall_millis(epoch_millis: int, zone: tzinfo | None) -> int | None:
-    """The wall clock of a zone at a time, in milliseconds since 1970-01-01 00:00 of that clock.
+    """Return the wall clock of a zone at a time, in milliseconds since 1970-01-01 00:00 of that clock.
 
     Args:
         epoch_millis: the time, in milliseconds since the epoch.
@@ -123,7 +123,7 @@ def wall_millis(epoch_millis: int, zone: tzinfo | None) -> int | None:
 
 
 def _due(table: Table, clock: Clock, period: TagPeriod, times: dict[str, int]) -> Iterator[DueTag]:
-    """The tags for spans that are over; of snapshots that lie before the newest such tag's nobody asks."""
+    """Yield the tags of past periods; snapshots up to that of the newest automatic tag are skipped."""
     delay = table.options.get(TAG_CREATION_DELAY) // MILLISECOND
     completes = table.options.get(TAG_AUTOMATIC_COMPLETION)
     following, first = None, 0
@@ -156,19 +156,21 @@ def _snapshots_from(table: Table, first: int) -> Iterator[Snapshot]:
             try:
                 yield table.snapshots.get(snapshot_id)
             except NoSuchSnapshotError:
-                continue  # it expired meanwhile
+                continue  # expired concurrently
 
 
 def _within_limit(table: Table, due: list[DueTag], names: list[str]) -> tuple[tuple[DueTag, ...], tuple[str, ...]]:
-    """The new tags that stay, and the old ones that go, when only so many may be there."""
-    most: int | None = table.options.get(TAG_NUM_RETAINED_MAX)
-    surplus = 0 if most is None else len(due) + len(names) - most
-    if surplus <= 0:
+    """Return the new tags to create and the old ones to delete under the limit."""
+    max_tags: int | None = table.options.get(TAG_NUM_RETAINED_MAX)
+    excess = 0 if max_tags is None else len(due) + len(names) - max_tags
+    if excess <= 0:
         return tuple(due), ()
-    kept = {name: tag.snapshot.id for name in names if (tag := table.tags.find(name)) is not None}
-    kept.update((tag.name, tag.snapshot.id) for tag in due)
-    going = set(sorted(kept, key=lambda name: (kept[name], name))[: len(kept) - (most or 0)])
-    return tuple(tag for tag in due if tag.name not in going), tuple(name for name in names if name in going)
+    snapshot_ids = {name: tag.snapshot.id for name in names if (tag := table.tags.find(name)) is not None}
+    snapshot_ids.update((tag.name, tag.snapshot.id) for tag in due)
+    surplus = set(
+        sorted(snapshot_ids, key=lambda name: (snapshot_ids[name], name))[: len(snapshot_ids) - (max_tags or 0)]
+    )
+    return tuple(tag for tag in due if tag.name not in surplus), tuple(name for name in names if name in surplus)
 
 
 _PREFIX = "batch-write-"
@@ -177,13 +179,13 @@ _DAY = TagPeriod(86_400_000, "{0}-{1}-{2}")
 
 
 def tag_batch(table: Table) -> str | None:
-    """Let the tag of batch writes keep the newest snapshot, and delete the oldest such tags over the limit.
+    """Create or move the tag of batch writes to the newest snapshot, and delete the oldest such tags over the limit.
 
-    The tag is called by the day, ``batch-write-2024-01-31``, or as the table says; one of that name moves on. Those of
-    the names that the table said before count, but no others: who has made them nobody can tell.
+    The tag is named by day (``batch-write-2024-01-31``) or by an option. Tags with former names of that option count,
+    too, but no others, as it is unknown what created them.
 
     Returns:
-        The tag's name; None if the table wants none.
+        The tag's name; None if the table has no such tags.
     """
     if table.options.get(TAG_AUTOMATIC_CREATION) != "batch" or (latest := table.snapshots.latest()) is None:
         return None
@@ -195,10 +197,10 @@ def tag_batch(table: Table) -> str | None:
         replace_tag(table, name, latest.id)
     else:
         create_tag(table, name, latest.id, ignore_if_exists=True)
-    most: int | None = table.options.get(TAG_NUM_RETAINED_MAX)
-    if most:
-        customs = {name, *(s.options.get(TAG_BATCH_CUSTOMIZED_NAME.key) for s in table.schemas.all())}
-        own = [t for t in table.tags.all() if t.name in customs or _NAME.fullmatch(t.name)]
-        own.sort(key=lambda t: (t.snapshot.id, t.name == name, t.name))
-        delete_tags(table, [t.name for t in own[: max(0, len(own) - most)]])
+    max_tags: int | None = table.options.get(TAG_NUM_RETAINED_MAX)
+    if max_tags:
+        custom_names = {name, *(s.options.get(TAG_BATCH_CUSTOMIZED_NAME.key) for s in table.schemas.all())}
+        batch_tags = [t for t in table.tags.all() if t.name in custom_names or _NAME.fullmatch(t.name)]
+        batch_tags.sort(key=lambda t: (t.snapshot.id, t.name == name, t.name))
+        delete_tags(table, [t.name for t in batch_tags[: max(0, len(batch_tags) - max_tags)]])
     return name

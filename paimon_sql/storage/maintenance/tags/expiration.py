@@ -1,4 +1,4 @@
-"""Tags whose time is over: by the length of life that they bear, or as older than a time that somebody names."""
+"""Expiration of tags, by their retention time or by a given age."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from paimon_sql.storage.table.table import Table
 
 _EPOCH = datetime(1970, 1, 1)
 _WEST, _EAST = timedelta(hours=12, minutes=15) // MILLISECOND, timedelta(hours=14, minutes=15) // MILLISECOND
-"""How far clocks of zones are behind and before UTC, with some minutes for the writing of a file."""
-_MOST_REMEMBERED = 4096
+"""Max offsets of zones behind and ahead of UTC, plus some minutes for writing a file."""
+_MAX_CACHED = 4096
 _endless: set[FileStatus] = set()
-"""Files of tags that live for ever, so that commits need not read them again; a replaced tag has another status."""
+"""Files of tags that never expire, so that commits need not read them again; a replaced tag has another status."""
 
 
 @dataclass(frozen=True)
 class ExpiredTag:
-    """A tag whose time is over, and why."""
+    """An expired tag, and why."""
 
     name: str
     tag: Tag
@@ -30,18 +30,18 @@ class ExpiredTag:
 
 
 def expired_tags(table: Table, now: datetime | None = None, older_than: datetime | None = None) -> list[ExpiredTag]:
-    """The tags whose time is over, sorted by name.
+    """Return the expired tags, sorted by name.
 
     Args:
         table: the table or branch.
-        now: a point in time, without a zone in that of this machine; the present time by default.
-        older_than: tags made before it count too, however long they may live. One that does not tell when it was made
-            or how long it lives is as old as its file.
+        now: a point in time, by default the current time; without a zone in that of this machine.
+        older_than: tags created before it count too, whatever their retention time. The creation time of one without
+            creation time or retention time is that of its file.
 
     Raises:
         CorruptFileError: a tag cannot be read.
     """
-    present = present_millis() if now is None else _millis(now)
+    current = present_millis() if now is None else _millis(now)
     before = None if older_than is None else _millis(older_than)
     found = []
     for status in table.tags.files():
@@ -51,25 +51,25 @@ def expired_tags(table: Table, now: datetime | None = None, older_than: datetime
         tag = table.tags.find(name)
         if tag is None:
             continue
-        life = tag.time_retained
-        if tag.create_time is None or life is None:
-            _remember(status)
-            made, life = status.mtime_millis, None
+        time_retained = tag.time_retained
+        if tag.create_time is None or time_retained is None:
+            _cache(status)
+            created, time_retained = status.mtime_millis, None
         else:
-            made = _made(tag.create_time, status)
-        if life is not None and present - made > life // MILLISECOND:
-            found.append(ExpiredTag(name, tag, f"it was to live {format_duration(life)}"))
-        elif before is not None and made < before:
-            found.append(ExpiredTag(name, tag, f"it was made at {show_instant(made)}"))
+            created = _creation_millis(tag.create_time, status)
+        if time_retained is not None and current - created > time_retained // MILLISECOND:
+            found.append(ExpiredTag(name, tag, f"it was to live {format_duration(time_retained)}"))
+        elif before is not None and created < before:
+            found.append(ExpiredTag(name, tag, f"it was made at {show_instant(created)}"))
     return found
 
 
-def _made(create_time: datetime, status: FileStatus) -> int:
-    """When a tag was made, in milliseconds since the epoch.
+def _creation_millis(create_time: datetime, status: FileStatus) -> int:
+    """Return the creation time of a tag, in milliseconds since the epoch.
 
-    ``tagCreateTime`` is the wall clock of the machine that made the tag, in a zone that it does not name (Paimon's
-    ``Tag``, a ``LocalDateTime``). If some zone's clock showed that time when the file was written, the file tells the
-    point in time. Otherwise the file is a later copy, and the zone of this machine is taken.
+    ``tagCreateTime`` is the wall clock of the machine that created the tag, in an unknown zone (Paimon's ``Tag``, a
+    ``LocalDateTime``). If the clock of some zone showed that time when the file was written, the file's time is used.
+    Otherwise the file is a later copy, and the zone of this machine is assumed.
     """
     wall = (create_time - _EPOCH) // MILLISECOND
     if -_WEST <= wall - status.mtime_millis <= _EAST:
@@ -83,7 +83,7 @@ def _millis(moment: datetime) -> int:
     return int(moment.timestamp() * 1000)
 
 
-def _remember(status: FileStatus) -> None:
-    if len(_endless) >= _MOST_REMEMBERED:
+def _cache(status: FileStatus) -> None:
+    if len(_endless) >= _MAX_CACHED:
         _endless.clear()
     _endless.add(status)

@@ -1,4 +1,4 @@
-"""Tags made, replaced, renamed and deleted: the rules, and what a deleted tag frees."""
+"""Creation, replacement, renaming and deletion of tags, and of the files that only they retain."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from paimon_sql.storage.table.time_travel.resolve import kept_snapshot
 
 @dataclass
 class DeletedTags:
-    """What a deletion did, or would do.
+    """The result of deleting tags, in a dry run the plan.
 
     Attributes:
-        deleted: the tags that went.
+        deleted: the deleted tags.
         unknown: names without a tag.
-        freed: for each tag that went the files that nobody else kept any more.
+        freed: for each deleted tag the files that nothing else retained.
     """
 
     deleted: list[str] = field(default_factory=list)
@@ -37,11 +37,11 @@ class DeletedTags:
 
     @property
     def files(self) -> FilesToDelete:
-        """The files that went with all of the tags."""
-        together = FilesToDelete()
+        """The deleted files of all tags."""
+        all_files = FilesToDelete()
         for files in self.freed.values():
-            together.take(files)
-        return together
+            all_files.take(files)
+        return all_files
 
 
 def create_tag(
@@ -53,20 +53,20 @@ def create_tag(
     ignore_if_exists: bool = False,
     dry_run: bool = False,
 ) -> Tag:
-    """Keep a snapshot under a name.
+    """Create a tag of a snapshot.
 
     Args:
         table: the table or branch.
         name: the tag's name.
-        snapshot_id: the snapshot, one that a tag keeps among them; the newest by default.
-        time_retained: how long the tag lives; without it what ``tag.default-time-retained`` says, else for ever.
-        ignore_if_exists: whether an existing tag of that name is left as it is and given back.
-        dry_run: only say what would be done.
+        snapshot_id: the snapshot, possibly one that only a tag retains; the newest by default.
+        time_retained: the retention time; by default ``tag.default-time-retained``, or forever.
+        ignore_if_exists: return an existing tag of that name unchanged.
+        dry_run: only return the tag.
 
     Raises:
-        AlreadyExistsError: there is a tag of that name.
-        NoSuchSnapshotError: there is no such snapshot, or none at all.
-        InvalidInputError: the name or the length of time can be none.
+        AlreadyExistsError: a tag of that name exists.
+        NoSuchSnapshotError: the snapshot does not exist, or there is none.
+        InvalidInputError: the name or the retention time is invalid.
     """
     check_tag_name(name)
     if ignore_if_exists and (existing := table.tags.find(name)) is not None:
@@ -77,7 +77,7 @@ def create_tag(
             raise table.tags.taken(name)
         return Tag(snapshot, None, retained)
     tag = _create(table, name, snapshot, retained)
-    _tell(table, name)
+    _announce(table, name)
     publish_quietly(table)
     return tag
 
@@ -90,13 +90,13 @@ def replace_tag(
     *,
     dry_run: bool = False,
 ) -> tuple[Tag, FilesToDelete]:
-    """Let an existing tag keep another snapshot; the arguments are those of `create_tag`.
+    """Move an existing tag to another snapshot; the arguments are those of `create_tag`.
 
     Returns:
-        The tag, and the files that only the tag had kept as it was before.
+        The tag, and the files that only the old tag retained.
 
     Raises:
-        NoSuchSnapshotError: there is no tag of that name, or no such snapshot.
+        NoSuchSnapshotError: the tag or the snapshot does not exist.
         InvalidInputError: as `create_tag`.
     """
     before = table.tags.get(name)
@@ -106,27 +106,27 @@ def replace_tag(
         return Tag(snapshot, None, retained), (
             FilesToDelete() if same else files_of_tag(table, before.snapshot, frozenset({name}))
         )
-    # A tag of its own makes sure of the new snapshot while the old one is still kept: there is no way back later.
+    # A guard tag retains the new snapshot while the old one is still tagged: there is no way back later.
     with held(table, snapshot, f"{name}-replaced"):
         table.tags.replace(name, snapshot, retained)
-    _tell(table, name)
+    _announce(table, name)
     publish_quietly(table)
     return table.tags.get(name), free_tagged(table, before.snapshot)
 
 
 def rename_tag(table: Table, name: str, target: str, *, dry_run: bool = False) -> Tag:
-    """Give a tag another name; the tag.
+    """Rename a tag; return it.
 
     Raises:
-        NoSuchSnapshotError: there is no tag of that name.
-        AlreadyExistsError: there is a tag of the new name.
+        NoSuchSnapshotError: the tag does not exist.
+        AlreadyExistsError: a tag of the new name exists.
     """
     tag = table.tags.get(name)
     check_tag_name(target)
     if not dry_run:
         _unregister(table, name)
         table.tags.rename(name, target)
-        _tell(table, target)
+        _announce(table, target)
         publish_quietly(table)
     elif table.tags.exists(target):
         raise table.tags.taken(target)
@@ -134,12 +134,12 @@ def rename_tag(table: Table, name: str, target: str, *, dry_run: bool = False) -
 
 
 def delete_tags(table: Table, names: Sequence[str], *, dry_run: bool = False) -> DeletedTags:
-    """Delete tags, and the files that only they kept; unknown names are passed over.
+    """Delete tags, and the files that only they retained; unknown names are ignored.
 
-    The tag goes first: what a crash then leaves behind is found by the search for orphan files.
+    Tags are deleted first: files that a crash leaves are found by the removal of orphan files.
 
     Raises:
-        PaimonError: the tag is deleted, but its files are not, as somebody who may need them cannot be read.
+        PaimonError: the tag is deleted, but not its files, as another reference that may need them cannot be read.
     """
     result = DeletedTags()
     for name in dict.fromkeys(names):
@@ -151,7 +151,7 @@ def delete_tags(table: Table, names: Sequence[str], *, dry_run: bool = False) ->
             continue
         result.deleted.append(name)
         if not dry_run:
-            publish_quietly(table)  # readers go on to look for a snapshot's files until they are told
+            publish_quietly(table)  # otherwise Iceberg readers would still look for the snapshot's files
             result.freed[name] = free_tagged(table, tag.snapshot)
             continue
         files = files_of_tag(table, tag.snapshot, frozenset(result.deleted))
@@ -161,25 +161,25 @@ def delete_tags(table: Table, names: Sequence[str], *, dry_run: bool = False) ->
 
 
 def _create(table: Table, name: str, snapshot: Snapshot, time_retained: timedelta | None) -> Tag:
-    """Make a tag while another one keeps the snapshot: whatever becomes of this call, a tag that comes can be read."""
+    """Create a tag while a guard tag retains the snapshot: whatever happens to this call, a created tag is readable."""
     with held(table, snapshot, f"{name}-made") as guard:
         with asked_for(f"{table.name}: tag '{name}'", table.file_io, table.tags.path(name)):
             tag = table.tags.create(name, snapshot, time_retained)
-        stays = is_kept(table, snapshot, name, guard)
-    if not stays:
+        is_retained = is_kept(table, snapshot, name, guard)
+    if not is_retained:
         raise withdrawn(table, name, snapshot)
     return tag
 
 
-def _tell(table: Table, name: str) -> None:
-    """Say that a tag is complete, where the table wants it said."""
+def _announce(table: Table, name: str) -> None:
+    """Register a tag and write its success file, by the table's options."""
     register_tags(table, made=[name])
     if table.options.get(TAG_CREATE_SUCCESS_FILE):
         write_success_file(table.file_io, table.tags.success_path(name))
 
 
 def _unregister(table: Table, name: str) -> None:
-    """Say no longer that a tag is complete, before it goes."""
+    """Undo `_announce` before a tag is deleted."""
     register_tags(table, gone=[name])
     if table.options.get(TAG_CREATE_SUCCESS_FILE):
         table.file_io.delete(table.tags.success_path(name))

@@ -1,7 +1,7 @@
-"""The spans of time for which tags are made by themselves, and the names by which these tags tell their span.
+"""Periods of automatic tags, and the names of tags by period.
 
-Times are milliseconds since 1970-01-01 00:00 on a wall clock, without a zone. A tag bears the beginning of its span and
-is made when the span is over: the tag ``2024-01-31`` of a daily span keeps what the table held when that day ended.
+Times are milliseconds since 1970-01-01 00:00 of a wall clock, without a zone. A tag is named by the start of its period
+and created after its end: the tag ``2024-01-31`` of a daily period has the state of the table when that day ended.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from paimon_sql.format.options.operations.tag import (
 from paimon_sql.format.text.durations import MILLISECOND
 
 _EPOCH = datetime(1970, 1, 1)
-_DASHES, _PLAIN, _CLOSE = "with_dashes", "without_dashes", "without_dashes_and_spaces"
+_DASHES, _PLAIN, _COMPACT = "with_dashes", "without_dashes", "without_dashes_and_spaces"
 
 _LENGTHS = {"daily": timedelta(days=1), "hourly": timedelta(hours=1), "two-hours": timedelta(hours=2)}
 _NAMES: Mapping[str, Mapping[str, str]] = {
-    "daily": {_DASHES: "{0}-{1}-{2}", _PLAIN: "{0}{1}{2}", _CLOSE: "{0}{1}{2}"},
-    "hourly": {_DASHES: "{0}-{1}-{2} {3}", _PLAIN: "{0}{1}{2} {3}", _CLOSE: "{0}{1}{2}{3}"},
-    "two-hours": dict.fromkeys((_DASHES, _PLAIN, _CLOSE), "{0}-{1}-{2} {3}"),
+    "daily": {_DASHES: "{0}-{1}-{2}", _PLAIN: "{0}{1}{2}", _COMPACT: "{0}{1}{2}"},
+    "hourly": {_DASHES: "{0}-{1}-{2} {3}", _PLAIN: "{0}{1}{2} {3}", _COMPACT: "{0}{1}{2}{3}"},
+    "two-hours": dict.fromkeys((_DASHES, _PLAIN, _COMPACT), "{0}-{1}-{2} {3}"),
 }
-_TO_THE_MINUTE = "{0}{1}{2}{3}{4}"
+_BY_MINUTE = "{0}{1}{2}{3}{4}"
 _DIGITS = (4, 2, 2, 2, 2)
 
 
 @dataclass(frozen=True)
 class TagPeriod:
-    """A span of time that repeats.
+    """A repeating period.
 
     Attributes:
         length: its length in milliseconds.
-        form: how names tell its beginning, with places for year, month, day, hour and minute.
-        daily: whether a name may hold more behind a blank, as the names of shorter spans do.
+        form: the format of names, with fields for year, month, day, hour and minute.
+        daily: whether a name may continue after a space, as the names of shorter periods do.
     """
 
     length: int
@@ -50,10 +50,10 @@ class TagPeriod:
 
     @classmethod
     def of(cls, options: TableOptions) -> TagPeriod:
-        """The span that a table's options name.
+        """Return the period of a table's options.
 
         Raises:
-            InvalidOptionError: it has no length, or is not longer than the delay with which its tags are made.
+            InvalidOptionError: its length is zero, or not longer than the creation delay.
         """
         given: timedelta | None = options.get(TAG_CREATION_PERIOD_DURATION)
         kind = options.get(TAG_CREATION_PERIOD)
@@ -69,15 +69,15 @@ class TagPeriod:
                 key=key,
                 remedy=f"Shorten it, or choose a longer '{TAG_CREATION_PERIOD.key}'.",
             )
-        form = _NAMES[kind][options.get(TAG_PERIOD_FORMATTER)] if given is None else _TO_THE_MINUTE
+        form = _NAMES[kind][options.get(TAG_PERIOD_FORMATTER)] if given is None else _BY_MINUTE
         return cls(length // MILLISECOND, form, daily=given is None and kind == "daily")
 
     def before(self, wall_millis: int) -> int:
-        """The beginning of the last span that is over at a time."""
+        """Return the start of the last period that ended at or before a time."""
         return (wall_millis // self.length - 1) * self.length
 
     def name_of(self, wall_millis: int) -> str | None:
-        """The name of the tag for the span that begins at a time; None outside of the years 1 to 9999."""
+        """Return the name of the tag for the period that starts at a time; None outside of the years 1 to 9999."""
         try:
             at = _EPOCH + timedelta(milliseconds=wall_millis)
         except OverflowError:
@@ -86,7 +86,7 @@ class TagPeriod:
         return self.form.format(*(f"{part:0{width}d}" for part, width in zip(parts, _DIGITS, strict=True)))
 
     def time_of(self, name: str) -> int | None:
-        """The beginning of the span that a tag's name tells, None for a name that tells none."""
+        """Return the start of the period by a tag's name, None for other names."""
         text = name.split(" ")[0] if self.daily else name
         match = re.fullmatch(self.form.format(*(f"([0-9]{{{width}}})" for width in _DIGITS)), text)
         try:

@@ -17,7 +17,7 @@ from paimon_sql.format.schema.types import DataType, VarBinaryType
 from paimon_sql.storage.merge.aggregates.base import AggregateFunction, Steps
 
 _DECODE_ERRORS = (ValueError, RuntimeError, IndexError)
-"""What the libraries raise for invalid bytes."""
+"""The errors of the libraries for invalid bytes."""
 _EMPTY_SIZE, _SINGLE, _RATE = 8, 0x20, struct.pack("<f", 1.0)
 
 

@@ -87,7 +87,7 @@ def _decimal_sums(steps: Steps) -> pa.Array:
 def _sum_step_by_step(
     values: Numbers, segments: Segments, groups: Indices, bound: int, sums: Numbers, valid: Mask
 ) -> None:
-    """Sum the values of some groups, starting anew after an overflow."""
+    """Sum the values of some groups, starting from 0 after an overflow."""
     chosen = np.isin(segments.owners, segments.present[groups])
     chosen_values = values[chosen]
     sums[groups], valid[groups] = 0, False
