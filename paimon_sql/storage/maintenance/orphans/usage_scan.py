@@ -64,7 +64,7 @@ class NamedCandidates:
 
 @dataclass(frozen=True)
 class Needs:
-    """Files that a reference needs: manifests of live files, of a changelog, of new rows, and names of metadata files."""
+    """Files that a reference needs: manifests of live files, changelogs and new rows, and metadata files by name."""
 
     data: Sequence[ManifestFileMeta] = ()
     changelog: Sequence[ManifestFileMeta] = ()
