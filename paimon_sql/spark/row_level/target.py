@@ -112,17 +112,19 @@ class TargetScanProxy(ScanBuilderProxy):
     """
 
     thorough = True
+    streams = False
 
     def __init__(self, jvm: Jvm, table: Table, session: Any, *, by_bucket: bool) -> None:
         super().__init__(jvm, table, session)
         self._by_bucket = by_bucket
-        # Rows that are written by who reads their bucket must be read by Python workers.
-        self.request = replace(self.request, by_workers=self.request.by_workers or by_bucket)
         self.buckets: list[list[ReadTask]] | None = None
 
+    def _decides_rows(self) -> bool:
+        return self._by_bucket or super()._decides_rows()
+
     def _scan(self, decision: ScanDecision) -> ScanInterface:
-        plan = decision.plan
-        if self._by_bucket and decision.path is ScanPath.WORKERS and isinstance(plan, ScanPlan):
+        plan, is_local = decision.plan, decision.path is ScanPath.DRIVER
+        if self._by_bucket and not is_local and not self._gives_aggregates and isinstance(plan, ScanPlan):
             return self._scan_of_buckets(decision, plan)
         # No runtime filters: what is to be changed is found by the statement's own conditions. Nor must Spark divide
         # the reads of its tasks anew.
