@@ -465,8 +465,8 @@ def test_files_are_reached_with_what_the_server_lends(
     without = {k: v for k, v in s3.items() if k not in keys} | {"data-token.enabled": "true"}
     lending = RestCatalog("lake", {**rest.options, **without})
     asked: list[TokenProvider] = []
-    lent, clock = TokenProvider._lent, SimpleNamespace(time=time.time)
-    monkeypatch.setattr(TokenProvider, "_lent", lambda lender: asked.append(lender) or lent(lender))
+    lent, clock = TokenProvider._vended, SimpleNamespace(time=time.time)
+    monkeypatch.setattr(TokenProvider, "_vended", lambda lender: asked.append(lender) or lent(lender))
     monkeypatch.setattr(tokens, "time", clock)
 
     def lend(minutes: int, **more: str) -> None:
@@ -490,7 +490,7 @@ def test_files_are_reached_with_what_the_server_lends(
     assert catalog.table(name("t")).file_io.credentials_change is False
     monkeypatch.setattr(RestClient, "get", lambda *_: {"token": None})
     with pytest.raises(CatalogUnavailableError, match=rf"lends no token for the files of {name('t')}"):
-        asked[0]._lent()
+        asked[0]._vended()
 
 
 def test_tables_of_which_the_server_hides_something_are_opened_by_whoever_asks_it(

@@ -59,11 +59,9 @@ class Mutation:
             yield
 
 
-def mutation(name: str, finding: str, **patches: Any) -> None:
-    """Register a mutation; in the keywords two underscores stand for a dot, three for one before a private name."""
-    names = {key: key.replace("___", "._").replace("__", ".") for key in patches}
-    targets = {f"{S}.{names[key]}": value for key, value in patches.items()}
-    MUTATIONS[name] = Mutation(name, finding, targets)
+def mutation(name: str, finding: str, patches: Mapping[str, Any]) -> None:
+    """Register a mutation, whose patches are attributes of modules of storage."""
+    MUTATIONS[name] = Mutation(name, finding, {f"{S}.{target}": patch for target, patch in patches.items()})
 
 
 def _focus() -> None:
@@ -114,7 +112,7 @@ MUTATIONS["an abort deletes staged files whatever the outcome"] = Mutation(
 mutation(
     "what a rollback took away was never committed",
     "found by this model",
-    commit__transaction__Transaction___publish=_publish_forgetting,
+    {"commit.transaction.Transaction._publish": _publish_forgetting},
 )
 
 
@@ -127,7 +125,7 @@ def _certain_in_doubt(self: RenamingSnapshotCommit, snapshot: Snapshot) -> Excep
 mutation(
     "a lost answer counts as not committed",
     "1, low",
-    commit__snapshot_commit__SnapshotCommit___unknown=_certain_in_doubt,
+    {"commit.snapshot.snapshot_commit.SnapshotCommit._unknown": _certain_in_doubt},
 )
 MUTATIONS["a missing snapshot is certain on every store"] = Mutation(
     "a missing snapshot is certain on every store",
@@ -147,8 +145,10 @@ MUTATIONS["a stream's epochs are not looked for in the history"] = Mutation(
 mutation(
     "epochs of expired snapshots are forgotten",
     "2",
-    commit__carried___ALL=(carried_properties.LOADS,),
-    commit__epochs___is_incomplete=_always(False),
+    {
+        "commit.snapshot.carried_properties._ALL": (carried_properties.LOADS,),
+        "commit.epochs._is_incomplete": _always(False),
+    },
 )
 
 # 3: stalled writers and hints.
@@ -156,7 +156,7 @@ mutation(
 mutation(
     "a snapshot is not looked for after its creation",
     "3",
-    commit__snapshot_commit__standing_of=_always(Standing.IN_HISTORY),
+    {"commit.snapshot.snapshot_commit.standing_of": _always(Standing.IN_HISTORY)},
 )
 
 
@@ -165,15 +165,18 @@ def _write_hint(self: NumberedDirectory, name: str, version: int) -> int:
     return version
 
 
-mutation("a hint is not flushed before snapshots go", "9", versioned__VersionedDirectory__sync_hint=_nothing)
+mutation(
+    "a hint is not flushed before snapshots go", "9", {"metadata.numbered_files.NumberedDirectory.sync_hint": _nothing}
+)
 mutation(
     "a change of columns is not looked for after a REPLACE",
     "11",
-    schemas__SchemaManager___has_come_into_use=_always(True),
-    schemas__descends=_always(True),
+    {"metadata.schemas.SchemaManager._has_come_into_use": _always(True), "metadata.schemas.descends": _always(True)},
 )
-mutation("tags of dropped commits outlive a rollback", "8", rollback___was_dropped=_always(False))
-mutation("hints may fall", "3, 7", versioned__VersionedDirectory__advance_hint=_write_hint)
+mutation(
+    "tags of dropped commits outlive a rollback", "8", {"maintenance.snapshots.rollback._was_dropped": _always(False)}
+)
+mutation("hints may fall", "3, 7", {"metadata.numbered_files.NumberedDirectory.advance_hint": _write_hint})
 
 
 def _claim_blindly(table: Table, end: int) -> bool:
@@ -181,25 +184,29 @@ def _claim_blindly(table: Table, end: int) -> bool:
     return True
 
 
-mutation("the slower of two expiries sets EARLIEST back", "7", expire__run___claimed=_claim_blindly)
+mutation(
+    "the slower of two expiries sets EARLIEST back", "7", {"maintenance.snapshots.expiration._claimed": _claim_blindly}
+)
 
 # 5: identity of tables.
 
 mutation(
     "the identity of a table is not compared",
     "5",
-    commit__identity__is_same_table=_always(True),
-    commit__standing__is_same_table=_always(True),
-    replace_table__is_same_table=_always(True),
+    {
+        "staging.table_identity.is_same_table": _always(True),
+        "commit.snapshot.standing.is_same_table": _always(True),
+        "operations.replace_table.is_same_table": _always(True),
+    },
 )
-mutation("a definition that was replaced is not noticed", "5, 11", commit__identity__descends=_always(True))
+mutation("a definition that was replaced is not noticed", "5, 11", {"staging.table_identity.descends": _always(True)})
 
 # 8: rollbacks.
 
 mutation(
     "snapshots are told by their numbers alone",
     "8",
-    commit__standing__is_same_commit=lambda one, other: one.id == other.id,
+    {"commit.snapshot.standing.is_same_commit": lambda one, other: one.id == other.id},
 )
 
 
@@ -208,7 +215,7 @@ def _not_held(table: Table, snapshot: Snapshot, why: str) -> Iterator[str]:
     yield why
 
 
-mutation("a rollback does not hold its snapshot", "8", rollback__held=_not_held)
+mutation("a rollback does not hold its snapshot", "8", {"maintenance.snapshots.rollback.held": _not_held})
 
 
 def _all_of(table: Table, ids: list[int], rewind: Rewind) -> dict[int, bytes]:
@@ -221,9 +228,13 @@ def _drop_once(table: Table, target: Snapshot, rewind: Rewind) -> int:
     return drop_newest_first(table, overtaken(table, _later(table, target), rewind))
 
 
-mutation("a rollback looks for later snapshots once", "8", rollback___drop_later=_drop_once)
+mutation("a rollback looks for later snapshots once", "8", {"maintenance.snapshots.rollback._drop_later": _drop_once})
 
-mutation("a rollback drops what is built on its target meanwhile", "found by this model", rollback__overtaken=_all_of)
+mutation(
+    "a rollback drops what is built on its target meanwhile",
+    "found by this model",
+    {"maintenance.snapshots.rollback.overtaken": _all_of},
+)
 
 
 def _remove_by_number(self: SnapshotManager, snapshot: Snapshot, *, durable: bool = False, unless: Any = None) -> bool:
@@ -234,30 +245,34 @@ def _remove_by_number(self: SnapshotManager, snapshot: Snapshot, *, durable: boo
 mutation(
     "an expiry removes snapshots by their numbers alone",
     "found by this model",
-    snapshots__SnapshotManager__remove=_remove_by_number,
+    {"metadata.snapshots.SnapshotManager.remove": _remove_by_number},
 )
-mutation("a branch is told by its schema alone", "found by this model", table__Table__birth=None)
-mutation("marks of rollbacks are not heeded", "found by this model", rewinds__Rewind__is_stray=_always(False))
+mutation("a branch is told by its schema alone", "found by this model", {"table.table.Table.birth": None})
+mutation(
+    "marks of rollbacks are not heeded",
+    "found by this model",
+    {"metadata.rollback_marks.Rewind.is_stray": _always(False)},
+)
 
 # 9: power loss.
 
-mutation("nothing is flushed", "9", file_io__local__LocalFileIO__sync=_nothing, file_io__local___sync_file=_nothing)
-mutation("staged files are not flushed", "9", file_io__local__LocalFileIO__sync=_nothing)
-mutation("directories are not flushed", "9", file_io__local___sync_directories=_nothing)
+mutation("nothing is flushed", "9", {"file_io.local.LocalFileIO.sync": _nothing, "file_io.local._sync_file": _nothing})
+mutation("staged files are not flushed", "9", {"file_io.local.LocalFileIO.sync": _nothing})
+mutation("directories are not flushed", "9", {"file_io.local._sync_directories": _nothing})
 
 
 def _write_unflushed(file: Any, data: bytes, *, durable: bool) -> None:
     file.write_bytes(data)
 
 
-mutation("a snapshot's file is not flushed", "9", file_io__local___write=_write_unflushed)
+mutation("a snapshot's file is not flushed", "9", {"file_io.local._write": _write_unflushed})
 
 # 10: loads.
 
 mutation(
     "a load does not look for those of others",
     "10",
-    load_history__LoadHistory__not_loaded=lambda self, files: Validation("nothing", _nothing),
+    {"copy.load_history.LoadHistory.not_loaded": lambda self, files: Validation("nothing", _nothing)},
 )
 
 
@@ -268,7 +283,9 @@ class _Unnamed:
         return {}
 
 
-mutation("the history of loads is not part of the snapshot", "10", load_history__PendingLoad__properties=_Unnamed())
+mutation(
+    "the history of loads is not part of the snapshot", "10", {"copy.load_history.PendingLoad.properties": _Unnamed()}
+)
 
 # 11: REPLACE TABLE.
 
@@ -318,23 +335,35 @@ MUTATIONS["writers do not take the lock"] = Mutation(
 
 for _validation in (*conflicts.CONFLICTS, commit_order.KEEPS_ORDER):
     _left = tuple(v for v in transaction.ALWAYS if v is not _validation)
-    mutation(f"not checked: {_validation.name}", "conflicts", commit__transaction__ALWAYS=_left)
+    mutation(f"not checked: {_validation.name}", "conflicts", {"commit.transaction.ALWAYS": _left})
 MUTATIONS["changes of the same columns by others are not looked for"] = Mutation(
     "changes of the same columns by others are not looked for",
     "conflicts",
     {"tests.faults.actions.rows.columns_unchanged": lambda messages: Validation("nothing", _nothing)},
 )
 mutation(
-    "expiry does not look for new tags and branches", "expiry", expire__run__undisturbed=lambda t, find, *_: find()
+    "expiry does not look for new tags and branches",
+    "expiry",
+    {"maintenance.snapshots.expiration.retry_on_concurrent_change": lambda t, find, *_: find()},
 )
 mutation(
-    "orphan removal does not look for new tags and branches", "orphans", orphans__run__undisturbed=lambda t, f: f()
+    "orphan removal does not look for new tags and branches",
+    "orphans",
+    {"maintenance.orphans.run.retry_on_concurrent_change": lambda t, f: f()},
 )
 _sure = _always(True)
-mutation("a tag does not make sure of its snapshot", "tags", tagging__is_kept=_sure, guards__is_kept=_sure)
-mutation("a branch does not make sure of its snapshot", "branches", branching__is_kept=_sure, guards__is_kept=_sure)
-mutation("a tag is made without a guard", "found by this model", tagging__held=_not_held)
-mutation("a branch is made without a guard", "found by this model", branching__held=_not_held)
+mutation(
+    "a tag does not make sure of its snapshot",
+    "tags",
+    {"maintenance.tags.management.is_kept": _sure, "retention.guard_tags.is_kept": _sure},
+)
+mutation(
+    "a branch does not make sure of its snapshot",
+    "branches",
+    {"branches.management.is_kept": _sure, "retention.guard_tags.is_kept": _sure},
+)
+mutation("a tag is made without a guard", "found by this model", {"maintenance.tags.management.held": _not_held})
+mutation("a branch is made without a guard", "found by this model", {"branches.management.held": _not_held})
 
 
 def _delete_backwards(table: Table, plan: Any) -> None:
@@ -344,7 +373,7 @@ def _delete_backwards(table: Table, plan: Any) -> None:
     table.snapshots.forget()
 
 
-mutation("expiry removes snapshots first", "expiry", expire__run___carry_out=_delete_backwards)
+mutation("expiry removes snapshots first", "expiry", {"maintenance.snapshots.expiration._carry_out": _delete_backwards})
 
 
 def _no_tags(tags: Any, begin: int, end: int) -> list[Any]:
@@ -354,9 +383,9 @@ def _no_tags(tags: Any, begin: int, end: int) -> list[Any]:
 mutation(
     "expiry takes snapshots that came late",
     "found by this model",
-    expire__plan__without_latecomers=lambda table, snapshots: list(snapshots),
+    {"retention.plan.without_late_snapshots": lambda table, snapshots: list(snapshots)},
 )
-mutation("expiry forgets the tags", "expiry", expire__plan__nearest_tags=_no_tags)
+mutation("expiry forgets the tags", "expiry", {"retention.plan.nearest_tags": _no_tags})
 
 
 def _created_over(table: Table, number: int, data: bytes) -> bool:
@@ -365,7 +394,7 @@ def _created_over(table: Table, number: int, data: bytes) -> bool:
     return True
 
 
-mutation("a fast-forward overwrites a rival's snapshot", "13", fast_forward___created=_created_over)
+mutation("a fast-forward overwrites a rival's snapshot", "13", {"operations.fast_forward._created": _created_over})
 
 
 def _look_unordered(table: Table, snapshot: Any, base: Any, added: Any) -> Any:
@@ -382,13 +411,13 @@ _LOOK = standing._look
 mutation(
     "a snapshot's file is read after the directory is listed",
     "found by this model",
-    commit__standing___look=_look_unordered,
+    {"commit.snapshot.standing._look": _look_unordered},
 )
 
 mutation(
     "rows of one number are in the order of their writers",
     "found by this model",
-    commit__transaction__in_commit_order=lambda proposal: proposal.changes,
+    {"commit.transaction.in_commit_order": lambda proposal: proposal.changes},
 )
 
 
@@ -401,8 +430,7 @@ def _without_marks(messages: Any) -> Changes:
 mutation(
     "a compaction does not look for rows that were marked as deleted meanwhile",
     "found by this model",
-    commit__conflicts__index_entries=_always([]),
-    commit__operations__compact_changes=_without_marks,
+    {"commit.checks.conflicts.index_entries": _always([]), "operations.operations.compact_changes": _without_marks},
 )
 
 _PLAIN, _COMPACTED = ("append", "append partitions"), ("append compacting", "keyed compacting", "partial update")

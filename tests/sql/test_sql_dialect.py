@@ -236,6 +236,20 @@ def test_what_sqlglot_cannot_read_stays_text() -> None:
     assert tree.sql(Paimon) == text
 
 
+@pytest.mark.parametrize(
+    ("text", "statements"),
+    [
+        ("SELECT 1; SELECT 2", ["SELECT 1", "SELECT 2"]),
+        ("SELECT 1; SELECT (2; 3); SELECT 4", ["SELECT 1", "SELECT (2; 3)", "SELECT 4"]),
+        ("SELECT 1; SELECT a[(2; 3); 4] FROM t", ["SELECT 1", "SELECT a[(2; 3); 4] FROM t"]),
+        ("SELECT (1; SELECT 2", ["SELECT (1", "SELECT 2"]),
+    ],
+)
+def test_a_semicolon_inside_of_brackets_ends_no_statement(text: str, statements: list[str]) -> None:
+    read = [tree for tree in sqlglot.parse(text, read="paimon") if tree is not None]
+    assert [tree.sql("paimon") for tree in read] == statements
+
+
 def test_what_is_malformed_is_refused() -> None:
     with pytest.raises(sqlglot.ParseError, match="Nothing more is expected here"):
         tree_of("ALTER TABLE t DELETE TAG a b")

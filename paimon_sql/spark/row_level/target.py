@@ -112,17 +112,19 @@ class TargetScanProxy(ScanBuilderProxy):
     """
 
     thorough = True
+    streams = False
 
     def __init__(self, jvm: Jvm, table: Table, session: Any, *, by_bucket: bool) -> None:
         super().__init__(jvm, table, session)
         self._by_bucket = by_bucket
-        # If the task that reads a bucket also writes it, it must run in a Python worker.
-        self.request = replace(self.request, by_workers=self.request.by_workers or by_bucket)
         self.buckets: list[list[ReadTask]] | None = None
 
+    def _evaluates_filters(self) -> bool:
+        return self._by_bucket or super()._evaluates_filters()
+
     def _scan(self, decision: ScanDecision) -> ScanInterface:
-        plan = decision.plan
-        if self._by_bucket and decision.path is ScanPath.WORKERS and isinstance(plan, ScanPlan):
+        plan, is_local = decision.plan, decision.path is ScanPath.DRIVER
+        if self._by_bucket and not is_local and not self._returns_aggregates and isinstance(plan, ScanPlan):
             return self._scan_of_buckets(decision, plan)
         # No runtime filters: only the statement's own conditions select rows. And Spark must not divide the reads of
         # tasks again.

@@ -68,10 +68,12 @@ class ScanBuilderProxy(JavaObject):
 
     Attributes:
         thorough: whether rows that no global index covers are read, regardless of the table's search mode.
+        streams: whether a stream can use the scan.
         request: what Spark has pushed.
     """
 
     thorough = False
+    streams = True
 
     def __init__(
         self,
@@ -277,7 +279,7 @@ class ScanBuilderProxy(JavaObject):
     def build(self) -> Any:
         request = self.request
         try:
-            if request is self._initial_request:
+            if self.streams and request is self._initial_request:
                 scan: ScanInterface = UnplannedScanProxy(self.jvm, self.table.name, request.columns, self._all_rows)
             else:
                 scan = self._planned(self._decision())

@@ -78,9 +78,9 @@ class TableProxy(SchemaTable, PartitionManagement):
         try:
             # A copy, since a table caches its metadata.
             table = under_options(self.jvm, self.session, replace(self.table), {})
-            return snapshot_to_see(table) if sees_one_branch(table) else _Unknown.CANNOT_TELL
+            return snapshot_to_see(table) if sees_one_branch(table) else _Unknown.UNDETERMINED
         except (PaimonError, OSError):
-            return _Unknown.CANNOT_TELL
+            return _Unknown.UNDETERMINED
 
     def metadataColumns(self) -> Any:
         return hidden_columns(self.jvm, hidden_fields(self.table.schema))

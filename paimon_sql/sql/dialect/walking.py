@@ -77,14 +77,7 @@ class Walking(SparkParser):
     def _closing(self, index: int) -> int:
         """The index of the bracket that closes the one at an index; the index itself if none opens and closes."""
         if self._partners_of[0] is not self._tokens:
-            partners: dict[int, int] = {}
-            opened: list[int] = []
-            for i, token in enumerate(self._tokens):
-                if token.token_type in _OPENING:
-                    opened.append(i)
-                elif opened and token.token_type is _OPENING[self._tokens[opened[-1]].token_type]:
-                    partners[opened.pop()] = i
-            self._partners_of = self._tokens, partners
+            self._partners_of = self._tokens, _partners(self._tokens)
         return self._partners_of[1].get(index, index)
 
     # -- parsing -----------------------------------------------------------------------------------------------------
@@ -170,10 +163,22 @@ def whole_brackets(tokens: list[Token]) -> list[Token]:
     """The tokens with semicolons inside of brackets as unknown tokens: they are errors, and end no statement."""
     if not any(token.token_type is TokenType.SEMICOLON for token in tokens):
         return tokens
-    depth, tokens_with_errors = 0, []
-    for token in tokens:
-        depth += (token.token_type in _OPENING) - (token.token_type in CLOSING)
-        if depth > 0 and token.token_type is TokenType.SEMICOLON:
+    partners, close, made = _partners(tokens), 0, []
+    for i, token in enumerate(tokens):
+        close = max(close, partners.get(i, 0))
+        if i < close and token.token_type is TokenType.SEMICOLON:
             token = Token(TokenType.UNKNOWN, token.text, token.line, token.col, token.start, token.end, token.comments)
-        tokens_with_errors.append(token)
-    return tokens if depth else tokens_with_errors
+        made.append(token)
+    return made
+
+
+def _partners(tokens: list[Token]) -> dict[int, int]:
+    """By the index of each bracket that opens and is closed that of the one which closes it."""
+    found: dict[int, int] = {}
+    opened: list[int] = []
+    for i, token in enumerate(tokens):
+        if token.token_type in _OPENING:
+            opened.append(i)
+        elif opened and token.token_type is _OPENING[tokens[opened[-1]].token_type]:
+            found[opened.pop()] = i
+    return found

@@ -49,5 +49,11 @@ class UnplannedScanProxy(ScanInterface):
     def estimateStatistics(self) -> Any:
         return self._planned.estimateStatistics()
 
+    def estimateSizeInBytes(self) -> Any:
+        return self._planned.estimateSizeInBytes()
+
+    def reflectsFullyPushedDownFilters(self) -> bool:
+        return True
+
     class Java:
         implements = [f"{CONNECTOR}.read.SupportsReportStatistics"]
