@@ -21,7 +21,6 @@ from paimon_sql.format.options.operations.compaction import (
 from paimon_sql.format.options.table.bucket import BUCKET
 from paimon_sql.format.text.instants import present_millis
 from paimon_sql.storage.compact.file_layout import Layout
-from paimon_sql.storage.data_files.file_groups import has_data_evolution
 from paimon_sql.storage.data_files.visibility import reads_compacted
 from paimon_sql.storage.maintenance.snapshots.retained_size import RetainedSize
 from paimon_sql.storage.retention.policy import Retention, choose_range, retention_of
@@ -46,7 +45,7 @@ def deleted_records(table: Table, layout: Layout) -> str | None:
 
 def small_files(table: Table, layout: Layout) -> str | None:
     """Advice on small files that a compaction of an append table would merge."""
-    if not layout.crowded or has_data_evolution(table):
+    if not layout.crowded or table.layout.groups_files:
         return None
     many = _many(layout.crowded, "bucket gathers", "buckets gather")
     minimum = max(table.options.get(COMPACTION_MIN_FILE_NUM), 2)

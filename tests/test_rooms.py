@@ -54,6 +54,7 @@ STORAGE = (
     "format_tables",
     "schema",
     "repair",
+    "layouts",
 )
 """The packages of storage: each imports only those before it."""
 MOST_MODULES = 10

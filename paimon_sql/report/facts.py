@@ -67,13 +67,12 @@ def buckets_of(table: Table, entries: pa.Table) -> list[Bucket]:
     for row in by_level.to_pylist():
         levels = found.setdefault((row["partition"], row["bucket"]), {})
         levels[row["level"]] = (row["file_size_sum"], row["file_size_count"])
-    has_primary_key = bool(table.schema.primary_keys)
     buckets = [
         Bucket(
             f"{partition}/bucket-{bucket}" if names is not None else f"bucket-{bucket}",
             sum(files for _, files in levels.values()),
             {level: size for level, (size, _) in sorted(levels.items())},
-            sum(files if not has_primary_key or level == 0 else 1 for level, (_, files) in levels.items()),
+            sum(files if not table.schema.has_key or level == 0 else 1 for level, (_, files) in levels.items()),
         )
         for (partition, bucket), levels in found.items()
     ]

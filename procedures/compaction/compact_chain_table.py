@@ -11,7 +11,7 @@ from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
 from paimon_sql.procedures.declaration import Long, column, detail, optional, required
 from paimon_sql.procedures.partition_choice import chosen_partitions
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
-from paimon_sql.storage.compact.chain_compaction import (
+from paimon_sql.storage.compact.layouts.chain import (
     CompactedChain,
     chain_to_compact,
     compact_chain,

@@ -9,7 +9,7 @@ from paimon_sql.format.options.table.index import DELETION_VECTORS_ENABLED
 from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.types import BigIntType, BooleanType, IntType, TimestampType, string_type
 from paimon_sql.storage.expressions.predicates import Predicate
-from paimon_sql.storage.scan.branches.all import newest_entries
+from paimon_sql.storage.scan.layout import ScanLayout
 from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables.base import SystemTable, column
@@ -44,7 +44,7 @@ class Partitions(SystemTable):
     )
 
     def rows(self, table: Table, predicate: Predicate | None = None) -> pa.Table:
-        entries = in_real_buckets(table, newest_entries(table))
+        entries = in_real_buckets(table, ScanLayout.of(table).newest_entries(table))
         grouped = summed(entries, ["partition"])
         partitions, size = one_chunk(grouped["partition"]), len(grouped)
         hidden = deleted_records(table)

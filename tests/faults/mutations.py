@@ -333,9 +333,17 @@ MUTATIONS["writers do not take the lock"] = Mutation(
 
 # Conflicts, tags, branches, expiry, orphans: what older reviews proved.
 
-for _validation in (*conflicts.CONFLICTS, commit_order.KEEPS_ORDER):
-    _left = tuple(v for v in transaction.ALWAYS if v is not _validation)
-    mutation(f"not checked: {_validation.name}", "conflicts", {"commit.transaction.ALWAYS": _left})
+
+def _without(left_out: Validation) -> Callable[[Table], tuple[Validation, ...]]:
+    checked = transaction.validations_of
+    return lambda table: tuple(v for v in checked(table) if v is not left_out)
+
+
+_CHECKS = (*vars(conflicts).values(), commit_order.KEEPS_ORDER)
+for _validation in (v for v in _CHECKS if isinstance(v, Validation)):
+    mutation(
+        f"not checked: {_validation.name}", "conflicts", {"commit.transaction.validations_of": _without(_validation)}
+    )
 MUTATIONS["changes of the same columns by others are not looked for"] = Mutation(
     "changes of the same columns by others are not looked for",
     "conflicts",
@@ -417,7 +425,7 @@ mutation(
 mutation(
     "rows of one number are in the order of their writers",
     "found by this model",
-    {"commit.transaction.in_commit_order": lambda proposal: proposal.changes},
+    {"commit.checks.commit_order.KeyCommits.in_commit_order": lambda layout, proposal: proposal.changes},
 )
 
 

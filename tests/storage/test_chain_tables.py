@@ -16,7 +16,7 @@ from paimon_sql.format.schema.types import BigIntType
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.expressions.predicates import And, Comparison, Or, Predicate
 from paimon_sql.storage.read.deletion_mask import Merging, selects
-from paimon_sql.storage.scan.branches.all import newest_entries
+from paimon_sql.storage.scan.layout import ScanLayout
 from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.schema.changes import AddColumn, DropColumn, SetOption, apply_changes
 from paimon_sql.storage.table.table import Table
@@ -77,7 +77,8 @@ def test_partitions_are_whole_or_chains(tmp_path: Path) -> None:
     everything = found(table)
     assert {r[4] for r in everything} == {f"202508{d:02}" for d in range(8, 15)}
     assert [r for r in everything if r[4] == d] == chained
-    assert len(newest_entries(again(table))["partition"].unique()) == 7
+    opened = again(table)
+    assert len(ScanLayout.of(opened).newest_entries(opened)["partition"].unique()) == 7
 
 
 def test_a_partition_of_the_tables_own_branch_comes_first(tmp_path: Path) -> None:

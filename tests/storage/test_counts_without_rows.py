@@ -29,7 +29,6 @@ from paimon_sql.format.schema.row_kind import RowKind
 from paimon_sql.format.schema.system_fields import VALUE_KIND
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.compact.run import compact_due, compact_table
-from paimon_sql.storage.data_files.file_groups import has_data_evolution
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.expressions.aggregate_functions import CountRows, CountValues, Extreme, PartialAggregate
 from paimon_sql.storage.expressions.partial_aggregates import PartialAggregation
@@ -215,7 +214,7 @@ def _append(world: World, batch: pa.RecordBatch, overwrite: Overwrite | None = N
     table = again(world.table)
     task = plan_write(table, overwrite)
     messages = task.run([batch])
-    if has_data_evolution(table):
+    if table.layout.groups_files:
         every = messages
     else:
         every = [*messages, *compact_due(table, messages, LocalExecutor(1), overwrite)]
@@ -306,7 +305,7 @@ def _change(world: World, *changes: SchemaChange) -> bool:
 
 def _index(world: World, draw: st.DrawFn) -> None:
     table = again(world.table)
-    if not has_data_evolution(table):
+    if not table.layout.groups_files:
         return
     with suppress(PaimonError):
         column = index_column(table, draw(st.sampled_from(world.columns)), draw(st.sampled_from(["btree", "bitmap"])))

@@ -21,7 +21,7 @@ from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.expressions.predicates import Comparison
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.row_level.rewrite import plan_rewrite
-from paimon_sql.storage.row_level.strategy import RowLevelStrategy, row_level_strategy
+from paimon_sql.storage.row_level.strategy import RowLevelLayout, RowLevelStrategy
 from paimon_sql.storage.row_level.vectors import mark
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.row_tracking import TrackedWriteTask
@@ -148,6 +148,6 @@ def test_columns_that_came_later_are_null_in_moved_rows(tmp_path: Path) -> None:
 
 def test_rows_of_tables_with_data_evolution_are_not_rewritten(tmp_path: Path) -> None:
     table = tracked(tmp_path, {"data-evolution.enabled": "true"})
-    assert row_level_strategy(table, Operation.UPDATE, False) is RowLevelStrategy.COLUMNS
+    assert RowLevelLayout.of(table).row_level_strategy(table, Operation.UPDATE, False) is RowLevelStrategy.COLUMNS
     with pytest.raises(UnsupportedError, match="deletion vectors"):
-        row_level_strategy(table, Operation.DELETE, True)
+        RowLevelLayout.of(table).row_level_strategy(table, Operation.DELETE, True)

@@ -62,6 +62,11 @@ class TableSchema:
         return tuple(self.field(n) for n in names)
 
     @property
+    def has_key(self) -> bool:
+        """Whether there is a primary key."""
+        return bool(self.primary_keys)
+
+    @property
     def trimmed_primary_keys(self) -> tuple[str, ...]:
         """The primary key without the partition columns: the columns by which a bucket is sorted.
 

@@ -12,7 +12,7 @@ from paimon_sql.errors import NoSuchSnapshotError
 from paimon_sql.format.options import canonical
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.options.read import given_options
-from paimon_sql.storage.scan.branches.all import version_to_see
+from paimon_sql.storage.scan.layout import ScanLayout
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.local_times import in_zone
 from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
@@ -75,8 +75,9 @@ def as_of(table: Table, options: Mapping[str, str], zone: Callable[[], tzinfo], 
     if not options:
         return table
     moved = table.with_options(options)
+    zoned = in_zone(moved, zone)
     try:
-        return version_to_see(in_zone(moved, zone)).of(moved)
+        return ScanLayout.of(zoned).version_to_see(zoned).of(moved)
     except NoSuchSnapshotError:
         if for_streams:
             return moved

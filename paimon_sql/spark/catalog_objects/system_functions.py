@@ -32,7 +32,7 @@ from paimon_sql.storage.data_files.live_files import partition_values
 from paimon_sql.storage.expressions.casts import cast
 from paimon_sql.storage.format_tables import FormatTable, all_partitions
 from paimon_sql.storage.format_tables.partitions import files_of, partition_columns
-from paimon_sql.storage.scan.branches.all import newest_entries
+from paimon_sql.storage.scan.layout import ScanLayout
 from paimon_sql.storage.table.table import Table
 
 _MAX_PARTITION = "max_pt"
@@ -142,7 +142,7 @@ def largest_partition(table: AnyTable) -> str:
 
 
 def _live_values(table: Table) -> dict[str, pa.Array]:
-    return partition_values(table, pc.unique(newest_entries(table)["partition"]))
+    return partition_values(table, pc.unique(ScanLayout.of(table).newest_entries(table)["partition"]))
 
 
 def _directory_values(table: FormatTable) -> dict[str, pa.Array]:

@@ -162,7 +162,7 @@ class _Refresh:
     @property
     def _is_append_only(self) -> bool:
         """Whether new rows never replace existing rows of the table."""
-        return not self._table.schema.primary_keys
+        return not self._table.schema.has_key
 
     def _partitions(self, chosen: PartitionChoice, why: str, *, scheduled: bool, dry_run: bool) -> Refreshed:
         """Refresh some partitions fully."""

@@ -34,10 +34,9 @@ from paimon_sql.spark.row_level.target import TargetProxy
 from paimon_sql.sql.grammar.statement import RowChange
 from paimon_sql.sql.statements.rows import DeleteFrom, MergeInto, Update
 from paimon_sql.storage.branches.management import on_its_branch
-from paimon_sql.storage.data_files.file_groups import has_data_evolution
 from paimon_sql.storage.read.metadata_columns import BUCKET, FILE_PATH, PARTITION, ROW_INDEX, hidden_fields
 from paimon_sql.storage.read.row_tracking import is_tracked
-from paimon_sql.storage.row_level.strategy import RowLevelStrategy, row_level_strategy
+from paimon_sql.storage.row_level.strategy import RowLevelLayout, RowLevelStrategy
 from paimon_sql.storage.row_level.whole import remove_partitions
 from paimon_sql.storage.scan.branches.fallback import OTHER_BRANCHES
 from paimon_sql.storage.table.table import Table
@@ -99,7 +98,7 @@ class RowLevelRun:
             mode: Spark's mode of EXPLAIN: ``simple``, ``extended``, ``codegen``, ``cost`` or ``formatted``.
         """
         table = self._table()
-        strategy = row_level_strategy(table, self._operation, self._deletes())
+        strategy = self._strategy(table)
         base = table.snapshots.latest()
         _, changed = self._changes(table, strategy, base, self._statement.text)
         plan_text = self._jvm.cls("org.apache.spark.sql.api.python.PythonSQLUtils").explainString(
@@ -111,7 +110,7 @@ class RowLevelRun:
     def _once(self, table: Table) -> Counts:
         home = replace(self._identifier, branch=table.branch)
         table, text = evolve(self._analyzer, self._catalog, home, table, self._statement)
-        strategy = row_level_strategy(table, self._operation, self._deletes())
+        strategy = self._strategy(table)
         base = table.snapshots.latest()
         target, changed = self._changes(table, strategy, base, text)
         if self._may_delete_partitions(table) and base is not None:
@@ -165,7 +164,7 @@ class RowLevelRun:
         if not isinstance(self._statement, DeleteFrom):
             return False
         needs_changelog: bool = table.options.get(DELETE_FORCE_PRODUCE_CHANGELOG)
-        if needs_changelog and table.schema.primary_keys:
+        if needs_changelog and table.schema.has_key:
             return False
         return bool(table.schema.partition_keys) or self._statement.where is None
 
@@ -210,6 +209,9 @@ class RowLevelRun:
         table = on_its_branch(taking_rows(self._catalog.table(identifier)), branch)
         return under_session(table, options, writes=True).with_options(given)
 
+    def _strategy(self, table: Table) -> RowLevelStrategy:
+        return RowLevelLayout.of(table).row_level_strategy(table, self._operation, self._deletes())
+
     def _deletes(self) -> bool:
         statement: RowChange = self._statement
         if isinstance(statement, MergeInto):
@@ -220,7 +222,7 @@ class RowLevelRun:
 def _retry_policy(table: Table, attempt: int) -> tuple[int, float]:
     """The maximum number of attempts, and the seconds to wait after an attempt."""
     attempts, millis = _MAX_ATTEMPTS, _WAIT_MILLIS
-    if not has_data_evolution(table) or not (table.options.has(attempts) or table.options.has(millis)):
+    if not table.layout.groups_files or not (table.options.has(attempts) or table.options.has(millis)):
         return _ATTEMPTS, min(_MAX_WAIT, 0.05 * 2**attempt) * random.random()
     return table.options.get(attempts), table.options.get(millis) / 1000
 

@@ -44,7 +44,6 @@ from paimon_sql.spark.scan.pushdown.sort_orders import first_in_order
 from paimon_sql.spark.scan.pushdown.variants import VariantsWanted, answers, extractions_of
 from paimon_sql.spark.scan.request import ScanRequest
 from paimon_sql.storage.columns.blobs import is_blob
-from paimon_sql.storage.data_files.file_groups import has_data_evolution
 from paimon_sql.storage.read.metadata_columns import hidden_fields
 from paimon_sql.storage.read.readers.lenient import ignoring_files
 from paimon_sql.storage.read.row_tracking import is_tracked
@@ -244,7 +243,7 @@ class ScanBuilderProxy(JavaObject):
         return (
             bool(plan.splits)
             and plan.rows_from_indexes is None
-            and not has_data_evolution(self.table)
+            and not self.table.layout.groups_files
             and not self.request.is_lookup
             and is_native(plan, self._native, self.request.columns)
         )

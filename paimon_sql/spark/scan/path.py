@@ -10,7 +10,6 @@ from typing import Protocol
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.scan.pushdown.variants import paths_into
 from paimon_sql.spark.scan.request import ScanRequest
-from paimon_sql.storage.data_files.file_groups import has_data_evolution
 from paimon_sql.storage.expressions.partial_aggregates import PartialAggregation
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.scan.metadata_aggregates import MetadataAggregates
@@ -119,7 +118,7 @@ def has_all_rows(request: ScanRequest, plan: ScanPlan) -> bool:
     keys = set(request.table.schema.partition_keys)
     if not all(p.columns() <= keys for p in request.predicates):
         return False
-    return plan.rows_from_indexes is None and not request.row_ids and not has_data_evolution(request.table)
+    return plan.rows_from_indexes is None and not request.row_ids and not request.table.layout.groups_files
 
 
 def describe(

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from paimon_sql.format.options.engines.spark import SOURCE_SPLIT_TARGET_SIZE_WITH_COLUMN_PRUNING
 from paimon_sql.format.schema.types import DataField
-from paimon_sql.storage.data_files.file_groups import has_data_evolution
 from paimon_sql.storage.data_files.pruning.pinned_columns import pins_key
 from paimon_sql.storage.expressions.partial_aggregates import PartialAggregation
 from paimon_sql.storage.expressions.predicates import Predicate, all_of
@@ -79,7 +78,7 @@ class ScanRequest:
     @property
     def planning(self) -> Hashable:
         """The parts of a request that its plan depends on: requests with equal values share a plan."""
-        by_columns = has_data_evolution(self.table) or self.table.options.get(
+        by_columns = self.table.layout.groups_files or self.table.options.get(
             SOURCE_SPLIT_TARGET_SIZE_WITH_COLUMN_PRUNING
         )
         predicates = (*map(id, self.predicates), None, *map(id, self.row_ids))

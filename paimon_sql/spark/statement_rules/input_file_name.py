@@ -46,7 +46,7 @@ class FileNames(AnalysisRule):
         if [a.name() for a in self.jvm.items(plan.metadataOutput())].count(_PATH) != 1:
             return False
         return all(
-            table is None or not table.schema.primary_keys or _merges_nothing(table)
+            table is None or not table.schema.has_key or _merges_nothing(table)
             for table in map(self._table, self.jvm.items(plan.collectLeaves()))
         )
 

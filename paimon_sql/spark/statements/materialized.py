@@ -133,7 +133,7 @@ def _create_sql(context: StatementContext, identifier: Identifier) -> str:
         f"  {quote_name(f.name)}" + (f" COMMENT {string_sql(f.description)}" if f.description else "")
         for f in schema.fields
     ]
-    if schema.primary_keys:
+    if schema.has_key:
         columns.append(f"  PRIMARY KEY ({', '.join(map(quote_name, schema.primary_keys))}) NOT ENFORCED")
     name = ".".join(map(quote_name, (context.catalog.name, identifier.database, identifier.table)))
     lines = [f"CREATE MATERIALIZED TABLE {name} (", ",\n".join(columns), ")"]

@@ -64,7 +64,7 @@ class SchemaTable(TableInterface):
         schema = self.table.schema
         known = {**schema.options, **self._own_properties()}
         known.pop(PATH.key, None)
-        if schema.primary_keys:
+        if schema.has_key:
             known["primary-key"] = ",".join(schema.primary_keys)
         if schema.comment is not None:
             known["comment"] = schema.comment

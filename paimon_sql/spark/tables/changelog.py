@@ -71,7 +71,7 @@ class ChangelogProxy(JavaObject):
 
     @property
     def _is_tracked(self) -> bool:
-        return is_tracked(self.table.schema) and not self.table.schema.primary_keys
+        return is_tracked(self.table.schema) and not self.table.schema.has_key
 
     def containsCarryoverRows(self) -> bool:
         return self._is_tracked
@@ -84,7 +84,7 @@ class ChangelogProxy(JavaObject):
 
     @property
     def _identifies_rows(self) -> bool:
-        return bool(self.table.schema.primary_keys) or self._is_tracked
+        return self.table.schema.has_key or self._is_tracked
 
     def rowId(self) -> Any:
         schema = self.table.schema
@@ -163,7 +163,7 @@ def load_changelog(jvm: Jvm, session: Any, table: Table, context: Any, options: 
     given = {k: v for k, v in given_options(jvm, options).items() if k.lower() not in _SPARK_OPTIONS}
     table = under_options(jvm, session, table, given)
     commits = commits_between(table, *_bounds(context.range()))
-    identifies_rows = bool(table.schema.primary_keys) or is_tracked(table.schema)
+    identifies_rows = table.schema.has_key or is_tracked(table.schema)
     if not identifies_rows and context.deduplicationMode().name() != "NONE" and rewrites_rows(table, commits):
         raise UnsupportedError(
             f"{table.name}: a commit of {commits.start} to {commits.stop - 1} moved rows beside those that it changed,"

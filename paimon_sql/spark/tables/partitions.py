@@ -25,7 +25,7 @@ from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.data_files.live_files import filter_partitions, live_files, partition_values
 from paimon_sql.storage.expressions.predicates import Comparison, IsNull, Or, Predicate, all_of
 from paimon_sql.storage.operations import operations
-from paimon_sql.storage.scan.branches.all import newest_entries
+from paimon_sql.storage.scan.layout import ScanLayout
 from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
 from paimon_sql.storage.table.table import Table
 
@@ -43,7 +43,8 @@ class PartitionManagement(PartitionInterface):
 
     def listPartitionIdentifiers(self, names: Any, row: Any) -> Any:
         fields = self.table.schema.partition_fields
-        values = self._values(newest_entries(self.table), having_values(self.table.schema, list(names), row))
+        chosen = self._entries(list(names), row)["partition"].combine_chunks()
+        values = partition_values(self.table, pc.unique(chosen))
         table = pa.Table.from_arrays([values[f.name] for f in fields], schema=arrow_schema(fields))
         return internal_rows(self.jvm, self.session, table, fields)
 
@@ -52,8 +53,7 @@ class PartitionManagement(PartitionInterface):
         return holds_partition(self.table, having_values(self.table.schema, names, row))
 
     def loadPartitionMetadata(self, row: Any) -> Any:
-        names = list(self.table.schema.partition_keys)
-        chosen = filter_partitions(self.table, newest_entries(self.table), having_values(self.table.schema, names, row))
+        chosen = self._entries(list(self.table.schema.partition_keys), row)
         if not len(chosen):
             return self.jvm.java_map({})
         figures = {
@@ -89,9 +89,10 @@ class PartitionManagement(PartitionInterface):
         cached_tables.renew(self.jvm, self.session)
         return True
 
-    def _values(self, entries: pa.Table, predicate: Predicate | None) -> dict[str, pa.Array]:
-        chosen = filter_partitions(self.table, entries, predicate)["partition"].combine_chunks()
-        return partition_values(self.table, pc.unique(chosen))
+    def _entries(self, names: list[str], row: Any) -> pa.Table:
+        """The newest files of partitions whose columns have these values."""
+        entries = ScanLayout.of(self.table).newest_entries(self.table)
+        return filter_partitions(self.table, entries, having_values(self.table.schema, names, row))
 
 
 def holds_partition(table: Table, partitions: Predicate | None) -> bool:

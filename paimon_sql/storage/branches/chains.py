@@ -123,11 +123,6 @@ class Chain:
         return replace(other, read_optimized=self.table.read_optimized)
 
 
-def keeps_deletes(table: Table) -> bool:
-    """Whether compactions keep deletes: those of a chain table also apply to rows of other partitions."""
-    return bool(table.options.get(CHAIN_TABLE_ENABLED))
-
-
 class Timeline:
     """The partitions of a chain table by chain, in order.
 

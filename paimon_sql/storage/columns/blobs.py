@@ -29,7 +29,7 @@ def has_blobs(fields: Iterable[DataField]) -> bool:
 def descriptor_columns(schema: TableSchema) -> frozenset[str]:
     """Return the columns stored as blob descriptors in data files; readers fetch the blobs that they refer to."""
     named = {name for name in _named(schema, BLOB_DESCRIPTOR_FIELD) if name in schema.names}
-    if schema.primary_keys:
+    if schema.has_key:
         named |= {f.name for f in schema.fields if is_blob(f.type)} - view_columns(schema)
     return frozenset(named)
 
@@ -42,7 +42,7 @@ def view_columns(schema: TableSchema) -> frozenset[str]:
 def fields_in_blob_files(schema: TableSchema) -> tuple[DataField, ...]:
     """Return the columns stored in blob files beside the data files."""
     blobs = tuple(f for f in schema.fields if is_blob(f.type))
-    if not blobs or schema.primary_keys:
+    if not blobs or schema.has_key:
         return ()
     inline = descriptor_columns(schema) | view_columns(schema)
     return tuple(f for f in blobs if f.name not in inline)
@@ -50,7 +50,7 @@ def fields_in_blob_files(schema: TableSchema) -> tuple[DataField, ...]:
 
 def managed_by_key(schema: TableSchema) -> tuple[str, ...]:
     """Return a primary-key table's columns with blobs of its own, in blob files that rows of any data file refer to."""
-    if not schema.primary_keys:
+    if not schema.has_key:
         return ()
     inline = {*_named(schema, BLOB_DESCRIPTOR_FIELD), *_named(schema, BLOB_VIEW_FIELD)}
     return tuple(f.name for f in schema.fields if is_blob(f.type) and f.name not in inline)

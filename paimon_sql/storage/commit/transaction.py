@@ -37,9 +37,7 @@ from paimon_sql.format.options.operations.commit import (
     COMMIT_TIMEOUT,
     COMMIT_USER_PREFIX,
 )
-from paimon_sql.storage.commit.checks.append_only import ONLY_GROWS
-from paimon_sql.storage.commit.checks.commit_order import KEEPS_ORDER, in_commit_order
-from paimon_sql.storage.commit.checks.conflicts import CONFLICTS
+from paimon_sql.storage.commit.checks.layout import CommitLayout
 from paimon_sql.storage.commit.checks.strict_mode import strict_mode
 from paimon_sql.storage.commit.partition_registration import register_commit
 from paimon_sql.storage.commit.report import report_commit
@@ -88,8 +86,9 @@ def new_user(table: Table) -> str:
     return str(uuid.uuid4()) if prefix is None else f"{prefix}_{uuid.uuid4()}"
 
 
-ALWAYS = (SAME_TABLE, SAME_DEFINITION, ONLY_GROWS, *CONFLICTS, KEEPS_ORDER)
-"""The validations of every transaction."""
+def validations_of(table: Table) -> tuple[Validation, ...]:
+    """Return the conditions of every commit to a table."""
+    return (SAME_TABLE, SAME_DEFINITION, *CommitLayout.of(table).validations)
 
 
 class Outcome(Enum):
@@ -138,7 +137,7 @@ class Transaction:
         self.user = user or new_user(table)
         self.identifier = identifier
         self.properties = dict(properties or {})
-        self.validations = [*ALWAYS, *strict_mode(table, user), *validations]
+        self.validations = [*validations_of(table), *strict_mode(table, user), *validations]
         self.staged = StagedFiles(table) if staged is None else staged
         self.outcome = Outcome.OPEN
         self._attached: list[str] = []
@@ -222,7 +221,7 @@ class Transaction:
                 proposed = changes(latest)
                 proposal = Proposal(self.table, self.base, latest, kind, proposed)
                 self._validate(proposal)
-                proposed = in_commit_order(proposal)
+                proposed = CommitLayout.of(self.table).in_commit_order(proposal)
                 owned = self.staged.owned([*new_files(self.table, proposed), *self._attached])
                 snapshot = attempt.prepare(kind, latest, proposed, owned)
             except MissingFileError:

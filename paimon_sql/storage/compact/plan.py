@@ -10,7 +10,6 @@ from paimon_sql.format.metadata.index_manifest import DELETION_VECTORS_INDEX
 from paimon_sql.format.metadata.manifest import ManifestEntry, entries
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options.table.index import DELETION_VECTORS_ENABLED
-from paimon_sql.storage.branches.chains import keeps_deletes
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
 from paimon_sql.storage.compact.strategy import pick_due, pick_full
 from paimon_sql.storage.compact.task import CompactTask
@@ -69,8 +68,7 @@ def _tasks(table: Table, files: Iterable[ManifestEntry], latest: Snapshot | None
         if e.file.index_type == DELETION_VECTORS_INDEX
     }
     always_full = full or merge_engine(table.schema).merges_whole
-    has_vectors = table.options.get(DELETION_VECTORS_ENABLED)
-    keep_deletes = keeps_deletes(table)
+    has_vectors, may_drop = table.options.get(DELETION_VECTORS_ENABLED), not table.layout.keeps_deletes
     expiry = RecordExpiration.of(table)
     tasks = []
     for (partition, bucket, total), stored in buckets.items():
@@ -81,7 +79,7 @@ def _tasks(table: Table, files: Iterable[ManifestEntry], latest: Snapshot | None
             expired = {f.file_name for f in stored if expiry is not None and expiry.is_due(table, f)}
             unit = pick_full(runs, table.options, marked.keys() | expired)
         if unit is not None:
-            drop_deletes = not keep_deletes and unit.output_level != 0 and (has_vectors or _nothing_below(unit, stored))
+            drop_deletes = may_drop and unit.output_level != 0 and (has_vectors or _nothing_below(unit, stored))
             in_unit = {f.file_name for f in unit.files}
             below = tuple(f for f in stored if f.level > unit.output_level and f.file_name not in in_unit)
             key = partition, bucket

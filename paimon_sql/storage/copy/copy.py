@@ -294,7 +294,7 @@ def _renumbered(plan: CopyPlan, snapshot_id: int) -> list[tuple[ManifestEntry, D
     0 is for files without a number.
     """
     files = [e.file for e in plan.files]
-    if not plan.source.options.get(DATA_EVOLUTION_ENABLED):
+    if not plan.source.layout.groups_files:
         return list(zip(plan.files, files, strict=True))
     found = dict.fromkeys(range(len(files)), snapshot_id)
     for same in _of_same_rows(files):

@@ -112,7 +112,7 @@ def check_target(source: PlainTable, target: Table) -> None:
     Raises:
         InvalidInputError: the table has a primary key or buckets, or other columns.
     """
-    if target.schema.primary_keys or bucket_mode(target.schema).has_buckets:
+    if bucket_mode(target.schema).has_buckets:
         raise InvalidInputError(
             f"{target.name} has a primary key or buckets, so it cannot take files of {source.name}.",
             remedy="Migrate into an append table without buckets, or INSERT INTO it SELECT from the source.",

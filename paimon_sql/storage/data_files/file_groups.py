@@ -85,11 +85,6 @@ def check_data_evolution(table: Table, what: str) -> None:
             )
 
 
-def has_data_evolution(table: Table) -> bool:
-    """Whether a row of the table may be in several files."""
-    return bool(table.options.get(DATA_EVOLUTION_ENABLED))
-
-
 def is_blob_file(file_name: str) -> bool:
     """Whether a file contains only a blob column, possibly of a part of its group's rows."""
     return file_name.endswith(_BLOB_ENDING)

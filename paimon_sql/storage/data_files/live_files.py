@@ -1,8 +1,7 @@
 """Live files of a snapshot, with data skipping.
 
 Manifests are skipped by partition bounds, files by partition, bucket, key range and column statistics, vectorized over
-all entries. For tables with a primary key only statistics of the key are used: an old version of a row may match a
-predicate on other columns that the newest version does not match.
+all entries. What statistics say depends on the table's layout.
 """
 
 from __future__ import annotations
@@ -18,11 +17,9 @@ import pyarrow.compute as pc
 from paimon_sql.format.metadata.manifest import MANIFEST_SCHEMA, FileKind, ManifestFileMeta, merge_entries
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.rows.decode import decode_columns
-from paimon_sql.storage.data_files.file_groups import has_data_evolution
-from paimon_sql.storage.data_files.pruning.groups import prune_groups
+from paimon_sql.storage.data_files.layout import FileLayout
 from paimon_sql.storage.data_files.pruning.pinned_columns import prune_buckets
-from paimon_sql.storage.data_files.pruning.statistics import prune_by_key, prune_by_values
-from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, about, all_of, conjuncts
+from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, all_of, conjuncts
 from paimon_sql.storage.table.distributed_manifests import read_manifests
 from paimon_sql.storage.table.table import Table
 
@@ -124,13 +121,8 @@ class _EntryFilter:
 
     @cached_property
     def tells_by_file(self) -> bool:
-        """Whether single files can be skipped, by more than their partition.
-
-        With a primary key this depends on the key only; with data evolution files are skipped by group.
-        """
-        keys = [f.name for f in self.table.schema.key_fields] if self.table.schema.primary_keys else None
-        relevant = self.predicate if keys is None else about(self.predicate, keys)
-        return relevant is not None and not has_data_evolution(self.table)
+        """Whether single files can be skipped, by more than their partition."""
+        return FileLayout.of(self.table).file_predicate(self.table, self.predicate) is not None
 
     @property
     def narrows(self) -> bool:
@@ -147,14 +139,8 @@ class _EntryFilter:
         """Return the entries that may contain matching rows, by bucket, key and statistics."""
         if self.predicate is None or not len(entries):
             return entries
-        prune = (
-            prune_by_key
-            if self.table.schema.primary_keys
-            else prune_groups
-            if has_data_evolution(self.table)
-            else prune_by_values
-        )
-        return prune(self.table, prune_buckets(self.table.schema, entries, self.predicate), self.predicate)
+        entries = prune_buckets(self.table.schema, entries, self.predicate)
+        return FileLayout.of(self.table).pruned(self.table, entries, self.predicate)
 
 
 def manifests_of(table: Table, snapshot: Snapshot) -> list[ManifestFileMeta]:

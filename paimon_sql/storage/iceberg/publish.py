@@ -335,7 +335,7 @@ class Publication:
 
     def _check_total(self, state: _State, commit: Snapshot) -> None:
         """Check that the manifests have as many rows as the table, where that is known."""
-        if not self.table.schema.primary_keys and commit.total_record_count is not None:
+        if not self.table.schema.has_key and commit.total_record_count is not None:
             live_rows = sum(m.live_rows for m in state.of(Content.DATA))
             if live_rows != commit.total_record_count:
                 raise DivergedError

@@ -13,7 +13,6 @@ from paimon_sql.format.metadata.manifest import FileKind
 from paimon_sql.format.options.table.data_file import DATA_FILE_EXTERNAL_PATHS
 from paimon_sql.format.options.table.iceberg import METADATA_ICEBERG_FORMAT_VERSION, METADATA_ICEBERG_STORAGE
 from paimon_sql.format.options.table.index import DELETION_VECTORS_BITMAP64, DELETION_VECTORS_ENABLED
-from paimon_sql.storage.data_files.file_groups import has_data_evolution
 from paimon_sql.storage.data_files.lsm_levels import max_level
 from paimon_sql.storage.table.table import Table
 
@@ -43,12 +42,12 @@ class Visibility:
         Raises:
             UnsupportedError: the table has data evolution.
         """
-        if has_data_evolution(table):
+        if table.layout.groups_files:
             raise UnsupportedError(
                 f"{table.name}: Iceberg's readers cannot put together rows whose columns lie in several files.",
                 remedy=f"Set '{METADATA_ICEBERG_STORAGE.key}' to 'disabled'.",
             )
-        options, keyed = table.options, bool(table.schema.primary_keys)
+        options = table.options
         publishes_vectors = bool(
             options.get(DELETION_VECTORS_ENABLED)
             and options.get(DELETION_VECTORS_BITMAP64)
@@ -59,7 +58,7 @@ class Visibility:
                 f"{table.name}: Iceberg's readers cannot be told which rows of files in external paths are deleted.",
                 remedy=f"Set '{METADATA_ICEBERG_FORMAT_VERSION.key}' to '2'.",
             )
-        if not keyed:
+        if not table.schema.has_key:
             return cls(0, publishes_vectors, ignores_deletions=False)
         return cls(
             1 if publishes_vectors else max_level(options), publishes_vectors, ignores_deletions=not publishes_vectors

@@ -20,7 +20,7 @@ from paimon_sql.format.schema.schema import TableSchema
 def is_ordered_by_snapshots(schema: TableSchema) -> bool:
     """Whether the order of snapshots determines the newest row of a key."""
     text = schema.options.get(SEQUENCE_SNAPSHOT_ORDERING.key)
-    return text is not None and bool(schema.primary_keys) and SEQUENCE_SNAPSHOT_ORDERING.read(text)
+    return text is not None and schema.has_key and SEQUENCE_SNAPSHOT_ORDERING.read(text)
 
 
 def numbered_by_snapshot(entries: Sequence[ManifestEntry], snapshot_id: int) -> list[ManifestEntry]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from paimon_sql.errors import InvalidInputError, InvalidOptionError, UnsupportedError
 from paimon_sql.format.metadata.manifest import ManifestEntry, entries
 from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Snapshot
-from paimon_sql.format.options.table.row_tracking import DATA_EVOLUTION_ENABLED, ROW_TRACKING_ENABLED
+from paimon_sql.format.options.table.row_tracking import ROW_TRACKING_ENABLED
 from paimon_sql.format.options.table.table import BRANCH_MERGE_ENABLED
 from paimon_sql.storage.branches.management import branch_of
 from paimon_sql.storage.commit.transaction import Transaction
@@ -104,12 +104,12 @@ def _without_row_ids(entry: ManifestEntry) -> ManifestEntry:
 
 def _refuse_kind(branch: Table) -> None:
     what = branch.name
-    if branch.schema.primary_keys:
+    if branch.schema.has_key:
         raise UnsupportedError(
             f"Branches of tables with a primary key cannot be merged, but {what} has one.",
             remedy="INSERT INTO the one SELECT from the other.",
         )
-    if branch.options.get(DATA_EVOLUTION_ENABLED):
+    if branch.layout.groups_files:
         raise UnsupportedError(f"Branches with data evolution cannot be merged, but {what} has it.")
     if not branch.options.get(BRANCH_MERGE_ENABLED):
         raise InvalidOptionError(

@@ -13,7 +13,7 @@ from paimon_sql.format.options.operations.commit import COMMIT_FORCE_CREATE_SNAP
 from paimon_sql.format.options.operations.snapshot import SNAPSHOT_IGNORE_EMPTY_COMMIT
 from paimon_sql.format.statistics.table_statistics import TableStatistics
 from paimon_sql.storage.commit.checks.aged_files import STILL_THERE
-from paimon_sql.storage.commit.checks.chains import HIDES_NO_PARTITION, KEEPS_CHAINS, overtaken
+from paimon_sql.storage.commit.checks.layout import CommitLayout
 from paimon_sql.storage.commit.snapshot.index_entries import indexes_of_partitions
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.data_files.live_files import live_files
@@ -40,7 +40,7 @@ def upgraded(
             on level 0, for files of one level must not share keys.
     """
     wanted: bool = table.options.get(OVERWRITE_UPGRADE)
-    if not (wanted and table.schema.primary_keys) or any(
+    if not (wanted and table.schema.has_key) or any(
         m.bucket < 0 or any(f.level for f in m.new_files) for m in messages
     ):
         return list(messages)
@@ -81,7 +81,7 @@ def append(transaction: Transaction, messages: Sequence[CommitMessage]) -> list[
     rows, compaction = append_changes(messages), compact_changes(messages)
     made = []
     if not rows.is_empty():
-        transaction.require(HIDES_NO_PARTITION)
+        transaction.require(*CommitLayout.of(transaction.table).append_validations)
         kind = CommitKind.OVERWRITE if rows.takes_away() else CommitKind.APPEND
         made.append(transaction.commit(kind, lambda latest: rows))
         made += _compaction_after(transaction, compaction)
@@ -170,7 +170,7 @@ def overwrite(
     if not (even_if_empty or _keeps_empty(transaction)) and changes(table.snapshots.latest()).is_empty():
         return None
     if not same_rows:
-        transaction.require(KEEPS_CHAINS)
+        transaction.require(*CommitLayout.of(table).overwrite_validations)
     made = transaction.commit(CommitKind.OVERWRITE, changes)
     compacted = _compaction_after(transaction, replace(compaction, changelog=[]))
     after_commit(table, [made, *compacted])
@@ -238,8 +238,8 @@ def _end_of_batch(transaction: Transaction, messages: Sequence[CommitMessage]) -
 
 
 def _drop_overtaken(transaction: Transaction, partitions: set[bytes]) -> None:
-    """Drop the full partitions of a chain table whose changes were overwritten."""
-    found = overtaken(transaction.table, partitions)
+    """Drop the partitions of another branch that overwritten ones outdate."""
+    found = CommitLayout.of(transaction.table).outdated_partitions(transaction.table, partitions)
     if found is None:
         return
     table, full = found

@@ -9,6 +9,7 @@ last.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import singledispatch
 from types import MappingProxyType
 
 import numpy as np
@@ -26,7 +27,9 @@ from paimon_sql.storage.read.readers.blob_filter import read_wanted
 from paimon_sql.storage.read.readers.data_evolution import rows_with_ids
 from paimon_sql.storage.read.readers.data_file import read_places
 from paimon_sql.storage.read.readers.merge import read_merged
+from paimon_sql.storage.read.readers.postponed import read_postponed
 from paimon_sql.storage.read.row_tracking import is_tracked, read_tracked
+from paimon_sql.storage.scan.postponed import PostponedSplit
 from paimon_sql.storage.scan.split import DataEvolutionSplit, Split
 from paimon_sql.storage.table.table import Table
 
@@ -47,9 +50,10 @@ def hidden_fields(schema: TableSchema) -> tuple[DataField, ...]:
     return (*(f for f in offered if f.name not in own), *(TRACKED if is_tracked(schema) else ()))
 
 
+@singledispatch
 def read_with_hidden(
-    table: Table,
     split: Split,
+    table: Table,
     columns: Sequence[str],
     hidden: Sequence[DataField],
     predicate: Predicate | None = None,
@@ -57,11 +61,9 @@ def read_with_hidden(
 ) -> Iterator[pa.RecordBatch]:
     """Read a split with metadata columns after the others.
 
-    The position of a row whose columns lie in several files is that in the oldest file.
-
     Args:
+        split: the split, of any kind.
         table: the table.
-        split: the split.
         columns: the names of the other columns.
         hidden: the metadata columns.
         predicate: rows for which it is not true may be skipped.
@@ -71,9 +73,6 @@ def read_with_hidden(
         UnsupportedError: the position of a row is wanted, but rows are merged from several files.
     """
     metadata = _MetadataColumns(table, split, hidden)
-    if isinstance(split, DataEvolutionSplit):
-        yield from _of_groups(metadata, split, columns, predicate, row_ids)
-        return
     # A batch without columns has no number of rows.
     read = columns or table.schema.names[:1]
     if not split.raw:
@@ -107,14 +106,17 @@ def read_with_hidden(
             yield metadata.appended_to(batch.select(list(columns)), batch.num_rows, path, positions, tracked)
 
 
-def _of_groups(
-    metadata: _MetadataColumns,
+@read_with_hidden.register
+def _(
     split: DataEvolutionSplit,
+    table: Table,
     columns: Sequence[str],
-    predicate: Predicate | None,
-    row_ids: Predicate | None,
+    hidden: Sequence[DataField],
+    predicate: Predicate | None = None,
+    row_ids: Predicate | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    table = metadata.table
+    """The position of a row whose columns lie in several files is that in the oldest file."""
+    metadata = _MetadataColumns(table, split, hidden)
     for group in split.groups:
         anchor = group.anchor
         path = table.locations.data_file(split.partition, split.bucket, anchor)
@@ -124,6 +126,13 @@ def _of_groups(
                 SEQUENCE_NUMBER.name: pa.array(np.full(len(positions), group.sequence_number, dtype=np.int64)),
             }
             yield metadata.appended_to(batch, len(positions), path, positions, tracked)
+
+
+@read_with_hidden.register
+def _(
+    split: PostponedSplit, table: Table, columns: Sequence[str], hidden: Sequence[DataField], *_: object
+) -> Iterator[pa.RecordBatch]:
+    return read_postponed(table, split, [*columns, *(f.name for f in hidden)])
 
 
 class _MetadataColumns:

@@ -61,8 +61,10 @@ def read_tracked(
 
 def rows_to_move(
     table: Table, partition: bytes, bucket: int, file: DataFileMeta, *, deletion: Deletion | None = None
-) -> Iterator[pa.RecordBatch]:
-    """Read a data file to copy its rows into another one, with their ids if the table tracks rows."""
+) -> Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]:
+    """Read a data file to copy its rows into another one, with their ids if the table tracks rows.
+
+    Returns: as `read_places`.
+    """
     reader = read_tracked if is_tracked(table.schema) else read_places
-    for _, rows in reader(table, partition, bucket, file, table.schema.names, deletion=deletion):
-        yield rows
+    return reader(table, partition, bucket, file, table.schema.names, deletion=deletion)

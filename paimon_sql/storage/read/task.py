@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import singledispatch
 
 import pyarrow as pa
 
@@ -37,9 +38,9 @@ def read_in_parts(table: Table, split: Split, parts: Sequence[DataField]) -> Tab
         split: the split.
         parts: the pruned columns, with their wanted inner fields.
     """
-    if split.table is not None or split.origins or isinstance(split, (ChangelogSplit, DiffSplit)):
+    if split.table is not None or split.origins or split.shows_changes:
         return table
-    if table.schema.primary_keys and not split.raw:
+    if table.schema.has_key and not split.raw:
         engine = merge_engine(table.schema)
         parts = [f for f in parts if engine.keeps_values(f.name)]
     pruned = {f.name: f for f in parts}
@@ -99,25 +100,34 @@ class ReadTask:
         if self.parts:
             table = read_in_parts(table, self.split, self.parts)
         conditions = [ids for ids in (self.row_ids, self.split.row_ids) if ids is not None]
-        row_ids = all_of(conditions)
-        if isinstance(self.split, PostponedSplit):
-            return read_postponed(table, self.split, [*columns, *(f.name for f in hidden)])
         if hidden:
-            return read_with_hidden(table, self.split, columns, hidden, self.predicate, row_ids)
-        if isinstance(self.split, ChangelogSplit):
-            return read_log(table, self.split, columns)
-        if isinstance(self.split, DiffSplit):
-            return read_difference(table, self.split, columns)
-        if isinstance(self.split, DataEvolutionSplit):
-            return read_data_evolution(table, self.split, columns, self.predicate, row_ids)
-        if self.split.raw:
-            return read_raw(table, self.split, columns, self.predicate, row_ids)
-        return read_merged(table, self.split, columns, self.predicate)
+            return read_with_hidden(self.split, table, columns, hidden, self.predicate, all_of(conditions))
+        return _rows_of(self.split, table, columns, self.predicate, all_of(conditions))
 
     def _filter(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         if self.predicate is None or not batch.num_rows:
             return batch
         return batch.filter(self.predicate.holds(batch))
+
+
+@singledispatch
+def _rows_of(
+    split: Split,
+    table: Table,
+    columns: Sequence[str],
+    predicate: Predicate | None,
+    row_ids: Predicate | None,
+) -> Iterator[pa.RecordBatch]:
+    """Read a split of any kind; the conditions may be applied in part."""
+    if split.raw:
+        return read_raw(table, split, columns, predicate, row_ids)
+    return read_merged(table, split, columns, predicate)
+
+
+_rows_of.register(DataEvolutionSplit, lambda split, table, *others: read_data_evolution(table, split, *others))
+_rows_of.register(ChangelogSplit, lambda split, table, columns, *_: read_log(table, split, columns))
+_rows_of.register(DiffSplit, lambda split, table, columns, *_: read_difference(table, split, columns))
+_rows_of.register(PostponedSplit, lambda split, table, columns, *_: read_postponed(table, split, columns))
 
 
 def _blobs_of(table: Table, column: str, row_ids: RowIds) -> Iterator[pa.RecordBatch]:

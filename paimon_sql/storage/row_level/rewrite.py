@@ -13,13 +13,12 @@ from paimon_sql.format.index_files.deletion_vectors import DeletionVector
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.metadata.manifest import ManifestEntry
 from paimon_sql.storage.data_files.packing import pack
-from paimon_sql.storage.read.readers.data_file import read_places
-from paimon_sql.storage.read.row_tracking import is_tracked, read_tracked
+from paimon_sql.storage.read.row_tracking import rows_to_move
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.files.file_names import FileNamer
 from paimon_sql.storage.write.files.rolling import RollingWriter, write_all
-from paimon_sql.storage.write.settings import TrackedSettings, WriteSettings
+from paimon_sql.storage.write.settings import WriteSettings, moved_settings
 
 _OPEN_COST = 4 * 1024 * 1024
 
@@ -52,7 +51,7 @@ class RewriteTask:
         )
 
     def _write(self, remaining: Sequence[tuple[DataFileMeta, DeletionVector]]) -> list[DataFileMeta]:
-        settings = (TrackedSettings if is_tracked(self.table.schema) else WriteSettings)(self.table.schema)
+        settings = moved_settings(self.table.schema)
         writer = RollingWriter(
             self.table,
             settings,
@@ -65,9 +64,7 @@ class RewriteTask:
 
     def _rows(self, remaining: Sequence[tuple[DataFileMeta, DeletionVector]]) -> Iterator[pa.RecordBatch]:
         for file, deleted in remaining:
-            reader = read_tracked if is_tracked(self.table.schema) else read_places
-            read = reader(self.table, self.partition, self.bucket, file, self.table.schema.names)
-            for positions, rows in read:
+            for positions, rows in rows_to_move(self.table, self.partition, self.bucket, file):
                 retained = ~np.isin(positions, deleted.positions, assume_unique=True)
                 if retained.any():
                     yield rows if retained.all() else rows.filter(pa.array(retained))

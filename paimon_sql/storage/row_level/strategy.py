@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from enum import Enum
 
 from paimon_sql.errors import UnsupportedError
@@ -13,7 +14,7 @@ from paimon_sql.format.options.table.merge_engine import (
     PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE,
     PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP,
 )
-from paimon_sql.format.options.table.row_tracking import DATA_EVOLUTION_ENABLED
+from paimon_sql.storage.table.layout import TableLayout
 from paimon_sql.storage.table.table import Table
 
 
@@ -27,44 +28,62 @@ class RowLevelStrategy(Enum):
     COLUMNS = "changed columns written into files beside those of the rows"
 
 
-def row_level_strategy(table: Table, operation: Operation, deletes: bool) -> RowLevelStrategy:
-    """Choose the strategy by which a statement changes rows of a table.
+class RowLevelLayout(TableLayout):
+    """Facet of table layouts: how statements change rows."""
 
-    Args:
-        table: the table.
-        operation: the kind of statement.
-        deletes: whether the statement may delete rows.
+    @abstractmethod
+    def row_level_strategy(self, table: Table, operation: Operation, deletes: bool) -> RowLevelStrategy:
+        """Choose the strategy by which a statement changes rows of a table.
 
-    Raises:
-        UnsupportedError: the merge engine would merge the changed rows with the old ones instead of replacing them, or
-            rows of a table with data evolution would be deleted without deletion vectors.
-    """
-    options = table.options
-    has_vectors = options.get(DELETION_VECTORS_ENABLED)
-    if options.get(DATA_EVOLUTION_ENABLED):
-        if deletes and not has_vectors:
+        Args:
+            table: the table.
+            operation: the kind of statement.
+            deletes: whether the statement may delete rows.
+
+        Raises:
+            UnsupportedError: the table's rows cannot be changed by it.
+        """
+
+
+class AppendRowChanges(RowLevelLayout):
+    """Rows of complete files are deleted, and written anew."""
+
+    def row_level_strategy(self, table: Table, operation: Operation, deletes: bool) -> RowLevelStrategy:
+        return RowLevelStrategy.VECTORS if table.options.get(DELETION_VECTORS_ENABLED) else RowLevelStrategy.REWRITE
+
+
+class GroupRowChanges(RowLevelLayout):
+    """Changed columns are written beside those of the rows (data evolution)."""
+
+    def row_level_strategy(self, table: Table, operation: Operation, deletes: bool) -> RowLevelStrategy:
+        if deletes and not table.options.get(DELETION_VECTORS_ENABLED):
             raise UnsupportedError(
                 f"{table.name}: rows of tables with data evolution are deleted by deletion vectors only.",
                 remedy=f"ALTER TABLE .. SET TBLPROPERTIES ('{DELETION_VECTORS_ENABLED.key}' = 'true') first.",
             )
         return RowLevelStrategy.VECTORS if operation is Operation.DELETE else RowLevelStrategy.COLUMNS
-    if not table.schema.primary_keys:
-        return RowLevelStrategy.VECTORS if has_vectors else RowLevelStrategy.REWRITE
-    engine = options.get(MERGE_ENGINE)
-    if operation is not Operation.DELETE and engine not in ("deduplicate", "partial-update"):
+
+
+class KeyRowChanges(RowLevelLayout):
+    """Rows of the same key are written, if the merge engine lets them replace the old ones."""
+
+    def row_level_strategy(self, table: Table, operation: Operation, deletes: bool) -> RowLevelStrategy:
+        engine = table.options.get(MERGE_ENGINE)
+        if operation is not Operation.DELETE and engine not in ("deduplicate", "partial-update"):
+            raise UnsupportedError(
+                f"{table.name}: {operation.value} is not possible with merge-engine '{engine}', which merges what is"
+                " written with the rows that are there.",
+                remedy="INSERT rows that the engine merges as you want, or use a table with merge-engine"
+                " 'deduplicate'.",
+            )
+        if not deletes or _takes_deletes(table):
+            return RowLevelStrategy.UPSERT
+        if operation is Operation.DELETE:
+            return RowLevelStrategy.DROP_KEYS
         raise UnsupportedError(
-            f"{table.name}: {operation.value} is not possible with merge-engine '{engine}', which merges what is"
-            " written with the rows that are there.",
-            remedy="INSERT rows that the engine merges as you want, or use a table with merge-engine 'deduplicate'.",
+            f"{table.name}: a MERGE cannot delete rows of a table with merge-engine '{engine}' that takes no deletes.",
+            remedy=f"Set '{PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE.key}' = 'true', or use a DELETE of its own.",
         )
-    if not deletes or _takes_deletes(table):
-        return RowLevelStrategy.UPSERT
-    if operation is Operation.DELETE:
-        return RowLevelStrategy.DROP_KEYS
-    raise UnsupportedError(
-        f"{table.name}: a MERGE cannot delete rows of a table with merge-engine '{engine}' that takes no deletes.",
-        remedy=f"Set '{PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE.key}' = 'true', or use a DELETE of its own.",
-    )
 
 
 def _takes_deletes(table: Table) -> bool:

@@ -12,9 +12,8 @@ from paimon_sql.format.metadata.index_manifest import DELETION_VECTORS_INDEX, In
 from paimon_sql.format.metadata.manifest import ManifestEntry
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.storage.data_files.deletion_vectors import Deletion, deletions_of
-from paimon_sql.storage.data_files.file_groups import has_data_evolution
 from paimon_sql.storage.staging.commit_messages import CommitMessage
-from paimon_sql.storage.table.index_files import has_one_vectors_file, index_entries, index_path, write_deletions
+from paimon_sql.storage.table.index_files import has_buckets, index_entries, index_path, write_deletions
 from paimon_sql.storage.table.table import Table
 
 Vectors = Mapping[str, DeletionVector | None]
@@ -47,7 +46,7 @@ def mark(
         for e, vector in group:
             name = e.file.file_name
             merged = old[name] | vector if name in old else vector
-            stays = has_data_evolution(table) or merged.cardinality < e.file.row_count
+            stays = table.layout.groups_files or merged.cardinality < e.file.row_count
             changed[name] = merged if stays else None
             if changed[name] is None:
                 emptied.append(e.file)
@@ -109,7 +108,7 @@ def replaced_vectors(
         changed: the vectors that change.
     """
     files = [e for e in stored if e.file.index_type == DELETION_VECTORS_INDEX]
-    if has_one_vectors_file(table):
+    if has_buckets(table):
         stale = files
     else:
         stale = [e for e in files if any(v.data_file_name in changed for v in e.file.deletion_vectors or ())]

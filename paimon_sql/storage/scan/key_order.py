@@ -53,7 +53,7 @@ def in_key_order(plan: ScanPlan, group_of: Callable[[Split], K]) -> ScanPlan | N
         group_of: the group that a split belongs to.
     """
     schema = plan.table.schema
-    if not schema.primary_keys or plan.table.options.get(PK_CLUSTERING_OVERRIDE):
+    if not schema.has_key or plan.table.options.get(PK_CLUSTERING_OVERRIDE):
         return None
     if not all(s.raw and s.is_of_its_bucket for s in plan.splits):
         return None

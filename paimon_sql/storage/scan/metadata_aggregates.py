@@ -1,7 +1,7 @@
 """Metadata-only aggregates: counts of rows and values, minima and maxima, from the statistics in manifests.
 
-They are exact for tables without a primary key whose files hold complete rows, as long as no row is deleted by a
-deletion vector, which statistics ignore. Strings and floating-point numbers have no exact bounds: those of strings are
+They are exact for tables whose files hold final rows, as long as no row is deleted by a deletion vector, which
+statistics ignore. Strings and floating-point numbers have no exact bounds: those of strings are
 truncated, and bounds never include NaN.
 """
 
@@ -16,15 +16,14 @@ import pyarrow.compute as pc
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.data_files.deletion_vectors import deletions_of
-from paimon_sql.storage.data_files.file_groups import has_data_evolution
 from paimon_sql.storage.data_files.live_files import ScanMetrics
 from paimon_sql.storage.data_files.partition_statistics import partition_stats, values_of_partitions
 from paimon_sql.storage.data_files.pruning.statistics import stats_of
 from paimon_sql.storage.expressions.aggregate_functions import CountRows, CountValues, Extreme, PartialAggregate
 from paimon_sql.storage.expressions.partial_aggregates import PartialAggregation
 from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, canonical_floats
-from paimon_sql.storage.scan.branches.all import files_to_read
 from paimon_sql.storage.scan.branches.fallback import BranchFiles
+from paimon_sql.storage.scan.layout import ScanLayout
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.change_range import change_range_to_read
 
@@ -59,11 +58,11 @@ def metadata_aggregates(
     """
     keys = set(table.schema.partition_keys)
     decided = predicate is None or predicate.columns() <= keys
-    if table.schema.primary_keys or has_data_evolution(table) or not decided or not keys.issuperset(wanted.groups):
+    if not table.layout.has_final_rows or not decided or not keys.issuperset(wanted.groups):
         return None
     if not all(_is_exact(table, a) for a in wanted.aggregates) or change_range_to_read(table) is not None:
         return None
-    found = files_to_read(table, predicate)
+    found = ScanLayout.of(table).files_to_read(table, predicate)
     if found.chain is not None or found.version.created_from_millis is not None or len(found.parts) != 1:
         return None
     (part,) = found.parts

@@ -25,7 +25,7 @@ from paimon_sql.format.schema.types import DataField, DataType, LocalZonedTimest
 from paimon_sql.storage.columns.blobs import fields_in_blob_files, is_blob
 from paimon_sql.storage.columns.schema_evolution import finds_by_name
 from paimon_sql.storage.data_files.deletion_vectors import Deletion, deletions_of
-from paimon_sql.storage.data_files.file_groups import has_data_evolution
+from paimon_sql.storage.data_files.layout import FileLayout
 from paimon_sql.storage.data_files.live_files import (
     LiveFiles,
     ScanMetrics,
@@ -33,27 +33,24 @@ from paimon_sql.storage.data_files.live_files import (
     partition_predicate,
     partition_values,
 )
-from paimon_sql.storage.data_files.migrated import may_lack_partition
 from paimon_sql.storage.data_files.packing import pack
 from paimon_sql.storage.data_files.pruning.groups import prune_row_ids
-from paimon_sql.storage.data_files.sections import is_raw, sections_of
-from paimon_sql.storage.data_files.visibility import is_settled, visible_files
 from paimon_sql.storage.execution.metrics import METRICS, SCAN
 from paimon_sql.storage.expressions.kernels.sorting import SortColumn, comparable, sort_order
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.expressions.row_id_ranges import RowIds
 from paimon_sql.storage.file_io.paths import store_of
-from paimon_sql.storage.scan.branches.all import FilesToRead, files_to_read
+from paimon_sql.storage.scan.branches.all import FilesToRead
 from paimon_sql.storage.scan.branches.fallback import BranchFiles
 from paimon_sql.storage.scan.changes.range import plan_changes
-from paimon_sql.storage.scan.data_evolution import data_evolution_splits
 from paimon_sql.storage.scan.global_index.lookup import IndexAnswers
-from paimon_sql.storage.scan.postponed import PostponedSplit, merges_postponed, with_postponed
+from paimon_sql.storage.scan.layout import BucketScan, ScanLayout
+from paimon_sql.storage.scan.postponed import merges_postponed, with_postponed
 from paimon_sql.storage.scan.selection.file_indexes import prune_by_indexes
 from paimon_sql.storage.scan.selection.first_rows import first_rows
+from paimon_sql.storage.scan.selection.single_bucket import live_in_scanned_bucket
 from paimon_sql.storage.scan.selection.top_n import TopN, splits_with_first
-from paimon_sql.storage.scan.single_bucket import live_in_scanned_bucket
-from paimon_sql.storage.scan.split import DataEvolutionSplit, Split
+from paimon_sql.storage.scan.split import Place, Split
 from paimon_sql.storage.scan.split_size import SplitSize
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.change_range import change_range_to_read
@@ -144,13 +141,14 @@ class ScanPlan:
         """Whether each file is a Parquet file with complete rows and their partition values."""
         if any(s.origins for s in self.splits):
             return False  # the files have other partition values than the split
-        if any(isinstance(s, DataEvolutionSplit | PostponedSplit) for s in self.splits):
-            return False  # rows are spread over several files, or not in their bucket yet
+        if not all(s.holds_rows for s in self.splits):
+            return False
         return all(format_of(f.file_name) == "parquet" for s in self.splits for f in s.files)
 
     @cached_property
     def _may_lack_partition(self) -> bool:
-        return any(may_lack_partition(self.table.schema, f) for s in self.splits for f in s.files)
+        layout = FileLayout.of(self.table)
+        return any(layout.may_lack_partition(self.table.schema, f) for s in self.splits for f in s.files)
 
     @cached_property
     def _written_under(self) -> set[tuple[str, int]]:
@@ -225,7 +223,7 @@ def plan_scan(
         changes, metrics = plan_changes(table, span, predicate, sizes.target)
         return ScanPlan(table, span.end, changes, metrics)
     if snapshot is None:
-        found = files_to_read(table, predicate)
+        found = ScanLayout.of(table).files_to_read(table, predicate)
     else:
         live = live_in_scanned_bucket(table, live_files(table, snapshot, predicate))
         own = BranchFiles(table, snapshot, live)
@@ -257,7 +255,8 @@ def plan_scan(
         splits += made if part.table is table else [replace(s, table=part.table) for s in made]
     if found.chain is not None:
         splits += found.chain.splits(sizes.target, since)
-    if any(isinstance(s, DataEvolutionSplit) for s in splits) or fields_in_blob_files(table.schema):
+    reads_some_columns = table.layout.groups_files and not all(s.holds_rows for s in splits)
+    if reads_some_columns or fields_in_blob_files(table.schema):
         metrics.files_read = sum(len(s.files) for s in splits)
         metrics.bytes_read = sum(s.size for s in splits)
     if table.options.get(SCAN_PLAN_SORT_PARTITION) and table.schema.partition_keys:
@@ -289,7 +288,7 @@ def _record_metrics(table: Table, snapshot: Snapshot | None, metrics: ScanMetric
 
 def _of_rows(table: Table, live: LiveFiles, row_ids: Predicate) -> LiveFiles:
     """The files that may hold rows with these ids."""
-    remaining = prune_row_ids(table, live.entries, row_ids)
+    remaining = prune_row_ids(live.entries, row_ids, FileLayout.of(table).groups(live.entries))
     live.metrics.files_read = len(remaining)
     live.metrics.bytes_read = pc.sum(remaining["file_size"]).as_py() or 0
     return replace(live, entries=remaining)
@@ -329,9 +328,6 @@ def _reads_by_name(table: Table, schema_id: int, columns: Sequence[DataField]) -
 def _splits(
     table: Table, live: LiveFiles, since_millis: int | None, sizes: SplitSize, columns: Collection[str] | None
 ) -> Iterable[Split]:
-    def is_wanted(file: DataFileMeta) -> bool:
-        return since_millis is None or (file.creation_epoch_millis() or 0) >= since_millis
-
     groups: dict[tuple[bytes, int], list[DataFileMeta]] = {}
     totals: dict[tuple[bytes, int], int] = {}
     for e in entries(_by_age(live.entries)):
@@ -341,51 +337,24 @@ def _splits(
         groups.setdefault(key, []).append(e.file)
         if totals.setdefault(key, e.total_buckets) != e.total_buckets:
             totals[key] = 0
-    for (partition, bucket), files in groups.items():
-        if has_data_evolution(table):
-            yield from data_evolution_splits(table, (partition, bucket), files, columns, sizes, is_wanted)
-            continue
-        visible = visible_files(table, list(filter(is_wanted, files)))
-        if table.schema.primary_keys and not is_settled(table, visible):
-            splits = _merged(table, partition, bucket, visible, sizes)
-        else:
-            packed = pack(visible, lambda f: f.file_size, sizes.target, sizes.open_cost)
-            splits = (Split(partition, bucket, tuple(group), raw=True) for group in packed)
-        yield from (replace(split, total_buckets=totals[partition, bucket]) for split in splits)
+    layout, scan = ScanLayout.of(table), BucketScan(table, sizes, columns, since_millis)
+    for bucket, files in groups.items():
+        for split in layout.splits(scan, bucket, files):
+            yield replace(split, total_buckets=totals[bucket])
 
 
-def _with_deletions(splits: Iterable[Split], deletions: Mapping[tuple[bytes, int, str], Deletion]) -> list[Split]:
+def _with_deletions(splits: Iterable[Split], deletions: Mapping[Place, Deletion]) -> list[Split]:
     if not deletions:
         return list(splits)
     found = []
     for split in splits:
-        keys = {f.file_name: (split.partition, split.bucket, f.file_name) for f in split.anchors}
-        theirs = {name: deletions[key] for name, key in keys.items() if key in deletions}
+        theirs = split.own_deletions(deletions)
         found.append(replace(split, deletions=theirs) if theirs else split)
     return found
 
 
 def _by_age(table: pa.Table) -> pa.Table:
     return table.sort_by([("min_sequence_number", "ascending")]) if len(table) else table
-
-
-def _merged(
-    table: Table, partition: bytes, bucket: int, files: Sequence[DataFileMeta], sizes: SplitSize
-) -> Iterable[Split]:
-    sections = sections_of(table.schema, files)
-    raw = [s for s in sections if is_raw(s)]
-    rest = [s for s in sections if not is_raw(s)]
-    unmerged = [f for s in raw for run in s.runs for f in run]
-    for group in pack(unmerged, lambda f: f.file_size, sizes.target, sizes.open_cost):
-        yield Split(partition, bucket, tuple(group), raw=True)
-    for packed in pack(rest, lambda s: s.size, sizes.target, sizes.open_cost):
-        yield Split(
-            partition,
-            bucket,
-            tuple(f for s in packed for run in s.runs for f in run),
-            raw=False,
-            sections=tuple(packed),
-        )
 
 
 def _enough(splits: Sequence[Split], limit: int) -> list[Split]:

@@ -29,6 +29,8 @@ class PostponedSplit(Split):
         buckets: the number of real buckets of the partition; 1 if it has none yet.
     """
 
+    holds_rows = False
+
     placed: tuple[Split, ...] = ()
     waiting: tuple[DataFileMeta, ...] = ()
     buckets: int = 1

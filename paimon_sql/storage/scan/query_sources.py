@@ -11,8 +11,6 @@ from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
 from paimon_sql.format.options.operations.scan import SCAN_BUCKET, SCAN_MODE
 from paimon_sql.format.options.table.bucket import BUCKET
 from paimon_sql.format.options.table.partition import RECORD_LEVEL_EXPIRE_TIME
-from paimon_sql.storage.branches.chains import Chain
-from paimon_sql.storage.data_files.file_groups import has_data_evolution
 from paimon_sql.storage.data_files.visibility import reads_compacted
 from paimon_sql.storage.materialized.state import SourceState, keeps_rows
 from paimon_sql.storage.scan.branches.fallback import OTHER_BRANCHES
@@ -48,7 +46,7 @@ def is_tracked(table: Table) -> bool:
         return False
     aged = table.options.get(RECORD_LEVEL_EXPIRE_TIME) is not None
     partly = table.options.has(SCAN_MODE) or table.options.has(SCAN_BUCKET)
-    return not aged and not partly and not table.read_optimized and Chain.read_by(table) is None
+    return not aged and not partly and not table.read_optimized
 
 
 def state_of(table: Table, snapshot: Snapshot | None) -> SourceState:
@@ -84,7 +82,7 @@ def compared(table: Table, now: SourceState, before: SourceState) -> Compared:
         return Compared(Since.SAME, f"{table.name} has the rows of snapshot {before.snapshot} still")
     what = f"{table.name} went from snapshot {before.snapshot} to {now.snapshot}"
     named = any(table.tags.exists(str(i)) for i in (before.snapshot, now.snapshot))  # a range would end at the tags
-    if named or table.schema.primary_keys or has_data_evolution(table) or not _only_appends(known, later):
+    if named or not table.layout.has_final_rows or not _only_appends(known, later):
         return Compared(Since.CHANGED, what)
     return Compared(Since.APPENDED, what)
 
@@ -112,7 +110,7 @@ def _known(table: Table, state: SourceState) -> Snapshot | None:
 
 def _same_rows(table: Table, snapshot: Snapshot) -> bool:
     """Whether a snapshot changes no visible rows; a compaction does where reads see only compacted rows."""
-    if snapshot.commit_kind is CommitKind.COMPACT and table.schema.primary_keys:
+    if snapshot.commit_kind is CommitKind.COMPACT and table.schema.has_key:
         return not reads_compacted(table) and table.options.get(BUCKET) != POSTPONE_BUCKET
     return keeps_rows(snapshot)
 

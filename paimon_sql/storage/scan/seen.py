@@ -8,9 +8,8 @@ from paimon_sql.format.options.operations.scan import (
     SCAN_CREATION_TIME_MILLIS,
     SCAN_FILE_CREATION_TIME_MILLIS,
 )
-from paimon_sql.storage.branches.chains import Chain
-from paimon_sql.storage.scan.branches.all import version_to_see
 from paimon_sql.storage.scan.branches.fallback import OTHER_BRANCHES
+from paimon_sql.storage.scan.layout import ScanLayout
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.change_range import change_range_to_read
 
@@ -21,10 +20,10 @@ def snapshot_to_see(table: Table) -> Snapshot | None:
     Args:
         table: the table, under the options of the read.
 
-    Raises: as `version_to_see` and `change_range_to_read`.
+    Raises: as `ScanLayout.version_to_see` and `change_range_to_read`.
     """
     span = change_range_to_read(table)
-    return version_to_see(table).snapshot if span is None else span.end
+    return ScanLayout.of(table).version_to_see(table).snapshot if span is None else span.end
 
 
 def depends_on_snapshot_alone(table: Table) -> bool:
@@ -40,4 +39,4 @@ def depends_on_snapshot_alone(table: Table) -> bool:
 
 def sees_one_branch(table: Table) -> bool:
     """Whether a read sees no other branch, which would have a snapshot of its own."""
-    return OTHER_BRANCHES.isdisjoint(table.schema.options) and Chain.read_by(table) is None
+    return OTHER_BRANCHES.isdisjoint(table.schema.options)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.storage.data_files.deletion_vectors import Deletion
@@ -12,6 +13,9 @@ from paimon_sql.storage.data_files.sections import Section
 from paimon_sql.storage.expressions.row_id_ranges import RowIds
 from paimon_sql.storage.table.record_expiration import RecordExpiration
 from paimon_sql.storage.table.table import Table
+
+Place = tuple[bytes, int, str]
+"""The identity of a file in its table: partition, bucket and name."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,14 @@ class Split:
         row_ids: the rows that a global index selects; others may be skipped. None for all.
         total_buckets: the number of buckets of the partition when the files were written; 0 if unknown or not the same
             for all of them.
+
+    Class attributes:
+        holds_rows: whether each file holds complete rows of the bucket.
+        shows_changes: whether rows are read as changes, not as a state.
     """
+
+    holds_rows: ClassVar[bool] = True
+    shows_changes: ClassVar[bool] = False
 
     partition: bytes
     bucket: int
@@ -79,12 +90,53 @@ class Split:
         """Whether a read may give fewer rows than the files hold, deletion vectors aside."""
         return not self.raw
 
+    def place_of(self, file: DataFileMeta) -> Place:
+        """The identity of a file of the split."""
+        return self.partition, self.bucket, file.file_name
+
+    def without(self, unwanted: Collection[Place], unwanted_keys: Collection[Place] = ()) -> Split:
+        """The split without unwanted files; the result may be empty.
+
+        Args:
+            unwanted: files without a wanted row; if files are merged, only complete sections of them are dropped.
+            unwanted_keys: files without the key of a wanted row; if files are merged, they are dropped one by one.
+        """
+        if self.raw:
+            wanted = tuple(f for f in self.files if self.place_of(f) not in unwanted)
+            return self if len(wanted) == len(self.files) else replace(self, files=wanted)
+        sections = []
+        for section in self.sections:
+            if all(self.place_of(f) in unwanted for run in section.runs for f in run):
+                continue
+            runs = (tuple(f for f in run if self.place_of(f) not in unwanted_keys) for run in section.runs)
+            remaining = tuple(run for run in runs if run)
+            if remaining:
+                sections.append(Section(remaining))
+        files = tuple(f for section in sections for run in section.runs for f in run)
+        return self if len(files) == len(self.files) else replace(self, files=files, sections=tuple(sections))
+
+    def unmerged(self, deletions: Mapping[Place, Deletion]) -> Split:
+        """The split as one whose rows are read as the files hold them, with these deletion vectors."""
+        return Split(self.partition, self.bucket, self.files, raw=True, deletions=self.own_deletions(deletions))
+
+    def own_deletions(self, deletions: Mapping[Place, Deletion]) -> dict[str, Deletion]:
+        """The deletion vectors of the split's files, by file name."""
+        found = {f.file_name: deletions.get(self.place_of(f)) for f in self.anchors}
+        return {name: deletion for name, deletion in found.items() if deletion is not None}
+
 
 @dataclass(frozen=True)
 class DataEvolutionSplit(Split):
     """Groups of files that hold columns of the same rows (data evolution); ``files`` are those of all ``groups``."""
 
+    holds_rows = False
+
     groups: tuple[FileGroup, ...] = ()
+
+    @classmethod
+    def of(cls, bucket: tuple[bytes, int], groups: Sequence[FileGroup]) -> DataEvolutionSplit:
+        """The split of groups of a bucket."""
+        return cls(*bucket, tuple(f for g in groups for f in g.files), raw=False, groups=tuple(groups))
 
     @property
     def row_count(self) -> int:
@@ -99,10 +151,21 @@ class DataEvolutionSplit(Split):
     def merges_rows(self) -> bool:
         return False
 
+    def without(self, unwanted: Collection[Place], unwanted_keys: Collection[Place] = ()) -> Split:
+        groups = tuple(g for g in self.groups if self.place_of(g.anchor) not in unwanted)
+        if len(groups) == len(self.groups):
+            return self
+        return replace(self, groups=groups, files=tuple(f for g in groups for f in g.files))
+
+    def unmerged(self, deletions: Mapping[Place, Deletion]) -> DataEvolutionSplit:
+        return replace(self, deletions=self.own_deletions(deletions))
+
 
 @dataclass(frozen=True)
 class ChangelogSplit(Split):
     """Files whose rows are read as written, each with its row kind."""
+
+    shows_changes = True
 
 
 @dataclass(frozen=True)
@@ -111,6 +174,8 @@ class DiffSplit(Split):
 
     ``images`` is whether the old values of updated rows are wanted, too.
     """
+
+    shows_changes = True
 
     before: Split | None = None
     images: bool = False

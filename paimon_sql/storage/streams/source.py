@@ -136,7 +136,7 @@ class StreamSource:
         self._mode = DELTA if table.options.get(CHANGELOG_PRODUCER) == "none" else CHANGELOG
         self._overwrites = bool(
             table.options.get(STREAMING_READ_OVERWRITE)
-            or (not table.schema.primary_keys and table.options.get(STREAMING_READ_APPEND_OVERWRITE))
+            or (not table.schema.has_key and table.options.get(STREAMING_READ_APPEND_OVERWRITE))
         )
         self._last_end_at = time.monotonic()
         self._planned: tuple[Position, Position, list[Split]] | None = None

@@ -68,7 +68,7 @@ def write_deletions(
 ) -> tuple[IndexFileMeta, ...]:
     """Write the deletion vectors of data files of one bucket, by file name; on an error no file is left."""
     options = table.options
-    target = None if has_one_vectors_file(table) else options.get(DELETION_VECTOR_INDEX_FILE_TARGET_SIZE)
+    target = None if has_buckets(table) else options.get(DELETION_VECTOR_INDEX_FILE_TARGET_SIZE)
     files: list[IndexFileMeta] = []
     try:
         for data, ranges in files_of_deletion_vectors(
@@ -84,9 +84,9 @@ def write_deletions(
     return tuple(files)
 
 
-def has_one_vectors_file(table: Table) -> bool:
-    """Whether each bucket stores its deletion vectors in one file."""
-    return bool(table.schema.primary_keys) or table.options.get(BUCKET) > 0
+def has_buckets(table: Table) -> bool:
+    """Whether rows belong to buckets, so that each of these has one index file of a type."""
+    return table.schema.has_key or table.options.get(BUCKET) > 0
 
 
 def _path(table: Table, partition: bytes, bucket: int, file: IndexFileMeta) -> str:

@@ -46,7 +46,7 @@ class RecordExpiration:
             InvalidOptionError: the time column is missing.
         """
         lifetime = table.options.get(RECORD_LEVEL_EXPIRE_TIME)
-        if lifetime is None or not table.schema.primary_keys:
+        if lifetime is None or not table.schema.has_key:
             return None
         name = table.options.get(RECORD_LEVEL_TIME_FIELD)
         if name is None or name not in table.schema.names:

@@ -26,6 +26,7 @@ from paimon_sql.storage.metadata.refs.consumers import ConsumerManager
 from paimon_sql.storage.metadata.refs.tags import TagManager
 from paimon_sql.storage.metadata.schemas import SchemaManager
 from paimon_sql.storage.metadata.snapshots import SnapshotManager
+from paimon_sql.storage.table.layout import TableLayout, choose_layout
 
 
 class Locations:
@@ -112,6 +113,11 @@ class Table:
     def options(self) -> TableOptions:
         """The typed options."""
         return TableOptions(self.schema.options)
+
+    @cached_property
+    def layout(self) -> TableLayout:
+        """How its rows lie in files."""
+        return choose_layout(self.schema)
 
     @cached_property
     def paths(self) -> TablePaths:

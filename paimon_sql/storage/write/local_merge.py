@@ -24,7 +24,7 @@ def merges_locally(table: Table) -> bool:
     """
     return (
         table.options.get(LOCAL_MERGE_BUFFER_SIZE) is not None
-        and bool(table.schema.primary_keys)
+        and table.schema.has_key
         and table.options.get(CHANGELOG_PRODUCER) != "input"
         and not merge_engine(table.schema).merges_whole
     )

@@ -9,7 +9,7 @@ from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.registry import bucket_mode
 from paimon_sql.storage.write.buckets.state import WriteState
 from paimon_sql.storage.write.rows.blob_references import refuse_managed
-from paimon_sql.storage.write.task import WriteTask
+from paimon_sql.storage.write.task import WriteLayout, WriteTask
 
 
 def plan_write(table: Table, overwrite: Overwrite | bool | None = None) -> WriteTask:
@@ -26,5 +26,5 @@ def plan_write(table: Table, overwrite: Overwrite | bool | None = None) -> Write
     replaced = Overwrite() if overwrite is True else overwrite or None
     state = WriteState(table, replaced, table.snapshots.latest())
     task = bucket_mode(table.schema).plan(state)
-    has_sequences = bool(table.schema.primary_keys) and replaced is None
-    return replace(task, planned_on=state.snapshot) if has_sequences else task
+    orders_rows = WriteLayout.of(table).orders_rows and replaced is None
+    return replace(task, planned_on=state.snapshot) if orders_rows else task

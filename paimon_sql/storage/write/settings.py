@@ -39,6 +39,7 @@ from paimon_sql.format.schema.types import DataField
 from paimon_sql.format.statistics.modes import StatsMode, column_modes
 from paimon_sql.storage.columns.blobs import fields_in_blob_files
 from paimon_sql.storage.columns.vectors import fields_in_vector_files
+from paimon_sql.storage.read.row_tracking import is_tracked
 
 _KEYED_TARGET, _APPEND_TARGET = 128 * 1024 * 1024, 256 * 1024 * 1024
 
@@ -57,14 +58,9 @@ class WriteSettings:
         self._options = TableOptions(schema.options)
 
     @cached_property
-    def keyed(self) -> bool:
-        """Whether the table has a primary key."""
-        return bool(self._schema.primary_keys)
-
-    @cached_property
     def target_file_size(self) -> int:
         """The size in bytes at which a data file is closed."""
-        return self._options.get(TARGET_FILE_SIZE) or (_KEYED_TARGET if self.keyed else _APPEND_TARGET)
+        return self._options.get(TARGET_FILE_SIZE) or (_KEYED_TARGET if self._schema.has_key else _APPEND_TARGET)
 
     @cached_property
     def most_file_rows(self) -> int:
@@ -94,7 +90,7 @@ class WriteSettings:
     @cached_property
     def stored_fields(self) -> Sequence[DataField]:
         """The columns of a data file."""
-        if self.keyed:
+        if self._schema.has_key:
             return key_value_fields(self._schema, thin=self.thin)
         return tuple(f for f in self._schema.fields if f not in self._dedicated_fields)
 
@@ -183,7 +179,7 @@ class WriteSettings:
         modes = column_modes(
             self._schema.options,
             self._schema.names,
-            level=level if self.keyed else None,
+            level=level if self._schema.has_key else None,
             key_names=self._schema.trimmed_primary_keys if self.thin else (),
         )
         return dict(zip(self._schema.names, modes, strict=True))
@@ -215,6 +211,11 @@ class TrackedSettings(WriteSettings):
     @cached_property
     def carries_numbers(self) -> bool:
         return True
+
+
+def moved_settings(schema: TableSchema) -> WriteSettings:
+    """The settings of files with rows that are moved there from others."""
+    return (TrackedSettings if is_tracked(schema) else WriteSettings)(schema)
 
 
 class ColumnSettings(WriteSettings):

@@ -16,6 +16,7 @@ from paimon_sql.storage.commit.checks.history import follows
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.staging.proposal import Validation
+from paimon_sql.storage.table.layout import TableLayout
 from paimon_sql.storage.table.partitioning.routing import Router, conform_batch
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.append_writer import AppendWriter
@@ -26,6 +27,18 @@ from paimon_sql.storage.write.rows.precision import cut_to_precision
 
 SYSTEM = {f.name: f for f in (VALUE_KIND, BUCKET, *TRACKED)}
 """Columns that rows may have after those of the table."""
+
+
+class WriteLayout(TableLayout):
+    """Facet of table layouts: how rows are written.
+
+    Class attributes:
+        writer: the class of writers of new rows.
+        orders_rows: whether sequence numbers order the rows of a key, so that they must follow those that are there.
+    """
+
+    writer: ClassVar[type[AppendWriter] | type[KeyValueWriter]]
+    orders_rows: ClassVar[bool] = False
 
 
 @dataclass(frozen=True)
@@ -85,9 +98,7 @@ class WriteTask:
 
     def writer(self) -> AppendWriter | KeyValueWriter:
         """Create a writer."""
-        if self.table.schema.primary_keys:
-            return KeyValueWriter(self.table, self.sequences, self.router())
-        return AppendWriter(self.table, self.sequences, self.router())
+        return WriteLayout.of(self.table).writer(self.table, self.sequences, self.router())
 
     def router(self) -> Router | None:
         """The router of rows to buckets; None for the writers' default."""

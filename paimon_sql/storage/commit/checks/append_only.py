@@ -5,6 +5,13 @@ from __future__ import annotations
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.metadata.snapshot import CommitKind
 from paimon_sql.format.options.table.table import BRANCH_MERGE_ENABLED
+from paimon_sql.storage.commit.checks.conflicts import (
+    LIVE_FILES,
+    LIVE_MARKED,
+    ONE_BUCKET_NUMBER,
+    UNMARKED,
+    WHOLE_GROUPS,
+)
 from paimon_sql.storage.staging.proposal import Proposal, Validation
 from paimon_sql.storage.table.table import Table
 
@@ -16,7 +23,7 @@ _WORDS = {
 
 def is_append_only(table: Table) -> bool:
     """Whether no commit may delete files of the table."""
-    return not table.schema.primary_keys and bool(table.options.get(BRANCH_MERGE_ENABLED))
+    return not table.schema.has_key and bool(table.options.get(BRANCH_MERGE_ENABLED))
 
 
 def growth_error(table: Table, kind: CommitKind) -> UnsupportedError | None:
@@ -35,3 +42,7 @@ def _check(proposal: Proposal) -> None:
 
 
 ONLY_GROWS = Validation("no rows are taken away where branches are to be merged", _check)
+OF_APPENDS = (ONLY_GROWS, LIVE_FILES, LIVE_MARKED, UNMARKED, ONE_BUCKET_NUMBER)
+"""The validations of commits to append tables."""
+OF_GROUPS = (*OF_APPENDS, WHOLE_GROUPS)
+"""Those of commits to tables with data evolution."""

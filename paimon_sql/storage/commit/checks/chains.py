@@ -14,6 +14,7 @@ from paimon_sql.format.layout.partitions import PartitionPaths
 from paimon_sql.format.metadata.manifest import FileKind
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.storage.branches.chains import Chain, Timeline
+from paimon_sql.storage.commit.checks.layout import CommitLayout
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.staging.proposal import Proposal, Validation
 from paimon_sql.storage.table.table import Table
@@ -56,22 +57,19 @@ KEEPS_CHAINS = Validation("chains keep the whole partitions that they begin with
 HIDES_NO_PARTITION = Validation("new rows hide no partition of a chain's branches", _check_append)
 
 
-def overtaken(table: Table, partitions: Iterable[bytes]) -> tuple[Table, list[bytes]] | None:
-    """Return the full partitions that are outdated because they were overwritten, and their branch.
+class ChainCommits(CommitLayout):
+    """Commits to a chain table and its branches."""
 
-    Args:
-        table: the table that was overwritten.
-        partitions: the partitions.
+    append_validations = (HIDES_NO_PARTITION,)
+    overwrite_validations = (KEEPS_CHAINS,)
 
-    Returns:
-        None if there are none.
-    """
-    chain = Chain.of(table)
-    if chain is None or not chain.is_delta_branch:
-        return None
-    snapshots = chain.snapshots()
-    found = sorted(set(partitions) & _newest(snapshots))
-    return (snapshots, found) if found else None
+    def outdated_partitions(self, table: Table, overwritten: Iterable[bytes]) -> tuple[Table, list[bytes]] | None:
+        chain = Chain.of(table)
+        if chain is None or not chain.is_delta_branch:
+            return None
+        snapshots = chain.snapshots()
+        found = sorted(set(overwritten) & _newest(snapshots))
+        return (snapshots, found) if found else None
 
 
 def _check(chain: Chain, dropped: set[bytes], full: set[bytes], changed: set[bytes]) -> None:

@@ -17,6 +17,14 @@ import pyarrow.compute as pc
 from paimon_sql.errors import CommitConflictError
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry, entries
+from paimon_sql.storage.commit.checks.conflicts import (
+    DISJOINT_RUNS,
+    KNOWN_DEEP,
+    LIVE_FILES,
+    LIVE_MARKED,
+    ONE_BUCKET_NUMBER,
+)
+from paimon_sql.storage.commit.checks.layout import CommitLayout
 from paimon_sql.storage.data_files.sections import age, key_ranks
 from paimon_sql.storage.staging.commit_messages import Changes
 from paimon_sql.storage.staging.proposal import Proposal, Validation
@@ -71,7 +79,7 @@ def _check_order(proposal: Proposal) -> None:
 
 
 def _on_level_0(proposal: Proposal, kind: FileKind) -> list[ManifestEntry]:
-    if proposal.latest is None or not proposal.table.schema.primary_keys:
+    if proposal.latest is None:
         return []
     return [e for e in proposal.changes.entries if e.kind is kind and e.file.level == 0 and e.bucket >= 0]
 
@@ -97,3 +105,12 @@ def _may_share_number(one: DataFileMeta, other: DataFileMeta) -> bool:
 
 
 KEEPS_ORDER = Validation("a compaction leaves no older rows of its numbers on level 0", _check_order)
+
+
+class KeyCommits(CommitLayout):
+    """Commits of rows that sequence numbers order."""
+
+    validations = (LIVE_FILES, LIVE_MARKED, ONE_BUCKET_NUMBER, DISJOINT_RUNS, KNOWN_DEEP, KEEPS_ORDER)
+
+    def in_commit_order(self, proposal: Proposal) -> Changes:
+        return in_commit_order(proposal)

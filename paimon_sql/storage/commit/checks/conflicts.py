@@ -1,4 +1,4 @@
-"""Conflict checks of every commit, against snapshots that its writer has not read."""
+"""Conflict checks against snapshots that a writer has not read (Paimon: ``ConflictDetection``)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from paimon_sql.errors import AlreadyCommittedError, CommitConflictError
 from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
 from paimon_sql.format.metadata.index_manifest import DELETION_VECTORS_INDEX
 from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry, entries
-from paimon_sql.storage.data_files.file_groups import groups_of_entries, has_data_evolution, is_dedicated
+from paimon_sql.storage.data_files.file_groups import groups_of_entries, is_dedicated
 from paimon_sql.storage.data_files.sections import key_ranks
 from paimon_sql.storage.staging.commit_messages import Changes
 from paimon_sql.storage.staging.proposal import Proposal, Validation
@@ -64,7 +64,8 @@ def _depends_on_live_files(proposal: Proposal) -> bool:
 
 def _is_grouped(proposal: Proposal) -> bool:
     """Whether rows may be in several files, matched by row id."""
-    return has_data_evolution(proposal.table) and any(e.file.first_row_id is not None for e in proposal.changes.entries)
+    groups_files = proposal.table.layout.groups_files
+    return groups_files and any(e.file.first_row_id is not None for e in proposal.changes.entries)
 
 
 def _identity(entry: ManifestEntry) -> tuple[object, ...]:
@@ -96,7 +97,7 @@ def _check_marked(proposal: Proposal) -> None:
 def _check_unmarked(proposal: Proposal) -> None:
     """Check that no rows were deleted concurrently in files that are rewritten."""
     table, latest, changes = proposal.table, proposal.latest, proposal.changes
-    if latest is None or table.schema.primary_keys or not any(e.kind == FileKind.ADD for e in changes.entries):
+    if latest is None or not any(e.kind == FileKind.ADD for e in changes.entries):
         return
     rewritten = {e.file.file_name for e in changes.entries if e.kind == FileKind.DELETE}
     known = {e.file.file_name for e in changes.indexes if e.kind == FileKind.DELETE}
@@ -177,9 +178,7 @@ def _check_buckets(proposal: Proposal) -> None:
 def _check_levels(proposal: Proposal) -> None:
     """Check that files of a bucket do not overlap on a level above 0."""
     table, latest = proposal.table, proposal.latest
-    if latest is None or not table.schema.primary_keys:
-        return
-    if not any(e.kind == FileKind.ADD and e.file.level > 0 for e in proposal.changes.entries):
+    if latest is None or not any(e.kind == FileKind.ADD and e.file.level > 0 for e in proposal.changes.entries):
         return
     left = proposal.left
     deep = left.filter(pc.greater(left["level"], 0))
@@ -230,13 +229,10 @@ def _check_deep(proposal: Proposal) -> None:
         )
 
 
-CONFLICTS = (
-    Validation("files that go are live, and files that come are new", _check_files),
-    Validation("files in which rows are deleted are live", _check_marked),
-    Validation("no rows were deleted in files that are rewritten", _check_unmarked),
-    Validation("a partition has one number of buckets", _check_buckets),
-    Validation("files of the same rows belong together", _check_groups),
-    Validation("sorted runs above level 0 do not overlap", _check_levels),
-    Validation("a compaction knew all files above level 0 and their deleted rows", _check_deep),
-)
-"""The validations of every commit (Paimon: ``ConflictDetection``)."""
+LIVE_FILES = Validation("files that go are live, and files that come are new", _check_files)
+LIVE_MARKED = Validation("files in which rows are deleted are live", _check_marked)
+UNMARKED = Validation("no rows were deleted in files that are rewritten", _check_unmarked)
+ONE_BUCKET_NUMBER = Validation("a partition has one number of buckets", _check_buckets)
+WHOLE_GROUPS = Validation("files of the same rows belong together", _check_groups)
+DISJOINT_RUNS = Validation("sorted runs above level 0 do not overlap", _check_levels)
+KNOWN_DEEP = Validation("a compaction knew all files above level 0 and their deleted rows", _check_deep)

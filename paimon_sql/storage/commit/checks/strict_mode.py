@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 from paimon_sql.errors import NoSuchSnapshotError, NotAllowedError
 from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
 from paimon_sql.format.options.operations.commit import COMMIT_STRICT_MODE_LAST_SAFE_SNAPSHOT
-from paimon_sql.storage.data_files.file_groups import has_data_evolution
 from paimon_sql.storage.staging.proposal import Proposal, Validation
 from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
@@ -98,7 +97,7 @@ def _changed(table: Table, snapshot: Snapshot, kind: CommitKind, partitions: set
             found: bytes = rows["partition"][0].as_py()
             return found
     # Deletion vectors change rows without a data file; the indexes that compactions of data evolution build do not.
-    if not rearranged or (snapshot.commit_kind is CommitKind.COMPACT and has_data_evolution(table)):
+    if not rearranged or (snapshot.commit_kind is CommitKind.COMPACT and table.layout.groups_files):
         return None
     return min(_index_changes(table, snapshot) & partitions, default=None)
 

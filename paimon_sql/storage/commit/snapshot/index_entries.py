@@ -8,8 +8,7 @@ from paimon_sql.errors import CommitConflictError
 from paimon_sql.format.metadata.index_manifest import DELETION_VECTORS_INDEX, HASH_INDEX, IndexManifestEntry, combine
 from paimon_sql.format.metadata.manifest import FileKind
 from paimon_sql.format.metadata.snapshot import Snapshot
-from paimon_sql.format.options.table.bucket import BUCKET
-from paimon_sql.storage.table.index_files import index_entries
+from paimon_sql.storage.table.index_files import has_buckets, index_entries
 from paimon_sql.storage.table.table import Table
 
 _ONE_PER_BUCKET = (HASH_INDEX, DELETION_VECTORS_INDEX)
@@ -32,7 +31,7 @@ def next_index_manifest(
     if not changes:
         return latest.index_manifest if latest else None
     before = index_entries(table, latest)
-    unaware = not table.schema.primary_keys and table.options.get(BUCKET) == -1
+    unaware = not has_buckets(table)
     _check(table, before, changes, unaware=unaware)
     after = combine(before, changes, bucket_unaware=unaware)
     name = table.manifests.write_indexes(after)

@@ -1,1 +1,1 @@
-"""Compaction by table layout: append, clustered, data evolution, postponed buckets."""
+"""Compaction by table layout: append, clustered, data evolution, primary key with postponed buckets, chain."""

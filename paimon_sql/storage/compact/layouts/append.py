@@ -19,15 +19,20 @@ from paimon_sql.format.options.operations.compaction import (
 )
 from paimon_sql.format.options.operations.scan import SOURCE_SPLIT_OPEN_FILE_COST
 from paimon_sql.format.options.table.bucket import BUCKET
+from paimon_sql.storage.compact.compaction import PlannedCompaction, run_tasks
 from paimon_sql.storage.compact.layouts.bucket_files import BucketFiles, by_bucket
+from paimon_sql.storage.compact.layouts.clustered import cluster_tasks, plan_clustering, run_cluster_task
+from paimon_sql.storage.compact.run import CompactLayout
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
 from paimon_sql.storage.compact.touched_buckets import touched_files
 from paimon_sql.storage.data_files.deletion_vectors import Deletion
 from paimon_sql.storage.data_files.live_files import live_files
+from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.row_level.vectors import forget
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.staging.overwrite import Overwrite
 from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.clustering.clustering import clusters
 from paimon_sql.storage.write.files.rolling import write_all
 from paimon_sql.storage.write.settings import WriteSettings
 
@@ -71,25 +76,6 @@ def plan_append_compaction(table: Table, *, full: bool, scope: Scope = EVERYTHIN
     """
     live = scope.of(table, live_files(table, table.snapshots.latest()).entries)
     return _tasks(table, entries(live), full=full)
-
-
-def plan_append_triggered(
-    table: Table, base: Snapshot | None, messages: Sequence[CommitMessage], overwrite: Overwrite | None = None
-) -> list[AppendCompactTask]:
-    """Plan the compactions that become due by new files in fixed buckets; arguments as in `touched_files`."""
-    touched = files_of_touched_buckets(table, base, messages, overwrite)
-    return _tasks(table, touched, full=False) if touched else []
-
-
-def files_of_touched_buckets(
-    table: Table, latest: Snapshot | None, messages: Sequence[CommitMessage], overwrite: Overwrite | None
-) -> list[ManifestEntry]:
-    """Return all files of the fixed buckets that a write adds files to.
-
-    Args: as in `touched_files`.
-    """
-    replaced, added_to = touched_files(table, latest, messages, overwrite)
-    return [*replaced, *added_to]
 
 
 def with_vectors(table: Table, base: Snapshot | None, messages: Sequence[CommitMessage]) -> list[CommitMessage]:
@@ -188,3 +174,35 @@ class _Packing:
                 pack = []
         if len(pack) >= least and pack:
             yield sorted(pack, key=lambda f: (f.min_sequence_number, f.creation_time_millis or 0, f.file_name))
+
+
+class AppendCompactions(CompactLayout):
+    """Compactions of append tables; without buckets, only on demand."""
+
+    def compact_due(
+        self, table: Table, messages: Sequence[CommitMessage], executor: Executor, overwrite: Overwrite | None
+    ) -> list[CommitMessage]:
+        if table.options.get(BUCKET) <= 0:
+            return []
+        base = table.snapshots.latest()
+        touched = [e for part in touched_files(table, base, messages, overwrite) for e in part]
+        if clusters(table):
+            due = cluster_tasks(table, touched, base, full=False) if touched else []
+            return with_vectors(table, base, run_tasks(table, executor, run_cluster_task, due))
+        tasks = _tasks(table, touched, full=False) if touched else []
+        return with_vectors(table, base, run_tasks(table, executor, run_append_task, tasks))
+
+    def plan_compaction(
+        self, table: Table, base: Snapshot | None, *, full: bool, scope: Scope, asked: bool
+    ) -> PlannedCompaction:
+        if clusters(table):
+            units = plan_clustering(table, base, full=full, scope=scope)
+            return PlannedCompaction(
+                [f for task in units for f in task.moved.files],
+                lambda executor: with_vectors(table, base, run_tasks(table, executor, run_cluster_task, units)),
+            )
+        packs = plan_append_compaction(table, full=full, scope=scope)
+        return PlannedCompaction(
+            [f for task in packs for f in task.moved.files],
+            lambda executor: with_vectors(table, base, run_tasks(table, executor, run_append_task, packs)),
+        )

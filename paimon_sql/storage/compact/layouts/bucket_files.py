@@ -11,11 +11,11 @@ from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
 from paimon_sql.format.metadata.manifest import ManifestEntry
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.storage.data_files.deletion_vectors import Deletion, deletions_of
-from paimon_sql.storage.read.row_tracking import is_tracked, rows_to_move
+from paimon_sql.storage.read.row_tracking import rows_to_move
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.files.file_names import FileNamer
 from paimon_sql.storage.write.files.rolling import RollingWriter
-from paimon_sql.storage.write.settings import TrackedSettings, WriteSettings
+from paimon_sql.storage.write.settings import WriteSettings, moved_settings
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class BucketFiles:
     @property
     def settings(self) -> WriteSettings:
         """The write settings of the new files."""
-        return (TrackedSettings if is_tracked(self.table.schema) else WriteSettings)(self.table.schema)
+        return moved_settings(self.table.schema)
 
     def only(self, files: Sequence[DataFileMeta]) -> BucketFiles:
         """Select some of these files."""
@@ -48,7 +48,8 @@ class BucketFiles:
         """Read the rows in order, without deleted ones; with their ids if the table has row tracking."""
         for file in self.files:
             deletion = self.deletions.get(file.file_name)
-            yield from rows_to_move(self.table, self.partition, self.bucket, file, deletion=deletion)
+            for _, rows in rows_to_move(self.table, self.partition, self.bucket, file, deletion=deletion):
+                yield rows
 
     def writer(self, *, source: FileSource = FileSource.APPEND, first_sequence: int = 0) -> RollingWriter:
         """A writer of new files of the bucket."""

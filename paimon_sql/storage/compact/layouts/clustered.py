@@ -7,7 +7,7 @@ to the max level if these are all runs (spec: Append Table, Incremental Clusteri
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -27,7 +27,6 @@ from paimon_sql.format.options.operations.compaction import (
 )
 from paimon_sql.format.text.durations import MILLISECOND
 from paimon_sql.format.text.wall_clock import wall_clock_millis
-from paimon_sql.storage.compact.layouts.append import files_of_touched_buckets
 from paimon_sql.storage.compact.layouts.bucket_files import BucketFiles, by_bucket
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
 from paimon_sql.storage.compact.strategy import UniversalCompaction, pick_full
@@ -36,7 +35,6 @@ from paimon_sql.storage.data_files.lsm_levels import CompactUnit, level_runs, ma
 from paimon_sql.storage.data_files.packing import pack
 from paimon_sql.storage.scan.split_size import SPLIT_BYTES
 from paimon_sql.storage.staging.commit_messages import CommitMessage
-from paimon_sql.storage.staging.overwrite import Overwrite
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.registry import bucket_mode
 from paimon_sql.storage.write.clustering.clustering import Clustering, clustering_of, named_columns
@@ -92,21 +90,16 @@ def plan_clustering(table: Table, base: Snapshot | None, *, full: bool, scope: S
     """
     live = live_files(table, base).entries
     chosen = scope.of(table, live)
-    tasks = _tasks(table, entries(chosen), base, full=full)
+    tasks = cluster_tasks(table, entries(chosen), base, full=full)
     if scope.partitions is not None and not bucket_mode(table.schema).has_buckets:
-        tasks += _tasks(table, entries(_idle(table, live, chosen)), base, full=True)
+        tasks += cluster_tasks(table, entries(_idle(table, live, chosen)), base, full=True)
     return tasks
 
 
-def plan_clustering_triggered(
-    table: Table, base: Snapshot | None, messages: Sequence[CommitMessage], overwrite: Overwrite | None = None
+def cluster_tasks(
+    table: Table, files: Iterable[ManifestEntry], base: Snapshot | None, *, full: bool
 ) -> list[ClusterTask]:
-    """Plan the clustering that becomes due by new files in fixed buckets; arguments as in `touched_files`."""
-    touched = files_of_touched_buckets(table, base, messages, overwrite)
-    return _tasks(table, touched, base, full=False) if touched else []
-
-
-def _tasks(table: Table, files: Iterable[ManifestEntry], base: Snapshot | None, *, full: bool) -> list[ClusterTask]:
+    """The tasks of some files of a snapshot; arguments and errors as of `plan_clustering`."""
     clustering = clustering_of(table)
     if clustering is None:
         raise UnsupportedError(

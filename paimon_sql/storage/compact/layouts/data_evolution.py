@@ -25,8 +25,9 @@ from paimon_sql.format.options.table.row_tracking import (
     DATA_EVOLUTION_COMPACTION_REWRITE_ROW_IDS,
 )
 from paimon_sql.storage.columns.blobs import fields_in_blob_files
-from paimon_sql.storage.compact.compaction import run_tasks
+from paimon_sql.storage.compact.compaction import PlannedCompaction, run_tasks
 from paimon_sql.storage.compact.layouts.blobs import BlobTask, plan_blob_compaction
+from paimon_sql.storage.compact.run import CompactLayout
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
 from paimon_sql.storage.data_files.bucketed_groups import BucketedGroup, placed_in
 from paimon_sql.storage.data_files.deletion_vectors import Deletion, deletions_of
@@ -38,6 +39,7 @@ from paimon_sql.storage.indexes.drop_global_index import renumbered
 from paimon_sql.storage.read.readers.data_evolution import read_group
 from paimon_sql.storage.row_level.vectors import replaced_vectors
 from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.staging.overwrite import Overwrite
 from paimon_sql.storage.staging.staged_files import StagedFiles
 from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
@@ -293,3 +295,20 @@ def _with_moved_vectors(
             )
         )
     return found
+
+
+class GroupCompactions(CompactLayout):
+    """Compactions of tables with data evolution, on demand only."""
+
+    def compact_due(
+        self, table: Table, messages: Sequence[CommitMessage], executor: Executor, overwrite: Overwrite | None
+    ) -> list[CommitMessage]:
+        return []
+
+    def plan_compaction(
+        self, table: Table, base: Snapshot | None, *, full: bool, scope: Scope, asked: bool
+    ) -> PlannedCompaction:
+        pieces = plan_data_evolution_compaction(table, base, scope)
+        return PlannedCompaction(
+            [f for task in pieces for f in task.files], lambda executor: run_evolved(table, executor, base, pieces)
+        )

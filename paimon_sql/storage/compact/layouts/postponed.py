@@ -7,19 +7,23 @@ from collections.abc import Sequence
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.layout.paths import POSTPONE_BUCKET
 from paimon_sql.format.metadata.manifest import ManifestEntry, entries
+from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options.operations.compaction import WRITE_ONLY
 from paimon_sql.format.options.table.merge_engine import SEQUENCE_SNAPSHOT_ORDERING
 from paimon_sql.storage.compact.compaction import PlannedCompaction, run_tasks
 from paimon_sql.storage.compact.plan import plan_compaction, plan_triggered, run_task
+from paimon_sql.storage.compact.run import CompactLayout
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
 from paimon_sql.storage.compact.task import CompactTask
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.merge.snapshot_order import is_ordered_by_snapshots
 from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.staging.overwrite import Overwrite
 from paimon_sql.storage.staging.staged_files import StagedFiles
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.postponed.bucket_number import amounts, numbers_for_compaction
 from paimon_sql.storage.write.buckets.postponed.distribution import as_compaction, plan_distribution, run_distribution
+from paimon_sql.storage.write.buckets.registry import bucket_mode
 from paimon_sql.storage.write.buckets.state import WriteState
 
 
@@ -64,3 +68,23 @@ def _compact(
         merged = run_tasks(table, executor, run_task, tasks)
         staged.release_all()
     return as_compaction(table, postponed, distributed, merged)
+
+
+class KeyCompactions(CompactLayout):
+    """Compactions of primary-key tables, which merge sorted runs."""
+
+    def compact_due(
+        self, table: Table, messages: Sequence[CommitMessage], executor: Executor, overwrite: Overwrite | None
+    ) -> list[CommitMessage]:
+        return run_tasks(table, executor, run_task, plan_triggered(table, messages, overwrite=overwrite))
+
+    def plan_compaction(
+        self, table: Table, base: Snapshot | None, *, full: bool, scope: Scope, asked: bool
+    ) -> PlannedCompaction:
+        if bucket_mode(table.schema).is_postponed:
+            return plan_postponed(table, scope=scope, full=full and asked)
+        tasks = plan_compaction(table, full=full, scope=scope)
+        return PlannedCompaction(
+            [f for task in tasks for f in task.changed_files],
+            lambda executor: run_tasks(table, executor, run_task, tasks),
+        )

@@ -13,7 +13,6 @@ from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry, entries
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options.operations.compaction import CLUSTERING_INCREMENTAL, ZORDER_VAR_LENGTH_CONTRIBUTION
-from paimon_sql.format.options.table.row_tracking import DATA_EVOLUTION_ENABLED
 from paimon_sql.storage.compact.compaction import PlannedCompaction, run_tasks
 from paimon_sql.storage.compact.layouts.bucket_files import BucketFiles, by_bucket
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
@@ -73,11 +72,10 @@ def plan_sort(table: Table, strategy: str, columns: Sequence[str], *, scope: Sco
     layout = row_layout(strategy)
     if bucket_mode(table.schema).has_buckets:
         raise UnsupportedError(
-            f"{table.name} has {'a primary key' if table.schema.primary_keys else 'buckets'}: its rows cannot be"
-            " ordered.",
+            f"{table.name} has {'a primary key' if table.schema.has_key else 'buckets'}: its rows cannot be ordered.",
             remedy="Leave order_strategy out; only append tables without buckets can be ordered.",
         )
-    if table.options.get(DATA_EVOLUTION_ENABLED):
+    if table.layout.groups_files:
         raise UnsupportedError(f"{table.name}: tables with data evolution cannot be ordered.")
     if table.options.get(CLUSTERING_INCREMENTAL):
         raise UnsupportedError(

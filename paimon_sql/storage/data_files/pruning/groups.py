@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.format.schema.system_fields import ROW_ID
-from paimon_sql.storage.data_files.file_groups import groups_of_entries, has_data_evolution, is_dedicated
+from paimon_sql.storage.data_files.file_groups import groups_of_entries, is_dedicated
 from paimon_sql.storage.data_files.pruning.statistics import may_match_by_values, stats_of
 from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate
 from paimon_sql.storage.table.table import Table
@@ -27,13 +27,8 @@ def prune_groups(table: Table, entries: pa.Table, predicate: Predicate) -> pa.Ta
 
 
 def stats_of_groups(table: Table, entries: pa.Table, column: str) -> ColumnStats:
-    """Return statistics of one column for all rows of a file, one element per entry.
-
-    In a group of files they are those of the column's newest file, for each of its entries.
-    """
+    """Return statistics of one column for all rows of a group, one element per entry: those of its newest file."""
     stats = stats_of(table, entries, column)
-    if not has_data_evolution(table):
-        return stats
     groups = groups_of_entries(entries)
     is_single = np.bincount(groups)[groups] == 1
     newest = np.full(len(entries), -1)
@@ -68,8 +63,8 @@ def _newest_files(
     return {columns: np.array(positions) for columns, positions in found.items()}
 
 
-def prune_row_ids(table: Table, entries: pa.Table, row_ids: Predicate) -> pa.Table:
-    """Return the entries that may contain wanted row ids; entries without row ids in the metadata always may."""
+def prune_row_ids(entries: pa.Table, row_ids: Predicate, groups: np.ndarray) -> pa.Table:
+    """Return the entries whose groups may contain wanted row ids; entries without row ids in the metadata may."""
     if not len(entries):
         return entries
     first = entries["first_row_id"].combine_chunks()
@@ -77,9 +72,7 @@ def prune_row_ids(table: Table, entries: pa.Table, row_ids: Predicate) -> pa.Tab
     known = pc.and_not(first.is_valid(), pc.fill_null(stored, False)).to_numpy(zero_copy_only=False)
     low = first.fill_null(0).to_numpy().astype(np.int64)
     high = low + entries["row_count"].to_numpy() - 1
-    if has_data_evolution(table):
-        groups = groups_of_entries(entries)
-        low, high = (_spread(end, groups, extreme) for end, extreme in ((low, np.minimum), (high, np.maximum)))
+    low, high = (_spread(end, groups, extreme) for end, extreme in ((low, np.minimum), (high, np.maximum)))
     counts = entries["row_count"].combine_chunks()
     nulls = pa.array(np.zeros(len(entries), dtype=np.int64))
     stats = ColumnStats(pa.array(low, mask=~known), pa.array(high, mask=~known), nulls, counts)

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from paimon_sql.format.schema.row_kind import RowKind
 from paimon_sql.format.schema.system_fields import VALUE_KIND
+from paimon_sql.storage.data_files.layout import FileLayout
 from paimon_sql.storage.expressions.kernels.equality import rows_equal
 from paimon_sql.storage.expressions.kernels.segments import NOWHERE
 from paimon_sql.storage.merge.engines.base import is_retract
@@ -18,7 +19,7 @@ from paimon_sql.storage.merge.spill import merged_windows
 from paimon_sql.storage.merge.windows import RowOrder, Run, Window
 from paimon_sql.storage.read.readers.data_file import read_data_file
 from paimon_sql.storage.read.readers.merge import current_windows
-from paimon_sql.storage.read.readers.raw import with_inserts
+from paimon_sql.storage.read.readers.raw import read_raw
 from paimon_sql.storage.scan.split import ChangelogSplit, DiffSplit, Split
 from paimon_sql.storage.table.table import Table
 
@@ -29,14 +30,13 @@ _Mask = npt.NDArray[np.bool_]
 
 def read_log(table: Table, split: ChangelogSplit, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Read rows as they were written; retractions only if ``_VALUE_KIND`` is among the columns."""
-    keyed = bool(table.schema.primary_keys)
-    stored = [c for c in columns if keyed or c != VALUE_KIND.name]
-    wanted = [*stored, VALUE_KIND.name] if keyed and VALUE_KIND.name not in stored else stored
+    if VALUE_KIND.name not in FileLayout.of(table).system_fields:
+        yield from read_raw(table, split, columns)
+        return
+    wanted = columns if VALUE_KIND.name in columns else [*columns, VALUE_KIND.name]
     for file in split.files:
         for batch in read_data_file(table, split.partition, split.bucket, file, wanted):
-            if not keyed:
-                yield with_inserts(batch, columns)
-            elif VALUE_KIND.name in columns:
+            if VALUE_KIND.name in columns:
                 yield batch
             else:
                 kinds = batch.column(VALUE_KIND.name).to_numpy()

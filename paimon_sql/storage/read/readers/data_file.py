@@ -14,14 +14,12 @@ from paimon_sql.format.layout.paths import format_of
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.options.operations.scan import READ_BATCH_SIZE
 from paimon_sql.format.schema.arrow_types import arrow_type
-from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER, TRACKED, VALUE_KIND, key_value_fields
+from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.columns.schema_evolution import EvolutionPlan, plan_evolution
 from paimon_sql.storage.data_files.deletion_vectors import Deletion
-from paimon_sql.storage.data_files.file_groups import stored_fields
+from paimon_sql.storage.data_files.layout import FileLayout
 from paimon_sql.storage.data_files.live_files import partition_values
-from paimon_sql.storage.data_files.migrated import may_lack_partition
 from paimon_sql.storage.data_files.pruning.file_indexes import IndexLook, as_ranges
 from paimon_sql.storage.data_files.pruning.pinned_columns import pins_key
 from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, about, all_of, conjuncts
@@ -64,8 +62,6 @@ class PredicateRowGroups:
 
 
 RowRanges = Sequence[tuple[int, int]]
-_SYSTEM_FIELDS = {f.name: f for f in (SEQUENCE_NUMBER, VALUE_KIND)}
-_TRACKED_FIELDS = {f.name: f for f in TRACKED}
 
 
 def read_data_file(
@@ -188,8 +184,9 @@ def _opened(
     row_ranges: RowRanges | None = None,
 ) -> tuple[EvolutionPlan, Iterator[tuple[int, pa.RecordBatch]]]:
     """The batches of a file as stored, and the plan that evolves them to the current schema."""
-    stored = _stored_fields(table.schemas.get(file.schema_id), file)
-    if may_lack_partition(table.schema, file):
+    layout = FileLayout.of(table)
+    stored = layout.stored_fields(table.schemas.get(file.schema_id), file)
+    if layout.may_lack_partition(table.schema, file):
         stored = [f for f in stored if f.name not in table.schema.partition_keys]
     plan = plan_evolution(stored, wanted_fields(table, columns))
     path = table.locations.data_file(partition, bucket, file)
@@ -211,7 +208,7 @@ def _partition_columns(
     table: Table, partition: bytes, file: DataFileMeta, columns: Sequence[str]
 ) -> dict[str, pa.Scalar]:
     """The values of wanted partition columns that the file may lack."""
-    if not may_lack_partition(table.schema, file):
+    if not FileLayout.of(table).may_lack_partition(table.schema, file):
         return {}
     values = partition_values(table, pa.array([partition], pa.binary()))
     return {name: value[0] for name, value in values.items() if name in columns}
@@ -235,13 +232,8 @@ def _positions_of_key(
 
 def wanted_fields(table: Table, columns: Sequence[str]) -> list[DataField]:
     """The current fields of these names, which may be system columns."""
-    system = _SYSTEM_FIELDS if table.schema.primary_keys else _TRACKED_FIELDS
+    system = FileLayout.of(table).system_fields
     return [system.get(name) or table.schema.field(name) for name in columns]
-
-
-def _stored_fields(schema: TableSchema, file: DataFileMeta) -> Sequence[DataField]:
-    """The fields that a data file of that schema holds."""
-    return key_value_fields(schema) if schema.primary_keys else stored_fields(schema, file)
 
 
 def _row_groups(plan: EvolutionPlan, predicate: Predicate | None) -> PredicateRowGroups | None:

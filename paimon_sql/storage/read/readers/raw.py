@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from paimon_sql.format.schema.row_kind import RowKind
 from paimon_sql.format.schema.system_fields import ROW_ID, VALUE_KIND
+from paimon_sql.storage.data_files.layout import FileLayout
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.read.readers.blob_filter import read_wanted
 from paimon_sql.storage.read.readers.data_evolution import rows_with_ids
@@ -33,7 +34,8 @@ def read_raw(
         predicate: rows for which it is not true may be skipped.
         row_ids: a condition on ``_ROW_ID`` alone; rows for which it is not true may be skipped.
     """
-    stored = [c for c in columns if table.schema.primary_keys or c != VALUE_KIND.name]
+    with_kinds = VALUE_KIND.name in FileLayout.of(table).system_fields
+    stored = [c for c in columns if with_kinds or c != VALUE_KIND.name]
     for file in split.files:
         ranges = None
         if file.first_row_id is not None and ROW_ID.name not in (file.write_cols or ()):

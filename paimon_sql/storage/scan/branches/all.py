@@ -6,31 +6,13 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from paimon_sql.errors import NoSuchSnapshotError
-from paimon_sql.format.options.operations.scan import SCAN_TIMESTAMP, SCAN_TIMESTAMP_MILLIS
 from paimon_sql.storage.branches.chains import Chain
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.scan.branches.chain import ChainFiles, files_of_chain
 from paimon_sql.storage.scan.branches.fallback import BranchFiles, files_of_branches
-from paimon_sql.storage.scan.single_bucket import in_scanned_bucket, live_in_scanned_bucket
+from paimon_sql.storage.scan.selection.single_bucket import in_scanned_bucket, live_in_scanned_bucket
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.table.time_travel.resolve import Version, version_to_read
-
-
-def version_to_see(table: Table) -> Version:
-    """The state of the table's own branch that a read sees, from its options; the newest by default.
-
-    In a chain table it may be empty at a time when the other branches had snapshots already.
-
-    Raises: as `version_to_read`.
-    """
-    try:
-        return version_to_read(table)
-    except NoSuchSnapshotError:
-        by_time = table.options.has(SCAN_TIMESTAMP) or table.options.has(SCAN_TIMESTAMP_MILLIS)
-        if not by_time or Chain.read_by(table) is None:
-            raise
-        return Version(None, table.schema.id, travelled=True)
+from paimon_sql.storage.table.time_travel.resolve import Version
 
 
 @dataclass(frozen=True)
@@ -48,20 +30,14 @@ class FilesToRead:
     chain: ChainFiles | None = None
 
 
-def files_to_read(table: Table, predicate: Predicate | None) -> FilesToRead:
-    """The files of a read of the state that the table's options name.
+def files_to_read(table: Table, version: Version, predicate: Predicate | None) -> FilesToRead:
+    """The files of a read of a table without chains; arguments and errors as `files_of_branches`."""
+    return FilesToRead(version, _of_bucket(table, files_of_branches(table, version, predicate)))
 
-    Args:
-        table: the table, under the options of the read.
-        predicate: the condition.
 
-    Raises:
-        InvalidOptionError: another branch does not exist or has other columns.
-    """
-    chain, version = Chain.read_by(table), version_to_see(table)
-    if chain is None:
-        return FilesToRead(version, _of_bucket(table, files_of_branches(table, version, predicate)))
-    found = files_of_chain(chain, version, predicate)
+def files_to_chain(chain: Chain, version: Version, predicate: Predicate | None) -> FilesToRead:
+    """The files of a read of a chain table; arguments and errors as `files_of_chain`."""
+    table, found = chain.table, files_of_chain(chain, version, predicate)
     chained = [
         replace(c, files=[(owner, partition, in_scanned_bucket(table, files)) for owner, partition, files in c.files])
         for c in found.chained
@@ -74,10 +50,9 @@ def _of_bucket(table: Table, parts: list[BranchFiles]) -> list[BranchFiles]:
     return [replace(part, live=live_in_scanned_bucket(table, part.live)) for part in parts]
 
 
-def newest_entries(table: Table) -> pa.Table:
-    """The entries of all files that a read of the newest state uses, from all branches."""
+def newest_entries(table: Table, chain: Chain | None = None) -> pa.Table:
+    """The entries of all files that a read of the newest state uses, from all branches, those of chains included."""
     newest = Version(table.snapshots.latest(), table.schema.id)
-    chain = Chain.read_by(table)
     if chain is None:
         return pa.concat_tables([part.live.entries for part in files_of_branches(table, newest, None)])
     found = files_of_chain(chain, newest, None)

@@ -22,10 +22,10 @@ from paimon_sql.format.options.operations.scan import (
 )
 from paimon_sql.storage.branches.chains import Chain, Timeline
 from paimon_sql.storage.data_files.deletion_vectors import Deletion, deletions_of
+from paimon_sql.storage.data_files.layout import FileLayout
 from paimon_sql.storage.data_files.live_files import LiveFiles, ScanMetrics, live_files, partition_predicate
 from paimon_sql.storage.data_files.packing import pack
 from paimon_sql.storage.data_files.sections import sections_of
-from paimon_sql.storage.data_files.visibility import visible_files
 from paimon_sql.storage.expressions.predicates import Predicate, all_of, conjuncts
 from paimon_sql.storage.scan.branches.fallback import BranchFiles, check_columns, state_beside, without
 from paimon_sql.storage.scan.split import Origin, Split
@@ -187,7 +187,7 @@ def _splits(
     for age, (owner, partition, files_of_link) in enumerate(chained.files):
         origin = Origin(owner, partition)
         for bucket, in_bucket in _by_bucket(entries(files_of_link), totals, since_millis).items():
-            if visible := visible_files(owner, in_bucket):
+            if visible := FileLayout.of(owner).visible_files(owner, in_bucket):
                 buckets.setdefault(bucket, []).extend((age, origin, f) for f in visible)
     if len(totals) > 1:
         raise UnsupportedError(

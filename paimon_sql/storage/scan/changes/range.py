@@ -10,7 +10,6 @@ from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.metadata.manifest import FileKind, entries
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.storage.data_files.deletion_vectors import Deletion, deletions_of
-from paimon_sql.storage.data_files.file_groups import has_data_evolution
 from paimon_sql.storage.data_files.live_files import (
     LiveFiles,
     ScanMetrics,
@@ -18,12 +17,11 @@ from paimon_sql.storage.data_files.live_files import (
     live_files,
     partition_predicate,
 )
-from paimon_sql.storage.data_files.packing import pack
 from paimon_sql.storage.data_files.sections import sections_of
 from paimon_sql.storage.expressions.predicates import Predicate
-from paimon_sql.storage.scan.data_evolution import grown_splits
-from paimon_sql.storage.scan.single_bucket import in_scanned_bucket, live_in_scanned_bucket
-from paimon_sql.storage.scan.split import ChangelogSplit, DiffSplit, Split
+from paimon_sql.storage.scan.changes.layout import ChangesLayout
+from paimon_sql.storage.scan.selection.single_bucket import in_scanned_bucket, live_in_scanned_bucket
+from paimon_sql.storage.scan.split import DiffSplit, Split
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.change_range import CHANGELOG, DIFF, ChangeRange
 
@@ -44,7 +42,7 @@ def plan_changes(
     metrics = ScanMetrics()
     if span.end is None:
         return [], metrics
-    if span.mode == DIFF and table.schema.primary_keys:
+    if span.mode == DIFF and ChangesLayout.of(table).compares_states:
         return list(differences(table, span.before, span.end, predicate, metrics)), metrics
     return list(_split_by_commit(table, span, predicate, metrics, split_bytes)), metrics
 
@@ -81,13 +79,9 @@ def splits_by_commit(
         for e in entries(in_scanned_bucket(table, filter_partitions(table, listed, predicate))):
             if e.kind is FileKind.ADD:
                 buckets.setdefault((e.partition, e.bucket), []).append(e.file)
-        for (partition, bucket), files in buckets.items():
+        for bucket, files in buckets.items():
             count_files(metrics, files)
-            if has_data_evolution(table):
-                yield from grown_splits(table, (partition, bucket), files, split_bytes)
-                continue
-            for group in pack(files, lambda f: f.file_size, split_bytes, 0):
-                yield ChangelogSplit(partition, bucket, tuple(group), False)
+            yield from ChangesLayout.of(table).added_splits(table, bucket, files, split_bytes)
 
 
 def differences(

@@ -33,7 +33,7 @@ from paimon_sql.format.options.table.index import (
     SCALAR_INDEX_SEARCH_MODE,
 )
 from paimon_sql.format.schema.types import DataField
-from paimon_sql.storage.data_files.file_groups import groups_of_entries, has_data_evolution
+from paimon_sql.storage.data_files.file_groups import groups_of_entries
 from paimon_sql.storage.execution.threads import spread
 from paimon_sql.storage.expressions.predicates import And, Or, Predicate
 from paimon_sql.storage.expressions.row_id_ranges import RowIds
@@ -105,7 +105,7 @@ def usable_entries(
     """
     if snapshot is None or snapshot.index_manifest is None or not len(files):
         return []
-    if not (has_data_evolution(table) and table.options.get(GLOBAL_INDEX_ENABLED)):
+    if not (table.layout.groups_files and table.options.get(GLOBAL_INDEX_ENABLED)):
         return []
     if not _are_countable(files):
         return []

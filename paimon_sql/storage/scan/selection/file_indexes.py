@@ -8,19 +8,16 @@ if none holds a matching row and the merge engine returns one of the rows that i
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.options.table.merge_engine import MERGE_ENGINE
 from paimon_sql.storage.data_files.live_files import ScanMetrics
 from paimon_sql.storage.data_files.pruning.file_indexes import IndexLook
-from paimon_sql.storage.data_files.sections import Section
 from paimon_sql.storage.execution.threads import spread
 from paimon_sql.storage.expressions.predicates import Predicate, about
-from paimon_sql.storage.scan.split import Split
+from paimon_sql.storage.scan.split import Place, Split
 from paimon_sql.storage.table.table import Table
 
-Place = tuple[bytes, int, str]
 CHOOSING_ENGINES = ("deduplicate", "first-row")
 """The merge engines that return one of the rows of a key, unchanged."""
 _MAX_INDEX_FILES = 1000
@@ -47,7 +44,7 @@ def prune_by_indexes(
     chooses = table.options.get(MERGE_ENGINE) in CHOOSING_ENGINES
     alone = _unwanted(table, [split for split in before if split.raw or chooses], predicate)
     of_keys = _unwanted(table, merged, on_keys) if on_keys is not None else frozenset()
-    after = [without_files(split, alone, of_keys) for split in before]
+    after = [split.without(alone, of_keys) for split in before]
     for old, new in zip(before, after, strict=True):
         metrics.files_read -= len(old.files) - len(new.files)
         metrics.bytes_read -= old.size - new.size
@@ -71,39 +68,4 @@ def _unwanted(table: Table, splits: Iterable[Split], predicate: Predicate) -> fr
         return rows is not None and not rows
 
     answers = spread(is_unwanted, chosen, table.file_io.threads_for(table.path, opened, _THREADS))
-    return frozenset(place_of(*item) for item, unwanted in zip(chosen, answers, strict=True) if unwanted)
-
-
-def place_of(split: Split, file: DataFileMeta) -> Place:
-    """The identity of a split's file in its table."""
-    return split.partition, split.bucket, file.file_name
-
-
-def without_files(split: Split, unwanted: frozenset[Place], unwanted_keys: frozenset[Place] | None = None) -> Split:
-    """A split without unwanted files; the result may be empty.
-
-    Args:
-        split: the split.
-        unwanted: files without a wanted row; if files are merged, only complete sections of them are dropped.
-        unwanted_keys: files without the key of a wanted row, which are dropped one by one.
-    """
-    return _of_files(split, unwanted) if split.raw else _of_sections(split, unwanted, unwanted_keys or frozenset())
-
-
-def _of_files(split: Split, unwanted: frozenset[Place]) -> Split:
-    wanted = tuple(f for f in split.files if place_of(split, f) not in unwanted)
-    return split if len(wanted) == len(split.files) else replace(split, files=wanted)
-
-
-def _of_sections(split: Split, unwanted: frozenset[Place], unwanted_keys: frozenset[Place]) -> Split:
-    """A split without sections of only unwanted files, and without files of only unwanted keys."""
-    sections = []
-    for section in split.sections:
-        if all(place_of(split, f) in unwanted for run in section.runs for f in run):
-            continue
-        runs = (tuple(f for f in run if place_of(split, f) not in unwanted_keys) for run in section.runs)
-        wanted = tuple(run for run in runs if run)
-        if wanted:
-            sections.append(Section(wanted))
-    files = tuple(f for section in sections for run in section.runs for f in run)
-    return split if len(files) == len(split.files) else replace(split, files=files, sections=tuple(sections))
+    return frozenset(split.place_of(f) for (split, f), unwanted in zip(chosen, answers, strict=True) if unwanted)

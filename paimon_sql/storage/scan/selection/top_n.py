@@ -8,7 +8,7 @@ truncated strings; a file with merged or deleted rows counts for fewer rows, one
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -18,12 +18,12 @@ import pyarrow.compute as pc
 from paimon_sql.format.options.table.merge_engine import MERGE_ENGINE
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.types import is_floating, is_ordered
+from paimon_sql.storage.data_files.layout import FileLayout
 from paimon_sql.storage.data_files.live_files import LiveFiles
 from paimon_sql.storage.data_files.partition_statistics import partition_stats
-from paimon_sql.storage.data_files.pruning.groups import stats_of_groups
 from paimon_sql.storage.expressions.predicates import ColumnStats, Comparison, IsNull, Or, Predicate
-from paimon_sql.storage.scan.selection.file_indexes import CHOOSING_ENGINES, Place, place_of, without_files
-from paimon_sql.storage.scan.split import DataEvolutionSplit, Split
+from paimon_sql.storage.scan.selection.file_indexes import CHOOSING_ENGINES
+from paimon_sql.storage.scan.split import Place, Split
 from paimon_sql.storage.table.table import Table
 
 Longs = npt.NDArray[np.int64]
@@ -82,7 +82,7 @@ def splits_with_first(table: Table, top: TopN, live: LiveFiles, splits: Sequence
     for split in splits:
         if split.raw:
             for file in split.anchors:
-                at = numbers[place_of(split, file)]
+                at = numbers[split.place_of(file)]
                 deletion = split.deletions.get(file.file_name)
                 deleted = 0 if deletion is None else deletion.range.cardinality
                 sure[at] = 0 if deleted is None else rows[at] - deleted - (file.delete_row_count or 0)
@@ -94,11 +94,7 @@ def splits_with_first(table: Table, top: TopN, live: LiveFiles, splits: Sequence
     chooses = by_key or table.options.get(MERGE_ENGINE) in CHOOSING_ENGINES
     found: list[Split] = []
     for split in splits:
-        rest: Split
-        if isinstance(split, DataEvolutionSplit):
-            rest = _of_groups(split, unwanted)
-        else:
-            rest = without_files(split, unwanted if chooses or split.raw else frozenset(), unwanted if by_key else None)
+        rest = split.without(unwanted if chooses or not split.merges_rows else (), unwanted if by_key else ())
         live.metrics.files_read -= len(split.files) - len(rest.files)
         live.metrics.bytes_read -= split.size - rest.size
         if rest.files:
@@ -106,18 +102,11 @@ def splits_with_first(table: Table, top: TopN, live: LiveFiles, splits: Sequence
     return First(found, condition)
 
 
-def _of_groups(split: DataEvolutionSplit, unwanted: frozenset[Place]) -> DataEvolutionSplit:
-    groups = tuple(g for g in split.groups if place_of(split, g.anchor) not in unwanted)
-    if len(groups) == len(split.groups):
-        return split
-    return replace(split, groups=groups, files=tuple(f for g in groups for f in g.files))
-
-
 def _stats(table: Table, top: TopN, live: LiveFiles) -> tuple[ColumnStats, Mapping[Place, int]]:
     """The statistics of the column in each file, and the index of each file in them."""
     entries, name = live.entries, top.column
     of_partitions = name in table.schema.partition_keys
-    stats = (partition_stats if of_partitions else stats_of_groups)(table, entries, name)
+    stats = (partition_stats if of_partitions else FileLayout.of(table).column_stats)(table, entries, name)
     places = zip(*(entries[c].to_pylist() for c in ("partition", "bucket", "file_name")), strict=True)
     return stats, {place: i for i, place in enumerate(places)}
 

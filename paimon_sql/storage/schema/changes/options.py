@@ -24,7 +24,7 @@ class SetOption(SchemaChange):
 
     def apply(self, schema: TableSchema, context: Context = CAREFUL) -> TableSchema:
         change = canonical({self.key: self.value})
-        if self.key == PRIMARY_KEY.key and not schema.primary_keys and not context.has_data:
+        if self.key == PRIMARY_KEY.key and not schema.has_key and not context.has_data:
             return _with_primary_key(schema, self.value, context)
         check_changes(_with_keys(schema), change, has_snapshots=context.has_data)
         if self.key in _KEYS:
@@ -60,7 +60,7 @@ class DropPrimaryKey(SchemaChange):
     """Drop the primary key of a table without data; the columns stay NOT NULL."""
 
     def apply(self, schema: TableSchema, context: Context = CAREFUL) -> TableSchema:
-        if not schema.primary_keys:
+        if not schema.has_key:
             return schema
         if context.has_data:
             raise InvalidSchemaError(

@@ -48,13 +48,13 @@ def key_columns(table: Definition) -> Iterator[PaimonError]:
                 )
             elif isinstance(table.columns[name].type, UNORDERED):
                 yield wrong(f"Column '{name}' of type {table.columns[name].type.sql()} cannot be in the {kind} key.")
-    if schema.primary_keys and set(schema.primary_keys) <= set(schema.partition_keys):
+    if schema.has_key and set(schema.primary_keys) <= set(schema.partition_keys):
         yield wrong(
             f"The primary key ({', '.join(schema.primary_keys)}) holds only partition columns, so a partition could"
             " hold one row only.",
             "Add a column to the key that is not a partition column.",
         )
-    if not schema.primary_keys and table.is_on(PRIMARY_KEY_NULLABLE):
+    if not schema.has_key and table.is_on(PRIMARY_KEY_NULLABLE):
         yield wrong(f"The option '{PRIMARY_KEY_NULLABLE.key}' needs a primary key.", "Define one, or leave it out.")
 
 

@@ -36,7 +36,7 @@ class Definition:
     @property
     def has_key(self) -> bool:
         """Whether there is a primary key."""
-        return bool(self.schema.primary_keys)
+        return self.schema.has_key
 
     @property
     def is_cross_partition(self) -> bool:

@@ -35,7 +35,7 @@ class Bound:
 
 def tells_changelog(table: Table) -> bool:
     """Whether commits of the table produce a changelog."""
-    return bool(table.schema.primary_keys) and table.options.get(CHANGELOG_PRODUCER) != "none"
+    return table.schema.has_key and table.options.get(CHANGELOG_PRODUCER) != "none"
 
 
 def commits_between(table: Table, start: Bound | None, end: Bound | None) -> range:
@@ -54,7 +54,7 @@ def commits_between(table: Table, start: Bound | None, end: Bound | None) -> ran
     earliest, latest = earliest_with_changelog(table, mode), table.snapshots.latest_id()
     retained = range(earliest, latest + 1) if earliest is not None and latest is not None else range(1, 1)
     readable = retained
-    if mode == DELTA and table.schema.primary_keys and retained.start > FIRST_SNAPSHOT_ID:
+    if mode == DELTA and table.schema.has_key and retained.start > FIRST_SNAPSHOT_ID:
         readable = retained[1:]  # the changes of the first one need the state before it
     first = readable.start if start is None else _first(table, start, retained, readable, mode)
     last = retained.stop - 1 if end is None else _last(table, end, retained, mode)

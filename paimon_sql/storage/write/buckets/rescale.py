@@ -18,7 +18,6 @@ from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry, entries
 from paimon_sql.format.metadata.snapshot import Operation, Snapshot
 from paimon_sql.format.options.operations.changelog import CHANGELOG_PRODUCER
 from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER, VALUE_KIND
-from paimon_sql.storage.branches.chains import keeps_deletes
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.data_files.deletion_vectors import Deletion, deletions_of
 from paimon_sql.storage.data_files.live_files import live_files
@@ -69,7 +68,7 @@ class RescaleTask:
     def run(self) -> list[CommitMessage]:
         """Write the new files; on an error they are deleted."""
         router = PartitionRouter(self.table.schema, {self.partition: self.total_buckets})
-        keyed = bool(self.table.schema.primary_keys)
+        keyed = self.table.schema.has_key
         # The rows do not change, so there is no changelog; the option also affects how rows are merged.
         quiet = self.table.with_options({CHANGELOG_PRODUCER.key: "none"})
         writer = KeyValueWriter(quiet, {}, router) if keyed else AppendWriter(quiet, {}, router)
@@ -87,9 +86,9 @@ class RescaleTask:
 
     def _rows(self) -> Iterator[pa.RecordBatch]:
         """The rows, with their kinds in primary-key tables."""
-        keyed, names = bool(self.table.schema.primary_keys), self.table.schema.names
+        keyed, names = self.table.schema.has_key, self.table.schema.names
         with_kinds = (*names, VALUE_KIND.name)
-        has_deletes = keyed and keeps_deletes(self.table)
+        has_deletes = self.table.layout.keeps_deletes
         for bucket, files in sorted(self.buckets.items()):
             marked = {f.file_name: self.deletions[f.file_name] for f in files if f.file_name in self.deletions}
             sections = tuple(sections_of(self.table.schema, files)) if keyed else ()

@@ -56,7 +56,7 @@ def clustering_of(table: Table) -> Clustering | None:
         InvalidInputError: a column has no order.
     """
     names = [name for name in named_columns(table.options) if name not in table.schema.partition_keys]
-    if not names or table.schema.primary_keys:
+    if not names or table.schema.has_key:
         return None
     columns = order_columns(table, names, CLUSTERING_COLUMNS.key)
     strategy = table.options.get(CLUSTERING_STRATEGY)
@@ -67,7 +67,7 @@ def clustering_of(table: Table) -> Clustering | None:
 
 def clusters(table: Table) -> bool:
     """Whether compactions cluster the table."""
-    return bool(table.options.get(CLUSTERING_INCREMENTAL)) and not table.schema.primary_keys
+    return bool(table.options.get(CLUSTERING_INCREMENTAL)) and not table.schema.has_key
 
 
 def clustering_of_writes(table: Table) -> Clustering | None:

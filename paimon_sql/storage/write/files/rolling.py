@@ -101,7 +101,7 @@ class RollingWriter:
         self._done: list[DataFileMeta] = []
         self._paths: list[str] = []
         self._external_path = external_place(table, partition, bucket)
-        self._keys = table.schema.key_fields if table.schema.primary_keys else ()
+        self._keys = table.schema.key_fields
         self._codec = RowCodec([f.type for f in self._keys])
         self._blobs = [
             BlobColumnWriter(table, settings, f, partition, bucket, namer=namer, source=source, copies=copies_blobs)

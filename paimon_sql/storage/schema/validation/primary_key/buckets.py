@@ -45,7 +45,7 @@ def bucket_key(table: Definition) -> Iterator[PaimonError]:
             yield conflict(BUCKET_KEY, f"names '{name}', which is no column.", f"Columns are {listed(schema.names)}.")
         elif name in schema.partition_keys:
             yield conflict(BUCKET_KEY, f"names the partition column '{name}', which is the same for all buckets.")
-        elif schema.primary_keys and name not in schema.primary_keys:
+        elif schema.has_key and name not in schema.primary_keys:
             yield conflict(
                 BUCKET_KEY,
                 f"names '{name}', which is not in the primary key: rows of one key would lie in several buckets.",

@@ -1,0 +1,1 @@
+"""Table layouts, one module each: the classes that `storage/table/layout.py` finds (Paimon: Table Types)."""
