@@ -53,7 +53,7 @@ def _facts(table: AnyTable) -> dict[str, object]:
     return {
         "table_type": options.get("type", "table"),
         "partitioned": bool(table.schema.partition_keys),
-        "primary_key": bool(table.schema.primary_keys),
+        "primary_key": table.schema.has_key,
         **{name: options.get(name) for name in _STRINGS},
         **{name: _number(options.get(name)) for name in _NUMBERS},
     }

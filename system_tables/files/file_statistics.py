@@ -77,7 +77,7 @@ class FileStatistics:
         """The ``min`` or ``max`` keys; null for a file without keys."""
 
         def strings(group: _Group) -> pa.Array:
-            if not group.schema.primary_keys:
+            if not group.schema.has_key:
                 return pa.nulls(len(group.rows), pa.string())
             return key_texts(group.schema.key_fields, group.files[f"{end}_key"])
 

@@ -135,7 +135,7 @@ def _seen(table: Table) -> tuple[Table, pa.Table, Hashable]:
 
 def in_real_buckets(table: Table, entries: pa.Table) -> pa.Table:
     """The files that reads see; without those of postponed buckets."""
-    if not table.schema.primary_keys or table.options.get(BUCKET) != POSTPONE_BUCKET:
+    if not table.schema.has_key or table.options.get(BUCKET) != POSTPONE_BUCKET:
         return entries
     return entries.filter(pc.greater_equal(entries["bucket"], 0))
 

@@ -111,7 +111,7 @@ def _shape(table: Table, layout: Layout) -> Iterator[_Figure]:
         yield _size("mean_file_size", layout.bytes / layout.files)
     yield _count("small_files", layout.small, advice.small_files(table, layout))
     yield _size("largest_bucket", layout.largest_bucket, advice.bucket_sizes(table, layout))
-    if not table.schema.primary_keys:
+    if not table.schema.has_key:
         return
     levels = ", ".join(f"L{level}: {files}" for level, files in layout.levels.items())
     yield _Figure("levels", levels, len(layout.levels), advice.unread_files(table, layout))

@@ -39,7 +39,7 @@ class AuditLog(ScannedTable):
 
 def numbered(table: Table) -> tuple[DataField, ...]:
     """The column of sequence numbers, if the table's options enable it."""
-    is_enabled = bool(table.schema.primary_keys) and table.options.get(TABLE_READ_SEQUENCE_NUMBER_ENABLED)
+    is_enabled = table.schema.has_key and table.options.get(TABLE_READ_SEQUENCE_NUMBER_ENABLED)
     return (
         (DataField(-1, SEQUENCE_NUMBER.name, SEQUENCE_NUMBER.type.as_nullable(), "how new the row is"),)
         if is_enabled

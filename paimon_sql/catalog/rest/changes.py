@@ -28,10 +28,10 @@ def schema_changes(before: TableSchema, after: TableSchema) -> list[Change]:
         UnsupportedError: no change exists for the difference, such as another order of nested fields.
     """
     changes = [*_option_changes(before.options, after.options), *_comment_changes(before.comment, after.comment)]
-    if before.primary_keys and not after.primary_keys:
+    if before.has_key and not after.has_key:
         changes.append({"action": "dropPrimaryKey"})
     changes += _field_changes(before.fields, after.fields, ())
-    if after.primary_keys and not before.primary_keys:
+    if after.has_key and not before.has_key:
         changes.append({"action": "setOption", "key": PRIMARY_KEY.key, "value": ",".join(after.primary_keys)})
     return changes
 

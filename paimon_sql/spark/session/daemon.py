@@ -11,9 +11,9 @@ import socket
 import pyspark.worker  # noqa: F401 - imported for the workers
 from pyspark import daemon
 
-import paimon_sql.storage.compact.run
 import paimon_sql.storage.read.task
 import paimon_sql.storage.write.plan  # noqa: F401 - imported for the workers
+from paimon_sql.storage.table.layout import layouts
 
 _worker = daemon.worker
 
@@ -27,5 +27,6 @@ def _quiet_worker(sock: socket.socket, authenticated: bool) -> int:
 
 
 if __name__ == "__main__":
+    layouts()
     daemon.worker = _quiet_worker
     daemon.manager()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,7 +14,6 @@ from paimon_sql.format.options.operations.compaction import (
     COMPACTION_SMALL_FILE_RATIO,
     NUM_SORTED_RUNS_COMPACTION_TRIGGER,
 )
-from paimon_sql.storage.table.layout import TableLayout
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.settings import WriteSettings
 
@@ -85,44 +83,17 @@ def layout_of(table: Table, entries: pa.Table, indexes: list[IndexManifestEntry]
         "largest_bucket": pc.max(sizes).as_py() or 0,
         "waiting": len(entries) - len(bucketed),
     }
-    return CountedLayout.of(table).counted(table, Layout(**found), bucketed, small)
-
-
-class CountedLayout(TableLayout):
-    """Facet of table layouts: statistics that only some of them have."""
-
-    @abstractmethod
-    def counted(self, table: Table, layout: Layout, files: pa.Table, small: pa.Table) -> Layout:
-        """Add the statistics of live files.
-
-        Args:
-            table: the table.
-            layout: the statistics that all layouts have.
-            files: the files in real buckets.
-            small: those that compaction considers small.
-        """
-
-
-class AppendCounts(CountedLayout):
-    """Statistics of append tables: buckets with enough small files for a compaction."""
-
-    def counted(self, table: Table, layout: Layout, files: pa.Table, small: pa.Table) -> Layout:
+    if not table.schema.has_key:
         min_files = max(table.options.get(COMPACTION_MIN_FILE_NUM), 2)
-        return replace(layout, crowded=_at_least(_counted(small), min_files))
-
-
-class KeyCounts(CountedLayout):
-    """Statistics of primary-key tables: levels and sorted runs."""
-
-    def counted(self, table: Table, layout: Layout, files: pa.Table, small: pa.Table) -> Layout:
-        runs = _counted(_sorted_runs(files))
-        return replace(
-            layout,
-            levels=dict(sorted((level.as_py(), n.as_py()) for level, n in zip(*_by_level(files), strict=True))),
-            runs=pc.sum(runs).as_py() or 0,
-            most_runs=pc.max(runs).as_py() or 0,
-            unmerged=_at_least(runs, table.options.get(NUM_SORTED_RUNS_COMPACTION_TRIGGER)),
-        )
+        return Layout(**found, crowded=_at_least(_counted(small), min_files))
+    runs = _counted(_sorted_runs(bucketed))
+    return Layout(
+        **found,
+        levels=dict(sorted((level.as_py(), n.as_py()) for level, n in zip(*_by_level(bucketed), strict=True))),
+        runs=pc.sum(runs).as_py() or 0,
+        most_runs=pc.max(runs).as_py() or 0,
+        unmerged=_at_least(runs, table.options.get(NUM_SORTED_RUNS_COMPACTION_TRIGGER)),
+    )
 
 
 def _hidden(indexes: list[IndexManifestEntry]) -> int | None:

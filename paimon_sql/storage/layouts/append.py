@@ -7,7 +7,6 @@ from typing import ClassVar
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.commit.checks.append_only import OF_APPENDS
 from paimon_sql.storage.commit.checks.layout import CommitLayout
-from paimon_sql.storage.compact.file_layout import AppendCounts
 from paimon_sql.storage.compact.layouts.append import AppendCompactions
 from paimon_sql.storage.data_files.layout import AppendFiles
 from paimon_sql.storage.row_level.strategy import AppendRowChanges
@@ -27,7 +26,6 @@ class AppendLayout(
     WriteLayout,
     AppendRowChanges,
     AppendCompactions,
-    AppendCounts,
 ):
     """A table without a primary key."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.commit.checks.commit_order import KeyCommits
-from paimon_sql.storage.compact.file_layout import KeyCounts
 from paimon_sql.storage.compact.layouts.postponed import KeyCompactions
 from paimon_sql.storage.data_files.layout import KeyFiles
 from paimon_sql.storage.row_level.strategy import KeyRowChanges
@@ -23,7 +22,6 @@ class PrimaryKeyLayout(
     WriteLayout,
     KeyRowChanges,
     KeyCompactions,
-    KeyCounts,
 ):
     """A table with a primary key."""
 

@@ -55,11 +55,12 @@ class HasLayout(Protocol):
 
 
 @cache
-def _layouts() -> tuple[TableLayout, ...]:
+def layouts() -> tuple[TableLayout, ...]:
+    """Return all layouts, those that derive from others first; the first call imports what they need."""
     found = [kind() for kind in implementations(LAYOUTS, TableLayout)]
     return tuple(sorted(found, key=lambda layout: len(type(layout).__mro__), reverse=True))
 
 
 def choose_layout(schema: TableSchema) -> TableLayout:
     """Return the layout of the tables of a schema."""
-    return next(layout for layout in _layouts() if layout.applies_to(schema))
+    return next(layout for layout in layouts() if layout.applies_to(schema))

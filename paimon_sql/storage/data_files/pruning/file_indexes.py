@@ -20,7 +20,6 @@ from paimon_sql.format.file_index.registry import KINDS
 from paimon_sql.format.layout.paths import INDEX_SUFFIX, beside
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.options.table.index import FILE_INDEX_READ_ENABLED
-from paimon_sql.format.options.table.row_tracking import DATA_EVOLUTION_ENABLED
 from paimon_sql.format.schema.types import DataField, DataType
 from paimon_sql.storage.expressions.map_predicates import OfMapKey
 from paimon_sql.storage.expressions.predicates import And, Comparison, In, IsNull, Or, Predicate
@@ -98,7 +97,7 @@ class IndexLook:
     def is_of_use(self) -> bool:
         """Whether reads of the table may skip rows by file index."""
         options = self.table.options
-        return options.get(FILE_INDEX_READ_ENABLED) and not options.get(DATA_EVOLUTION_ENABLED)
+        return options.get(FILE_INDEX_READ_ENABLED) and not self.table.layout.groups_files
 
     @cached_property
     def _has_indexed_columns(self) -> bool:

@@ -16,9 +16,9 @@ from paimon_sql.format.options.table.bucket import BUCKET
 from paimon_sql.format.schema.row_kind import RowKind
 from paimon_sql.storage.data_files.deletion_vectors import Deletion, deletions_of
 from paimon_sql.storage.data_files.layout import FileLayout
-from paimon_sql.storage.data_files.live_files import filter_partitions, live_files, partition_predicate
+from paimon_sql.storage.data_files.live_files import live_files, partition_predicate
 from paimon_sql.storage.scan.changes.layout import ChangesLayout, CommitChanges, CommitSplit
-from paimon_sql.storage.scan.changes.range import count_files, differences, splits_by_commit
+from paimon_sql.storage.scan.changes.range import count_files, differences, listed_files, splits_by_commit
 from paimon_sql.storage.scan.layout import BucketScan, ScanLayout
 from paimon_sql.storage.scan.selection.single_bucket import in_scanned_bucket
 from paimon_sql.storage.scan.split import Place, Split
@@ -94,13 +94,9 @@ class FileChanges(CommitChanges):
     def moves(self) -> tuple[Files, Files]:
         """The files that the commit added, and those that it deleted, by bucket."""
         by_partition = partition_predicate(self.table, self.predicate)
-        manifests = self.table.manifests.read_list(self.snapshot.delta_manifest_list)
-        self.metrics.manifests += len(manifests)
-        self.metrics.manifests_read += len(manifests)
         found: dict[FileKind, Files] = {FileKind.ADD: {}, FileKind.DELETE: {}}
-        for listed in self.table.manifests.read_all([m.file_name for m in manifests]):
-            self.metrics.files += len(listed)
-            for e in entries(in_scanned_bucket(self.table, filter_partitions(self.table, listed, by_partition))):
+        for listed in listed_files(self.table, self.snapshot.delta_manifest_list, by_partition, self.metrics):
+            for e in listed:
                 found[e.kind].setdefault((e.partition, e.bucket), []).append(e.file)
         return found[FileKind.ADD], found[FileKind.DELETE]
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from paimon_sql.format.layout.paths import POSTPONE_BUCKET
 from paimon_sql.format.metadata.data_file import DataFileMeta
-from paimon_sql.format.metadata.manifest import FileKind, entries
+from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry, entries
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.storage.data_files.deletion_vectors import Deletion, deletions_of
 from paimon_sql.storage.data_files.live_files import (
@@ -70,18 +70,26 @@ def splits_by_commit(
         split_bytes: the max bytes of a split.
     """
     name = snapshot.changelog_manifest_list if mode == CHANGELOG else snapshot.delta_manifest_list
-    manifests = table.manifests.read_list(name)
-    metrics.manifests += len(manifests)
-    metrics.manifests_read += len(manifests)
-    for listed in table.manifests.read_all([m.file_name for m in manifests]):
-        metrics.files += len(listed)
+    for listed in listed_files(table, name, predicate, metrics):
         buckets: dict[_Bucket, list[DataFileMeta]] = {}
-        for e in entries(in_scanned_bucket(table, filter_partitions(table, listed, predicate))):
+        for e in listed:
             if e.kind is FileKind.ADD:
                 buckets.setdefault((e.partition, e.bucket), []).append(e.file)
         for bucket, files in buckets.items():
             count_files(metrics, files)
             yield from ChangesLayout.of(table).added_splits(table, bucket, files, split_bytes)
+
+
+def listed_files(
+    table: Table, manifest_list: str | None, predicate: Predicate | None, metrics: ScanMetrics
+) -> Iterator[list[ManifestEntry]]:
+    """The entries of each manifest of a list, in the partitions and the bucket that are read."""
+    manifests = table.manifests.read_list(manifest_list)
+    metrics.manifests += len(manifests)
+    metrics.manifests_read += len(manifests)
+    for listed in table.manifests.read_all([m.file_name for m in manifests]):
+        metrics.files += len(listed)
+        yield entries(in_scanned_bucket(table, filter_partitions(table, listed, predicate)))
 
 
 def differences(

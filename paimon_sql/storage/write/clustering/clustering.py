@@ -50,13 +50,13 @@ def named_columns(options: TableOptions) -> tuple[str, ...]:
 
 
 def clustering_of(table: Table) -> Clustering | None:
-    """The clustering within partitions; None if the table's options set none.
+    """The clustering within partitions of an append table; None if its options set none.
 
     Raises:
         InvalidInputError: a column has no order.
     """
     names = [name for name in named_columns(table.options) if name not in table.schema.partition_keys]
-    if not names or table.schema.has_key:
+    if not names:
         return None
     columns = order_columns(table, names, CLUSTERING_COLUMNS.key)
     strategy = table.options.get(CLUSTERING_STRATEGY)
