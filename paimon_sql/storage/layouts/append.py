@@ -10,8 +10,8 @@ from paimon_sql.storage.commit.checks.layout import CommitLayout
 from paimon_sql.storage.compact.layouts.append import AppendCompactions
 from paimon_sql.storage.data_files.layout import AppendFiles
 from paimon_sql.storage.row_level.strategy import AppendRowChanges
+from paimon_sql.storage.scan.changes.by_commit import ChangesLayout
 from paimon_sql.storage.scan.changes.commits import FileChanges
-from paimon_sql.storage.scan.changes.layout import ChangesLayout
 from paimon_sql.storage.scan.layout import AppendScans
 from paimon_sql.storage.staging.proposal import Validation
 from paimon_sql.storage.write.append_writer import AppendWriter

@@ -7,8 +7,8 @@ from paimon_sql.storage.commit.checks.commit_order import KeyCommits
 from paimon_sql.storage.compact.layouts.postponed import KeyCompactions
 from paimon_sql.storage.data_files.layout import KeyFiles
 from paimon_sql.storage.row_level.strategy import KeyRowChanges
+from paimon_sql.storage.scan.changes.by_commit import ChangesLayout
 from paimon_sql.storage.scan.changes.commits import KeyChanges
-from paimon_sql.storage.scan.changes.layout import ChangesLayout
 from paimon_sql.storage.scan.layout import KeyScans
 from paimon_sql.storage.write.key_value_writer import KeyValueWriter
 from paimon_sql.storage.write.task import WriteLayout

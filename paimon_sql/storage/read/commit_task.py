@@ -16,7 +16,7 @@ from paimon_sql.storage.expressions.kernels.equality import rows_equal
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.read.metadata_columns import ROW_INDEX
 from paimon_sql.storage.read.task import ReadTask
-from paimon_sql.storage.scan.changes.layout import CommitSplit
+from paimon_sql.storage.scan.changes.by_commit import CommitSplit
 from paimon_sql.storage.scan.split import DataEvolutionSplit
 from paimon_sql.storage.table.table import Table
 

@@ -17,7 +17,7 @@ from paimon_sql.format.schema.row_kind import RowKind
 from paimon_sql.storage.data_files.deletion_vectors import Deletion, deletions_of
 from paimon_sql.storage.data_files.layout import FileLayout
 from paimon_sql.storage.data_files.live_files import live_files, partition_predicate
-from paimon_sql.storage.scan.changes.layout import ChangesLayout, CommitChanges, CommitSplit
+from paimon_sql.storage.scan.changes.by_commit import ChangesLayout, CommitChanges, CommitSplit
 from paimon_sql.storage.scan.changes.range import count_files, differences, listed_files, splits_by_commit
 from paimon_sql.storage.scan.layout import BucketScan, ScanLayout
 from paimon_sql.storage.scan.selection.single_bucket import in_scanned_bucket

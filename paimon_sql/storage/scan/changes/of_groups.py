@@ -17,8 +17,8 @@ from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.storage.data_files.file_groups import FileGroup, file_groups, group_numbers, stored_fields
 from paimon_sql.storage.data_files.live_files import live_files, partition_predicate
 from paimon_sql.storage.data_files.packing import pack
+from paimon_sql.storage.scan.changes.by_commit import ChangesLayout, CommitSplit
 from paimon_sql.storage.scan.changes.commits import Bucket, Deletions, FileChanges, Files
-from paimon_sql.storage.scan.changes.layout import ChangesLayout, CommitSplit
 from paimon_sql.storage.scan.changes.range import count_files
 from paimon_sql.storage.scan.split import DataEvolutionSplit, Split
 from paimon_sql.storage.table.table import Table

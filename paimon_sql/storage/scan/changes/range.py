@@ -19,7 +19,7 @@ from paimon_sql.storage.data_files.live_files import (
 )
 from paimon_sql.storage.data_files.sections import sections_of
 from paimon_sql.storage.expressions.predicates import Predicate
-from paimon_sql.storage.scan.changes.layout import ChangesLayout
+from paimon_sql.storage.scan.changes.by_commit import ChangesLayout
 from paimon_sql.storage.scan.selection.single_bucket import in_scanned_bucket, live_in_scanned_bucket
 from paimon_sql.storage.scan.split import DiffSplit, Split
 from paimon_sql.storage.table.table import Table
