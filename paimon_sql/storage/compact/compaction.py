@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from paimon_sql.format.metadata.data_file import DataFileMeta
-from paimon_sql.storage.execution.task_executor import Executor
+from paimon_sql.storage.execution.task_executor import Executor, Task
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.staging.staged_files import gather
 from paimon_sql.storage.table.table import Table
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -29,8 +26,6 @@ class PlannedCompaction:
     run: Callable[[Executor], list[CommitMessage]]
 
 
-def run_tasks(
-    table: Table, executor: Executor, function: Callable[[T], CommitMessage], tasks: Sequence[T]
-) -> list[CommitMessage]:
+def run_tasks(table: Table, executor: Executor, tasks: Sequence[Task[CommitMessage]]) -> list[CommitMessage]:
     """Run tasks and return their messages; if one fails or the run is interrupted, the files of all are deleted."""
-    return gather(table, executor.map(function, tasks), lambda message: (message,))
+    return gather(table, executor.run(tasks), lambda message: (message,))

@@ -100,8 +100,3 @@ def _by_bucket(
 
 def _nothing_below(unit: CompactUnit, stored: Sequence[DataFileMeta]) -> bool:
     return unit.output_level >= max(f.level for f in stored)
-
-
-def run_task(task: CompactTask) -> CommitMessage:
-    """Run a task; a module-level function, so that it can be pickled."""
-    return task.run()

@@ -96,11 +96,6 @@ class CopyTask:
                 writer.write(chunk)
 
 
-def run_copy(task: CopyTask) -> None:
-    """Run a task; a module-level function, so that it can be pickled."""
-    task.run()
-
-
 @dataclass(frozen=True)
 class CopyPlan:
     """The files to copy.
@@ -248,7 +243,7 @@ def _copy(plan: CopyPlan, target: Table, pairs: Sequence[tuple[str, str, int]], 
             tasks.append(CopyTask(plan.source.file_io, target.file_io, tuple(batch), size))
             batch, size = [], 0
     try:
-        for _ in executor.map(run_copy, tasks):
+        for _ in executor.run(tasks):
             pass
     except MissingFileError as error:
         raise CommitConflictError(

@@ -28,7 +28,7 @@ from paimon_sql.format.schema.types import DataField
 from paimon_sql.format.statistics.column_statistics import StatsCollector
 from paimon_sql.format.text.wall_clock import wall_clock_millis
 from paimon_sql.storage.commit.transaction import Outcome, Transaction
-from paimon_sql.storage.copy.copy import CopyTask, run_copy
+from paimon_sql.storage.copy.copy import CopyTask
 from paimon_sql.storage.data_files.live_files import partition_values
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.execution.threads import spread
@@ -199,11 +199,6 @@ class ExamineTask:
         return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def run_examine(task: ExamineTask) -> DataFileMeta:
-    """Run a task; a module-level function, so that it can be pickled."""
-    return task.run()
-
-
 def examine(source: PlainTable, target: Table, executor: Executor) -> list[CommitMessage]:
     """Return the commit messages for the files of a plain table, in their order; nothing is changed.
 
@@ -223,7 +218,7 @@ def examine(source: PlainTable, target: Table, executor: Executor) -> list[Commi
         )
         for n, file in enumerate(source.files)
     ]
-    metas = executor.map(run_examine, tasks)
+    metas = executor.run(tasks)
     return [CommitMessage(t.partition, 0, -1, new_files=(m,)) for t, m in zip(tasks, metas, strict=True)]
 
 
@@ -373,7 +368,7 @@ def _rename_all(file_io: FileIO, pairs: Iterable[tuple[str, str]], threads: int)
 def _copy(source: PlainTable, target: Table, pairs: Sequence[tuple[str, str]], executor: Executor) -> None:
     sizes = [file.size for file in source.files]
     tasks = [CopyTask(source.file_io, target.file_io, (pair,), size) for pair, size in zip(pairs, sizes, strict=True)]
-    for _ in executor.map(run_copy, tasks):
+    for _ in executor.run(tasks):
         pass
 
 

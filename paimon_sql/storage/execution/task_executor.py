@@ -6,13 +6,25 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from paimon_sql.storage.execution.progress import Work
 
 T = TypeVar("T")
 R = TypeVar("R")
+Result = TypeVar("Result", covariant=True)
 E = TypeVar("E", bound="Executor")
+
+
+class Task(Protocol[Result]):
+    """A part of a plan; it and its result can be pickled."""
+
+    def run(self) -> Result:
+        """Do the work."""
+
+
+def _run(task: Task[R]) -> R:
+    return task.run()
 
 
 class Executor(ABC):
@@ -35,6 +47,10 @@ class Executor(ABC):
             function: applied to each task; the function, the tasks and the results must be picklable.
             tasks: the tasks.
         """
+
+    def run(self, tasks: Sequence[Task[R]]) -> Iterator[R]:
+        """Yield the results of tasks, as `map`."""
+        return self.map(_run, tasks)
 
     def watched(self: E, work: Work | None) -> E:
         """Return a copy of this executor that counts its tasks for `work`."""

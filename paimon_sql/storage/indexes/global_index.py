@@ -197,11 +197,6 @@ class IndexTask:
         return self.table.paths.index(file.file_name, file.external_path)
 
 
-def run_index_task(task: IndexTask) -> CommitMessage:
-    """Run a task; a module-level function, so that it can be pickled."""
-    return task.run()
-
-
 @dataclass(frozen=True)
 class IndexPlan:
     """The tasks of an index build, and the index files to replace, whose rows were changed."""
@@ -284,7 +279,7 @@ def _gaps(first: int, count: int, indexed: RowIds) -> Iterator[tuple[int, int]]:
 
 def build_index(table: Table, executor: Executor, plan: IndexPlan) -> list[CommitMessage]:
     """Run the tasks of a plan, and return what to commit; if a task fails, the files of all are deleted."""
-    messages = gather(table, executor.map(run_index_task, plan.tasks), lambda message: [message])
+    messages = gather(table, executor.run(plan.tasks), lambda message: [message])
     return [*messages, *dropped(plan.replaced)]
 
 

@@ -87,11 +87,6 @@ class ChangeTask:
         return Changed(messages, rows)
 
 
-def run_change(task: ChangeTask) -> Changed | None:
-    """Run a task; a module-level function, so that it can be pickled."""
-    return task.run()
-
-
 def change_read(
     write: WriteTask, buckets: Sequence[Sequence[ReadTask]], change: Change, executor: Executor
 ) -> Changed | None:
@@ -111,7 +106,7 @@ def change_read(
     """
     tasks = [ChangeTask(tuple(reads), change, write) for reads in buckets]
     with StagedFiles(write.table) as staged:
-        answers = staged.collect(executor.map(run_change, tasks), lambda done: done.messages if done else ())
+        answers = staged.collect(executor.run(tasks), lambda done: done.messages if done else ())
         done = [answer for answer in answers if answer is not None]
         if len(done) < len(answers):
             return None

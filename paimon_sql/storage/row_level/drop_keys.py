@@ -81,11 +81,6 @@ class DropKeysTask:
         return ~np.isin(ranks[: batch.num_rows], ranks[batch.num_rows :])
 
 
-def run_drop(task: DropKeysTask) -> CommitMessage:
-    """Run a task; a module-level function, so that it can be pickled."""
-    return task.run()
-
-
 def check_seen(table: Table, snapshot: Snapshot | None) -> None:
     """Refuse deletes while rows are invisible until a compaction: they would appear after it.
 

@@ -70,11 +70,6 @@ class RewriteTask:
                     yield rows if retained.all() else rows.filter(pa.array(retained))
 
 
-def run_rewrite(task: RewriteTask) -> CommitMessage:
-    """Run a task; a module-level function, so that it can be pickled."""
-    return task.run()
-
-
 def plan_rewrite(table: Table, deletions: Sequence[tuple[ManifestEntry, DeletionVector]]) -> list[RewriteTask]:
     """Plan the tasks that rewrite files without some rows.
 

@@ -23,7 +23,7 @@ from paimon_sql.storage.compact.compaction import run_tasks
 from paimon_sql.storage.operations import operations
 from paimon_sql.storage.read.row_tracking import is_tracked
 from paimon_sql.storage.row_level.marks import ChangeSplitter, joined, marked_files
-from paimon_sql.storage.row_level.rewrite import plan_rewrite, run_rewrite
+from paimon_sql.storage.row_level.rewrite import plan_rewrite
 from paimon_sql.storage.row_level.strategy import RowLevelStrategy
 from paimon_sql.storage.row_level.vectors import forget, mark, with_earlier
 from paimon_sql.storage.staging.commit_messages import CommitMessage
@@ -79,7 +79,7 @@ def _change(jvm: Jvm, transaction: Transaction, changed: ChangedRows, strategy: 
         messages += staged.take(mark(table, base, marked))
     else:
         rewritten = plan_rewrite(table, with_earlier(table, base, marked))
-        messages += staged.take(run_tasks(table, executor, run_rewrite, rewritten))
+        messages += staged.take(run_tasks(table, executor, rewritten))
         messages += staged.take(forget(table, base, [e for e, _ in marked]))
     if messages:
         transaction.require(*task.validations(messages))

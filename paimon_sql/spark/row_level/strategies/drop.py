@@ -13,7 +13,7 @@ from paimon_sql.storage.compact.compaction import run_tasks
 from paimon_sql.storage.operations import operations
 from paimon_sql.storage.read.metadata_columns import BUCKET
 from paimon_sql.storage.row_level.conflicts import keys_unchanged
-from paimon_sql.storage.row_level.drop_keys import check_seen, plan_drop, run_drop
+from paimon_sql.storage.row_level.drop_keys import check_seen, plan_drop
 from paimon_sql.storage.row_level.vectors import forget
 from paimon_sql.storage.table.table import Table
 
@@ -39,7 +39,7 @@ def drop_keys(jvm: Jvm, table: Table, base: Snapshot | None, changed: ChangedRow
         return Counts()
     tasks = plan_drop(table, base, rows, BUCKET.name)
     with Transaction(table, Operation.DELETE, base=base) as transaction:
-        rewritten = transaction.staged.take(run_tasks(table, SparkExecutor(jvm), run_drop, tasks))
+        rewritten = transaction.staged.take(run_tasks(table, SparkExecutor(jvm), tasks))
         messages = [m for m in rewritten if not m.is_empty()]
         deleted = {f.file_name for m in messages for f in m.deleted_files}
         messages += forget(table, base, [t.entry for t in tasks if t.entry.file.file_name in deleted])

@@ -21,7 +21,7 @@ from paimon_sql.format.options.operations.scan import SOURCE_SPLIT_OPEN_FILE_COS
 from paimon_sql.format.options.table.bucket import BUCKET
 from paimon_sql.storage.compact.compaction import PlannedCompaction, run_tasks
 from paimon_sql.storage.compact.layouts.bucket_files import BucketFiles, by_bucket
-from paimon_sql.storage.compact.layouts.clustered import cluster_tasks, plan_clustering, run_cluster_task
+from paimon_sql.storage.compact.layouts.clustered import ClusterTask, cluster_tasks, plan_clustering
 from paimon_sql.storage.compact.run import CompactLayout
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
 from paimon_sql.storage.compact.touched_buckets import touched_files
@@ -59,11 +59,6 @@ class AppendCompactTask:
         return CommitMessage(
             moved.partition, moved.bucket, moved.total_buckets, compact_before=moved.files, compact_after=after
         )
-
-
-def run_append_task(task: AppendCompactTask) -> CommitMessage:
-    """Run a task; a module-level function, so that it can be pickled."""
-    return task.run()
 
 
 def plan_append_compaction(table: Table, *, full: bool, scope: Scope = EVERYTHING) -> list[AppendCompactTask]:
@@ -186,23 +181,22 @@ class AppendCompactions(CompactLayout):
             return []
         base = table.snapshots.latest()
         touched = [e for part in touched_files(table, base, messages, overwrite) for e in part]
-        if clusters(table):
-            due = cluster_tasks(table, touched, base, full=False) if touched else []
-            return with_vectors(table, base, run_tasks(table, executor, run_cluster_task, due))
-        tasks = _tasks(table, touched, full=False) if touched else []
-        return with_vectors(table, base, run_tasks(table, executor, run_append_task, tasks))
+        if not touched:
+            return []
+        plan = (
+            cluster_tasks(table, touched, base, full=False) if clusters(table) else _tasks(table, touched, full=False)
+        )
+        return with_vectors(table, base, run_tasks(table, executor, plan))
 
     def plan_compaction(
         self, table: Table, base: Snapshot | None, *, full: bool, scope: Scope, asked: bool
     ) -> PlannedCompaction:
-        if clusters(table):
-            units = plan_clustering(table, base, full=full, scope=scope)
-            return PlannedCompaction(
-                [f for task in units for f in task.moved.files],
-                lambda executor: with_vectors(table, base, run_tasks(table, executor, run_cluster_task, units)),
-            )
-        packs = plan_append_compaction(table, full=full, scope=scope)
+        tasks: Sequence[ClusterTask | AppendCompactTask] = (
+            plan_clustering(table, base, full=full, scope=scope)
+            if clusters(table)
+            else plan_append_compaction(table, full=full, scope=scope)
+        )
         return PlannedCompaction(
-            [f for task in packs for f in task.moved.files],
-            lambda executor: with_vectors(table, base, run_tasks(table, executor, run_append_task, packs)),
+            [f for task in tasks for f in task.moved.files],
+            lambda executor: with_vectors(table, base, run_tasks(table, executor, tasks)),
         )

@@ -136,7 +136,7 @@ def compact_chain(plan: ChainCompaction, executor: Executor) -> CompactedChain:
     """
     table = plan.table
     with Transaction(table) as transaction:
-        written_messages = gather(table, executor.map(run_chain_compaction, plan.tasks), lambda written: written)
+        written_messages = gather(table, executor.run(plan.tasks), lambda written: written)
         messages = transaction.staged.take(message for written in written_messages for message in written)
         overwrite = Overwrite(dynamic=True) if plan.whole else None
         due = transaction.staged.take(compact_due(table, messages, executor, overwrite))
@@ -162,8 +162,3 @@ def _partitions_are_new(messages: Sequence[CommitMessage]) -> Validation:
             )
 
     return Validation("partitions that are made whole are new", check)
-
-
-def run_chain_compaction(task: ChainCompactionTask) -> list[CommitMessage]:
-    """Run a task; a module-level function, so that it can be pickled."""
-    return task.run()

@@ -67,11 +67,6 @@ class ClusterTask:
         )
 
 
-def run_cluster_task(task: ClusterTask) -> CommitMessage:
-    """Run a task; a module-level function, so that it can be pickled."""
-    return task.run()
-
-
 def plan_clustering(table: Table, base: Snapshot | None, *, full: bool, scope: Scope = EVERYTHING) -> list[ClusterTask]:
     """Plan the clustering of a snapshot's files; no tasks if nothing is due.
 

@@ -156,11 +156,6 @@ class DataEvolutionTask:
         return DeletionVector(np.concatenate(positions)) if positions else None
 
 
-def run_data_evolution_task(task: DataEvolutionTask | BlobTask) -> CommitMessage:
-    """Run a task; a module-level function, so that it can be pickled."""
-    return task.run()
-
-
 def plan_data_evolution_compaction(
     table: Table, base: Snapshot | None, scope: Scope = EVERYTHING
 ) -> list[DataEvolutionTask | BlobTask]:
@@ -247,7 +242,7 @@ def run_evolved(
         tasks: the tasks.
     """
     with StagedFiles(table) as staged:
-        messages = staged.take(run_tasks(table, executor, run_data_evolution_task, tasks))
+        messages = staged.take(run_tasks(table, executor, tasks))
         found = [*_with_moved_vectors(table, base, tasks, messages), *_without_indexes(table, base, tasks)]
         staged.release_all()
         return found

@@ -11,7 +11,7 @@ from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options.operations.compaction import WRITE_ONLY
 from paimon_sql.format.options.table.merge_engine import SEQUENCE_SNAPSHOT_ORDERING
 from paimon_sql.storage.compact.compaction import PlannedCompaction, run_tasks
-from paimon_sql.storage.compact.plan import plan_compaction, plan_triggered, run_task
+from paimon_sql.storage.compact.plan import plan_compaction, plan_triggered
 from paimon_sql.storage.compact.run import CompactLayout
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
 from paimon_sql.storage.compact.task import CompactTask
@@ -22,7 +22,7 @@ from paimon_sql.storage.staging.overwrite import Overwrite
 from paimon_sql.storage.staging.staged_files import StagedFiles
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.postponed.bucket_number import amounts, numbers_for_compaction
-from paimon_sql.storage.write.buckets.postponed.distribution import as_compaction, plan_distribution, run_distribution
+from paimon_sql.storage.write.buckets.postponed.distribution import as_compaction, plan_distribution
 from paimon_sql.storage.write.buckets.registry import bucket_mode
 from paimon_sql.storage.write.buckets.state import WriteState
 
@@ -60,12 +60,12 @@ def _compact(
     totals = numbers_for_compaction(table.options, amounts(postponed), state.bucket_numbers)
     distributed: list[CommitMessage] = []
     with StagedFiles(table) as staged:
-        for messages in executor.map(run_distribution, plan_distribution(table, postponed, totals, state.sequences)):
+        for messages in executor.run(plan_distribution(table, postponed, totals, state.sequences)):
             distributed.extend(staged.take(messages))
         touched = {(m.partition, m.bucket) for m in distributed}
         tasks = plan_triggered(table.with_options({WRITE_ONLY.key: "false"}), distributed, full=full)
         tasks += [task for task in rest if (task.partition, task.bucket) not in touched]
-        merged = run_tasks(table, executor, run_task, tasks)
+        merged = run_tasks(table, executor, tasks)
         staged.release_all()
     return as_compaction(table, postponed, distributed, merged)
 
@@ -76,7 +76,7 @@ class KeyCompactions(CompactLayout):
     def compact_due(
         self, table: Table, messages: Sequence[CommitMessage], executor: Executor, overwrite: Overwrite | None
     ) -> list[CommitMessage]:
-        return run_tasks(table, executor, run_task, plan_triggered(table, messages, overwrite=overwrite))
+        return run_tasks(table, executor, plan_triggered(table, messages, overwrite=overwrite))
 
     def plan_compaction(
         self, table: Table, base: Snapshot | None, *, full: bool, scope: Scope, asked: bool
@@ -86,5 +86,5 @@ class KeyCompactions(CompactLayout):
         tasks = plan_compaction(table, full=full, scope=scope)
         return PlannedCompaction(
             [f for task in tasks for f in task.changed_files],
-            lambda executor: run_tasks(table, executor, run_task, tasks),
+            lambda executor: run_tasks(table, executor, tasks),
         )

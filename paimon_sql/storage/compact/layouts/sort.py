@@ -50,11 +50,6 @@ class SortTask:
         )
 
 
-def run_sort(task: SortTask) -> CommitMessage:
-    """Run a task; a module-level function, so that it can be pickled."""
-    return task.run()
-
-
 def plan_sort(table: Table, strategy: str, columns: Sequence[str], *, scope: Scope = EVERYTHING) -> PlannedCompaction:
     """Plan the compaction that sorts the rows of each partition, with one task per partition.
 
@@ -99,7 +94,7 @@ def sort_table(
 
 
 def _sort(table: Table, executor: Executor, latest: Snapshot | None, tasks: Sequence[SortTask]) -> list[CommitMessage]:
-    messages = run_tasks(table, executor, run_sort, tasks)
+    messages = run_tasks(table, executor, tasks)
     replaced = [
         ManifestEntry(FileKind.DELETE, m.partition, m.bucket, m.total_buckets, f)
         for m in messages

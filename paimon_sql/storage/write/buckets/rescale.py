@@ -183,14 +183,9 @@ def plan_rescale(table: Table, snapshot: Snapshot | None, numbers: Mapping[bytes
     return RescalePlan(tasks, replaced)
 
 
-def run_rescale(task: RescaleTask) -> list[CommitMessage]:
-    """Run a task; a module-level function, so that it can be pickled."""
-    return task.run()
-
-
 def rescaled(table: Table, plan: RescalePlan, executor: Executor) -> list[CommitMessage]:
     """Run a plan; return the messages that replace its files. On an error all new files are deleted."""
-    answers = gather(table, executor.map(run_rescale, plan.tasks), lambda written: written)
+    answers = gather(table, executor.run(plan.tasks), lambda written: written)
     return [message for written in answers for message in written]
 
 

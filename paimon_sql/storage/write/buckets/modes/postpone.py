@@ -34,7 +34,7 @@ from paimon_sql.storage.write.append_writer import AppendWriter
 from paimon_sql.storage.write.buckets.assignment.routers import PartitionRouter
 from paimon_sql.storage.write.buckets.base import BucketMode
 from paimon_sql.storage.write.buckets.postponed.bucket_number import amounts, numbers_for_batch
-from paimon_sql.storage.write.buckets.postponed.distribution import plan_distribution, run_distribution
+from paimon_sql.storage.write.buckets.postponed.distribution import plan_distribution
 from paimon_sql.storage.write.buckets.rescale import rescale
 from paimon_sql.storage.write.buckets.state import WriteState
 from paimon_sql.storage.write.buffer import Target
@@ -156,7 +156,7 @@ class StagedTask(PostponeTask):
             settled = [m for m in staged.take(messages) if m.bucket != POSTPONE_BUCKET]
             totals = numbers_for_batch(self.table.options, amounts(postponed), self.known)
             sequences = {**self.sequences, **self._grown(totals, executor)}
-            for task in executor.map(run_distribution, plan_distribution(self.table, postponed, totals, sequences)):
+            for task in executor.run(plan_distribution(self.table, postponed, totals, sequences)):
                 settled.extend(staged.take(task))
             # The postponed files stay staged, so they are deleted.
             staged.release(path for m in settled for path in new_files(self.table, append_changes([m])))

@@ -87,11 +87,6 @@ def plan_distribution(
     return tasks
 
 
-def run_distribution(task: DistributeTask) -> list[CommitMessage]:
-    """Run a task; a module-level function, so that it can be pickled."""
-    return task.run()
-
-
 def as_compaction(
     table: Table, waiting: Iterable[ManifestEntry], placed: Iterable[CommitMessage], merged: Iterable[CommitMessage]
 ) -> list[CommitMessage]:
