@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.metadata.index_manifest import DELETION_VECTORS_INDEX, IndexFileMeta, IndexManifestEntry
@@ -35,6 +35,16 @@ class CommitMessage:
     compact_new_indexes: tuple[IndexFileMeta, ...] = ()
     compact_deleted_indexes: tuple[IndexFileMeta, ...] = ()
     compact_deep: frozenset[str] | None = None
+
+    def with_compacted_indexes(self) -> CommitMessage:
+        """The message with its index files as those of a compaction."""
+        return replace(
+            self,
+            new_indexes=(),
+            deleted_indexes=(),
+            compact_new_indexes=self.new_indexes,
+            compact_deleted_indexes=self.deleted_indexes,
+        )
 
     def is_empty(self) -> bool:
         """Whether there are no changes."""

@@ -7,7 +7,7 @@ only consecutive files are packed (spec: Append Table, Compaction).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
 from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry, entries
@@ -20,7 +20,7 @@ from paimon_sql.format.options.operations.compaction import (
 from paimon_sql.format.options.operations.scan import SOURCE_SPLIT_OPEN_FILE_COST
 from paimon_sql.format.options.table.bucket import BUCKET
 from paimon_sql.storage.compact.compaction import PlannedCompaction, run_tasks
-from paimon_sql.storage.compact.layouts.bucket_files import BucketFiles, by_bucket
+from paimon_sql.storage.compact.layouts.bucket_files import BucketTask, by_bucket
 from paimon_sql.storage.compact.layouts.clustered import ClusterTask, cluster_tasks, plan_clustering
 from paimon_sql.storage.compact.run import CompactLayout
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
@@ -41,15 +41,8 @@ _FEW = 3
 
 
 @dataclass(frozen=True)
-class AppendCompactTask:
+class AppendCompactTask(BucketTask):
     """Packs some files of a bucket."""
-
-    moved: BucketFiles
-
-    @property
-    def size(self) -> int:
-        """The bytes to read."""
-        return self.moved.size
 
     def run(self) -> CommitMessage:
         """Write the new files, which take effect with the commit; on an error they are deleted."""
@@ -86,17 +79,7 @@ def with_vectors(table: Table, base: Snapshot | None, messages: Sequence[CommitM
         for m in messages
         for f in m.compact_before
     ]
-    dropped = (
-        replace(
-            m,
-            new_indexes=(),
-            deleted_indexes=(),
-            compact_new_indexes=m.new_indexes,
-            compact_deleted_indexes=m.deleted_indexes,
-        )
-        for m in forget(table, base, replaced)
-    )
-    return [*messages, *dropped]
+    return [*messages, *(m.with_compacted_indexes() for m in forget(table, base, replaced))]
 
 
 def _tasks(table: Table, files: Iterable[ManifestEntry], *, full: bool) -> list[AppendCompactTask]:

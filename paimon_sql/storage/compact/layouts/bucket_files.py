@@ -66,6 +66,18 @@ class BucketFiles:
         )
 
 
+@dataclass(frozen=True)
+class BucketTask:
+    """Rewrites some files of a bucket."""
+
+    moved: BucketFiles
+
+    @property
+    def size(self) -> int:
+        """The bytes to read."""
+        return self.moved.size
+
+
 def by_bucket(table: Table, files: Iterable[ManifestEntry], snapshot: Snapshot | None) -> list[BucketFiles]:
     """Group live files by bucket, with their deletion vectors in a snapshot."""
     grouped: dict[tuple[bytes, int, int], list[DataFileMeta]] = {}

@@ -27,7 +27,7 @@ from paimon_sql.format.options.operations.compaction import (
 )
 from paimon_sql.format.text.durations import MILLISECOND
 from paimon_sql.format.text.wall_clock import wall_clock_millis
-from paimon_sql.storage.compact.layouts.bucket_files import BucketFiles, by_bucket
+from paimon_sql.storage.compact.layouts.bucket_files import BucketFiles, BucketTask, by_bucket
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
 from paimon_sql.storage.compact.strategy import UniversalCompaction, pick_full
 from paimon_sql.storage.data_files.live_files import live_files
@@ -43,17 +43,11 @@ from paimon_sql.storage.write.files.rolling import write_all
 
 
 @dataclass(frozen=True)
-class ClusterTask:
+class ClusterTask(BucketTask):
     """Sorts the rows of some files of a bucket."""
 
-    moved: BucketFiles
     clustering: Clustering
     level: int
-
-    @property
-    def size(self) -> int:
-        """The bytes to read."""
-        return self.moved.size
 
     def run(self) -> CommitMessage:
         """Write the new files, which take effect with the commit; on an error they are deleted."""

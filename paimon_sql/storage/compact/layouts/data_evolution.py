@@ -279,16 +279,8 @@ def _with_moved_vectors(
     found = list(messages)
     for (partition, bucket, total), changed in by_bucket.items():
         stored = [e for e in entries if (e.partition, e.bucket) == (partition, bucket)]
-        m = replaced_vectors(table, stored, CommitMessage(partition, bucket, total), changed)
-        found.append(
-            replace(
-                m,
-                new_indexes=(),
-                deleted_indexes=(),
-                compact_new_indexes=m.new_indexes,
-                compact_deleted_indexes=m.deleted_indexes,
-            )
-        )
+        message = replaced_vectors(table, stored, CommitMessage(partition, bucket, total), changed)
+        found.append(message.with_compacted_indexes())
     return found
 
 

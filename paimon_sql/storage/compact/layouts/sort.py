@@ -14,7 +14,7 @@ from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry, entries
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options.operations.compaction import CLUSTERING_INCREMENTAL, ZORDER_VAR_LENGTH_CONTRIBUTION
 from paimon_sql.storage.compact.compaction import PlannedCompaction, run_tasks
-from paimon_sql.storage.compact.layouts.bucket_files import BucketFiles, by_bucket
+from paimon_sql.storage.compact.layouts.bucket_files import BucketTask, by_bucket
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.execution.task_executor import Executor
@@ -30,16 +30,10 @@ from paimon_sql.storage.write.files.rolling import write_all
 
 
 @dataclass(frozen=True)
-class SortTask:
+class SortTask(BucketTask):
     """Sorts the rows of one partition."""
 
-    moved: BucketFiles
     layout: Clustering
-
-    @property
-    def size(self) -> int:
-        """The bytes to read."""
-        return self.moved.size
 
     def run(self) -> CommitMessage:
         """Write the new files, which take effect with the commit; on an error they are deleted."""
