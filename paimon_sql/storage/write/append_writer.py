@@ -57,6 +57,10 @@ class AppendWriter:
         for partition, bucket, rows in self._router.split(ordered):
             self._buffers.add((partition, bucket), rows)
 
+    def write_stored(self, batch: pa.RecordBatch) -> None:
+        """Write rows that were read from files."""
+        self.write(batch)
+
     def close(self) -> list[CommitMessage]:
         """Finish all files."""
         self._buffers.flush()

@@ -34,12 +34,12 @@ from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.staging.staged_files import gather
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.append_writer import AppendWriter
 from paimon_sql.storage.write.buckets.assignment.routers import PartitionRouter
 from paimon_sql.storage.write.files.file_names import FileNamer
 from paimon_sql.storage.write.files.rolling import RollingWriter, write_all
-from paimon_sql.storage.write.key_value_writer import KeyValueWriter, as_stored
+from paimon_sql.storage.write.key_value_writer import as_stored
 from paimon_sql.storage.write.settings import WriteSettings
+from paimon_sql.storage.write.task import WriteLayout
 
 
 @dataclass(frozen=True)
@@ -68,18 +68,14 @@ class RescaleTask:
     def run(self) -> list[CommitMessage]:
         """Write the new files; on an error they are deleted."""
         router = PartitionRouter(self.table.schema, {self.partition: self.total_buckets})
-        keyed = self.table.schema.has_key
         # The rows do not change, so there is no changelog; the option also affects how rows are merged.
         quiet = self.table.with_options({CHANGELOG_PRODUCER.key: "none"})
-        writer = KeyValueWriter(quiet, {}, router) if keyed else AppendWriter(quiet, {}, router)
+        writer = WriteLayout.of(quiet).writer(quiet, {}, router)
         try:
             for batch in self._rows():
-                if isinstance(writer, KeyValueWriter):
-                    writer.write_stored(batch)
-                else:
-                    writer.write(batch)
+                writer.write_stored(batch)
             messages = writer.close()
-            return self._settled(messages) if keyed else self._numbered(messages)
+            return self._settled(messages) if self.table.schema.has_key else self._numbered(messages)
         except BaseException:
             writer.abort()
             raise
