@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
-from pkgutil import walk_packages
+from pkgutil import resolve_name, walk_packages
 from types import ModuleType
 from typing import ClassVar, Protocol, TypeVar
 
@@ -25,6 +25,16 @@ def modules_below(package: str) -> Iterator[ModuleType]:
     """Import and yield the modules of a package, recursively, in the order of their names."""
     for found in walk_packages(import_module(package).__path__, f"{package}."):
         yield import_module(found.name)
+
+
+def registered(registry: str) -> Iterable[str]:
+    """The names in a registry above the caller, which is imported when it is asked.
+
+    Args:
+        registry: ``module:function`` of a function that returns the names.
+    """
+    names: Iterable[str] = resolve_name(registry)()
+    return names
 
 
 def implementations(package: str, kind: Callable[..., Kind]) -> list[type[Kind]]:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.options.table.index import DELETION_VECTORS_ENABLED, DELETION_VECTORS_MERGE_ON_READ
-from paimon_sql.format.options.table.merge_engine import MERGE_ENGINE
 from paimon_sql.storage.data_files.lsm_levels import max_level
+from paimon_sql.storage.merge.registry import engine_of
 from paimon_sql.storage.table.table import Table
 
 
@@ -30,6 +30,6 @@ def is_settled(table: Table, visible: Sequence[DataFileMeta]) -> bool:
 def reads_compacted(table: Table) -> bool:
     """Whether reads see only compacted files, in which deletion vectors or the merge engine make keys unique."""
     options = table.options
-    if options.get(MERGE_ENGINE) == "first-row":
+    if engine_of(options).keeps_first:
         return True
     return options.get(DELETION_VECTORS_ENABLED) and not options.get(DELETION_VECTORS_MERGE_ON_READ)

@@ -39,7 +39,7 @@ from paimon_sql.storage.scan.split import DataEvolutionSplit, Split
 from paimon_sql.storage.scan.split_size import SplitSize
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.change_range import CHANGELOG, DELTA, snapshot_with_changelog
-from paimon_sql.storage.table.time_travel.commit_range import tells_changelog
+from paimon_sql.storage.table.time_travel.commit_range import has_changelog
 from paimon_sql.storage.table.time_travel.resolve import retained_range
 
 _Bucket = tuple[bytes, int]
@@ -103,7 +103,7 @@ def rewrites_rows(table: Table, commits: range) -> bool:
 
 
 def _commits(table: Table, commits: range) -> Iterator[Snapshot]:
-    mode = CHANGELOG if tells_changelog(table) else DELTA
+    mode = CHANGELOG if has_changelog(table) else DELTA
     return (snapshot_with_changelog(table, number, mode) for number in commits)
 
 
@@ -121,7 +121,7 @@ class _Commit:
         changes_state = kind in (CommitKind.APPEND, CommitKind.OVERWRITE) or moves_postponed
         if not self.table.schema.primary_keys:
             return self._of_files() if changes_state else []
-        if tells_changelog(self.table) and kind is not CommitKind.OVERWRITE:
+        if has_changelog(self.table) and kind is not CommitKind.OVERWRITE:
             by_partition = partition_predicate(self.table, self.predicate)
             found = splits_by_commit(self.table, CHANGELOG, self.snapshot, by_partition, self.metrics, self.split_bytes)
             return [CommitSplit(self.snapshot, split) for split in found]

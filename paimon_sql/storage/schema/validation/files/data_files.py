@@ -29,7 +29,7 @@ from paimon_sql.format.options.table.row_tracking import BLOB_DESCRIPTOR_FIELD, 
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.file_formats.parquet.variant_shredding import given_shapes
 from paimon_sql.storage.file_formats.registry import file_format
-from paimon_sql.storage.schema.validation.definition import Definition, conflict, holds
+from paimon_sql.storage.metadata.definition import Definition, conflict, holds
 from paimon_sql.storage.table.paths.external_placement import ExternalPlacement
 
 _SHREDDED_FORMATS = ("parquet", "orc")
