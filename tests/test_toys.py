@@ -24,6 +24,7 @@ ANSWERS: dict[str, list[list[Any]]] = {
     "a changelog producer": [["+I", 1, 1], ["+I", 2, 2], ["+I", 2, 3]],
     "a bucket mode": [[1, 2, 5], [3, 1, 5]],
     "a file format": [[1, "a", None, ".arrow"], [2, None, None, ".arrow"], [3, "c", 4, ".arrow"]],
+    "a clustering order": [["a"], ["bb"], ["ccc"]],
     "a global index": [[2, "plain-list"], [4, "plain-list"]],
     "a catalog": [[1]],
     "a procedure": [[52]],

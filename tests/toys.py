@@ -56,6 +56,11 @@ TOYS: dict[str, tuple[str, ...]] = {
         "INSERT INTO plain VALUES (3, 'c', 4)",
         "SELECT *, regexp_extract(__paimon_file_path, '[.].*') FROM plain ORDER BY k",
     ),
+    "a clustering order": (
+        "CREATE TABLE sorted (v STRING) TBLPROPERTIES ('clustering.columns' = 'v', 'clustering.strategy' = 'length')",
+        "INSERT INTO sorted VALUES ('ccc'), ('a'), ('bb')",
+        "SELECT v FROM sorted",
+    ),
     "a file index": (
         "CREATE TABLE names (name STRING) TBLPROPERTIES ('file-index.first-letter.columns' = 'name')",
         "INSERT INTO names VALUES ('ann'), ('zoe')",

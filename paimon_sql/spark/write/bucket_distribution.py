@@ -19,7 +19,7 @@ from paimon_sql.spark.write.key_moves import relocated
 from paimon_sql.spark.write.table_columns import column_of, conformer, quoted
 from paimon_sql.storage.write.buckets.clustered import ClusteredWriteTask
 from paimon_sql.storage.write.buckets.registry import bucket_mode
-from paimon_sql.storage.write.clustering.orders.lexicographic import Plain
+from paimon_sql.storage.write.clustering.registry import row_layout
 from paimon_sql.storage.write.distribution import Numbers, Places, Relocate
 from paimon_sql.storage.write.local_merge import merged_locally, merges_locally
 from paimon_sql.storage.write.task import WriteTask
@@ -107,7 +107,7 @@ def in_ranges(task: WriteTask, frame: DataFrame) -> DataFrame:
 
     Spark has no ranges of a curve (z-order, Hilbert). Streams are excluded since Spark reads rows twice to find ranges.
     """
-    if not isinstance(task, ClusteredWriteTask) or task.layout.strategy != Plain.name:
+    if not isinstance(task, ClusteredWriteTask) or not row_layout(task.layout.strategy).has_ranges:
         return frame
     return frame.repartitionByRange(*(col(quoted(name)) for name in task.layout.columns))
 
