@@ -54,7 +54,7 @@ TOYS: dict[str, tuple[str, ...]] = {
         "INSERT INTO plain VALUES (1, 'a'), (2, NULL)",
         "ALTER TABLE plain ADD COLUMN n INT",
         "INSERT INTO plain VALUES (3, 'c', 4)",
-        "SELECT *, regexp_extract(__paimon_file_path, '[.].*') FROM plain ORDER BY k",
+        "SELECT *, __paimon_file_path LIKE '%.arrow' FROM plain ORDER BY k",
     ),
     "a clustering order": (
         "CREATE TABLE sorted (v STRING) TBLPROPERTIES ('clustering.columns' = 'v', 'clustering.strategy' = 'length')",
@@ -64,7 +64,6 @@ TOYS: dict[str, tuple[str, ...]] = {
     "a file index": (
         "CREATE TABLE names (name STRING) TBLPROPERTIES ('file-index.first-letter.columns' = 'name')",
         "INSERT INTO names VALUES ('ann'), ('zoe')",
-        "INSERT INTO names VALUES ('cid')",
         "EXPLAIN SELECT * FROM names WHERE name = 'cay'",
     ),
     "a global index": (
