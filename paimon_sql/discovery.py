@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from importlib import import_module
-from pkgutil import walk_packages
+from pkgutil import resolve_name, walk_packages
 from types import ModuleType
-from typing import ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 Kind = TypeVar("Kind")
 
@@ -25,6 +25,16 @@ def modules_below(package: str) -> Iterator[ModuleType]:
     """Import and yield the modules of a package, recursively, in the order of their names."""
     for found in walk_packages(import_module(package).__path__, f"{package}."):
         yield import_module(found.name)
+
+
+def registered(registry: str) -> Collection[Any]:
+    """The names in a registry above the caller, which is imported when it is asked.
+
+    Args:
+        registry: ``module:function`` of a function that returns the names.
+    """
+    names: Collection[Any] = resolve_name(registry)()
+    return names
 
 
 def implementations(package: str, kind: Callable[..., Kind]) -> list[type[Kind]]:

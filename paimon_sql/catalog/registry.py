@@ -3,52 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from importlib import import_module
+from collections.abc import Mapping
 
 from paimon_sql.catalog.base import Catalog
-from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
-from paimon_sql.catalog.jdbc.catalog import JdbcCatalog
+from paimon_sql.catalog.kinds.base import CatalogKind
 from paimon_sql.catalog.warehouse import absolute_warehouse
-from paimon_sql.errors import InvalidOptionError, SetupError
+from paimon_sql.discovery import by_name
+from paimon_sql.errors import InvalidOptionError
+from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options.engines.catalog import METASTORE
 
-Kind = Callable[[str, Mapping[str, str]], Catalog]
-"""Opens a catalog by name and options."""
-
-
-def _of_extra(extra: str, catalog: str, client: str) -> Kind:
-    """A kind whose client is an extra of this package, imported when a catalog of the kind is opened.
-
-    Args:
-        extra: the name of the extra and of the module.
-        catalog: the class in the module.
-        client: the client, for the error.
-    """
-
-    def opened(name: str, options: Mapping[str, str]) -> Catalog:
-        try:
-            module = import_module(f"paimon_sql.catalog.{extra}.catalog")
-        except ModuleNotFoundError as error:
-            raise SetupError(
-                f"Catalog {name}: {client} is not installed ({error}).",
-                remedy=f"Run: pip install 'paimon-sql[{extra}]'.",
-            ) from error
-        opened_catalog: Catalog = getattr(module, catalog)(name, options)
-        return opened_catalog
-
-    return opened
-
-
-KINDS: dict[str, Kind] = {
-    "filesystem": FileSystemCatalog,
-    "jdbc": JdbcCatalog,
-    "hive": _of_extra("hive", "HiveCatalog", "the client of Hive's metastore"),
-    "rest": _of_extra("rest", "RestCatalog", "the client of REST catalogs"),
+KINDS: dict[str, CatalogKind] = {
+    name: kind() for name, kind in by_name("paimon_sql.catalog.kinds", CatalogKind).items()
 }
 """The kinds by the values of ``metastore``."""
-
-_NAMED_WAREHOUSE = ("rest",)
-"""The kinds whose ``warehouse`` is a name on a server, not a directory."""
 
 
 def open_catalog(name: str, options: Mapping[str, str]) -> Catalog:
@@ -57,18 +25,26 @@ def open_catalog(name: str, options: Mapping[str, str]) -> Catalog:
     Raises:
         InvalidOptionError: ``metastore`` is unknown, or a required option is missing.
     """
-    kind = _kind(options)
-    if kind not in KINDS:
+    kind = catalog_kind(options)
+    if kind is None:
         raise InvalidOptionError(
-            f"Catalog {name}: '{kind}' is no kind of metastore.", key="metastore", remedy=f"Use one of {sorted(KINDS)}."
+            f"Catalog {name}: '{_metastore(options)}' is no kind of metastore.",
+            key=METASTORE.key,
+            remedy=f"Use one of {sorted(KINDS)}.",
         )
-    return KINDS[kind](name, options)
+    return kind.open(name, options)
+
+
+def catalog_kind(options: Mapping[str, str]) -> CatalogKind | None:
+    """The kind of a catalog with these options; None if there is no such kind."""
+    return KINDS.get(_metastore(options))
 
 
 def kept_warehouse(warehouse: str | os.PathLike[str], options: Mapping[str, str]) -> str:
     """The normalized warehouse of a catalog: directories as absolute paths, names unchanged."""
-    return os.fspath(warehouse) if _kind(options) in _NAMED_WAREHOUSE else absolute_warehouse(warehouse)
+    kind = catalog_kind(options)
+    return absolute_warehouse(warehouse) if kind is None or kind.has_directory else os.fspath(warehouse)
 
 
-def _kind(options: Mapping[str, str]) -> str:
-    return options.get("metastore", "filesystem").lower()
+def _metastore(options: Mapping[str, str]) -> str:
+    return TableOptions(options).get(METASTORE).lower()

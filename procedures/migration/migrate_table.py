@@ -23,7 +23,8 @@ from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.procedures.base import Context, PlainTables, Procedure
 from paimon_sql.procedures.declaration import Int, Long, StringMap, column, detail, optional, required
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, checked_options, options_of
-from paimon_sql.storage.copy.migration import FORMATS, PlainTable, check_target, examine, put_back, schema_of, take_over
+from paimon_sql.storage.copy.migration import PlainTable, check_target, examine, put_back, schema_of, take_over
+from paimon_sql.storage.file_formats.registry import format_names
 from paimon_sql.storage.file_io.paths import parent_of
 from paimon_sql.storage.schema.validation import validate_schema
 from paimon_sql.storage.table.table import Table
@@ -153,7 +154,7 @@ def known_tables(context: Context, source_type: str) -> tuple[PlainTables, str]:
         UnsupportedError: there is no Spark session.
     """
     kind = source_type.strip().lower()
-    if kind not in ("hive", *FORMATS):
+    if kind not in ("hive", *format_names()):
         raise InvalidInputError(
             f"source_type cannot be '{source_type}'.", remedy="It is 'hive', or the format of a folder's files."
         )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 
-from paimon_sql.errors import SetupError
+from paimon_sql.catalog.kinds import hive, rest
+from paimon_sql.catalog.kinds.base import module_of_extra
 from paimon_sql.format.options.table.iceberg import HIVE_CATALOG, REST_CATALOG
 from paimon_sql.storage.iceberg.registration import REGISTRATIONS, Registration
 from paimon_sql.storage.table.table import Table
@@ -15,18 +15,12 @@ def _of_extra(extra: str, kind: str, client: str) -> Callable[[Table], Registrat
     """A kind whose client is an extra of this package, imported when a table is registered."""
 
     def made(table: Table) -> Registration:
-        try:
-            module = import_module(f"{__name__}.{extra}")
-        except ModuleNotFoundError as error:
-            raise SetupError(
-                f"{table.name}: {client} is not installed ({error}).",
-                remedy=f"Run: pip install 'paimon-sql[{extra}]'.",
-            ) from error
+        module = module_of_extra(f"{__name__}.{extra}", extra, client, table.name)
         registration: Registration = getattr(module, kind)(table)
         return registration
 
     return made
 
 
-REGISTRATIONS[HIVE_CATALOG] = _of_extra("hive", "HiveRegistration", "the client of Hive's metastore")
-REGISTRATIONS[REST_CATALOG] = _of_extra("rest", "RestRegistration", "the client of REST catalogs")
+REGISTRATIONS[HIVE_CATALOG] = _of_extra("hive", "HiveRegistration", hive.CLIENT)
+REGISTRATIONS[REST_CATALOG] = _of_extra("rest", "RestRegistration", rest.CLIENT)

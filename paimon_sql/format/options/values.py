@@ -13,6 +13,7 @@ from datetime import timedelta
 from enum import Enum
 from typing import Any, Generic, TypeVar, overload
 
+from paimon_sql.discovery import registered
 from paimon_sql.errors import InvalidOptionError
 from paimon_sql.format.text.durations import parse_duration
 
@@ -181,9 +182,20 @@ def at_least(minimum: int) -> Callable[[int], str | None]:
     return lambda value: f"it must be {minimum} or more" if value < minimum else None
 
 
-def choice(key: str, default: str, meaning: str, allowed: tuple[str, ...], **facts: Any) -> Option[str]:
-    """Declare an option with one of the ``allowed`` values; case-insensitive, parsed to the spelling in ``allowed``."""
-    return Option(key, "Enum", _one_of(allowed), default, meaning, allowed=allowed, **facts)
+def choice(
+    key: str, default: str, meaning: str, allowed: tuple[str, ...], *, registry: str | None = None, **facts: Any
+) -> Option[str]:
+    """Declare an option with one of the ``allowed`` values; case-insensitive, parsed to the spelling in ``allowed``.
+
+    Args:
+        key: its key.
+        default: its default value.
+        meaning: its description.
+        allowed: the documented values.
+        registry: the registry whose names are allowed, too (`registered`).
+        facts: other arguments of `Option`.
+    """
+    return Option(key, "Enum", _one_of(allowed, registry), default, meaning, allowed=allowed, **facts)
 
 
 def optional_choice(key: str, meaning: str, allowed: tuple[str, ...], **facts: Any) -> Option[str | None]:
@@ -191,13 +203,16 @@ def optional_choice(key: str, meaning: str, allowed: tuple[str, ...], **facts: A
     return Option(key, "Enum", _one_of(allowed), None, meaning, allowed=allowed, **facts)
 
 
-def _one_of(allowed: tuple[str, ...]) -> Callable[[str], str]:
+def _one_of(allowed: tuple[str, ...], registry: str | None = None) -> Callable[[str], str]:
     spelled = {word.lower(): word for word in allowed}
 
     def parse(text: str) -> str:
-        if (word := spelled.get(text.strip().lower())) is None:
-            raise ValueError(f"it takes one of {', '.join(allowed)}")
-        return word
+        given = text.strip().lower()
+        if given not in spelled and registry is not None:
+            spelled.update({word.lower(): word for word in registered(registry)})
+        if given not in spelled:
+            raise ValueError(f"it takes one of {', '.join(spelled.values())}")
+        return spelled[given]
 
     return parse
 

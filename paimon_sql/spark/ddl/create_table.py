@@ -9,10 +9,11 @@ from typing import Any
 
 from py4j.java_collections import JavaArray
 
+from paimon_sql.catalog.registry import catalog_kind
 from paimon_sql.catalog.table_types import kind_named
 from paimon_sql.errors import InvalidOptionError, InvalidSchemaError, UnsupportedError
 from paimon_sql.format.options import canonical
-from paimon_sql.format.options.engines.catalog import METASTORE, TABLE_DEFAULT_PROPERTY
+from paimon_sql.format.options.engines.catalog import TABLE_DEFAULT_PROPERTY
 from paimon_sql.format.options.table.data_file import FILE_FORMAT
 from paimon_sql.format.options.table.table import PARTITION, PATH, PRIMARY_KEY, PRIMARY_KEY_NULLABLE, TYPE
 from paimon_sql.format.options.table_options import TableOptions
@@ -105,8 +106,8 @@ def _existing_definition(found: TableSchema | None, location: str, options: Mapp
 
 def _table_options(properties: Mapping[str, str], catalog_options: Mapping[str, str]) -> dict[str, str]:
     """The properties that are options of the table."""
-    # In Hive, DROP retains the files of an EXTERNAL TABLE at any location, so the table stores ``external``.
-    reserved = _RESERVED - {"external"} if catalog_options.get(METASTORE.key) == "hive" else _RESERVED
+    kind = catalog_kind(catalog_options)
+    reserved = _RESERVED - {"external"} if kind is not None and kind.stores_external else _RESERVED
     return {k: v for k, v in properties.items() if k not in reserved and not k.startswith(_OPTION)}
 
 

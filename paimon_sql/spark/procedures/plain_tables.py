@@ -15,7 +15,8 @@ from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion.types import paimon_fields
 from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
 from paimon_sql.sql.context import SESSION_CATALOG
-from paimon_sql.storage.copy.migration import FORMATS, PlainFile, PlainTable
+from paimon_sql.storage.copy.migration import PlainFile, PlainTable
+from paimon_sql.storage.file_formats.registry import format_names
 from paimon_sql.storage.file_io import FileIO, FileStatus, file_io_of
 from paimon_sql.storage.file_io.paths import without_scheme
 from paimon_sql.storage.table.table import Table
@@ -43,13 +44,13 @@ class SessionTables:
             name: the table's name, or the directory's path.
             known: a table with the columns of a directory's files; None infers them.
         """
-        if source_type in FORMATS:
+        if source_type in format_names():
             return self._directory(source_type, name, known)
         return self._table(*self._parts(name))
 
     def places(self, source_type: str, name: str) -> list[str]:
         """The directories of a table: its own, and those of its external partitions."""
-        if source_type in FORMATS:
+        if source_type in format_names():
             return [name]
         found, identifier = self._metadata(*self._parts(name))
         location = found.storage().locationUri()
@@ -98,7 +99,11 @@ class SessionTables:
         full = f"{SESSION_CATALOG}.{database}.{name}"
         storage, provider = found.storage(), found.provider()
         kind = str(provider.get()).lower() if provider.isDefined() else ""
-        if str(found.tableType().name()) == "VIEW" or kind not in FORMATS or not storage.locationUri().isDefined():
+        if (
+            str(found.tableType().name()) == "VIEW"
+            or kind not in format_names()
+            or not storage.locationUri().isDefined()
+        ):
             raise UnsupportedError(
                 f"{full} is no table of Parquet, ORC or Avro files{f', but of {kind}' if kind else ''}.",
                 remedy="CREATE TABLE .. AS SELECT * FROM it.",

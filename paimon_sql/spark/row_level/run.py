@@ -34,6 +34,7 @@ from paimon_sql.spark.row_level.target import TargetProxy
 from paimon_sql.sql.grammar.statement import RowChange
 from paimon_sql.sql.statements.rows import DeleteFrom, MergeInto, Update
 from paimon_sql.storage.branches.management import on_its_branch
+from paimon_sql.storage.merge.registry import merge_engine
 from paimon_sql.storage.read.metadata_columns import BUCKET, FILE_PATH, PARTITION, ROW_INDEX, hidden_fields
 from paimon_sql.storage.read.row_tracking import is_tracked
 from paimon_sql.storage.row_level.strategy import RowLevelLayout, RowLevelStrategy
@@ -41,7 +42,6 @@ from paimon_sql.storage.row_level.whole import remove_partitions
 from paimon_sql.storage.scan.branches.fallback import OTHER_BRANCHES
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
-from paimon_sql.storage.write.buckets.assignment.relocation import moves_rows
 from paimon_sql.storage.write.buckets.registry import bound_partition_keys
 
 _MAX_ATTEMPTS = WRITE_DATA_EVOLUTION_UPDATE_CONFLICT_RETRY_MAX_ATTEMPTS
@@ -188,7 +188,7 @@ class RowLevelRun:
                 remedy="DELETE the row and INSERT it under its new key.",
             )
         bound = bound_partition_keys(table.schema)
-        if isinstance(self._statement, Update) and (bound or not moves_rows(table)):
+        if isinstance(self._statement, Update) and (bound or not merge_engine(table.schema).moves_rows):
             set_here = {assignment.column[-1].lower() for assignment in self._statement.assignments}
             free = set(table.schema.partition_keys) - set(table.schema.primary_keys)
             if fixed := sorted(name for name in free if name.lower() in set_here):

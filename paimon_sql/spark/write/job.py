@@ -15,7 +15,7 @@ from paimon_sql.spark.execution.executor import SparkExecutor
 from paimon_sql.spark.execution.small_plans import fits_one_task
 from paimon_sql.spark.jvm.compat import local_batches
 from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.spark.write.bucket_distribution import distribute_by_bucket, in_partitions, in_ranges
+from paimon_sql.spark.write.bucket_distribution import distributed, in_partitions, in_ranges
 from paimon_sql.storage.columns.blobs import has_blobs
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.compact.run import compact_due
@@ -100,9 +100,7 @@ def write_rows(jvm: Jvm, task: WriteTask, frame: DataFrame) -> list[CommitMessag
     is_small = task.grows_with_rows and fits_one_task(jvm, plan)
     with unmeasured_batches(frame, blobs=has_blobs(task.table.schema.fields)):
         writer, rows = (
-            (task, named.coalesce(1))
-            if is_small
-            else distribute_by_bucket(task, in_ranges(task, in_partitions(task, named)))
+            (task, named.coalesce(1)) if is_small else distributed(task, in_ranges(task, in_partitions(task, named)))
         )
         shares = run_on_executors(task.table, rows, writer.run, lambda messages: messages)
     return list(task.settled([message for share in shares for message in share], SparkExecutor(jvm)))

@@ -6,8 +6,7 @@ the table, and to be written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
 import pyarrow as pa
 from pyspark import StorageLevel, TaskContext
@@ -21,8 +20,9 @@ from paimon_sql.spark.conversion.arrow_types import returned
 from paimon_sql.spark.execution.arrow_batches import map_in_arrow
 from paimon_sql.spark.write.table_columns import column_of
 from paimon_sql.storage.write.buckets.assignment.key_places import KEY, OLD_BUCKET, OLD_PARTITION, PLACES, key_bytes
-from paimon_sql.storage.write.buckets.modes.cross_partition import CrossPartitionTask
 from paimon_sql.storage.write.buckets.modes.dynamic import assigner_count
+from paimon_sql.storage.write.distribution import Places, Relocate
+from paimon_sql.storage.write.task import WriteTask
 
 _ORDER = "_ORDER"
 _LOCATIONS = StructType(
@@ -30,49 +30,51 @@ _LOCATIONS = StructType(
 )
 
 
-def relocated(task: CrossPartitionTask, frame: DataFrame) -> DataFrame:
+def relocated(task: WriteTask, frame: DataFrame, places: Sequence[Places], relocate: Relocate) -> DataFrame:
     """The rows with their kinds and the partitions to write them to; their buckets are in ``_BUCKET``.
 
     Args:
         task: the write.
         frame: the rows, with the table's column names, optionally followed by the row kind.
+        places: read the locations of existing keys.
+        relocate: relocates the rows of an assigner partition.
     """
     schema = task.table.schema
     count = assigner_count(task.table, frame.sparkSession.sparkContext.defaultParallelism)
     key = column_of(schema, schema.primary_keys, lambda batch: key_bytes(schema, batch), "binary")
     keyed = frame.withColumn(KEY, key).withColumn(_ORDER, monotonically_increasing_id())
-    if task.places:
+    if places:
         keyed = keyed.localCheckpoint(True, StorageLevel.DISK_ONLY)
         keys = keyed.select(KEY).distinct()
-        keyed = keyed.join(_key_locations(task, frame).join(keys, KEY, "left_semi"), KEY, "left")
+        keyed = keyed.join(_key_locations(places, frame).join(keys, KEY, "left_semi"), KEY, "left")
     else:
         keyed = keyed.select("*", *(lit(None).cast(f.dataType).alias(f.name) for f in _LOCATIONS.fields[1:]))
     by_key = keyed.repartitionById(count, pmod(spark_hash(col(KEY)), lit(count))).sortWithinPartitions(KEY, _ORDER)
     # Old partition values may be NULL even if no new row's are; a non-nullable column would turn NULL into a value.
     fields = [StructField(f.name, f.dataType) for f in (frame.schema[name] for name in schema.names)]
     struct = StructType([*fields, StructField(VALUE_KIND.name, ByteType()), StructField(BUCKET.name, IntegerType())])
-    return map_in_arrow(by_key, _relocator(task, count), struct)
+    return map_in_arrow(by_key, _relocator(task, relocate, count), struct)
 
 
-def _key_locations(task: CrossPartitionTask, frame: DataFrame) -> DataFrame:
+def _key_locations(places: Sequence[Places], frame: DataFrame) -> DataFrame:
     """All keys of the table with their partitions and buckets."""
-    tasks = task.places
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                yield from tasks[number].batches()
+                yield from places[number]()
 
-    numbers = frame.sparkSession.range(0, len(tasks), 1, len(tasks))
+    numbers = frame.sparkSession.range(0, len(places), 1, len(places))
     return numbers.mapInArrow(read, _LOCATIONS)
 
 
-def _relocator(task: CrossPartitionTask, assigners: int) -> Any:
+def _relocator(
+    task: WriteTask, relocate: Relocate, assigners: int
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     schema = task.table.schema
 
-    def relocate(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def relocated_rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
-        relocator = task.at_work(context.partitionId() if context else 0, assigners)
         types: dict[str, pa.DataType] = {}
 
         def prepared() -> Iterator[pa.RecordBatch]:
@@ -84,7 +86,7 @@ def _relocator(task: CrossPartitionTask, assigners: int) -> Any:
                     rows = rows.append_column(field.name, batch.column(field.name).cast(field.type))
                 yield rows
 
-        for rows in relocator.relocate(prepared()):
+        for rows in relocate(context.partitionId() if context else 0, assigners, prepared()):
             yield returned(rows, types)
 
-    return relocate
+    return relocated_rows

@@ -31,7 +31,7 @@ from paimon_sql.spark.execution.executor import SparkExecutor
 from paimon_sql.spark.execution.worker_errors import Failure, answered
 from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, Jvm, behind
 from paimon_sql.spark.rules.optimizer import PlanRule, with_leaves
-from paimon_sql.spark.write.bucket_distribution import distribute_by_bucket
+from paimon_sql.spark.write.bucket_distribution import distributed
 from paimon_sql.spark.write.job import commit_write
 from paimon_sql.spark.write.merge_schema import SchemaMerge
 from paimon_sql.storage.commit.epochs import EpochCommittedError, EpochSkippedError, committed_once
@@ -41,7 +41,6 @@ from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.staging.overwrite import Overwrite
 from paimon_sql.storage.staging.staged_files import StagedFiles
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.buckets.modes.cross_partition import CrossPartitionTask
 from paimon_sql.storage.write.plan import plan_write
 from paimon_sql.storage.write.task import WriteTask
 
@@ -228,9 +227,7 @@ def _write_plan(jvm: Jvm, session: Any, task: WriteTask, rows: DataFrame, query:
     fields = [replace(f, type=f.type.as_nullable()) for f in task.table.schema.fields]
     rows = with_lengths(jvm, session, rows.to(StructType.fromJson(row_struct(fields))), fields)
     # The look-up of keys in other partitions runs separate jobs, which a plan cannot contain; one worker needs none.
-    writer, rows = (
-        (task, rows.coalesce(1)) if isinstance(task, CrossPartitionTask) else distribute_by_bucket(task, rows)
-    )
+    writer, rows = (task, rows.coalesce(1)) if task.runs_jobs else distributed(task, rows)
     plan = answers_of(rows, writer.run)._jdf.queryExecution().optimizedPlan()
     (leaf,) = jvm.items(plan.collectLeaves())
     return with_leaves(jvm, plan, {0: _as_leaf(jvm, query, leaf)})

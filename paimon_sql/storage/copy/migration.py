@@ -32,7 +32,7 @@ from paimon_sql.storage.copy.copy import CopyTask
 from paimon_sql.storage.data_files.live_files import partition_values
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.execution.threads import spread
-from paimon_sql.storage.file_formats.registry import file_format
+from paimon_sql.storage.file_formats.registry import file_format, format_names
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.paths import is_under, scheme_of, without_scheme
 from paimon_sql.storage.file_io.symlinks import refuse_links
@@ -42,7 +42,6 @@ from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.registry import bucket_mode
 from paimon_sql.storage.write.settings import WriteSettings
 
-FORMATS = ("parquet", "orc", "avro")
 HIVE_DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 """The directory name of null in Hive and Spark."""
 
@@ -95,7 +94,7 @@ def schema_of(source: PlainTable, options: Mapping[str, str]) -> TableSchema:
     Raises:
         UnsupportedError: Paimon does not have its file format.
     """
-    if source.file_format not in FORMATS:
+    if source.file_format not in format_names():
         raise UnsupportedError(
             f"{source.name} holds {source.file_format} files, which cannot be taken over as they are.",
             remedy="CREATE TABLE .. AS SELECT * FROM it.",

@@ -153,10 +153,12 @@ class FileFormat(ABC):
     Class attributes:
         name: value of the option ``file.format``, and suffix of the files.
         is_general: whether its files support any columns, so that it can be a table's format.
+        shreds_maps: whether its files can store frequent keys of maps as columns (shared shredding).
     """
 
     name: ClassVar[str]
     is_general: ClassVar[bool] = True
+    shreds_maps: ClassVar[bool] = False
 
     def read(
         self,

@@ -10,7 +10,8 @@ from paimon_sql.storage.file_formats.base import FileFormat
 
 
 @cache
-def _formats() -> dict[str, FileFormat]:
+def formats() -> dict[str, FileFormat]:
+    """The formats by name."""
     found = by_name("paimon_sql.storage.file_formats", FileFormat)
     return {name: kind() for name, kind in found.items()}
 
@@ -21,7 +22,7 @@ def file_format(name: str) -> FileFormat:
     Raises:
         UnsupportedError: there is no such format; the message lists the known ones.
     """
-    found = _formats().get(name.strip().lower())
+    found = formats().get(name.strip().lower())
     if found is None:
         raise UnsupportedError(
             f"'{name}' is no file format that is known here.",
@@ -32,4 +33,4 @@ def file_format(name: str) -> FileFormat:
 
 def format_names() -> list[str]:
     """Return the names of all formats that a table's files can have."""
-    return sorted(name for name, known in _formats().items() if known.is_general)
+    return sorted(name for name, known in formats().items() if known.is_general)

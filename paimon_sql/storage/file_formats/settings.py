@@ -6,11 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidOptionError
-from paimon_sql.format.options.table.data_file import ORC_PROPERTY, PARQUET_PROPERTY
 from paimon_sql.format.options.values import parse_memory_size
 from paimon_sql.format.variant.shredding.adaptive import ShapeHistory
 
-_PROPERTIES = {"parquet": PARQUET_PROPERTY, "orc": ORC_PROPERTY}
 _BOOLEANS = {"true": True, "false": False}
 
 
@@ -79,7 +77,7 @@ class WriteSettings:
         return {k.removeprefix(prefix): v for k, v in self.options.items() if k.startswith(prefix)}
 
     def _key(self, key: str) -> str:
-        return _PROPERTIES[self.format].for_name(key)
+        return f"{self.format}.{key}"
 
     def codec(self, codecs: Mapping[str, str]) -> str:
         """Return the writer's name of the compression.

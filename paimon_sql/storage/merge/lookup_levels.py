@@ -13,18 +13,19 @@ from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.operations.changelog import CHANGELOG_PRODUCER
 from paimon_sql.format.options.operations.compaction import FORCE_LOOKUP
 from paimon_sql.format.options.table.index import DELETION_VECTORS_ENABLED
-from paimon_sql.format.options.table.merge_engine import MERGE_ENGINE
 from paimon_sql.format.schema.system_fields import LEVEL
 from paimon_sql.storage.expressions.kernels.segments import NOWHERE
 from paimon_sql.storage.expressions.kernels.sorting import Indices
+from paimon_sql.storage.merge.registry import engine_of
 from paimon_sql.storage.merge.windows import Window
+from paimon_sql.storage.table.changelog_producer import changelog_producer
 
 
 def looks_up(options: TableOptions) -> bool:
     """Whether compactions look up rows, and so leave no row on level 0."""
     return bool(
-        options.get(MERGE_ENGINE) == "first-row"
-        or options.get(CHANGELOG_PRODUCER) == "lookup"
+        engine_of(options).keeps_first
+        or changelog_producer(options).looks_up
         or options.get(DELETION_VECTORS_ENABLED)
         or options.get(FORCE_LOOKUP)
     )
@@ -32,7 +33,7 @@ def looks_up(options: TableOptions) -> bool:
 
 def merges_by_level(options: TableOptions) -> bool:
     """Whether outdated rows must be dropped by level, because the merge engine would count them."""
-    return looks_up(options) and options.get(MERGE_ENGINE) in ("partial-update", "aggregation")
+    return looks_up(options) and not engine_of(options).selects
 
 
 def check_merging(name: str, before: TableOptions, after: TableOptions) -> None:

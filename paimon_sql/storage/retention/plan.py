@@ -21,7 +21,6 @@ from paimon_sql.format.metadata.data_file import FileSource
 from paimon_sql.format.metadata.index_manifest import IndexManifestEntry
 from paimon_sql.format.metadata.manifest import MANIFEST_SCHEMA, FileKind
 from paimon_sql.format.metadata.snapshot import Changelog, Snapshot
-from paimon_sql.format.options.operations.changelog import CHANGELOG_PRODUCER
 from paimon_sql.format.text.instants import present_millis
 from paimon_sql.storage.file_io.paths import name_of
 from paimon_sql.storage.metadata.numbered_files import EARLIEST
@@ -46,6 +45,7 @@ from paimon_sql.storage.retention.used_files import (
     named_files,
     with_kind,
 )
+from paimon_sql.storage.table.changelog_producer import changelog_producer
 from paimon_sql.storage.table.index_files import index_entries, index_path
 from paimon_sql.storage.table.paths.data_file_paths import extra_file_paths
 from paimon_sql.storage.table.snapshot_lineage import is_built_on
@@ -142,7 +142,7 @@ def plan_expiry(table: Table, ids: Sequence[int], retained: Sequence[int], *, ke
     end = table.snapshots.get(retained[0])
     if not expired:
         return ExpirationPlan((), end.id)
-    produces = table.options.get(CHANGELOG_PRODUCER) != "none"
+    produces = changelog_producer(table.options).produces
     read_lists: Lists = {}
     late = frozenset(s.id for s in may_be_late(table, expired))
     deleted = _deleted_files(table, [*expired, end], read_lists, late)

@@ -14,12 +14,12 @@ from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
 from paimon_sql.format.metadata.manifest import ManifestEntry, entries
 from paimon_sql.format.metadata.snapshot import Snapshot
-from paimon_sql.format.options.table.merge_engine import MERGE_ENGINE
 from paimon_sql.format.rows.decode import decode_columns
 from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER, VALUE_KIND
 from paimon_sql.storage.data_files.deletion_vectors import Deletion, deletions_of
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.expressions.kernels.sorting import SortColumn, comparable, group_starts, sort_order
+from paimon_sql.storage.merge.registry import engine_of
 from paimon_sql.storage.read.readers.data_file import read_data_file
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.table.partitioning.routing import Router
@@ -85,13 +85,14 @@ def check_seen(table: Table, snapshot: Snapshot | None) -> None:
     """Refuse deletes while rows are invisible until a compaction: they would appear after it.
 
     Raises:
-        UnsupportedError: a table with merge engine first-row has files on level 0.
+        UnsupportedError: a table whose merge engine keeps first rows has files on level 0.
     """
-    if table.options.get(MERGE_ENGINE) != "first-row":
+    engine = engine_of(table.options)
+    if not engine.keeps_first:
         return
     if pc.any(pc.equal(live_files(table, snapshot).entries["level"], 0)).as_py():
         raise UnsupportedError(
-            f"{table.name}: a DELETE would miss rows that wait for a compaction (merge-engine 'first-row').",
+            f"{table.name}: a DELETE would miss rows that wait for a compaction (merge-engine '{engine.name}').",
             remedy="CALL sys.compact of the table first.",
         )
 

@@ -8,12 +8,8 @@ from enum import Enum
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.metadata.snapshot import Operation
 from paimon_sql.format.options.table.index import DELETION_VECTORS_ENABLED
-from paimon_sql.format.options.table.merge_engine import (
-    AGGREGATION_REMOVE_RECORD_ON_DELETE,
-    MERGE_ENGINE,
-    PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE,
-    PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP,
-)
+from paimon_sql.format.options.table.merge_engine import PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE
+from paimon_sql.storage.merge.registry import merge_engine
 from paimon_sql.storage.table.layout import TableLayout
 from paimon_sql.storage.table.table import Table
 
@@ -68,32 +64,20 @@ class KeyRowChanges(RowLevelLayout):
     """Rows of the same key are written, if the merge engine lets them replace the old ones."""
 
     def row_level_strategy(self, table: Table, operation: Operation, deletes: bool) -> RowLevelStrategy:
-        engine = table.options.get(MERGE_ENGINE)
-        if operation is not Operation.DELETE and engine not in ("deduplicate", "partial-update"):
+        engine = merge_engine(table.schema)
+        if operation is not Operation.DELETE and not engine.replaces:
             raise UnsupportedError(
-                f"{table.name}: {operation.value} is not possible with merge-engine '{engine}', which merges what is"
-                " written with the rows that are there.",
+                f"{table.name}: {operation.value} is not possible with merge-engine '{engine.name}', which merges what"
+                " is written with the rows that are there.",
                 remedy="INSERT rows that the engine merges as you want, or use a table with merge-engine"
                 " 'deduplicate'.",
             )
-        if not deletes or _takes_deletes(table):
+        if not deletes or engine.takes_deletes:
             return RowLevelStrategy.UPSERT
         if operation is Operation.DELETE:
             return RowLevelStrategy.DROP_KEYS
         raise UnsupportedError(
-            f"{table.name}: a MERGE cannot delete rows of a table with merge-engine '{engine}' that takes no deletes.",
+            f"{table.name}: a MERGE cannot delete rows of a table with merge-engine '{engine.name}' that takes no"
+            " deletes.",
             remedy=f"Set '{PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE.key}' = 'true', or use a DELETE of its own.",
         )
-
-
-def _takes_deletes(table: Table) -> bool:
-    options = table.options
-    match options.get(MERGE_ENGINE):
-        case "deduplicate":
-            return True
-        case "partial-update":
-            by_group = options.get(PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP)
-            return bool(options.get(PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE) or by_group)
-        case "aggregation":
-            return bool(options.get(AGGREGATION_REMOVE_RECORD_ON_DELETE))
-    return False

@@ -19,7 +19,6 @@ from paimon_sql.format.options.engines.spark import (
     READ_STREAM_MAX_TRIGGER_DELAY_MS,
     READ_STREAM_MIN_ROWS_PER_TRIGGER,
 )
-from paimon_sql.format.options.operations.changelog import CHANGELOG_PRODUCER
 from paimon_sql.format.options.operations.scan import (
     INCREMENTAL_BETWEEN,
     INCREMENTAL_BETWEEN_TIMESTAMP,
@@ -41,9 +40,9 @@ from paimon_sql.storage.streams.position import BEFORE_FIRST, Position
 from paimon_sql.storage.streams.start import start_of
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.change_range import (
-    CHANGELOG,
     DELTA,
     ChangeRange,
+    change_mode,
     earliest_with_changelog,
     snapshot_with_changelog,
 )
@@ -133,7 +132,7 @@ class StreamSource:
         self.table = table
         self._predicate = predicate
         self.limits = Limits.of(table)
-        self._mode = DELTA if table.options.get(CHANGELOG_PRODUCER) == "none" else CHANGELOG
+        self._mode = change_mode(table)
         self._overwrites = bool(
             table.options.get(STREAMING_READ_OVERWRITE)
             or (not table.schema.has_key and table.options.get(STREAMING_READ_APPEND_OVERWRITE))

@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from paimon_sql.errors import ConstraintViolationError
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.operations.changelog import CHANGELOG_PRODUCER
 from paimon_sql.format.options.operations.write import WRITE_BUFFER_MAX_DISK_SIZE, WRITE_BUFFER_SPILLABLE
 from paimon_sql.format.schema.system_fields import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND
 from paimon_sql.storage.merge.registry import merge_engine
@@ -20,6 +19,7 @@ from paimon_sql.storage.merge.sequence import sequence_fields
 from paimon_sql.storage.merge.spill import merged_windows, spill_folder, spilled
 from paimon_sql.storage.merge.windows import RowOrder, Run, Window
 from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.table.changelog_producer import changelog_producer
 from paimon_sql.storage.table.partitioning.routing import Router
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buffer import BucketBuffers, Target
@@ -90,8 +90,8 @@ class KeyValueWriter:
         self._settings = WriteSettings(table.schema)
         self._next = {target: number + 1 for target, number in sequences.items()}
         self._router = router or Router(table.schema, self._settings.buckets)
-        has_input_changelog = table.options.get(CHANGELOG_PRODUCER) == "input"
-        self._changelog = ChangelogSettings(table.schema) if has_input_changelog else None
+        self._producer = changelog_producer(table.options)
+        self._changelog = ChangelogSettings(table.schema) if self._producer.from_input else None
         self._namers: dict[str, FileNamer] = {}
         self._engine = merge_engine(table.schema)
         self._kinds = RowKindReader(table, self._engine)
@@ -172,7 +172,7 @@ class KeyValueWriter:
         try:
             for window in windows:
                 if changes is not None and self._changelog is not None:
-                    _append(changes, self._changelog, window.table.take(window.order))
+                    _append(changes, self._changelog, self._producer.written(window.table.take(window.order)))
                 _append(files, self._settings, self._engine.merge(window))
             changelog = tuple(changes.close()) if changes is not None else ()
             total = self._router.total_buckets(target[0])

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
-from paimon_sql.format.options.operations.changelog import CHANGELOG_PRODUCER
 from paimon_sql.format.options.operations.write import LOCAL_MERGE_BUFFER_SIZE
 from paimon_sql.storage.merge.registry import merge_engine
 from paimon_sql.storage.merge.sequence import sequence_fields
 from paimon_sql.storage.merge.windows import RowOrder, Window
+from paimon_sql.storage.table.changelog_producer import changelog_producer
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.key_value_writer import check_keys
 from paimon_sql.storage.write.rows.row_kinds import RowKindReader
@@ -19,13 +19,13 @@ from paimon_sql.storage.write.rows.row_kinds import RowKindReader
 def merges_locally(table: Table) -> bool:
     """Whether the table's options enable it, and it would lose nothing.
 
-    It would with changelog producer ``input``, which records each row, and with merge engines that need all rows of a
-    key at once.
+    It would with changelog producers that record each written row, and with merge engines that need all rows of a key
+    at once.
     """
     return (
         table.options.get(LOCAL_MERGE_BUFFER_SIZE) is not None
         and table.schema.has_key
-        and table.options.get(CHANGELOG_PRODUCER) != "input"
+        and not changelog_producer(table.options).from_input
         and not merge_engine(table.schema).merges_whole
     )
 

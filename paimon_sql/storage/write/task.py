@@ -21,6 +21,7 @@ from paimon_sql.storage.table.partitioning.routing import Router, conform_batch
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.append_writer import AppendWriter
 from paimon_sql.storage.write.buffer import Target
+from paimon_sql.storage.write.distribution import Rows, by_bucket
 from paimon_sql.storage.write.key_value_writer import KeyValueWriter
 from paimon_sql.storage.write.rows.blob_references import check_references
 from paimon_sql.storage.write.rows.precision import cut_to_precision
@@ -52,9 +53,11 @@ class WriteTask:
 
     Class attributes:
         grows_with_rows: whether the work depends on the number of rows only, so that few rows take little time.
+        runs_jobs: whether `distributed` runs jobs, so that it cannot be part of a plan.
     """
 
     grows_with_rows: ClassVar[bool] = True
+    runs_jobs: ClassVar[bool] = False
 
     table: Table
     sequences: Mapping[Target, int] = field(default_factory=dict)
@@ -103,6 +106,14 @@ class WriteTask:
     def router(self) -> Router | None:
         """The router of rows to buckets; None for the writers' default."""
         return None
+
+    def distributed(self, rows: Rows) -> tuple[WriteTask, Rows]:
+        """Distribute rows so that one task writes each bucket; return the task to run on each part of the rows.
+
+        By default rows go to the tasks of their buckets by `router`; without one any task writes any row.
+        """
+        router = self.router()
+        return self, rows if router is None else by_bucket(rows, router)
 
     def settled(self, messages: Sequence[CommitMessage], executor: Executor) -> Sequence[CommitMessage]:
         """The messages to commit, from those of all writers."""

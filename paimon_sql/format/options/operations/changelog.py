@@ -9,6 +9,7 @@ CHANGELOG_PRODUCER = choice(
     "none",
     "Where the complete changelog comes from: nowhere, the input as it is, full compactions, or a look-up of old rows.",
     ("none", "input", "full-compaction", "lookup"),
+    registry="paimon_sql.storage.table.changelog_producer:PRODUCERS.keys",
 )
 CHANGELOG_PRODUCER_ROW_DEDUPLICATE = boolean(
     "changelog-producer.row-deduplicate",

@@ -149,6 +149,7 @@ CLUSTERING_STRATEGY = choice(
     "auto",
     "Along which curve rows are ordered; auto goes by the number of columns.",
     ("auto", "order", "zorder", "hilbert"),
+    registry="paimon_sql.storage.write.clustering.registry:LAYOUTS.keys",
     alternatives=("sink.clustering.strategy",),
 )
 CLUSTERING_INCREMENTAL = boolean(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from paimon_sql.discovery import registered
 from paimon_sql.format.options.values import (
     at_least,
     boolean,
@@ -14,9 +15,13 @@ from paimon_sql.format.options.values import (
     string,
 )
 
+_MODES = "paimon_sql.storage.write.buckets.registry:special_numbers"
+
 
 def _bucket_number(value: int) -> str | None:
-    return None if value in (-1, -2) or value > 0 else "it must be -1 (dynamic), -2 (postponed) or a number above 0"
+    if value in (-1, -2) or value > 0 or value in registered(_MODES):
+        return None
+    return "it must be -1 (dynamic), -2 (postponed) or a number above 0"
 
 
 def _bucket_limit(value: int) -> str | None:

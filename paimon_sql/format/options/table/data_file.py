@@ -31,6 +31,7 @@ FILE_FORMAT = choice(
     "parquet",
     "The file format of data files.",
     ("parquet", "orc", "avro", "csv", "json", "text", "lance", "vortex", "mosaic", "row"),
+    registry="paimon_sql.storage.file_formats.registry:format_names",
 )
 FILE_FORMAT_PER_LEVEL = mapping(
     "file.format.per.level", "", "Other file formats for some levels, as in 0:avro,5:parquet."

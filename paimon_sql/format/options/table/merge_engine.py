@@ -10,6 +10,7 @@ MERGE_ENGINE = choice(
     "What becomes of several rows with one key: the last stays, later values fill earlier rows, values are aggregated,"
     " or the first stays.",
     ("deduplicate", "partial-update", "aggregation", "first-row"),
+    registry="paimon_sql.storage.merge.registry:ENGINES.keys",
     immutable=True,
 )
 SEQUENCE_FIELD = string(

@@ -17,7 +17,7 @@ from paimon_sql.spark.execution.small_plans import few_rows
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.row_level.analysis import ChangedRows
 from paimon_sql.spark.row_level.counts import CountedRows, Counts
-from paimon_sql.spark.write.bucket_distribution import distribute_by_bucket
+from paimon_sql.spark.write.bucket_distribution import distributed
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.compact.compaction import run_tasks
 from paimon_sql.storage.operations import operations
@@ -95,5 +95,5 @@ def _write(task: WriteTask, batches: Iterable[pa.RecordBatch]) -> _WorkerResult:
 
 def _write_on_executors(task: WriteTask, changed: ChangedRows) -> list[_WorkerResult]:
     with unmeasured_batches(changed.frame):
-        writer, rows = distribute_by_bucket(task, changed.frame)
+        writer, rows = distributed(task, changed.frame)
         return run_on_executors(task.table, rows, partial(_write, writer), lambda result: result.messages)

@@ -34,8 +34,7 @@ from paimon_sql.storage.row_level.change_keys import Change, change_read
 from paimon_sql.storage.row_level.conflicts import keys_unchanged
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.buckets.modes.fixed import FixedTask
-from paimon_sql.storage.write.buckets.registry import bound_partition_keys
+from paimon_sql.storage.write.buckets.registry import bound_partition_keys, bucket_mode
 from paimon_sql.storage.write.plan import plan_write
 from paimon_sql.storage.write.task import WriteTask
 
@@ -86,7 +85,7 @@ def _write(
 ) -> tuple[list[CommitMessage], Counts]:
     """Write the rows where it is cheapest: where they were read, on the driver, or by the owners of their buckets."""
     executor, rows = SparkExecutor(jvm), rows_of_scan(frame)
-    buckets = target.scan.buckets if target.scan is not None and isinstance(task, FixedTask) else None
+    buckets = target.scan.buckets if target.scan is not None and bucket_mode(task.table.schema).is_fixed else None
     change = _change(jvm, task.table, frame, operation) if buckets and rows is Rows.ALL else None
     if buckets and change is not None:
         reads = [[replace(read, columns=task.table.schema.names) for read in bucket] for bucket in buckets]

@@ -1,4 +1,4 @@
-"""Rewriter with the changelog producer "full-compaction": the differences of the max level before and after."""
+"""Rewriter for changelogs from full compactions: the differences of the max level before and after."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.operations.changelog import CHANGELOG_PRODUCER
 from paimon_sql.format.schema.system_fields import LEVEL
 from paimon_sql.storage.compact.changelog import ChangelogBuilder, Versions
 from paimon_sql.storage.compact.rewriters.base import BucketWork, Outcome, Rewriter
@@ -19,6 +18,7 @@ from paimon_sql.storage.expressions.kernels.segments import NOWHERE
 from paimon_sql.storage.merge.lookup_levels import looks_up
 from paimon_sql.storage.merge.windows import Window
 from paimon_sql.storage.read.readers.merge import merge_section
+from paimon_sql.storage.table.changelog_producer import changelog_producer
 
 
 class FullChangelogRewriter(Rewriter):
@@ -26,7 +26,7 @@ class FullChangelogRewriter(Rewriter):
 
     @classmethod
     def serves(cls, options: TableOptions) -> bool:
-        return options.get(CHANGELOG_PRODUCER) == "full-compaction" and not looks_up(options)
+        return changelog_producer(options).from_full_compactions and not looks_up(options)
 
     def __init__(self, work: BucketWork) -> None:
         super().__init__(work)

@@ -14,9 +14,7 @@ import numpy.typing as npt
 
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.operations.changelog import CHANGELOG_PRODUCER
 from paimon_sql.format.options.table.index import DELETION_VECTORS_ENABLED
-from paimon_sql.format.options.table.merge_engine import MERGE_ENGINE
 from paimon_sql.format.schema.system_fields import LEVEL, VALUE_KIND
 from paimon_sql.storage.compact.changelog import ChangelogBuilder, Versions
 from paimon_sql.storage.compact.rewriters.base import BucketWork, Outcome, Rewriter
@@ -25,13 +23,13 @@ from paimon_sql.storage.data_files.lsm_levels import max_level
 from paimon_sql.storage.data_files.sections import Section, key_ranks, sections_of
 from paimon_sql.storage.expressions.kernels.segments import NOWHERE, Mask
 from paimon_sql.storage.expressions.kernels.sorting import Indices
-from paimon_sql.storage.merge.engines.deduplicate import Deduplicate
 from paimon_sql.storage.merge.lookup_levels import looks_up, newest_above, up_to_date
 from paimon_sql.storage.merge.sequence import sequence_fields
 from paimon_sql.storage.merge.spill import merged_windows
 from paimon_sql.storage.merge.windows import Window
 from paimon_sql.storage.read.readers.merge import row_order
 from paimon_sql.storage.read.readers.sorted_runs import FILE, PLACE, open_run
+from paimon_sql.storage.table.changelog_producer import changelog_producer
 
 
 class LookupRewriter(Rewriter):
@@ -44,11 +42,10 @@ class LookupRewriter(Rewriter):
     def __init__(self, work: BucketWork) -> None:
         super().__init__(work)
         options = self.table.options
-        self._first_row = options.get(MERGE_ENGINE) == "first-row"
         self._vectors_wanted = options.get(DELETION_VECTORS_ENABLED)
-        self.makes_changelog = options.get(CHANGELOG_PRODUCER) == "lookup"
+        self.makes_changelog = changelog_producer(options).looks_up
         self._builder = ChangelogBuilder(self.table.schema)
-        plain = isinstance(self.engine, Deduplicate) and not self.engine.ignores_deletes
+        plain = self.engine.newest_wins and not self.engine.ignores_deletes
         self._newest_wins = plain and not sequence_fields(options.texts)
 
     def move(self, file: DataFileMeta) -> None:
@@ -85,7 +82,7 @@ class LookupRewriter(Rewriter):
         needed = {*by.keys, *(name for name, _ in by.ties), VALUE_KIND.name}
         unread = frozenset(self.columns) - needed if self._reads_keys_only else frozenset()
         # An expired row of a deeper level must still be marked, and still is the first of its key.
-        older = replace(self.split, expiry=None) if self._vectors_wanted or self._first_row else self.split
+        older = replace(self.split, expiry=None) if self._vectors_wanted or self.engine.keeps_first else self.split
         runs = [open_run(self.table, older, run, columns, unread=unread) for run in below]
         runs += [open_run(self.table, self.split, run, columns) for run in section.runs]
         for window in merged_windows(runs, by, self.table.options):
@@ -97,7 +94,7 @@ class LookupRewriter(Rewriter):
     @property
     def _reads_keys_only(self) -> bool:
         """Whether only keys and positions of deeper rows are needed."""
-        return self._first_row or (self._newest_wins and not self.makes_changelog)
+        return self.engine.keeps_first or (self._newest_wins and not self.makes_changelog)
 
     def _below(self, section: Section) -> tuple[tuple[DataFileMeta, ...], ...]:
         """The sorted runs of deeper levels, oldest first, of files whose key range overlaps that of the section."""
@@ -121,7 +118,7 @@ class LookupRewriter(Rewriter):
         if self._vectors_wanted:
             self._mark(window, newest[deeper & fresh])
         plain = up_to_date(Window(window.table.select([*self.columns, LEVEL.name]), window.order, window.starts))
-        if self._first_row:
+        if self.engine.keeps_first:
             return self._first_rows(plain, fresh & ~deeper, known=newest != NOWHERE, left=~deeper)
         merged = self.engine.merge_found(plain)
         if not self.makes_changelog:

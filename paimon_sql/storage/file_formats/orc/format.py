@@ -20,6 +20,7 @@ class OrcFormat(FileFormat):
     """Data files in Apache ORC; without variants and vectors."""
 
     name = "orc"
+    shreds_maps = True
 
     def batches(self, file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
         return read_orc(file_io, wanted)

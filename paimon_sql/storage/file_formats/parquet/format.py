@@ -22,6 +22,7 @@ class ParquetFormat(FileFormat):
     """Data files in Apache Parquet; supports all types."""
 
     name = "parquet"
+    shreds_maps = True
 
     def batches(self, file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
         return read_parquet(file_io, wanted)

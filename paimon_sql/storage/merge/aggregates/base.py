@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
@@ -13,12 +13,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from paimon_sql.errors import ConstraintViolationError
+from paimon_sql.errors import ConstraintViolationError, PaimonError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.table.merge_engine import FIELD_IGNORE_RETRACT
-from paimon_sql.format.schema.types import DataField, DataType
+from paimon_sql.format.schema.types import DataField, DataType, RowType
 from paimon_sql.storage.expressions.kernels.segments import NOWHERE, Mask, Segments
 from paimon_sql.storage.expressions.kernels.sorting import Indices
+from paimon_sql.storage.metadata.definition import Definition, conflict, listed
 
 
 class Effect(IntEnum):
@@ -122,6 +123,11 @@ class AggregateFunction(ABC):
         """Whether the function supports columns of the type."""
         return True
 
+    @classmethod
+    def problems(cls, table: Definition, column: DataField) -> Iterator[PaimonError]:
+        """Yield an error for each option of a table that conflicts with the function of a column."""
+        yield from ()
+
     def apply(self, steps: Steps) -> pa.Array:
         """Return the aggregated value of each key.
 
@@ -180,6 +186,15 @@ def first_refusal(functions: Mapping[str, AggregateFunction]) -> ConstraintViola
     """Return the error of the first function that does not support retraction; None if all do."""
     failing = (f for f in functions.values() if not (f.can_retract or f.ignores_retract))
     return next(map(no_retraction, failing), None)
+
+
+def unknown_fields(key: str, names: Iterable[str], row: RowType) -> Iterator[PaimonError]:
+    """Yield an error for each name in an option that is no field of a row type."""
+    for name in names:
+        if name not in row.names:
+            yield conflict(
+                key, f"names '{name}', which is no field of {row.sql()}.", f"Fields are {listed(row.names)}."
+            )
 
 
 def no_retraction(function: AggregateFunction) -> ConstraintViolationError:

@@ -9,15 +9,21 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_sql.errors import PaimonError
-from paimon_sql.format.options.table.merge_engine import AGGREGATION_REMOVE_RECORD_ON_DELETE
+from paimon_sql.format.options.table.merge_engine import (
+    AGGREGATION_REMOVE_RECORD_ON_DELETE,
+    FIELD_IGNORE_RETRACT,
+    MERGE_ENGINE,
+)
 from paimon_sql.format.schema.row_kind import RowKind
 from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.storage.columns.blobs import managed_by_key
 from paimon_sql.storage.merge.aggregates.base import AggregateFunction, Effect, Steps, first_refusal, keeps_values
 from paimon_sql.storage.merge.aggregates.of_schema import aggregation_functions, lifted
 from paimon_sql.storage.merge.engines.base import RowKinds, is_retract
 from paimon_sql.storage.merge.engines.reducing import Bundle, ReducingEngine, stamp
 from paimon_sql.storage.merge.engines.removal import after, drop_retractions, removals, split_behind_deletes
 from paimon_sql.storage.merge.windows import Window
+from paimon_sql.storage.metadata.definition import Definition, conflict
 
 
 class Aggregation(ReducingEngine):
@@ -28,6 +34,20 @@ class Aggregation(ReducingEngine):
     """
 
     name = "aggregation"
+    aggregates = True
+
+    @classmethod
+    def problems(cls, table: Definition) -> Iterator[PaimonError]:
+        if table.is_on(AGGREGATION_REMOVE_RECORD_ON_DELETE):
+            for names, ignored in table.options.matching(FIELD_IGNORE_RETRACT):
+                if ignored:
+                    yield conflict(
+                        FIELD_IGNORE_RETRACT.for_name(*names),
+                        f"cannot be true where '{AGGREGATION_REMOVE_RECORD_ON_DELETE.key}' is.",
+                        "Leave one of them out.",
+                    )
+        if blobs := managed_by_key(table.schema):
+            yield conflict(MERGE_ENGINE, f"cannot be 'aggregation' for a table with the blob '{min(blobs)}'.")
 
     def __init__(self, schema: TableSchema) -> None:
         super().__init__(schema)
@@ -42,6 +62,10 @@ class Aggregation(ReducingEngine):
 
     @property
     def merges_whole(self) -> bool:
+        return self._removes
+
+    @property
+    def takes_deletes(self) -> bool:
         return self._removes
 
     def reduce(self, bundle: Bundle) -> dict[str, pa.Array]:

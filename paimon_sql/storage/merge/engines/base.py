@@ -20,6 +20,7 @@ from paimon_sql.format.schema.system_fields import VALUE_KIND
 from paimon_sql.storage.expressions.kernels.segments import NOWHERE, Mask
 from paimon_sql.storage.expressions.kernels.sorting import Indices
 from paimon_sql.storage.merge.windows import Window
+from paimon_sql.storage.metadata.definition import Definition
 
 RowKinds = npt.NDArray[np.int8]
 _ALIVE = pa.array([RowKind.INSERT, RowKind.UPDATE_AFTER], pa.int8())
@@ -32,18 +33,43 @@ class MergeEngine(ABC):
 
     Class attributes:
         name: the value of the option ``merge-engine``.
+        selects: whether a merged row is one of the rows of its key, unchanged.
+        newest_wins: whether it is the newest of them, unless deletes are ignored.
+        keeps_first: whether it is the first: compactions look up older rows, and reads see compacted files only.
+        aggregates: whether columns may have aggregate functions.
+        replaces: whether written values replace older ones, so that UPDATE and MERGE can write changed rows.
     """
 
     name: ClassVar[str]
+    selects: ClassVar[bool] = False
+    newest_wins: ClassVar[bool] = False
+    keeps_first: ClassVar[bool] = False
+    aggregates: ClassVar[bool] = False
+    replaces: ClassVar[bool] = False
 
     def __init__(self, schema: TableSchema) -> None:
         self.schema = schema
         self.options = TableOptions(schema.options)
         self.ignores_deletes = self.options.get(IGNORE_DELETE)
 
+    @classmethod
+    def problems(cls, table: Definition) -> Iterator[PaimonError]:
+        """Yield an error for each option of a table that conflicts with the engine."""
+        yield from ()
+
     @property
     def merges_whole(self) -> bool:
         """Whether merging only some rows of a key loses information, so that all must be merged at once."""
+        return False
+
+    @property
+    def takes_deletes(self) -> bool:
+        """Whether a written ``-D`` deletes the row of its key."""
+        return False
+
+    @property
+    def moves_rows(self) -> bool:
+        """Whether a new row moves its key from another partition to its own (Paimon: `ExistingProcessor`)."""
         return False
 
     def keeps_values(self, column: str) -> bool:
@@ -84,6 +110,8 @@ class MergeEngine(ABC):
 
 class SelectingEngine(MergeEngine):
     """An engine that selects one of the rows of each key."""
+
+    selects = True
 
     @abstractmethod
     def select(self, window: Window) -> Indices:

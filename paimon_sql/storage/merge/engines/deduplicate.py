@@ -11,6 +11,13 @@ class Deduplicate(SelectingEngine):
     """Selects the newest row; a newest row of kind ``-D`` deletes the key, unless deletes are ignored."""
 
     name = "deduplicate"
+    newest_wins = True
+    replaces = True
+    takes_deletes = True
+
+    @property
+    def moves_rows(self) -> bool:
+        return not self.ignores_deletes  # the old row could not be deleted
 
     def select(self, window: Window) -> Indices:
         if self.ignores_deletes:

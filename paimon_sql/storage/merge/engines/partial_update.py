@@ -12,7 +12,10 @@ import pyarrow as pa
 from paimon_sql.errors import ConstraintViolationError, PaimonError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.table.merge_engine import (
+    FIELD_AGG_FUNCTION,
     FIELD_SEQUENCE_GROUP,
+    FIELDS_DEFAULT_AGG_FUNCTION,
+    IGNORE_DELETE,
     PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE,
     PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP,
 )
@@ -29,7 +32,9 @@ from paimon_sql.storage.merge.aggregates.base import (
     keeps_values,
     valid_mask,
 )
+from paimon_sql.storage.merge.aggregates.functions.first_last import LastNonNullValue
 from paimon_sql.storage.merge.aggregates.of_schema import group_functions, lifted
+from paimon_sql.storage.merge.aggregates.type_groups import UNORDERED
 from paimon_sql.storage.merge.engines.base import RowKinds, is_retract
 from paimon_sql.storage.merge.engines.reducing import Bundle, ReducingEngine, stamp
 from paimon_sql.storage.merge.engines.removal import (
@@ -41,6 +46,7 @@ from paimon_sql.storage.merge.engines.removal import (
     split_behind_deletes,
 )
 from paimon_sql.storage.merge.windows import Window
+from paimon_sql.storage.metadata.definition import Definition, conflict
 
 
 @dataclass(frozen=True)
@@ -105,6 +111,34 @@ class PartialUpdate(ReducingEngine):
     """
 
     name = "partial-update"
+    aggregates = True
+    replaces = True
+
+    @classmethod
+    def problems(cls, table: Definition) -> Iterator[PaimonError]:
+        """A column belongs to at most one sequence group, and key columns to none."""
+        if not table.has_key:
+            return
+        groups = [
+            (FIELD_SEQUENCE_GROUP.for_name(*names), comma_separated(names[0]), comma_separated(members))
+            for names, members in table.options.matching(FIELD_SEQUENCE_GROUP)
+        ]
+        owners: dict[str, str] = {}
+        for key, ordering, members in groups:
+            for name in (*ordering, *members):
+                if name in table.schema.primary_keys:
+                    yield conflict(key, f"names '{name}' of the primary key, which never changes.")
+            for name in members:
+                if name in owners:
+                    yield conflict(key, f"names the column '{name}', which '{owners[name]}' names too.")
+                owners.setdefault(name, key)
+            for name in ordering:
+                if name in table.columns and isinstance(table.columns[name].type, UNORDERED):
+                    yield conflict(
+                        key, f"orders by '{name}' of type {table.columns[name].type.sql()}, which has no order."
+                    )
+        yield from _functions_in_groups(table, set(owners), {n for _, ordering, _ in groups for n in ordering})
+        yield from _removals(table, {n for _, ordering, _ in groups for n in ordering})
 
     def __init__(self, schema: TableSchema) -> None:
         super().__init__(schema)
@@ -123,6 +157,10 @@ class PartialUpdate(ReducingEngine):
     @property
     def merges_whole(self) -> bool:
         return self._removes or bool(self._removing)
+
+    @property
+    def takes_deletes(self) -> bool:
+        return self.merges_whole
 
     def needs(self, columns: tuple[str, ...]) -> tuple[str, ...]:
         wanted = dict.fromkeys(columns)
@@ -260,3 +298,40 @@ def _refused() -> ConstraintViolationError:
         remedy="Set 'ignore-delete' = 'true' to ignore them, 'partial-update.remove-record-on-delete' = 'true' to"
         " remove the whole row, or 'fields.<columns>.sequence-group' to retract some of the columns.",
     )
+
+
+def _functions_in_groups(table: Definition, members: set[str], ordering: set[str]) -> Iterator[PaimonError]:
+    default = table.options.get(FIELDS_DEFAULT_AGG_FUNCTION)
+    for name in table.columns:
+        own = table.options.get(FIELD_AGG_FUNCTION, name)
+        outside = name not in members and name not in ordering and name not in table.schema.primary_keys
+        if outside and (own or default) not in (None, LastNonNullValue.name):
+            key = FIELD_AGG_FUNCTION.for_name(name) if own else FIELDS_DEFAULT_AGG_FUNCTION.key
+            yield conflict(
+                key,
+                f"needs a sequence group for column '{name}': a partial update knows no order without one.",
+                f"Set 'fields.<sequence columns>.sequence-group' = '{name}'.",
+            )
+
+
+def _removals(table: Definition, ordering: set[str]) -> Iterator[PaimonError]:
+    on_delete = table.is_on(PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE)
+    groups = table.names_of(PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP)
+    ignored = table.options.key_of(IGNORE_DELETE) if table.is_on(IGNORE_DELETE) else None
+    for option, used in (
+        (PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE, on_delete),
+        (PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP, bool(groups)),
+    ):
+        if used and ignored:
+            yield conflict(option, f"cannot be set where '{ignored}' is true.", "Leave one of them out.")
+    if on_delete and ordering:
+        yield conflict(
+            PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE,
+            "cannot be true for a table with sequence groups.",
+            f"Use '{PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP.key}'.",
+        )
+    for name in groups:
+        if name not in ordering:
+            yield conflict(
+                PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP, f"names '{name}', which orders no sequence group."
+            )

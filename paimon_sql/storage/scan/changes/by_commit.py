@@ -19,7 +19,7 @@ from paimon_sql.storage.scan.split import ChangelogSplit, DataEvolutionSplit, Sp
 from paimon_sql.storage.table.layout import TableLayout
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.change_range import CHANGELOG, DELTA, snapshot_with_changelog
-from paimon_sql.storage.table.time_travel.commit_range import tells_changelog
+from paimon_sql.storage.table.time_travel.commit_range import has_changelog
 from paimon_sql.storage.table.time_travel.resolve import retained_range
 
 
@@ -147,6 +147,6 @@ def rewrites_rows(table: Table, commits: range) -> bool:
 def _changes(
     table: Table, commits: range, predicate: Predicate | None, metrics: ScanMetrics, split_bytes: int
 ) -> Iterator[CommitChanges]:
-    mode, planned = CHANGELOG if tells_changelog(table) else DELTA, ChangesLayout.of(table).commit_changes
+    mode, planned = CHANGELOG if has_changelog(table) else DELTA, ChangesLayout.of(table).commit_changes
     for number in commits:
         yield planned(table, snapshot_with_changelog(table, number, mode), predicate, metrics, split_bytes)

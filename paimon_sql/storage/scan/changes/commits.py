@@ -24,7 +24,7 @@ from paimon_sql.storage.scan.selection.single_bucket import in_scanned_bucket
 from paimon_sql.storage.scan.split import Place, Split
 from paimon_sql.storage.scan.split_size import SplitSize
 from paimon_sql.storage.table.time_travel.change_range import CHANGELOG
-from paimon_sql.storage.table.time_travel.commit_range import tells_changelog
+from paimon_sql.storage.table.time_travel.commit_range import has_changelog
 
 Bucket = tuple[bytes, int]
 Files = dict[Bucket, list[DataFileMeta]]
@@ -43,7 +43,7 @@ class KeyChanges(CommitChanges):
 
     def _splits(self) -> Iterable[Split]:
         table, kind = self.table, self.snapshot.commit_kind
-        if tells_changelog(table) and kind is not CommitKind.OVERWRITE:
+        if has_changelog(table) and kind is not CommitKind.OVERWRITE:
             by_partition = partition_predicate(table, self.predicate)
             return splits_by_commit(table, CHANGELOG, self.snapshot, by_partition, self.metrics, self.split_bytes)
         moves_postponed = table.options.get(BUCKET) == POSTPONE_BUCKET and kind is CommitKind.COMPACT

@@ -10,16 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from paimon_sql.format.metadata.data_file import DataFileMeta
-from paimon_sql.format.options.table.merge_engine import MERGE_ENGINE
 from paimon_sql.storage.data_files.live_files import ScanMetrics
 from paimon_sql.storage.data_files.pruning.file_indexes import IndexLook
 from paimon_sql.storage.execution.threads import spread
 from paimon_sql.storage.expressions.predicates import Predicate, about
+from paimon_sql.storage.merge.registry import engine_of
 from paimon_sql.storage.scan.split import Place, Split
 from paimon_sql.storage.table.table import Table
 
-CHOOSING_ENGINES = ("deduplicate", "first-row")
-"""The merge engines that return one of the rows of a key, unchanged."""
 _MAX_INDEX_FILES = 1000
 """The max number of index files that a plan opens; readers of the other files open theirs."""
 _THREADS = 32
@@ -41,7 +39,7 @@ def prune_by_indexes(
         return before
     merged = [split for split in before if not split.raw]
     on_keys = about(predicate, table.schema.primary_keys)
-    chooses = table.options.get(MERGE_ENGINE) in CHOOSING_ENGINES
+    chooses = engine_of(table.options).selects
     alone = _unwanted(table, [split for split in before if split.raw or chooses], predicate)
     of_keys = _unwanted(table, merged, on_keys) if on_keys is not None else frozenset()
     after = [split.without(alone, of_keys) for split in before]

@@ -15,14 +15,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.format.options.table.merge_engine import MERGE_ENGINE
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.types import is_floating, is_ordered
 from paimon_sql.storage.data_files.layout import FileLayout
 from paimon_sql.storage.data_files.live_files import LiveFiles
 from paimon_sql.storage.data_files.partition_statistics import partition_stats
 from paimon_sql.storage.expressions.predicates import ColumnStats, Comparison, IsNull, Or, Predicate
-from paimon_sql.storage.scan.selection.file_indexes import CHOOSING_ENGINES
+from paimon_sql.storage.merge.registry import engine_of
 from paimon_sql.storage.scan.split import Place, Split
 from paimon_sql.storage.table.table import Table
 
@@ -91,7 +90,7 @@ def splits_with_first(table: Table, top: TopN, live: LiveFiles, splits: Sequence
         return First(list(splits), condition)
     unwanted = frozenset(place for place, at in numbers.items() if not wanted[at])
     by_key = top.column in table.schema.primary_keys
-    chooses = by_key or table.options.get(MERGE_ENGINE) in CHOOSING_ENGINES
+    chooses = by_key or engine_of(table.options).selects
     found: list[Split] = []
     for split in splits:
         rest = split.without(unwanted if chooses or not split.merges_rows else (), unwanted if by_key else ())

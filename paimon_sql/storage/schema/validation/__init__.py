@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from paimon_sql.errors import InvalidOptionError, PaimonError
 from paimon_sql.format.options.table.table import TYPE
 from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.storage.metadata.definition import Definition, Rule
 from paimon_sql.storage.schema.validation import clustering, columns, lifetimes, option_values, reading, table_types
-from paimon_sql.storage.schema.validation.definition import Definition, Rule
 from paimon_sql.storage.schema.validation.files import data_files, iceberg, indexes, row_tracking
 from paimon_sql.storage.schema.validation.option_values import ORDINARY_TYPES
 from paimon_sql.storage.schema.validation.primary_key import aggregates, buckets, changelogs, merging
@@ -34,14 +34,11 @@ STORE_RULES: tuple[Rule, ...] = (
     buckets.bucket_key,
     buckets.bucket_function,
     merging.sequence_fields,
-    merging.sequence_groups,
-    merging.first_row,
+    merging.engine,
     merging.rowkind_field,
     merging.record_time,
     aggregates.aggregate_functions,
-    aggregates.retractions,
     changelogs.producers,
-    changelogs.deletion_vectors,
     changelogs.snapshot_ordering,
     changelogs.retention,
     lifetimes.automatic_tags,

@@ -22,7 +22,9 @@ from paimon_sql.format.options.table.partition import (
     PARTITION_TIMESTAMP_PATTERN,
 )
 from paimon_sql.format.options.table.row_tracking import DATA_EVOLUTION_ENABLED
-from paimon_sql.storage.schema.validation.definition import Definition, conflict, listed
+from paimon_sql.storage.merge.registry import engine_of
+from paimon_sql.storage.metadata.definition import Definition, conflict, listed
+from paimon_sql.storage.table.changelog_producer import changelog_producer
 
 
 def incremental_clustering(table: Definition) -> Iterator[PaimonError]:
@@ -74,14 +76,14 @@ def chains(table: Definition) -> Iterator[PaimonError]:
         "partitions": bool(schema.partition_keys),
         "'bucket' above 0": table.bucket > 0,
         f"'{SEQUENCE_FIELD.key}'": bool(table.sequence_fields),
-        "'changelog-producer' none or input": table.producer in ("none", "input"),
+        "'changelog-producer' none or input": not changelog_producer(table.options).from_compactions,
         f"'{PARTITION_TIMESTAMP_PATTERN.key}'": table.options.has(PARTITION_TIMESTAMP_PATTERN),
         f"'{PARTITION_TIMESTAMP_FORMATTER.key}'": table.options.has(PARTITION_TIMESTAMP_FORMATTER),
     }
     for need, met in needs.items():
         if not met:
             yield conflict(key, f"needs {need}.")
-    if table.is_on(DELETION_VECTORS_ENABLED) and table.merge_engine != "deduplicate":
+    if table.is_on(DELETION_VECTORS_ENABLED) and not engine_of(table.options).newest_wins:
         yield conflict(key, "goes with deletion vectors only for 'merge-engine' = 'deduplicate'.")
     if table.options.has(PARTITION_EXPIRATION_TIME):
         strategy = table.options.get(PARTITION_EXPIRATION_STRATEGY)

@@ -11,7 +11,7 @@ from paimon_sql.format.schema.system_fields import KEY_PREFIX, LEVEL, ROW_ID, SE
 from paimon_sql.format.schema.types import RowType, walk
 from paimon_sql.storage.columns.defaults import default_scalar
 from paimon_sql.storage.merge.aggregates.type_groups import UNORDERED
-from paimon_sql.storage.schema.validation.definition import Definition, listed, wrong
+from paimon_sql.storage.metadata.definition import Definition, listed, wrong
 
 RESERVED_NAMES = frozenset((*(f.name for f in (SEQUENCE_NUMBER, VALUE_KIND, LEVEL, ROW_ID)), "rowkind"))
 """The names of columns that Paimon adds."""

@@ -10,7 +10,7 @@ from paimon_sql.format.options.table.data_file import ORC_COLUMN_ENCODING_DIRECT
 from paimon_sql.format.options.table.table import AUTO_CREATE, TYPE
 from paimon_sql.format.schema.types import RowType
 from paimon_sql.storage.columns.in_options import named_columns
-from paimon_sql.storage.schema.validation.definition import Definition, conflict, listed
+from paimon_sql.storage.metadata.definition import Definition, conflict, listed
 
 ORDINARY_TYPES = ("table", "materialized-table")
 """The values of ``type`` for tables with snapshots."""

@@ -22,7 +22,7 @@ from paimon_sql.format.options.operations.scan import (
     SCAN_VERSION,
     SCAN_WATERMARK,
 )
-from paimon_sql.storage.schema.validation.definition import Definition, conflict, listed
+from paimon_sql.storage.metadata.definition import Definition, conflict, listed
 
 _MODE_OPTIONS: dict[str, tuple[Option[object], ...]] = {
     "from-timestamp": (SCAN_TIMESTAMP_MILLIS, SCAN_TIMESTAMP),

@@ -13,7 +13,6 @@ from datetime import tzinfo
 
 from paimon_sql.errors import InvalidOptionError, NoSuchSnapshotError
 from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Snapshot
-from paimon_sql.format.options.operations.changelog import CHANGELOG_PRODUCER
 from paimon_sql.format.options.operations.scan import (
     INCREMENTAL_BETWEEN,
     INCREMENTAL_BETWEEN_SCAN_MODE,
@@ -22,6 +21,7 @@ from paimon_sql.format.options.operations.scan import (
     INCREMENTAL_TO_AUTO_TAG,
 )
 from paimon_sql.format.text.instants import parse_instant
+from paimon_sql.storage.table.changelog_producer import changelog_producer
 from paimon_sql.storage.table.changelogs import ChangelogManager
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import retained_range, snapshot_at_time
@@ -114,9 +114,12 @@ def _ends(text: str, key: str) -> tuple[str, str]:
 
 def _mode(table: Table) -> str:
     mode = table.options.get(INCREMENTAL_BETWEEN_SCAN_MODE).lower()
-    if mode != "auto":
-        return mode
-    return DELTA if table.options.get(CHANGELOG_PRODUCER) == "none" else CHANGELOG
+    return change_mode(table) if mode == "auto" else mode
+
+
+def change_mode(table: Table) -> str:
+    """How changes are read by default: from the changelog if the table's commits have one, else from new files."""
+    return CHANGELOG if changelog_producer(table.options).produces else DELTA
 
 
 def _between(table: Table, start: str, end: str) -> ChangeRange:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError, NoSuchSnapshotError
 from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID
-from paimon_sql.format.options.operations.changelog import CHANGELOG_PRODUCER
+from paimon_sql.storage.table.changelog_producer import changelog_producer
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.change_range import (
     CHANGELOG,
@@ -33,9 +33,9 @@ class Bound:
     inclusive: bool = True
 
 
-def tells_changelog(table: Table) -> bool:
+def has_changelog(table: Table) -> bool:
     """Whether commits of the table produce a changelog."""
-    return table.schema.has_key and table.options.get(CHANGELOG_PRODUCER) != "none"
+    return table.schema.has_key and changelog_producer(table.options).produces
 
 
 def commits_between(table: Table, start: Bound | None, end: Bound | None) -> range:
@@ -50,7 +50,7 @@ def commits_between(table: Table, start: Bound | None, end: Bound | None) -> ran
         InvalidInputError: it ends before it begins.
         NoSuchSnapshotError: a version is not retained, or the table has none.
     """
-    mode = CHANGELOG if tells_changelog(table) else DELTA
+    mode = CHANGELOG if has_changelog(table) else DELTA
     earliest, latest = earliest_with_changelog(table, mode), table.snapshots.latest_id()
     retained = range(earliest, latest + 1) if earliest is not None and latest is not None else range(1, 1)
     readable = retained

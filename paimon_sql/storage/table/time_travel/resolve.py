@@ -14,7 +14,6 @@ from typing import Any
 from paimon_sql.errors import InvalidOptionError, NoSuchSnapshotError, UnsupportedError
 from paimon_sql.format.metadata.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from paimon_sql.format.options import Option
-from paimon_sql.format.options.operations.changelog import CHANGELOG_PRODUCER
 from paimon_sql.format.options.operations.compaction import FULL_COMPACTION_DELTA_COMMITS
 from paimon_sql.format.options.operations.scan import (
     SCAN_CREATION_TIME_MILLIS,
@@ -29,6 +28,7 @@ from paimon_sql.format.options.operations.scan import (
 )
 from paimon_sql.format.text.instants import parse_instant, show_instant
 from paimon_sql.storage.metadata.refs.tags import is_same_commit
+from paimon_sql.storage.table.changelog_producer import changelog_producer
 from paimon_sql.storage.table.table import Table
 
 _WATERMARK_VERSION = "watermark-"
@@ -295,7 +295,7 @@ def _named(table: Table, version: str) -> Version:
 def _compacted(table: Table) -> Snapshot | None:
     """Return the latest snapshot of a compaction, else the latest of all."""
     interval = table.options.get(FULL_COMPACTION_DELTA_COMMITS)
-    if interval is None and table.options.get(CHANGELOG_PRODUCER) == "full-compaction":
+    if interval is None and changelog_producer(table.options).from_full_compactions:
         interval = 1
 
     def is_wanted(s: Snapshot) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
-from paimon_sql.format.layout.paths import POSTPONE_BUCKET
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.write.buckets.state import WriteState
 from paimon_sql.storage.write.task import WriteTask
@@ -16,6 +15,7 @@ class BucketMode(ABC):
 
     Class attributes:
         name: Paimon's name of the mode.
+        number: the value of the option ``bucket``; None for a mode with any number above 0.
         has_buckets: whether rows belong to buckets.
         is_fixed: whether a row's bucket depends on its bucket key alone.
         is_shared: whether any task may write any row, for no task owns a bucket.
@@ -24,6 +24,7 @@ class BucketMode(ABC):
     """
 
     name: ClassVar[str]
+    number: ClassVar[int | None] = None
     has_buckets: ClassVar[bool] = True
     is_fixed: ClassVar[bool] = False
     is_shared: ClassVar[bool] = False
@@ -32,14 +33,9 @@ class BucketMode(ABC):
 
     @classmethod
     @abstractmethod
-    def suits(cls, schema: TableSchema, buckets: int) -> bool:
-        """Whether this is the mode of a table with this value of the option ``bucket``; each table has exactly one."""
+    def suits(cls, schema: TableSchema) -> bool:
+        """Whether this is the mode of a table with its `number` of buckets; each table has exactly one."""
 
     @abstractmethod
     def plan(self, state: WriteState) -> WriteTask:
         """Plan the task that each writer of a statement runs."""
-
-
-def has_dynamic_buckets(schema: TableSchema, buckets: int) -> bool:
-    """Whether keys are assigned to buckets as they are written: primary key, and no number of buckets."""
-    return bool(schema.primary_keys) and buckets <= 0 and buckets != POSTPONE_BUCKET

@@ -6,14 +6,20 @@ from functools import cache
 
 from paimon_sql.discovery import implementations
 from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options.table.bucket import BUCKET
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.write.buckets.base import BucketMode
-from paimon_sql.storage.write.settings import WriteSettings
 
 
 @cache
 def _modes() -> tuple[BucketMode, ...]:
     return tuple(mode() for mode in implementations("paimon_sql.storage.write.buckets.modes", BucketMode))
+
+
+def special_numbers() -> set[int | None]:
+    """The values of the option ``bucket`` that are no number of buckets."""
+    return {mode.number for mode in _modes()}
 
 
 def bucket_mode(schema: TableSchema) -> BucketMode:
@@ -22,9 +28,9 @@ def bucket_mode(schema: TableSchema) -> BucketMode:
     Raises:
         UnsupportedError: no mode suits the table.
     """
-    buckets = WriteSettings(schema).buckets
+    buckets = TableOptions(schema.options).get(BUCKET)
     for mode in _modes():
-        if mode.suits(schema, buckets):
+        if mode.number == (None if buckets > 0 else buckets) and mode.suits(schema):
             return mode
     raise UnsupportedError("No bucket mode suits the option 'bucket' and the primary key of the table.")
 

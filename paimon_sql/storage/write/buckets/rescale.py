@@ -33,6 +33,7 @@ from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.staging.staged_files import gather
+from paimon_sql.storage.table.changelog_producers.none import NoChangelog
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.assignment.routers import PartitionRouter
 from paimon_sql.storage.write.files.file_names import FileNamer
@@ -69,7 +70,7 @@ class RescaleTask:
         """Write the new files; on an error they are deleted."""
         router = PartitionRouter(self.table.schema, {self.partition: self.total_buckets})
         # The rows do not change, so there is no changelog; the option also affects how rows are merged.
-        quiet = self.table.with_options({CHANGELOG_PRODUCER.key: "none"})
+        quiet = self.table.with_options({CHANGELOG_PRODUCER.key: NoChangelog.name})
         writer = WriteLayout.of(quiet).writer(quiet, {}, router)
         try:
             for batch in self._rows():

@@ -13,10 +13,12 @@ class RowLayout(ABC):
     """A clustering order.
 
     Attributes:
-        name: its name in ``order_strategy``.
+        name: its name in ``order_strategy`` and in ``clustering.strategy``.
+        has_ranges: whether it is the order of the columns' values, so that ranges of these can be sorted one by one.
     """
 
     name: ClassVar[str]
+    has_ranges: ClassVar[bool] = False
 
     @abstractmethod
     def keys(self, columns: Sequence[pa.Array], text_bytes: int) -> list[pa.Array]:

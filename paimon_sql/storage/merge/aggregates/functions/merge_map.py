@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pyarrow as pa
 
+from paimon_sql.errors import PaimonError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.table.merge_engine import FIELD_TS_FIELD
-from paimon_sql.format.schema.types import DataField, DataType, MapType, RowType
+from paimon_sql.format.schema.types import CharType, DataField, DataType, MapType, RowType, VarCharType
 from paimon_sql.storage.expressions.kernels.segments import NOWHERE, Mask, Segments, regrouped, settled
 from paimon_sql.storage.expressions.kernels.sorting import Indices, ordinals
-from paimon_sql.storage.merge.aggregates.base import AggregateFunction, Steps, valid_mask
+from paimon_sql.storage.merge.aggregates.base import AggregateFunction, Steps, unknown_fields, valid_mask
 from paimon_sql.storage.merge.aggregates.elements import Entries, fields_of, identities, map_of
+from paimon_sql.storage.metadata.definition import Definition, conflict
 
 
 class MergeMap(AggregateFunction):
@@ -54,6 +58,16 @@ class MergeMapWithKeytime(AggregateFunction):
         return (
             isinstance(data_type, MapType) and isinstance(data_type.value, RowType) and len(data_type.value.fields) >= 2
         )
+
+    @classmethod
+    def problems(cls, table: Definition, column: DataField) -> Iterator[PaimonError]:
+        assert isinstance(column.type, MapType) and isinstance(column.type.value, RowType)
+        key, row = FIELD_TS_FIELD.for_name(column.name), column.type.value
+        named = table.names_of(FIELD_TS_FIELD, column.name) or (row.names[-1],)
+        yield from unknown_fields(key, named, row)
+        for member in row.fields:
+            if member.name in named and not isinstance(member.type, (CharType, VarCharType)):
+                yield conflict(key, f"is '{member.name}' of type {member.type.sql()}.", "It must be a STRING.")
 
     def reduce(self, steps: Steps) -> pa.Array:
         steps = steps.lates_in_front()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pyarrow as pa
 
-from paimon_sql.errors import ConstraintViolationError
+from paimon_sql.errors import ConstraintViolationError, PaimonError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.table.merge_engine import (
     FIELD_COUNT_LIMIT,
@@ -17,8 +19,9 @@ from paimon_sql.format.options.values import comma_separated
 from paimon_sql.format.schema.types import ArrayType, DataField, DataType, RowType
 from paimon_sql.storage.expressions.kernels.segments import NOWHERE, Mask, Segments, regrouped, settled
 from paimon_sql.storage.expressions.kernels.sorting import Indices, SortColumn, comparable, sort_order
-from paimon_sql.storage.merge.aggregates.base import AggregateFunction, Steps, taken, valid_mask
+from paimon_sql.storage.merge.aggregates.base import AggregateFunction, Steps, taken, unknown_fields, valid_mask
 from paimon_sql.storage.merge.aggregates.elements import Entries, array_of, fields_of, identities, identities_of_fields
+from paimon_sql.storage.metadata.definition import Definition, conflict
 
 
 class _Nested(AggregateFunction):
@@ -34,6 +37,17 @@ class _Nested(AggregateFunction):
     @classmethod
     def takes(cls, data_type: DataType) -> bool:
         return isinstance(data_type, ArrayType) and isinstance(data_type.element, RowType)
+
+    @classmethod
+    def problems(cls, table: Definition, column: DataField) -> Iterator[PaimonError]:
+        assert isinstance(column.type, ArrayType) and isinstance(column.type.element, RowType)
+        for option in (FIELD_NESTED_KEY, FIELD_NESTED_SEQUENCE_FIELD):
+            names = table.names_of(option, column.name)
+            yield from unknown_fields(option.for_name(column.name), names, column.type.element)
+        for dependent in (FIELD_NESTED_SEQUENCE_FIELD, FIELD_NESTED_KEY_NULL_STRATEGY):
+            if not table.names_of(FIELD_NESTED_KEY, column.name) and table.options.has(dependent, column.name):
+                needed = FIELD_NESTED_KEY.for_name(column.name)
+                yield conflict(dependent.for_name(column.name), f"needs '{needed}'.", f"Set '{needed}' too.")
 
     def _rows(self, steps: Steps) -> tuple[Entries, pa.Array]:
         """Return the nested rows that count, and all; null rows, and null keys unless an option allows them, do not."""
@@ -130,6 +144,13 @@ class NestedPartialUpdate(_Nested):
     """One nested row per nested key, with the newest non-null value of each field."""
 
     name = "nested_partial_update"
+
+    @classmethod
+    def problems(cls, table: Definition, column: DataField) -> Iterator[PaimonError]:
+        if not table.names_of(FIELD_NESTED_KEY, column.name):
+            key = FIELD_NESTED_KEY.for_name(column.name)
+            yield conflict(key, f"is needed by '{cls.name}' of column '{column.name}'.")
+        yield from super().problems(table, column)
 
     def reduce(self, steps: Steps) -> pa.Array:
         entries, elements = self._rows(steps)

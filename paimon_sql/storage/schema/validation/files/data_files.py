@@ -28,11 +28,10 @@ from paimon_sql.format.options.table.merge_engine import FIELD_MAP_STORAGE_LAYOU
 from paimon_sql.format.options.table.row_tracking import BLOB_DESCRIPTOR_FIELD, BLOB_VIEW_FIELD
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.file_formats.parquet.variant_shredding import given_shapes
-from paimon_sql.storage.file_formats.registry import file_format
-from paimon_sql.storage.schema.validation.definition import Definition, conflict, holds
+from paimon_sql.storage.file_formats.registry import file_format, formats
+from paimon_sql.storage.metadata.definition import Definition, conflict, holds
 from paimon_sql.storage.table.paths.external_placement import ExternalPlacement
 
-_SHREDDED_FORMATS = ("parquet", "orc")
 _SHREDDED_COMPRESSIONS = ("none", "uncompressed", "lz4", "zstd")
 
 
@@ -83,7 +82,8 @@ def shared_shredding(table: Definition) -> Iterator[PaimonError]:
     if table.bucket == -2:
         yield conflict(layout_key, "does not go with postponed buckets ('bucket' = -2).")
     for option, name in _formats(table):
-        if name.lower() not in _SHREDDED_FORMATS:
+        known = formats().get(name.lower())
+        if known is None or not known.shreds_maps:
             yield conflict(
                 option, f"cannot be '{name}' where '{layout_key}' is 'shared-shredding'.", "Use parquet or orc."
             )

@@ -11,7 +11,7 @@ from paimon_sql.format.options.table.data_file import FILE_FORMAT
 from paimon_sql.format.options.table.iceberg import DISABLED, METADATA_ICEBERG_FORMAT_VERSION, METADATA_ICEBERG_STORAGE
 from paimon_sql.format.options.table.index import DELETION_VECTORS_BITMAP64, DELETION_VECTORS_ENABLED
 from paimon_sql.format.options.table.row_tracking import DATA_EVOLUTION_ENABLED
-from paimon_sql.storage.schema.validation.definition import Definition, conflict, wrong
+from paimon_sql.storage.metadata.definition import Definition, conflict, wrong
 
 
 def iceberg_readers(table: Definition) -> Iterator[PaimonError]:

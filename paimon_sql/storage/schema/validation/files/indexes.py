@@ -23,7 +23,8 @@ from paimon_sql.format.options.table_options import TableOptions
 from paimon_sql.format.options.values import comma_separated
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.columns.in_options import GLOBAL_INDEXES
-from paimon_sql.storage.schema.validation.definition import Definition, conflict, listed
+from paimon_sql.storage.merge.registry import engine_of
+from paimon_sql.storage.metadata.definition import Definition, conflict, listed
 
 _STRINGS = (t.CharType, t.VarCharType)
 _DISTANCES = ("l2", "cosine", "inner_product")
@@ -95,7 +96,7 @@ def table_indexes(table: Definition) -> Iterator[PaimonError]:
             yield conflict(option, "is for tables with a primary key.", "Define one.")
         searched = option in (PK_VECTOR_INDEX_COLUMNS, PK_FULL_TEXT_INDEX_COLUMNS)
         vectors = table.is_on(DELETION_VECTORS_ENABLED)
-        if not vectors and not (searched and table.merge_engine == "first-row"):
+        if not vectors and not (searched and engine_of(table.options).keeps_first):
             yield conflict(option, f"needs '{DELETION_VECTORS_ENABLED.key}' = 'true'.")
         if vectors and table.is_on(DELETION_VECTORS_MERGE_ON_READ):
             yield conflict(option, f"needs '{DELETION_VECTORS_MERGE_ON_READ.key}' = 'false'.")

@@ -10,7 +10,7 @@ from paimon_sql.format.options.operations.compaction import CLUSTERING_INCREMENT
 from paimon_sql.format.options.table.bucket import BUCKET, BUCKET_KEY
 from paimon_sql.format.options.table.data_file import DATA_FILE_EXTERNAL_PATHS
 from paimon_sql.format.options.table.index import VECTOR_FIELD, VECTOR_FILE_FORMAT
-from paimon_sql.format.options.table.merge_engine import MERGE_ENGINE, SEQUENCE_FIELD
+from paimon_sql.format.options.table.merge_engine import SEQUENCE_FIELD
 from paimon_sql.format.options.table.row_tracking import (
     BLOB_DESCRIPTOR_FIELD,
     BLOB_FIELD,
@@ -19,9 +19,10 @@ from paimon_sql.format.options.table.row_tracking import (
     ROW_TRACKING_ENABLED,
 )
 from paimon_sql.format.schema import types as t
-from paimon_sql.storage.columns.blobs import is_blob
+from paimon_sql.storage.columns.blobs import is_blob, managed_by_key
 from paimon_sql.storage.file_formats.registry import file_format, format_names
-from paimon_sql.storage.schema.validation.definition import Definition, conflict, holds, wrong
+from paimon_sql.storage.metadata.definition import Definition, conflict, holds, wrong
+from paimon_sql.storage.table.changelog_producer import changelog_producer
 
 
 def row_tracking(table: Definition) -> Iterator[PaimonError]:
@@ -72,7 +73,7 @@ def blobs(table: Definition) -> Iterator[PaimonError]:
         )
     if len(columns) == len(table.schema.fields):
         yield wrong("A table cannot consist of blobs alone.", "Add a column of another type.")
-    yield from _blobs_with_primary_key(table, {f.name for f in columns})
+    yield from _blobs_with_primary_key(table)
 
 
 def vectors(table: Definition) -> Iterator[PaimonError]:
@@ -101,14 +102,12 @@ def vectors(table: Definition) -> Iterator[PaimonError]:
         yield wrong("A table cannot consist of vectors alone.", "Add a column of another type.")
 
 
-def _blobs_with_primary_key(table: Definition, columns: set[str]) -> Iterator[PaimonError]:
-    managed = columns - {*table.names_of(BLOB_DESCRIPTOR_FIELD), *table.names_of(BLOB_VIEW_FIELD)}
-    if not table.has_key or not managed:
+def _blobs_with_primary_key(table: Definition) -> Iterator[PaimonError]:
+    managed = managed_by_key(table.schema)
+    if not managed:
         return
-    name = sorted(managed)[0]
-    if table.merge_engine == "aggregation":
-        yield conflict(MERGE_ENGINE, f"cannot be 'aggregation' for a table with the blob '{name}'.")
-    if table.producer != "none":
+    name = min(managed)
+    if changelog_producer(table.options).produces:
         yield conflict(CHANGELOG_PRODUCER, f"must be 'none' for a table with the blob '{name}'.")
     for option in (DATA_FILE_EXTERNAL_PATHS, PK_CLUSTERING_OVERRIDE):
         if table.options.get(option):

@@ -9,7 +9,7 @@ from paimon_sql.format.options.operations.compaction import FULL_COMPACTION_DELT
 from paimon_sql.format.options.table.bucket import BUCKET, BUCKET_FUNCTION_TYPE, BUCKET_KEY
 from paimon_sql.format.schema.types import BigIntType, IntType
 from paimon_sql.storage.merge.aggregates.type_groups import UNORDERED
-from paimon_sql.storage.schema.validation.definition import Definition, conflict, listed
+from paimon_sql.storage.metadata.definition import Definition, conflict, listed
 
 
 def bucket_number(table: Definition) -> Iterator[PaimonError]:

@@ -1,4 +1,4 @@
-"""Rules about changelogs, deletion vectors and the retention of snapshots."""
+"""Rules about changelogs, snapshot ordering and the retention of snapshots."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from paimon_sql.format.options.operations.changelog import (
     CHANGELOG_PRODUCER,
 )
 from paimon_sql.format.options.operations.compaction import (
-    FULL_COMPACTION_DELTA_COMMITS,
-    PK_CLUSTERING_OVERRIDE,
     WRITE_ONLY,
 )
 from paimon_sql.format.options.operations.scan import (
@@ -23,22 +21,23 @@ from paimon_sql.format.options.operations.scan import (
 )
 from paimon_sql.format.options.operations.snapshot import SNAPSHOT_NUM_RETAINED_MAX, SNAPSHOT_NUM_RETAINED_MIN
 from paimon_sql.format.options.table.bucket import BUCKET
-from paimon_sql.format.options.table.index import DELETION_VECTORS_ENABLED
 from paimon_sql.format.options.table.merge_engine import SEQUENCE_FIELD, SEQUENCE_SNAPSHOT_ORDERING
-from paimon_sql.storage.schema.validation.definition import Definition, conflict
+from paimon_sql.storage.metadata.definition import Definition, conflict
+from paimon_sql.storage.table.changelog_producer import changelog_producer
 
 
 def producers(table: Definition) -> Iterator[PaimonError]:
-    """Changelog producers need a primary key, and conflict with some options of reads and compactions."""
-    if table.producer != "none" and not table.has_key:
+    """Changelog producers need a primary key, conflict with some options of reads, and have rules of their own."""
+    producer = changelog_producer(table.options)
+    if producer.produces and not table.has_key:
         yield conflict(
-            CHANGELOG_PRODUCER, f"cannot be '{table.producer}' for a table without a primary key.", "Define one."
+            CHANGELOG_PRODUCER, f"cannot be '{producer.name}' for a table without a primary key.", "Define one."
         )
     if table.is_on(STREAMING_READ_OVERWRITE):
-        if table.producer in ("full-compaction", "lookup"):
+        if producer.from_compactions:
             yield conflict(
                 STREAMING_READ_OVERWRITE,
-                f"cannot be true with '{CHANGELOG_PRODUCER.key}' = '{table.producer}': changes would be read twice.",
+                f"cannot be true with '{CHANGELOG_PRODUCER.key}' = '{producer.name}': changes would be read twice.",
             )
         if not table.has_key:
             yield conflict(
@@ -46,32 +45,9 @@ def producers(table: Definition) -> Iterator[PaimonError]:
                 "is for tables with a primary key.",
                 f"Use '{STREAMING_READ_APPEND_OVERWRITE.key}'.",
             )
-    if table.producer == "lookup" and table.options.has(FULL_COMPACTION_DELTA_COMMITS):
-        yield conflict(
-            FULL_COMPACTION_DELTA_COMMITS,
-            f"does not go with '{CHANGELOG_PRODUCER.key}' = 'lookup'.",
-            f"Leave it out, or set '{CHANGELOG_PRODUCER.key}' = 'full-compaction'.",
-        )
+    yield from producer.problems(table)
     if table.is_on(TABLE_READ_SEQUENCE_NUMBER_ENABLED) and not table.has_key:
         yield conflict(TABLE_READ_SEQUENCE_NUMBER_ENABLED, "is for tables with a primary key.", "Leave it out.")
-
-
-def deletion_vectors(table: Definition) -> Iterator[PaimonError]:
-    """Deletion vectors need a changelog producer that sees old rows, and a merge engine that replaces rows."""
-    if not table.is_on(DELETION_VECTORS_ENABLED):
-        return
-    if table.producer == "full-compaction":
-        yield conflict(
-            DELETION_VECTORS_ENABLED,
-            f"cannot be true with '{CHANGELOG_PRODUCER.key}' = 'full-compaction'.",
-            "Use 'none', 'input' or 'lookup'.",
-        )
-    if table.has_key and table.merge_engine == "first-row" and not table.is_on(PK_CLUSTERING_OVERRIDE):
-        yield conflict(
-            DELETION_VECTORS_ENABLED,
-            "has no use with 'merge-engine' = 'first-row', where old rows are never replaced.",
-            "Leave it out.",
-        )
 
 
 def snapshot_ordering(table: Definition) -> Iterator[PaimonError]:

@@ -1,8 +1,8 @@
 """Relocation of rows whose keys may be in another partition, by merge engine (Paimon: `ExistingProcessor`).
 
-- ``deduplicate``: the old row is deleted in its partition, the new one is written to its own partition.
-- ``partial-update`` and ``aggregation``: the row is written to the partition of the old one.
-- ``first-row``: rows with existing keys are dropped.
+- It moves rows: the old row is deleted in its partition, the new one is written to its own partition.
+- It keeps first rows: rows with existing keys are dropped.
+- Any other: the row is written to the partition of the old one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.format.options.table.bucket import DYNAMIC_BUCKET_MAX_BUCKETS, DYNAMIC_BUCKET_TARGET_ROW_NUM
-from paimon_sql.format.options.table.merge_engine import IGNORE_DELETE, MERGE_ENGINE
 from paimon_sql.format.schema.row_kind import RowKind
 from paimon_sql.format.schema.system_fields import BUCKET, VALUE_KIND
 from paimon_sql.storage.data_files.live_files import partition_values
@@ -31,14 +30,6 @@ from paimon_sql.storage.write.key_value_writer import check_keys
 from paimon_sql.storage.write.rows.row_kinds import RowKindReader
 
 Indices = npt.NDArray[np.int64]
-
-
-def moves_rows(table: Table) -> bool:
-    """Whether a new row moves its key to its own partition, instead of that of the old row.
-
-    Not where deletes are ignored, for then the old row could not be deleted.
-    """
-    return bool(table.options.get(MERGE_ENGINE) == "deduplicate" and not table.options.get(IGNORE_DELETE))
 
 
 @dataclass(frozen=True)
@@ -70,10 +61,11 @@ class Relocator:
 
     def __init__(self, table: Table, counts: Mapping[Target, int], lane: int, lanes: int) -> None:
         self._table = table
-        self._kinds = RowKindReader(table, merge_engine(table.schema))
+        engine = merge_engine(table.schema)
+        self._kinds = RowKindReader(table, engine)
         self._router = Router(table.schema, 1)
-        stays = self._first if table.options.get(MERGE_ENGINE) == "first-row" else self._stay
-        self._place = self._move if moves_rows(table) else stays
+        stays = self._first if engine.keeps_first else self._stay
+        self._place = self._move if engine.moves_rows else stays
         self._lane = AssignerPartition(lane, lanes, max(1, table.options.get(DYNAMIC_BUCKET_TARGET_ROW_NUM)))
         self._lane.most = table.options.get(DYNAMIC_BUCKET_MAX_BUCKETS)
         self._lanes: dict[bytes, AssignerPartition] = {}

@@ -28,9 +28,10 @@ from paimon_sql.storage.write.buckets.assignment.key_places import (
 )
 from paimon_sql.storage.write.buckets.assignment.relocation import Relocator
 from paimon_sql.storage.write.buckets.assignment.routers import AssignedRouter
-from paimon_sql.storage.write.buckets.base import BucketMode, has_dynamic_buckets
+from paimon_sql.storage.write.buckets.base import BucketMode
 from paimon_sql.storage.write.buckets.state import WriteState
 from paimon_sql.storage.write.buffer import Target
+from paimon_sql.storage.write.distribution import Rows, by_assigned_bucket
 from paimon_sql.storage.write.key_value_writer import KeyValueWriter
 from paimon_sql.storage.write.task import WriteTask
 
@@ -39,11 +40,12 @@ class CrossPartition(BucketMode):
     """A table with ``bucket`` -1 whose primary key lacks a partition column."""
 
     name = "KEY_DYNAMIC"
+    number = -1
     spans_partitions = True
 
     @classmethod
-    def suits(cls, schema: TableSchema, buckets: int) -> bool:
-        return has_dynamic_buckets(schema, buckets) and not set(schema.partition_keys) <= set(schema.primary_keys)
+    def suits(cls, schema: TableSchema) -> bool:
+        return bool(schema.primary_keys) and not set(schema.partition_keys) <= set(schema.primary_keys)
 
     def plan(self, state: WriteState) -> WriteTask:
         if state.overwrite is not None and state.overwrite.dynamic:
@@ -76,6 +78,7 @@ class CrossPartitionTask(WriteTask):
     """
 
     grows_with_rows = False
+    runs_jobs = True
 
     places: tuple[KeyLocationTask, ...] = ()
     counts: Mapping[Target, int] = field(default_factory=dict)
@@ -96,15 +99,15 @@ class CrossPartitionTask(WriteTask):
         for name in PLACES.names[1:]:
             given = given.append_column(name, pc.take(found[name], at))
         order = pc.sort_indices(given[KEY])
-        yield from Relocator(self.table, self.counts, 0, 1).relocate(given.take(order).combine_chunks().to_batches())
+        yield from self._relocated(0, 1, given.take(order).combine_chunks().to_batches())
 
-    def at_work(self, lane: int, lanes: int) -> Relocator:
-        """The relocator of one of several assigner partitions."""
-        return Relocator(self.table, self.counts, lane, lanes)
+    def distributed(self, rows: Rows) -> tuple[WriteTask, Rows]:
+        """Bring rows to the assigners of their keys, and from there to the tasks of their buckets."""
+        relocated = rows.relocated([task.batches for task in self.places], self._relocated)
+        return replace(self, places=(), located=True), by_assigned_bucket(relocated, self.table.schema)
 
-    def relocated(self) -> CrossPartitionTask:
-        """The task for rows that have their buckets already."""
-        return replace(self, places=(), located=True)
+    def _relocated(self, lane: int, lanes: int, rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return Relocator(self.table, self.counts, lane, lanes).relocate(rows)
 
     def writer(self) -> KeyValueWriter:
         return _RelocatedWriter(self.table, self.sequences, self.router())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -23,12 +23,18 @@ from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.staging.proposal import Proposal, Validation
 from paimon_sql.storage.table.index_files import index_path, write_index_file
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.buckets.assignment.hash_assigner import HashAssigner, Hashes, key_hashes
+from paimon_sql.storage.write.buckets.assignment.hash_assigner import (
+    HashAssigner,
+    Hashes,
+    assigner_partition_of,
+    key_hashes,
+)
 from paimon_sql.storage.write.buckets.assignment.routers import AssignedRouter
-from paimon_sql.storage.write.buckets.base import BucketMode, has_dynamic_buckets
+from paimon_sql.storage.write.buckets.base import BucketMode
 from paimon_sql.storage.write.buckets.hash_indexes import HashIndexFile, check_hash_indexes
 from paimon_sql.storage.write.buckets.state import WriteState
 from paimon_sql.storage.write.buffer import Target
+from paimon_sql.storage.write.distribution import Numbers, Rows, by_assigned_bucket, by_owner
 from paimon_sql.storage.write.key_value_writer import KeyValueWriter
 from paimon_sql.storage.write.task import WriteTask
 
@@ -92,10 +98,11 @@ class Dynamic(BucketMode):
     """A table with ``bucket`` -1 whose primary key holds the partition columns."""
 
     name = "HASH_DYNAMIC"
+    number = -1
 
     @classmethod
-    def suits(cls, schema: TableSchema, buckets: int) -> bool:
-        return has_dynamic_buckets(schema, buckets) and set(schema.partition_keys) <= set(schema.primary_keys)
+    def suits(cls, schema: TableSchema) -> bool:
+        return bool(schema.primary_keys) and set(schema.partition_keys) <= set(schema.primary_keys)
 
     def plan(self, state: WriteState) -> WriteTask:
         return DynamicTask(state.table, state.sequences, state.hash_indexes, appends=state.overwrite is None)
@@ -127,6 +134,23 @@ class DynamicTask(WriteTask):
             max(1, options.get(DYNAMIC_BUCKET_TARGET_ROW_NUM)),
             options.get(DYNAMIC_BUCKET_MAX_BUCKETS),
         )
+
+    def distributed(self, rows: Rows) -> tuple[WriteTask, Rows]:
+        """Bring rows to the assigners of their keys, and from there to the tasks of their buckets.
+
+        The second exchange is left out if no key has a bucket of another assigner yet.
+        """
+        schema, assigners = self.table.schema, assigner_count(self.table, rows.parallelism)
+        task = replace(self, lanes=assigners)
+
+        def assigner_of(batch: pa.RecordBatch) -> Numbers:
+            return assigner_partition_of(key_hashes(schema, batch), assigners)
+
+        rows = by_owner(rows.merged_locally(), schema, assigners, schema.primary_keys, assigner_of)
+        if not task.index:
+            return task, rows
+        keys = tuple(dict.fromkeys([*schema.partition_keys, *schema.primary_keys]))
+        return replace(task, assigned=True), by_assigned_bucket(rows.assigned(keys, task.assigner().assign), schema)
 
     def placed(self, rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         if self.assigned:

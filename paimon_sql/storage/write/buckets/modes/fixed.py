@@ -21,8 +21,8 @@ class Fixed(BucketMode):
     is_fixed = True
 
     @classmethod
-    def suits(cls, schema: TableSchema, buckets: int) -> bool:
-        return buckets > 0
+    def suits(cls, schema: TableSchema) -> bool:
+        return True
 
     def plan(self, state: WriteState) -> WriteTask:
         return FixedTask(state.table, state.sequences, state.bucket_numbers)

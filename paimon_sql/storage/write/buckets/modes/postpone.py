@@ -38,6 +38,7 @@ from paimon_sql.storage.write.buckets.postponed.distribution import plan_distrib
 from paimon_sql.storage.write.buckets.rescale import rescale
 from paimon_sql.storage.write.buckets.state import WriteState
 from paimon_sql.storage.write.buffer import Target
+from paimon_sql.storage.write.distribution import Rows
 from paimon_sql.storage.write.key_value_writer import KeyValueWriter, as_stored, check_keys
 from paimon_sql.storage.write.rows.row_kinds import RowKindReader
 from paimon_sql.storage.write.task import WriteTask
@@ -84,12 +85,13 @@ class Postpone(BucketMode):
     """A table with ``bucket`` -2."""
 
     name = "POSTPONE_MODE"
+    number = POSTPONE_BUCKET
     is_shared = True
     is_postponed = True
 
     @classmethod
-    def suits(cls, schema: TableSchema, buckets: int) -> bool:
-        return bool(schema.primary_keys) and buckets == POSTPONE_BUCKET
+    def suits(cls, schema: TableSchema) -> bool:
+        return bool(schema.primary_keys)
 
     def plan(self, state: WriteState) -> WriteTask:
         options = state.table.options
@@ -141,9 +143,9 @@ class StagedTask(PostponeTask):
     def run(self, batches: Iterable[pa.RecordBatch]) -> list[CommitMessage]:
         return self.settled(super().run(batches), LocalExecutor(1))
 
-    def staged(self) -> PostponeTask:
-        """The part of the task that workers run on their rows."""
-        return PostponeTask(self.table, run_id=self.run_id)
+    def distributed(self, rows: Rows) -> tuple[WriteTask, Rows]:
+        """Leave the rows where they are: the tasks write postponed files, which `settled` distributes."""
+        return PostponeTask(self.table, run_id=self.run_id), rows
 
     def settled(self, messages: Sequence[CommitMessage], executor: Executor) -> list[CommitMessage]:
         postponed = [

@@ -14,12 +14,13 @@ class Unaware(BucketMode):
     """An append table with ``bucket`` -1."""
 
     name = "BUCKET_UNAWARE"
+    number = -1
     has_buckets = False
     is_shared = True
 
     @classmethod
-    def suits(cls, schema: TableSchema, buckets: int) -> bool:
-        return not schema.primary_keys and buckets <= 0
+    def suits(cls, schema: TableSchema) -> bool:
+        return not schema.primary_keys
 
     def plan(self, state: WriteState) -> WriteTask:
         layout = clustering_of_writes(state.table)

@@ -13,6 +13,7 @@ class Plain(RowLayout):
     """Orders as ORDER BY does, nulls first."""
 
     name = "order"
+    has_ranges = True
 
     def keys(self, columns: Sequence[pa.Array], text_bytes: int) -> list[pa.Array]:
         return list(columns)

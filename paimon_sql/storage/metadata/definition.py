@@ -9,9 +9,8 @@ from typing import TypeAlias
 
 from paimon_sql.errors import InvalidOptionError, InvalidSchemaError, PaimonError
 from paimon_sql.format.options import Option, TableOptions
-from paimon_sql.format.options.operations.changelog import CHANGELOG_PRODUCER
 from paimon_sql.format.options.table.bucket import BUCKET
-from paimon_sql.format.options.table.merge_engine import MERGE_ENGINE, SEQUENCE_FIELD
+from paimon_sql.format.options.table.merge_engine import SEQUENCE_FIELD
 from paimon_sql.format.options.values import comma_separated
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.types import DataField, DataType, walk
@@ -47,16 +46,6 @@ class Definition:
     def bucket(self) -> int:
         """The number of buckets, -1 for dynamic and -2 for postponed ones."""
         return self.options.get(BUCKET)
-
-    @cached_property
-    def merge_engine(self) -> str:
-        """The merge engine."""
-        return self.options.get(MERGE_ENGINE)
-
-    @cached_property
-    def producer(self) -> str:
-        """The changelog producer."""
-        return self.options.get(CHANGELOG_PRODUCER)
 
     @cached_property
     def sequence_fields(self) -> tuple[str, ...]:

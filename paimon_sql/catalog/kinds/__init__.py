@@ -1,0 +1,1 @@
+"""Kinds of catalogs, one module each, by the option ``metastore``."""

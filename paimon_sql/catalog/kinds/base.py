@@ -1,0 +1,58 @@
+"""Base class of the kinds of catalogs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from importlib import import_module
+from types import ModuleType
+from typing import ClassVar
+
+from paimon_sql.catalog.base import Catalog
+from paimon_sql.errors import SetupError
+
+
+class CatalogKind(ABC):
+    """A kind of catalog.
+
+    Class attributes:
+        name: the value of the option ``metastore``.
+        has_directory: whether ``warehouse`` is a directory; otherwise it is a name on a server.
+        stores_external: whether tables store whether they are EXTERNAL, whose files stay when they are dropped.
+    """
+
+    name: ClassVar[str]
+    has_directory: ClassVar[bool] = True
+    stores_external: ClassVar[bool] = False
+
+    @abstractmethod
+    def open(self, name: str, options: Mapping[str, str]) -> Catalog:
+        """Open a catalog.
+
+        Args:
+            name: its name in SQL.
+            options: its options.
+
+        Raises:
+            InvalidOptionError: an option is invalid, or a required one is missing.
+        """
+
+
+def module_of_extra(module: str, extra: str, client: str, user: str) -> ModuleType:
+    """Import a module whose client is an extra of this package.
+
+    Args:
+        module: its dotted name.
+        extra: the extra.
+        client: the client, for the error.
+        user: the catalog or table that needs it, for the error.
+
+    Raises:
+        SetupError: the client is not installed.
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        raise SetupError(
+            f"{user}: {client} is not installed ({error}).", remedy=f"Run: pip install 'paimon-sql[{extra}]'."
+        ) from error

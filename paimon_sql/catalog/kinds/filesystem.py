@@ -1,0 +1,18 @@
+"""The kind of catalog ``filesystem``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
+from paimon_sql.catalog.kinds.base import CatalogKind
+
+
+class FileSystemKind(CatalogKind):
+    """A directory of databases."""
+
+    name = "filesystem"
+
+    def open(self, name: str, options: Mapping[str, str]) -> Catalog:
+        return FileSystemCatalog(name, options)

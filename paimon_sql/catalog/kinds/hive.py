@@ -1,0 +1,22 @@
+"""The kind of catalog ``hive``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.kinds.base import CatalogKind, module_of_extra
+
+CLIENT = "the client of Hive's metastore"
+
+
+class HiveKind(CatalogKind):
+    """Entries of Hive's metastore; DROP retains the files of an EXTERNAL TABLE at any location."""
+
+    name = "hive"
+    stores_external = True
+
+    def open(self, name: str, options: Mapping[str, str]) -> Catalog:
+        module = module_of_extra("paimon_sql.catalog.hive.catalog", "hive", CLIENT, f"Catalog {name}")
+        catalog: Catalog = module.HiveCatalog(name, options)
+        return catalog

@@ -1,0 +1,18 @@
+"""The kind of catalog ``jdbc``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.jdbc.catalog import JdbcCatalog
+from paimon_sql.catalog.kinds.base import CatalogKind
+
+
+class JdbcKind(CatalogKind):
+    """Rows of a relational database."""
+
+    name = "jdbc"
+
+    def open(self, name: str, options: Mapping[str, str]) -> Catalog:
+        return JdbcCatalog(name, options)

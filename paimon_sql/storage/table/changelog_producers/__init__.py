@@ -1,0 +1,1 @@
+"""Changelog producers, one module each (Paimon: Changelog Producer)."""
