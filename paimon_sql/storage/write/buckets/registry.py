@@ -40,6 +40,6 @@ def bound_partition_keys(schema: TableSchema) -> tuple[str, ...]:
 
     Only cross-partition writes find a key in any partition; the other modes look into the row's partition only.
     """
-    if not schema.primary_keys or bucket_mode(schema).spans_partitions:
+    if not schema.has_key or bucket_mode(schema).spans_partitions:
         return ()
     return tuple(name for name in schema.partition_keys if name not in schema.primary_keys)

@@ -45,7 +45,7 @@ class CrossPartition(BucketMode):
 
     @classmethod
     def suits(cls, schema: TableSchema) -> bool:
-        return bool(schema.primary_keys) and not set(schema.partition_keys) <= set(schema.primary_keys)
+        return schema.has_key and not set(schema.partition_keys) <= set(schema.primary_keys)
 
     def plan(self, state: WriteState) -> WriteTask:
         if state.overwrite is not None and state.overwrite.dynamic:

@@ -102,7 +102,7 @@ class Dynamic(BucketMode):
 
     @classmethod
     def suits(cls, schema: TableSchema) -> bool:
-        return bool(schema.primary_keys) and set(schema.partition_keys) <= set(schema.primary_keys)
+        return schema.has_key and set(schema.partition_keys) <= set(schema.primary_keys)
 
     def plan(self, state: WriteState) -> WriteTask:
         return DynamicTask(state.table, state.sequences, state.hash_indexes, appends=state.overwrite is None)

@@ -91,7 +91,7 @@ class Postpone(BucketMode):
 
     @classmethod
     def suits(cls, schema: TableSchema) -> bool:
-        return bool(schema.primary_keys)
+        return schema.has_key
 
     def plan(self, state: WriteState) -> WriteTask:
         options = state.table.options

@@ -20,7 +20,7 @@ class Unaware(BucketMode):
 
     @classmethod
     def suits(cls, schema: TableSchema) -> bool:
-        return not schema.primary_keys
+        return not schema.has_key
 
     def plan(self, state: WriteState) -> WriteTask:
         layout = clustering_of_writes(state.table)
