@@ -6,14 +6,14 @@ import os
 from collections.abc import Callable, Mapping
 from importlib import import_module
 
-from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.base import ALONE, Catalog, Host
 from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.jdbc.catalog import JdbcCatalog
 from paimon_sql.catalog.warehouse import absolute_warehouse
 from paimon_sql.errors import InvalidOptionError, SetupError
 
-Kind = Callable[[str, Mapping[str, str]], Catalog]
-"""Opens a catalog by name and options."""
+Kind = Callable[[str, Mapping[str, str], Host], Catalog]
+"""Opens a catalog by name and options, for a host."""
 
 
 def _of_extra(extra: str, catalog: str, client: str) -> Kind:
@@ -25,7 +25,7 @@ def _of_extra(extra: str, catalog: str, client: str) -> Kind:
         client: the client, for the error.
     """
 
-    def opened(name: str, options: Mapping[str, str]) -> Catalog:
+    def opened(name: str, options: Mapping[str, str], host: Host) -> Catalog:
         try:
             module = import_module(f"paimon_sql.catalog.{extra}.catalog")
         except ModuleNotFoundError as error:
@@ -33,7 +33,7 @@ def _of_extra(extra: str, catalog: str, client: str) -> Kind:
                 f"Catalog {name}: {client} is not installed ({error}).",
                 remedy=f"Run: pip install 'paimon-sql[{extra}]'.",
             ) from error
-        opened_catalog: Catalog = getattr(module, catalog)(name, options)
+        opened_catalog: Catalog = getattr(module, catalog)(name, options, host)
         return opened_catalog
 
     return opened
@@ -51,7 +51,7 @@ _NAMED_WAREHOUSE = ("rest",)
 """The kinds whose ``warehouse`` is a name on a server, not a directory."""
 
 
-def open_catalog(name: str, options: Mapping[str, str]) -> Catalog:
+def open_catalog(name: str, options: Mapping[str, str], host: Host = ALONE) -> Catalog:
     """Open the catalog of these options.
 
     Raises:
@@ -62,7 +62,7 @@ def open_catalog(name: str, options: Mapping[str, str]) -> Catalog:
         raise InvalidOptionError(
             f"Catalog {name}: '{kind}' is no kind of metastore.", key="metastore", remedy=f"Use one of {sorted(KINDS)}."
         )
-    return KINDS[kind](name, options)
+    return KINDS[kind](name, options, host)
 
 
 def kept_warehouse(warehouse: str | os.PathLike[str], options: Mapping[str, str]) -> str:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from paimon_sql.catalog.base import ALONE, Host
 from paimon_sql.catalog.external_tables import check_same
 from paimon_sql.catalog.hive.client import EntryExistsError, Metastore, MissingEntryError
 from paimon_sql.catalog.hive.conf import with_site
@@ -64,10 +65,10 @@ class HiveCatalog(ViewsInMetastore):
     places_tables = True
     keeps_owners = True
 
-    def __init__(self, name: str, options: Mapping[str, str]) -> None:
+    def __init__(self, name: str, options: Mapping[str, str], host: Host = ALONE) -> None:
         options = with_site(name, options)
         warehouse = {"warehouse": absolute_warehouse(options["warehouse"])} if options.get("warehouse") else {}
-        super().__init__(name, {**options, **warehouse})
+        super().__init__(name, {**options, **warehouse}, host)
         metastore = Metastore.of(name, options)
         self.entries = Entries(metastore)
         self.locations = InProperties() if self._option(LOCATION_IN_PROPERTIES) else InDescriptors()

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from paimon_sql.catalog.base import ALONE, Host
 from paimon_sql.catalog.external_tables import check_same
 from paimon_sql.catalog.identifier import MAIN_BRANCH, SYSTEM_DATABASE, Identifier, check_name
 from paimon_sql.catalog.required_options import required
@@ -80,10 +81,10 @@ class RestCatalog(DefinitionsOnServer):
     places_tables = True
     replaces_definitions: ClassVar[bool] = False
 
-    def __init__(self, name: str, options: Mapping[str, str]) -> None:
+    def __init__(self, name: str, options: Mapping[str, str], host: Host = ALONE) -> None:
         required(name, options, WAREHOUSE, "Set it to the name by which the server knows the warehouse.")
         self.client, merged = configured(name, options)
-        super().__init__(name, merged)
+        super().__init__(name, merged, host)
         # From the local options alone: a server must not extend the access to external locations.
         self._access = ExternalAccess.of(options)
 
@@ -171,7 +172,7 @@ class RestCatalog(DefinitionsOnServer):
             branch=own.branch,
             authority=None if is_external else RestVersionManagement(self.client, own, str(found.get("id"))),
             access=self._access,
-            executor=self.executor,
+            executor=self.host.executor,
             guard=RestQueryAuth(self.client, _path(own))
             if TableOptions(schema.options).get(QUERY_AUTH_ENABLED)
             else None,

@@ -6,8 +6,7 @@ the table, and to be written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 from pyspark import StorageLevel, TaskContext
@@ -67,7 +66,9 @@ def _key_locations(task: CrossPartitionTask, frame: DataFrame) -> DataFrame:
     return numbers.mapInArrow(read, _LOCATIONS)
 
 
-def _relocator(task: CrossPartitionTask, assigners: int) -> Any:
+def _relocator(
+    task: CrossPartitionTask, assigners: int
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     schema = task.table.schema
 
     def relocate(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
