@@ -76,8 +76,7 @@ class CatalogPart(CatalogInterface, ABC):
         return parse_identifier(namespace[0], name)
 
     def _ident(self, namespace: Sequence[str], name: str) -> Ident:
-        made: Ident = self.jvm.cls(f"{CATALOG}.Identifier").of(namespace, name)
-        return made
+        return self.jvm.cls(f"{CATALOG}.Identifier").of(namespace, name)
 
     def _idents(self, namespace: Sequence[str], names: Iterable[str]) -> Sequence[Ident]:
         return self.jvm.array(f"{CATALOG}.Identifier", [self._ident(namespace, name) for name in names])

@@ -79,8 +79,7 @@ class PaimonSource(Proxy):
         if name is None:
             return self._paths().loadTable(self._identifier(given))
         catalog = self._active().sessionState().catalogManager().catalog(name)
-        found: object = catalog.loadTable(self._identifier(given))
-        return found
+        return catalog.loadTable(self._identifier(given))
 
     def supportsExternalMetadata(self) -> bool:
         return False
@@ -93,19 +92,16 @@ class PaimonSource(Proxy):
     def _identifier(self, options: Mapping[str, str]) -> Ident:
         """Spark's identifier of the options' table, in the options' catalog."""
         namespace, name = self.names.named(options)
-        made: Ident = self.jvm.cls(f"{CATALOG}.Identifier").of(self.jvm.strings(namespace), name)
-        return made
+        return self.jvm.cls(f"{CATALOG}.Identifier").of(self.jvm.strings(namespace), name)
 
     def _paths(self) -> PathCatalogProxy:
         return self._paths_of(self._active())
 
     def _active(self) -> ClassicSession:
-        active: ClassicSession = self.jvm.cls("org.apache.spark.sql.classic.SparkSession").active()
-        return active
+        return self.jvm.cls("org.apache.spark.sql.classic.SparkSession").active()
 
     def _optional(self, text: str | None) -> JavaObject:
-        made: JavaObject = self.jvm.static("java.util.Optional", "ofNullable")(text)
-        return made
+        return self.jvm.static("java.util.Optional", "ofNullable")(text)
 
     class Java:
         implements = [_SOURCE]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from typing import cast
 
 from py4j.protocol import Py4JJavaError
 
@@ -107,13 +108,11 @@ class SessionCatalogProxy(CatalogProxy):
         return super().listNamespaces(*parent)
 
     def _spark_namespaces(self, *parent: Sequence[str]) -> Sequence[Sequence[str]]:
-        found: Sequence[Sequence[str]] = self.sparks.listNamespaces(*parent)
-        return found
+        return cast("Sequence[Sequence[str]]", self.sparks.listNamespaces(*parent))
 
     def loadNamespaceMetadata(self, namespace: Sequence[str]) -> Mapping[str, str]:
         if self.sparks.namespaceExists(namespace):
-            found: Mapping[str, str] = self.sparks.loadNamespaceMetadata(namespace)
-            return found
+            return cast("Mapping[str, str]", self.sparks.loadNamespaceMetadata(namespace))
         return super().loadNamespaceMetadata(namespace)
 
     def createNamespace(self, namespace: Sequence[str], properties: Mapping[str, str]) -> None:
@@ -214,7 +213,7 @@ class SessionCatalogProxy(CatalogProxy):
         """The tables and views of Spark's own catalog in a database: the parts of each name, and the identifier."""
         if not self.sparks.namespaceExists(namespace):
             return []
-        listed: Sequence[Ident] = self.sparks.listTables(namespace)
+        listed: Iterable[Ident] = self.sparks.listTables(namespace)
         named = [(unquoted_parts(i.toString()), i) for i in listed]
         return [(parts, i) for parts, i in named if with_temporary or len(parts) > 1]
 
@@ -225,13 +224,11 @@ class SessionCatalogProxy(CatalogProxy):
         try:
             return self._load(ident, *context)
         except (NoSuchTableError, NoSuchDatabaseError):
-            found: JavaObject = self.sparks.loadTable(ident, *context)
-            return found
+            return self.sparks.loadTable(ident, *context)
 
     def loadChangelog(self, ident: Ident, context: JavaObject, options: StringMap) -> Proxy | JavaObject:
         if not self._is_ours(ident):
-            found: JavaObject = self.sparks.loadChangelog(ident, context, options)
-            return found
+            return self.sparks.loadChangelog(ident, context, options)
         return super().loadChangelog(ident, context, options)
 
     def createTable(self, ident: Ident, *definition: object) -> SchemaTable | JavaObject:
@@ -244,8 +241,7 @@ class SessionCatalogProxy(CatalogProxy):
         return self._create_in_spark(ident, info)
 
     def _create_in_spark(self, ident: Ident, *definition: object) -> JavaObject:
-        created: JavaObject = self.sparks.createTable(ident, *definition)
-        return created
+        return self.sparks.createTable(ident, *definition)
 
     def stageCreate(self, ident: Ident, *definition: object) -> SchemaTable:
         self._refuse_staged(ident, definition)
@@ -286,8 +282,7 @@ class SessionCatalogProxy(CatalogProxy):
 
     def alterTable(self, ident: Ident, changes: Iterable[JavaObject]) -> TableInterface | JavaObject:
         if not self._is_ours(ident):
-            altered: JavaObject = self.sparks.alterTable(ident, changes)
-            return altered
+            return self.sparks.alterTable(ident, changes)
         return super().alterTable(ident, changes)
 
     def dropTable(self, ident: Ident) -> bool:
@@ -327,8 +322,7 @@ class SessionCatalogProxy(CatalogProxy):
     def loadFunction(self, ident: Ident) -> Proxy | JavaObject:
         if not self._function_exists(ident):
             return super().loadFunction(ident)
-        found: JavaObject = self.sparks.loadFunction(ident)
-        return found
+        return self.sparks.loadFunction(ident)
 
     def _has_functions(self, database: str) -> bool:
         """Whether a database of Spark's own catalog has functions."""

@@ -15,8 +15,7 @@ from paimon_sql.errors import (
 )
 from paimon_sql.spark.catalog.base import CatalogPart
 from paimon_sql.spark.catalog_objects.views import EVOLVING, spark_view, view_schema
-from paimon_sql.spark.java.connector import Ident
-from paimon_sql.spark.java.objects import JavaObject
+from paimon_sql.spark.java.connector import Ident, View
 
 
 class Views(CatalogPart):
@@ -28,7 +27,7 @@ class Views(CatalogPart):
             return self._idents(namespace, ())
         return self._idents(namespace, self._or_no_namespace(namespace, lambda: self.catalog.list_views(database)))
 
-    def loadView(self, ident: Ident) -> JavaObject:
+    def loadView(self, ident: Ident) -> View:
         try:
             identifier = self._identifier(ident)
             view = self.catalog.view(identifier)
@@ -45,13 +44,13 @@ class Views(CatalogPart):
     def invalidateView(self, ident: Ident) -> None:
         pass
 
-    def createView(self, ident: Ident, view: JavaObject) -> JavaObject:
+    def createView(self, ident: Ident, view: View) -> View:
         return self._create_view(ident, view, replace=False)
 
-    def createOrReplaceView(self, ident: Ident, view: JavaObject) -> JavaObject:
+    def createOrReplaceView(self, ident: Ident, view: View) -> View:
         return self._create_view(ident, view, replace=True)
 
-    def replaceView(self, ident: Ident, view: JavaObject) -> JavaObject:
+    def replaceView(self, ident: Ident, view: View) -> View:
         if not self.viewExists(ident):
             self._raise_analysis("NoSuchView", ident)
         return self._create_view(ident, view, replace=True)
@@ -71,7 +70,7 @@ class Views(CatalogPart):
         except (ViewExistsError, TableExistsError):
             self._raise_analysis("ViewAlreadyExists", target)
 
-    def _create_view(self, ident: Ident, view: JavaObject, *, replace: bool) -> JavaObject:
+    def _create_view(self, ident: Ident, view: View, *, replace: bool) -> View:
         identifier = self._identifier(ident)
         if identifier.database == SYSTEM_DATABASE:
             raise UnsupportedError(f"No view can be made in {SYSTEM_DATABASE}: it is the catalog's own.")

@@ -205,7 +205,7 @@ class FunctionMaker:
         )
         settings = {k.removeprefix(_SETTING): v for k, v in properties.items() if k.startswith(_SETTING)}
         origin = Origin.of(catalog, namespace, settings, self.catalog.name)
-        is_query = command.exprText().isEmpty()
+        is_query = bool(command.exprText().isEmpty())
         deterministic = _is(made.deterministic(), True) and all(f.deterministic for f in called)
         reads = not _is(made.containsSQL(), True) or any(f.options.get(CONTAINS_SQL) == "false" for f in called)
         options = {IS_QUERY: _text(is_query), DETERMINISTIC: _text(deterministic), CONTAINS_SQL: _text(not reads)}
@@ -292,7 +292,7 @@ class FunctionMaker:
 
         return self._from_session_catalog(ident, register)
 
-    def _from_session_catalog(self, ident: JavaObject, register: Callable[[JavaObject], None]) -> JavaObject:
+    def _from_session_catalog(self, ident: JavaObject, register: Callable[[JavaObject], object]) -> JavaObject:
         """Return Spark's ``V1Function`` of a function by registering it temporarily in Spark's own catalog."""
         own, registry = self.session.state.catalog(), self.session.state.functionRegistry()
         _call_spark(lambda: register(own))
@@ -300,8 +300,7 @@ class FunctionMaker:
             info, builder = registry.lookupFunction(ident).get(), registry.lookupFunctionBuilder(ident).get()
         finally:
             own.unregisterFunction(ident)
-        made: JavaObject = self.jvm.static("org.apache.spark.sql.internal.connector.V1Function", "apply")(info, builder)
-        return made
+        return self.jvm.static("org.apache.spark.sql.internal.connector.V1Function", "apply")(info, builder)
 
     def _spark_identifier(self, identifier: Identifier) -> JavaObject:
         database, catalog = self.jvm.some(identifier.database), self.jvm.some(self.catalog.name)

@@ -194,8 +194,7 @@ class MaxPartitionProxy(UnboundFunctionProxy):
 
         def result(row: InternalRow) -> object:
             largest = largest_partition(self._context().any_table(row.getUTF8String(0).toString()))
-            text: object = self.jvm.cls("org.apache.spark.unsafe.types.UTF8String").fromString(largest)
-            return text
+            return self.jvm.cls("org.apache.spark.unsafe.types.UTF8String").fromString(largest)
 
         return BoundFunctionProxy(self.jvm, self.function, types, "string", result)
 

@@ -9,7 +9,7 @@ from paimon_sql.format.catalog_objects.view import ViewSchema
 from paimon_sql.spark.catalog_objects.origins import OWN_PREFIX, Origin, shown_options
 from paimon_sql.spark.conversion.types import paimon_fields, row_struct
 from paimon_sql.spark.ddl.create_table import columns_json
-from paimon_sql.spark.java.objects import JavaObject
+from paimon_sql.spark.java.connector import View
 from paimon_sql.spark.jvm.gateway import CATALOG, Jvm
 
 DIALECT = "spark"
@@ -22,7 +22,7 @@ _RESERVED = frozenset({"comment", "owner", "table_type", "collation", "location"
 EVOLVING = ("EVOLUTION", "TYPE EVOLUTION")
 
 
-def view_schema(jvm: Jvm, view: JavaObject, catalog: str, old: ViewSchema | None = None) -> ViewSchema:
+def view_schema(jvm: Jvm, view: View, catalog: str, old: ViewSchema | None = None) -> ViewSchema:
     """Convert Spark's view to the catalog's schema.
 
     Args:
@@ -31,12 +31,12 @@ def view_schema(jvm: Jvm, view: JavaObject, catalog: str, old: ViewSchema | None
         catalog: the name of the catalog.
         old: the view to replace; the queries of other engines are retained if Spark's query does not change.
     """
-    text, properties = str(view.queryText()), jvm.texts(view.properties())
+    text, properties = view.queryText(), jvm.texts(view.properties())
     origin = Origin.of(view.currentCatalog(), view.currentNamespace(), jvm.texts(view.sqlConfigs()), catalog)
     options = {k: v for k, v in properties.items() if k not in _RESERVED} | origin.options()
     options[_QUERY_COLUMNS] = json.dumps(list(view.queryColumnNames()), ensure_ascii=False)
-    if view.schemaMode():
-        options[_SCHEMA_MODE] = str(view.schemaMode())
+    if mode := view.schemaMode():
+        options[_SCHEMA_MODE] = mode
     fields = paimon_fields(columns_json(jvm, view.columns()))
     schema = ViewSchema(
         fields=tuple(replace(f, id=i) for i, f in enumerate(fields)),
@@ -50,7 +50,7 @@ def view_schema(jvm: Jvm, view: JavaObject, catalog: str, old: ViewSchema | None
     return replace(schema, query=old.query, dialects=old.dialects)
 
 
-def spark_view(jvm: Jvm, view: ViewSchema, catalog: str, database: str) -> JavaObject:
+def spark_view(jvm: Jvm, view: ViewSchema, catalog: str, database: str) -> View:
     """Convert a view of a catalog's database to Spark's."""
     origin = Origin.read(view.options, database)
     properties = shown_options(view.options)
@@ -65,5 +65,4 @@ def spark_view(jvm: Jvm, view: ViewSchema, catalog: str, database: str) -> JavaO
     if mode := view.options.get(_SCHEMA_MODE):
         builder = builder.withSchemaMode(mode)
     query_columns = json.loads(view.options.get(_QUERY_COLUMNS, "[]"))
-    made: JavaObject = builder.withQueryColumnNames(jvm.strings(query_columns)).build()
-    return made
+    return builder.withQueryColumnNames(jvm.strings(query_columns)).build()

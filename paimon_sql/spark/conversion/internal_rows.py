@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Sequence
+from typing import cast
 
 import pyarrow as pa
 
@@ -45,14 +46,13 @@ def internal_rows(session: JvmSession, table: pa.Table, fields: Sequence[DataFie
     pieces = spread(lambda batch: _converted(session, for_spark(batch), struct), batches, _THREADS)
     if len(pieces) == 1:
         return pieces[0]
-    rows: Sequence[InternalRow] = jvm.singleton("scala.Array").concat(jvm.seq(pieces), _class_tag(jvm, _ROW))
-    return rows
+    rows = jvm.singleton("scala.Array").concat(jvm.seq(pieces), _class_tag(jvm, _ROW))
+    return cast("Sequence[InternalRow]", rows)
 
 
 def _rows_per_piece(table: pa.Table) -> int:
     pieces = max(1, -(-table.nbytes // _PIECE_BYTES))
-    rows: int = -(-table.num_rows // pieces)
-    return rows
+    return int(-(-table.num_rows // pieces))
 
 
 def _converted(session: JvmSession, batch: pa.RecordBatch, struct: str) -> Sequence[InternalRow]:
@@ -75,14 +75,12 @@ def _of_messages(session: JvmSession, messages: JavaObject, struct: str) -> Sequ
     relation = plan.analyzed()
     if relation.getClass().getSimpleName() != "LocalRelation":
         return plan.executedPlan().executeCollect()  # larger than the session's threshold for local relations
-    rows: Sequence[InternalRow] = relation.data().toArray(_class_tag(session.jvm, _ROW))
-    return rows
+    return cast("Sequence[InternalRow]", relation.data().toArray(_class_tag(session.jvm, _ROW)))
 
 
 def _class_tag(jvm: Jvm, name: str) -> JavaObject:
     def make() -> JavaObject:
-        made: JavaObject = jvm.singleton("scala.reflect.ClassTag").apply(jvm.java_class(name))
-        return made
+        return jvm.singleton("scala.reflect.ClassTag").apply(jvm.java_class(name))
 
     return jvm.constant(f"tag of {name}", make)
 

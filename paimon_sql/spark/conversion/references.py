@@ -13,8 +13,7 @@ _EXPRESSIONS = f"{CONNECTOR}.expressions"
 
 def reference_to(jvm: Jvm, column: str) -> ConnectorExpression:
     """A column as a ``NamedReference``; of a string Spark would parse the dots."""
-    made: ConnectorExpression = jvm.cls(f"{_EXPRESSIONS}.FieldReference").apply(jvm.seq([column]))
-    return made
+    return jvm.cls(f"{_EXPRESSIONS}.FieldReference").apply(jvm.seq([column]))
 
 
 def references_to(jvm: Jvm, columns: Iterable[str]) -> Sequence[ConnectorExpression]:

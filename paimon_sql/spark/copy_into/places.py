@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import IllegalArgumentException
@@ -87,7 +87,7 @@ class Place:
         return None
 
     def _schemas(self, directory: JavaObject, below: str) -> JavaObject:
-        top = literal_path(directory.toString().rstrip("/"))
+        top = literal_path(str(directory.toString()).rstrip("/"))
         return self._jvm.new(f"{_HADOOP}.Path", f"{top}/{below}schema/schema-*")
 
     def files(self, pattern: str | None = None) -> list[SourceFile]:
@@ -105,7 +105,9 @@ class Place:
         """
         matches = self._matcher(pattern)
         statuses = [s for s in self._list() if s.isFile()]
-        files = [SourceFile(self._with_scheme(s.getPath()), s.getLen(), s.getModificationTime()) for s in statuses]
+        files = [
+            SourceFile(self._with_scheme(s.getPath()), int(s.getLen()), int(s.getModificationTime())) for s in statuses
+        ]
         found = (f for f in files if not f.name.startswith(("_", ".")) and (matches is None or matches(f.name)))
         return sorted(found, key=lambda f: f.name)
 
@@ -113,11 +115,10 @@ class Place:
         text = str(path.toString())
         return text if self.text == self._given else under_scheme(text, scheme_of(self._given))
 
-    def _list(self) -> Sequence[JavaObject]:
+    def _list(self) -> Iterable[JavaObject]:
         if self.exists():
             with one_error(f"'{self._given}' cannot be listed"):
-                listed: Sequence[JavaObject] = self._file_system.listStatus(self._path)
-                return listed
+                return self._file_system.listStatus(self._path)
         raise MissingFileError(f"There is no file or folder '{self._given}' to copy from.", path=self._given)
 
     def _matcher(self, pattern: str | None) -> Callable[[str], bool] | None:

@@ -50,7 +50,7 @@ def schema_changes(jvm: Jvm, changes: Iterable[JavaObject]) -> list[SchemaChange
     """
     converted: list[SchemaChange] = []
     for change in changes:
-        kind: str = change.getClass().getSimpleName()
+        kind = str(change.getClass().getSimpleName())
         if kind not in READERS:
             raise UnsupportedError(f"ALTER TABLE: a Paimon table has no change {kind}.", remedy=_REMEDIES.get(kind))
         converted.append(READERS[kind](change))
@@ -116,7 +116,7 @@ def _add_column(change: JavaObject) -> SchemaChange:
     default = change.defaultValue()
     return AddColumn(
         _path(change),
-        paimon_type(type_json(change.dataType()), change.isNullable()),
+        paimon_type(type_json(change.dataType()), bool(change.isNullable())),
         _text(change.comment()),
         _position(change.position()),
         None if default is None else str(default.getSql()),

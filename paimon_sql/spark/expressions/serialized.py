@@ -49,7 +49,7 @@ def _elements(jvm: Jvm, expression: Expression) -> Expression:
     if expression.getClass().getSimpleName() != "Literal" or expression.value() is None:
         return expression
     kind = cast(ArrayType, expression.dataType()).elementType()
-    values: Sequence[object] = expression.value().toObjectArray(kind)
+    values = cast("Sequence[object]", expression.value().toObjectArray(kind))
     if len(values) > _MAX_ELEMENTS:
         return expression
     (literal,) = jvm.java_class(f"{_EXPRESSIONS}.Literal").getConstructors()

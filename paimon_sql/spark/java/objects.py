@@ -5,8 +5,8 @@ Py4J returns strings, numbers and booleans as Python's, arrays as sequences, and
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 from py4j.java_gateway import JavaObject as _Py4JObject
 
@@ -14,10 +14,15 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class JavaMethod(Protocol):
-    """A method, found by its name."""
+    """A method, found by its name.
 
-    def __call__(self, *arguments: object) -> Any:
-        """What Java returns: an object of Java, or a string, number or boolean of Python."""
+    To mypy it returns an object of Java, and fits every protocol: also one whose method returns a string.
+    """
+
+    @overload
+    def __call__(self, *arguments: object) -> JavaObject: ...
+    @overload
+    def __call__(self, *arguments: object) -> Any: ...  # type: ignore[overload-cannot-match]
 
 
 if TYPE_CHECKING:
@@ -26,6 +31,9 @@ if TYPE_CHECKING:
         """An object of Java of a class without a protocol: its methods are found by name."""
 
         def __getattr__(self, name: str) -> JavaMethod: ...
+        def __iter__(self) -> Iterator[JavaObject]: ...
+        def __eq__(self, other: object) -> bool: ...
+        def __hash__(self) -> int: ...
 
     class JavaClass(JavaObject):
         """A class of Java: its constructor, and its static methods by name."""

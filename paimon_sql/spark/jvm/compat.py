@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import cast
 
 import pyarrow as pa
 import pyspark
@@ -51,10 +52,8 @@ def version(jvm: Jvm) -> tuple[int, int]:
 def v2_columns(jvm: Jvm, struct: StructType) -> Sequence[JavaObject]:
     """A struct's fields as a table's ``Column[]``, without the ids that 4.2 offers to keep."""
     without_ids = (False,) if version(jvm) >= (4, 2) else ()
-    columns: Sequence[JavaObject] = jvm.singleton(f"{CATALOG}.CatalogV2Util").structTypeToV2Columns(
-        struct, *without_ids
-    )
-    return columns
+    util = jvm.singleton(f"{CATALOG}.CatalogV2Util")
+    return cast("Sequence[JavaObject]", util.structTypeToV2Columns(struct, *without_ids))
 
 
 def write_by_name(jvm: Jvm, plan: str, *arguments: object) -> LogicalPlan:
@@ -68,9 +67,8 @@ def write_by_name(jvm: Jvm, plan: str, *arguments: object) -> LogicalPlan:
         arguments: the table, the query, further members of the plan, the options of the write.
     """
     companion = jvm.singleton(f"{CATALYST}.plans.logical.{plan}")
-    count = next(m.getParameterCount() for m in companion.getClass().getMethods() if m.getName() == "byName")
-    made: LogicalPlan = companion.byName(*arguments, *([False] * (count - len(arguments))))
-    return made
+    count = next(int(m.getParameterCount()) for m in companion.getClass().getMethods() if m.getName() == "byName")
+    return companion.byName(*arguments, *([False] * (count - len(arguments))))
 
 
 def transform_expression(jvm: Jvm, function: JavaObject, column: Attribute) -> Expression:
@@ -120,4 +118,4 @@ def uncache(manager: JavaObject, session: ClassicSession, name: Seq[str]) -> Non
         name: the parts of the table's name.
     """
     forget = next(m for m in manager.getClass().getMethods() if m.getName() == "uncacheTableOrView")
-    manager.uncacheTableOrView(session, name, *([True] * (forget.getParameterCount() - 2)))
+    manager.uncacheTableOrView(session, name, *([True] * (int(forget.getParameterCount()) - 2)))

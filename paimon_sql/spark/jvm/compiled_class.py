@@ -36,8 +36,7 @@ def compiled_class(
     """
     loader = jvm.java_class(beside).getClassLoader()
     try:
-        found: Class = loader.loadClass(name)
-        return found
+        return loader.loadClass(name)
     except Py4JJavaError as error:
         if error.java_exception.getClass().getSimpleName() != "ClassNotFoundException":
             raise
@@ -58,8 +57,7 @@ def compiled_class(
             made.addMethod(jvm.cls("javassist.CtNewMethod").make(member, made))
     if not any(member.startswith(has_constructor) for member in members):
         made.addConstructor(constructors.defaultConstructor(made))
-    compiled: Class = made.toClass(loader, None)
-    return compiled
+    return made.toClass(loader, None)
 
 
 def compiled_object(jvm: Jvm, made: Class, **fields: object) -> JavaObject:

@@ -64,16 +64,14 @@ class Jvm:
 
         def find() -> JavaObject:
             loader = self.cls("java.lang.Thread").currentThread().getContextClassLoader()
-            found: JavaObject = self.cls("java.lang.Class").forName(name, True, loader)
-            return found
+            return self.cls("java.lang.Class").forName(name, True, loader)
 
         return self.constant(f"class {name}", find)
 
     @property
     def settings(self) -> SQLConf:
         """The ``SQLConf`` that is active on this thread."""
-        active: SQLConf = self.singleton(SETTINGS).get()
-        return active
+        return self.singleton(SETTINGS).get()
 
     @property
     def none(self) -> Option[NoReturn]:
@@ -136,8 +134,7 @@ class Jvm:
         values = list(items)
         if not values:
             return self.nil
-        made: Seq[T] = self.static(_CONVERTERS, "asScala")(self.java_list(values)).toSeq()
-        return made
+        return self.static(_CONVERTERS, "asScala")(self.java_list(values)).toSeq()
 
     def items(self, seq: Seq[T]) -> list[T]:
         """The elements of a Scala ``Seq`` as a Python list."""
@@ -147,18 +144,15 @@ class Jvm:
 
     def empty_map(self) -> JavaObject:
         """An immutable empty Scala ``Map``."""
-        found: JavaObject = self.constant("empty Map", lambda: self.singleton("scala.collection.immutable.Map").empty())
-        return found
+        return self.constant("empty Map", lambda: self.singleton("scala.collection.immutable.Map").empty())
 
     def as_list(self, seq: Seq[T]) -> JavaList[T]:
         """A Scala ``Seq`` as a ``java.util.List``."""
-        found: JavaList[T] = self.static(_CONVERTERS, "asJava")(seq)
-        return found
+        return self.static(_CONVERTERS, "asJava")(seq)
 
     def as_map(self, entries: ScalaMap[K, V]) -> Mapping[K, V]:
         """A Scala ``Map`` as a ``java.util.Map``."""
-        found: Mapping[K, V] = self.static(_CONVERTERS, "asJava")(entries)
-        return found
+        return cast("Mapping[K, V]", self.static(_CONVERTERS, "asJava")(entries))
 
     def scala_map(self, java_map: Mapping[K, V]) -> ScalaMap[K, V]:
         """A ``java.util.Map`` as an immutable Scala ``Map``."""
@@ -168,13 +162,12 @@ class Jvm:
 
     def scala_iterator(self, items: Iterable[object]) -> JavaObject:
         """A Scala ``Iterator``."""
-        made: JavaObject = self.static(_CONVERTERS, "asScala")(self.java_list(items).iterator())
-        return made
+        return self.static(_CONVERTERS, "asScala")(self.java_list(items).iterator())
 
     def texts(self, java_map: Mapping[str, str]) -> dict[str, str]:
         """A ``java.util.Map`` of strings as a Python dictionary, in one round trip."""
         mapper = self.constant("JSON", lambda: self.new("com.fasterxml.jackson.databind.ObjectMapper"))
-        found: dict[str, str] = json.loads(mapper.writeValueAsString(java_map))
+        found: dict[str, str] = json.loads(str(mapper.writeValueAsString(java_map)))
         return found
 
     def struct(self, text: str) -> StructType:

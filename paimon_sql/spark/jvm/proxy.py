@@ -44,8 +44,7 @@ def behind(jvm: Jvm, target: Object) -> object:
     """The Python object behind a Java proxy; None for other Java objects."""
     # Spark compares often: this costs one round trip.
     name = jvm.constant("names of Python objects", lambda: _names(jvm))(target)
-    found: object = None if name is None else jvm.gateway.gateway_property.pool[name]
-    return found
+    return None if name is None else jvm.gateway.gateway_property.pool[name]
 
 
 def _names(jvm: Jvm) -> JavaMethod:

@@ -46,8 +46,7 @@ class JvmSession:
 
     def parsed(self, text: str) -> LogicalPlan:
         """The plan of a statement from Spark's own parser."""
-        plan: LogicalPlan = self.jvm.new(f"{EXECUTION}.SparkSqlParser").parsePlan(text)
-        return plan
+        return self.jvm.new(f"{EXECUTION}.SparkSqlParser").parsePlan(text)
 
     def execution(self, plan: LogicalPlan) -> QueryExecution:
         """The execution of a plan, which analyzes and optimizes it: commands in it do not run."""
@@ -68,5 +67,4 @@ class JvmSession:
 
     def dataset(self, plan: LogicalPlan) -> Dataset:
         """As `frame`, as an object of the JVM."""
-        made: Dataset = self.jvm.cls("org.apache.spark.sql.classic.Dataset").ofRows(self.java, plan)
-        return made
+        return self.jvm.cls("org.apache.spark.sql.classic.Dataset").ofRows(self.java, plan)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from paimon_sql.spark.jvm.gateway import SETTINGS, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy
@@ -16,8 +16,7 @@ def under_settings(jvm: Jvm, settings: Mapping[str, str], run: Callable[[], T]) 
     changed = jvm.settings.clone()
     for key, value in settings.items():
         changed.setConfString(key, value)
-    result: T = jvm.singleton(SETTINGS).withExistingConf(changed, _Call(jvm, run))
-    return result
+    return cast(T, jvm.singleton(SETTINGS).withExistingConf(changed, _Call(jvm, run)))
 
 
 class _Call(Proxy):

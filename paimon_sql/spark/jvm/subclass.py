@@ -48,8 +48,7 @@ def _subclass(jvm: Jvm, parent: str, names: frozenset[str], interfaces: Sequence
     factory.setSuperclass(jvm.java_class(parent))
     factory.setInterfaces(jvm.array("java.lang.Class", map(jvm.java_class, interfaces)))
     factory.setFilter(_Named(jvm, names))
-    made: Class = factory.createClass()
-    return made
+    return factory.createClass()
 
 
 class _Named(Proxy):

@@ -59,7 +59,7 @@ class QualifiedNames:
         for node in self._relations(plan):
             parts = [str(part) for part in self._jvm.items(node.multipartIdentifier())]
             start = node.origin().startIndex()
-            location = locations.at(start.get()) if start.isDefined() else None
+            location = locations.at(int(start.get())) if start.isDefined() else None
             if location is None or list(location.parts) != parts:
                 raise InvalidInputError(
                     f"The query names {'.'.join(parts)} in a roundabout way.", remedy="Write the table's name plainly."

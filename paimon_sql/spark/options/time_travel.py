@@ -45,8 +45,8 @@ def travel_options(jvm: Jvm, context: tuple[object, ...]) -> dict[str, str]:
         if travel.isPresent():
             point = travel.get()
             if point.getClass().getSimpleName() == "AsOfVersion":
-                return {_VERSION: point.version()}
-            return {_MILLIS: str(point.micros() // 1000)}
+                return {_VERSION: str(point.version())}
+            return {_MILLIS: str(int(point.micros()) // 1000)}
     return {}
 
 

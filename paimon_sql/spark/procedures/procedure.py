@@ -166,9 +166,8 @@ class BoundProcedureProxy(ProcedureProxy):
     def _parameter(self, argument: Argument) -> JavaObject:
         data_type = self.jvm.struct(json.dumps(spark_type(argument.type)))
         kind = self.jvm.cls(f"{CATALOG}.procedures.ProcedureParameter")
-        builder = getattr(kind, "in")(argument.name, data_type).comment(argument.meaning)
-        made: JavaObject = (builder if argument.required else builder.defaultValue("NULL")).build()
-        return made
+        builder: JavaObject = getattr(kind, "in")(argument.name, data_type).comment(argument.meaning)
+        return (builder if argument.required else builder.defaultValue("NULL")).build()
 
     class Java:
         implements = [f"{CATALOG}.procedures.BoundProcedure"]

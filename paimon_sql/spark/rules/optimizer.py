@@ -145,8 +145,7 @@ def with_leaves(jvm: Jvm, plan: LogicalPlan, instead: dict[int, LogicalPlan]) ->
         compiled_class(jvm, _LEAVES, (_BELOW, _REPLACED), beside=_PLAN)
         return jvm.static(_LEAVES, "replaced")
 
-    made: LogicalPlan = jvm.constant("replaces leaves", compiled)(plan, jvm.java_map(instead))
-    return made
+    return jvm.constant("replaces leaves", compiled)(plan, jvm.java_map(instead))
 
 
 def with_subqueries(jvm: Jvm, plan: LogicalPlan, rewritten: Rewrite) -> LogicalPlan:
@@ -164,8 +163,7 @@ _EXPRESSIONS = f"{CATALYST}.expressions"
 
 def new_id(jvm: Jvm) -> ExprId:
     """A new id of a column."""
-    made: ExprId = jvm.singleton(f"{_EXPRESSIONS}.NamedExpression").newExprId()
-    return made
+    return jvm.singleton(f"{_EXPRESSIONS}.NamedExpression").newExprId()
 
 
 def new_attribute(jvm: Jvm, name: str, kind: TypeJson, *, nullable: bool = True) -> Attribute:

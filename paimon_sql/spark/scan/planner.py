@@ -46,8 +46,7 @@ class ScanPlanner:
     @property
     def parallelism(self) -> int:
         """The number of tasks that run at a time."""
-        parallelism: int = self._jvm.constant("parallelism", lambda: self._jvm.context.defaultParallelism)
-        return parallelism
+        return self._jvm.constant("parallelism", lambda: int(self._jvm.context.defaultParallelism))
 
     def _replan(
         self, request: ScanRequest, answers: IndexAnswers, snapshot: Snapshot, predicate: Predicate

@@ -53,5 +53,4 @@ def _manager_of(state: SessionState) -> CatalogManager:
     _, build_analyzer = private_field(state, "analyzerBuilder")
     (captured,) = build_analyzer.getClass().getDeclaredFields()
     captured.setAccessible(True)
-    manager: CatalogManager = captured.get(build_analyzer).catalogManager()
-    return manager
+    return captured.get(build_analyzer).catalogManager()

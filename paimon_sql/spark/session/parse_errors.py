@@ -35,8 +35,7 @@ class DeclaredErrors:
     def call(self, method: str, text: str, *arguments: object) -> JavaObject:
         """The result of one of the parser's methods for a text."""
         parse: JavaMethod = getattr(self._parser, method)
-        parsed: JavaObject = self.raised_by(lambda: parse(text, *arguments), text)
-        return parsed
+        return self.raised_by(lambda: parse(text, *arguments), text)
 
     def raised_by(self, ask: Callable[[], T], text: str) -> T:
         """The result of a parser call for a text; errors are converted to declared ones."""

@@ -122,8 +122,7 @@ class ParserProxy(Proxy):
         """The text with the values of ``${name}``, which may contain statements of ours."""
         if "${" not in text:
             return text
-        substituted: str = self.jvm.new("org.apache.spark.sql.internal.VariableSubstitution").substitute(text)
-        return substituted
+        return str(self.jvm.new("org.apache.spark.sql.internal.VariableSubstitution").substitute(text))
 
     def _parsed(self, method: str, text: str, *arguments: object) -> JavaObject:
         """The result of Spark's parser; an exception that the interface does not declare is converted."""

@@ -61,8 +61,7 @@ class FileNames(AnalysisRule):
     def _path_expression(self, expression: Expression) -> Expression:
         if expression.getClass().getName() != _FUNCTION:
             return expression
-        parsed: Expression = self.session.state.sqlParser().parseExpression(_NAME)
-        return parsed
+        return self.session.state.sqlParser().parseExpression(_NAME)
 
 
 def _merges_nothing(table: Table) -> bool:

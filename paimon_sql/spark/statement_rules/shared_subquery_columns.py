@@ -10,7 +10,7 @@ import json
 
 from paimon_sql.format.schema.types import ArrayType, DataField, MapType, MultisetType, RowType, VariantType
 from paimon_sql.spark.java.catalyst import LogicalPlan
-from paimon_sql.spark.java.objects import JavaMethod, JavaObject
+from paimon_sql.spark.java.objects import JavaList, JavaMethod, JavaObject
 from paimon_sql.spark.jvm.compiled_class import compiled_class
 from paimon_sql.spark.jvm.gateway import CATALYST
 from paimon_sql.spark.jvm.proxy import behind
@@ -78,7 +78,7 @@ class ShareSubqueryColumns(AnalysisRule):
     def rewritten(self, plan: LogicalPlan) -> LogicalPlan:
         if not plan.resolved():
             return plan
-        found = self.jvm.new("java.util.ArrayList")
+        found: JavaList[LogicalPlan] = self.jvm.new("java.util.ArrayList")
         parts = [part.split(_PART) for part in str(self._compiled_description()(plan, found)).split(_SUBQUERY) if part]
         by_filters: dict[str, list[tuple[int, frozenset[str]]]] = {}
         for number, (filters, names) in enumerate(parts):
@@ -90,7 +90,7 @@ class ShareSubqueryColumns(AnalysisRule):
         return plan.transformAllExpressions(self._exchange(replacements)) if replacements else plan
 
     def _sharing_columns(
-        self, found: JavaObject, subqueries: list[tuple[int, frozenset[str]]]
+        self, found: JavaList[LogicalPlan], subqueries: list[tuple[int, frozenset[str]]]
     ) -> dict[LogicalPlan, LogicalPlan]:
         """The replacements of subqueries with the same filters that read one table with the same options.
 

@@ -65,8 +65,7 @@ class Making(Command):
         if not rule.is_paimons(database, name):
             return command
         if self.is_tolerant(command):
-            no_rows: LogicalPlan = rule.jvm.singleton(_ROWS).apply(rule.jvm.nil)
-            return no_rows
+            return rule.jvm.singleton(_ROWS).apply(rule.jvm.nil)
         if self.writes(command):
             raise UnsupportedError(
                 f"{SESSION_CATALOG}.{database}.{name} is a table of Paimon's, which is not written to as an ordinary"
@@ -142,12 +141,12 @@ def _writes(command: LogicalPlan) -> bool:
 
 
 COMMANDS: dict[str, Command] = {
-    "CreateDataSourceTableCommand": Making(lambda c: c.table().identifier(), lambda c: c.ignoreIfExists()),
-    "CreateTableCommand": Making(lambda c: c.table().identifier(), lambda c: c.ignoreIfExists()),
+    "CreateDataSourceTableCommand": Making(lambda c: c.table().identifier(), lambda c: bool(c.ignoreIfExists())),
+    "CreateTableCommand": Making(lambda c: c.table().identifier(), lambda c: bool(c.ignoreIfExists())),
     "CreateDataSourceTableAsSelectCommand": Making(lambda c: c.table().identifier(), _ignores, _writes),
     "CreateHiveTableAsSelectCommand": Making(lambda c: c.tableDesc().identifier(), _ignores, _writes),
-    "CreateTableLikeCommand": Making(lambda c: c.targetTable(), lambda c: c.ifNotExists()),
-    "CreateViewCommand": Making(_persistent_view, lambda c: c.allowExisting()),
+    "CreateTableLikeCommand": Making(lambda c: c.targetTable(), lambda c: bool(c.ifNotExists())),
+    "CreateViewCommand": Making(_persistent_view, lambda c: bool(c.allowExisting())),
     "AlterTableRenameCommand": Making(lambda c: c.newName(), lambda c: False, source=lambda c: c.oldName()),
     "SaveAsV1TableCommand": Saving(),
     "DropDatabaseCommand": DroppingDatabase(),

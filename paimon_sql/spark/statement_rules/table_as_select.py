@@ -109,7 +109,7 @@ class TableAsSelect(PlanRule):
         first, *rest = self.jvm.items(members)
         properties = self._scala({**self.jvm.texts(self.jvm.as_map(first)), **table_options})
         parts = self.jvm.items(plan.productIterator().toSeq())
-        parts[_SPEC] = self.jvm.new(spec.getClass().getName(), properties, *rest)
+        parts[_SPEC] = self.jvm.new(str(spec.getClass().getName()), properties, *rest)
         parts[_OPTIONS] = self._scala({key: value for key, value in given.items() if key not in table_options})
         return plan.makeCopy(self.jvm.objects(parts))
 

@@ -14,8 +14,8 @@ from paimon_sql.spark.conversion.types import spark_struct, struct_json
 from paimon_sql.spark.expressions.predicates import translate_all
 from paimon_sql.spark.expressions.serialized import expression_text
 from paimon_sql.spark.java.catalyst import Expression
-from paimon_sql.spark.java.connector import ConnectorExpression, StringMap
-from paimon_sql.spark.java.objects import JavaObject
+from paimon_sql.spark.java.connector import ChangelogRange, ConnectorExpression, StringMap
+from paimon_sql.spark.java.objects import JavaObject, Optional
 from paimon_sql.spark.java.scala import Seq
 from paimon_sql.spark.java.types import StructType
 from paimon_sql.spark.jvm.compat import HAS_CHANGE_QUERIES, v2_columns
@@ -179,14 +179,12 @@ def load_changelog(session: JvmSession, table: Table, context: JavaObject, optio
     return ChangelogProxy(session.jvm, table, commits)
 
 
-def _bounds(changes: JavaObject) -> tuple[Bound | None, Bound | None]:
-    """The ends of a ``ChangelogRange``."""
+def _bounds(changes: ChangelogRange) -> tuple[Bound | None, Bound | None]:
+    """The ends of a range of changes."""
     kind = changes.getClass().getSimpleName()
     if kind == "UnboundedRange":
         return None, None
-    if kind == "VersionRange":
-        first, last = str(changes.startingVersion()), changes.endingVersion()
-    else:
-        first, last = changes.startingTimestamp(), changes.endingTimestamp()
+    first: str | int = changes.startingVersion() if kind == "VersionRange" else changes.startingTimestamp()
+    last: Optional[str | int] = changes.endingVersion() if kind == "VersionRange" else changes.endingTimestamp()
     end = Bound(last.get(), changes.endingBoundInclusive()) if last.isPresent() else None
     return Bound(first, changes.startingBoundInclusive()), end

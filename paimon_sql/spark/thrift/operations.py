@@ -104,7 +104,7 @@ class MetadataAnswer:
             raise_java(self._jvm.new(f"{_HIVE}.HiveSQLException", str(error)))
 
     def _read(self, row_set: JavaObject) -> list[Row]:
-        rows: list[Row] = json.loads(_json(self._jvm).writeValueAsString(row_set.iterator()))
+        rows: list[Row] = json.loads(str(_json(self._jvm).writeValueAsString(row_set.iterator())))
         return rows
 
     def _row_set(self, operation: JavaObject, rows: list[Row]) -> JavaObject:
@@ -143,8 +143,7 @@ def _json(jvm: Jvm) -> JavaObject:
 def _list_of_rows(jvm: Jvm) -> JavaObject:
     def make() -> JavaObject:
         types = _json(jvm).getTypeFactory()
-        made: JavaObject = types.constructCollectionType(jvm.java_class("java.util.ArrayList"), jvm.java_class(_ROW))
-        return made
+        return types.constructCollectionType(jvm.java_class("java.util.ArrayList"), jvm.java_class(_ROW))
 
     return jvm.constant("list of rows", make)
 
@@ -155,10 +154,8 @@ def _adder(jvm: Jvm, row_set: JavaObject) -> JavaObject:
     def add_row() -> JavaObject:
         kind = jvm.java_class(f"{_HIVE}.RowSet")
         takes = jvm.cls("java.lang.invoke.MethodType").methodType(kind, jvm.java_class(_ROW))
-        found: JavaObject = jvm.cls("java.lang.invoke.MethodHandles").publicLookup().findVirtual(kind, "addRow", takes)
-        return found
+        return jvm.cls("java.lang.invoke.MethodHandles").publicLookup().findVirtual(kind, "addRow", takes)
 
     method = jvm.constant("RowSet.addRow", add_row).bindTo(row_set)
     consumer = jvm.java_class("java.util.function.Consumer")
-    made: JavaObject = jvm.static("java.lang.invoke.MethodHandleProxies", "asInterfaceInstance")(consumer, method)
-    return made
+    return jvm.static("java.lang.invoke.MethodHandleProxies", "asInterfaceInstance")(consumer, method)

@@ -100,8 +100,7 @@ def _millis(jvm: Jvm, conf: JavaObject, name: str) -> int:
 def _class_of(jvm: Jvm, inner: JavaObject) -> Class:
     loader = inner.getClass().getClassLoader()
     try:
-        found: Class = loader.loadClass(_CLASS)
-        return found
+        return loader.loadClass(_CLASS)
     except Py4JJavaError as error:
         if error.java_exception.getClass().getSimpleName() != "ClassNotFoundException":
             raise
@@ -114,5 +113,4 @@ def _class_of(jvm: Jvm, inner: JavaObject) -> Class:
     timed.addConstructor(jvm.cls("javassist.CtNewConstructor").make(_CONSTRUCTOR, timed))
     for text in _METHODS:
         timed.addMethod(jvm.cls("javassist.CtNewMethod").make(text, timed))
-    made: Class = timed.toClass(loader, None)
-    return made
+    return timed.toClass(loader, None)

@@ -67,8 +67,7 @@ class DynamicOverwriteProxy(WriteInterface):
     def requiredDistribution(self) -> JavaObject:
         columns = [reference_to(self.jvm, name) for name in self.table.schema.partition_keys]
         clusters = self.jvm.array(f"{CONNECTOR}.expressions.Expression", columns)
-        made: JavaObject = self.jvm.cls(f"{CONNECTOR}.distributions.Distributions").clustered(clusters)
-        return made
+        return self.jvm.cls(f"{CONNECTOR}.distributions.Distributions").clustered(clusters)
 
     def distributionStrictlyRequired(self) -> bool:
         return True

@@ -55,8 +55,7 @@ class MicroBatchStreamProxy(Proxy):
 
     def getDefaultReadLimit(self) -> JavaObject:
         # Only its class matters (`latestOffset`): it marks a trigger with limits.
-        limit: JavaObject = self.jvm.cls(f"{_STREAMING}.ReadLimit").maxRows(2**63 - 1)
-        return limit
+        return self.jvm.cls(f"{_STREAMING}.ReadLimit").maxRows(2**63 - 1)
 
     def reportLatestOffset(self) -> None:
         return None

@@ -184,8 +184,7 @@ class NativeScanProxy(PlannedScanProxy):
         )
         if self._filters is not None:
             builder.pushFilters(self._filters)
-        scan: JavaObject = builder.build()
-        return scan
+        return builder.build()
 
 
 def reads_in_batches(jvm: Jvm, struct: StructType) -> bool:

@@ -45,7 +45,7 @@ def simple_aggregation(jvm: Jvm, aggregation: Aggregation, fields: Sequence[Data
     None if it has anything else, such as names that must be quoted.
     """
     show = jvm.static("org.apache.commons.lang3.ArrayUtils", "toString")
-    functions, groups = show(aggregation.aggregateExpressions()), show(aggregation.groupByExpressions())
+    functions, groups = str(show(aggregation.aggregateExpressions())), str(show(aggregation.groupByExpressions()))
     if not _SIMPLE.fullmatch(f"{functions}{groups}"):
         return None
     # In the string a constant looks like a column of that name.

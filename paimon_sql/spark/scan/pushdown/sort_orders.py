@@ -31,5 +31,4 @@ def first_in_order(orders: Sequence[SortOrder], limit: int, schema: TableSchema)
 def ascending(jvm: Jvm, attribute: Attribute) -> Expression:
     """Catalyst's ascending order by an attribute, which sort-merge joins require."""
     direction = jvm.singleton(f"{CATALYST}.expressions.Ascending")
-    order: Expression = jvm.singleton(f"{CATALYST}.expressions.SortOrder").apply(attribute, direction, jvm.nil)
-    return order
+    return jvm.singleton(f"{CATALYST}.expressions.SortOrder").apply(attribute, direction, jvm.nil)

@@ -23,8 +23,7 @@ from paimon_sql.storage.table.statistics import statistics_of
 def optional_long(jvm: Jvm, value: int | None) -> JavaObject:
     """A ``java.util.OptionalLong``."""
     kind = jvm.cls("java.util.OptionalLong")
-    made: JavaObject = kind.empty() if value is None else kind.of(value)
-    return made
+    return kind.empty() if value is None else kind.of(value)
 
 
 class StatisticsProxy(Proxy):

@@ -133,8 +133,7 @@ class DeletedRowFilter(PlanRule):
         return self.jvm.new(f"{_EXPRESSIONS}.EqualTo", left, right)
 
     def _literal(self, value: int) -> Expression:
-        made: Expression = self.jvm.singleton(f"{_EXPRESSIONS}.Literal").apply(value)
-        return made
+        return self.jvm.singleton(f"{_EXPRESSIONS}.Literal").apply(value)
 
     def _int(self, expression: Expression) -> Expression:
         """A number cast to int without a check for overflow: no file has so many rows."""

@@ -184,7 +184,7 @@ class StoragePartitioning(PlanRule):
                 continue
             if scan.keys is not None or leaf.keyGroupedPartitioning().isDefined():
                 continue  # the rule has already run on the plan
-            ids = _numbers(_operators(self.jvm, "ids")(leaf.output()))
+            ids = _numbers(str(_operators(self.jvm, "ids")(leaf.output())))
             names = (f.name for f in scan.columns)  # metadata columns may follow in the output
             found.append(_Side(number, leaf, scan, bucketing, dict(zip(names, ids, strict=False))))
         return found

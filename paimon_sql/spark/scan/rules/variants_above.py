@@ -154,8 +154,7 @@ class ExtractVariantsAbove(PlanRule):
         return jvm.new(f"{_EXPRESSIONS}.variant.VariantGet", variant, path, self._type(kind), False, zone)
 
     def _literal(self, text: str) -> Expression:
-        made: Expression = self.jvm.singleton(f"{_EXPRESSIONS}.Literal").apply(text)
-        return made
+        return self.jvm.singleton(f"{_EXPRESSIONS}.Literal").apply(text)
 
     def _type(self, kind: TypeJson) -> DataType:
         return self.jvm.struct(json.dumps(kind))

@@ -51,7 +51,7 @@ class EmptyPartitionsAsNull(PlanRule):
         jvm, replacements = self.jvm, {c.exprId().id(): self._null_if_empty(c) for c in columns}
 
         def of(attribute: Expression) -> Expression:
-            found = replacements.get(attribute.exprId().id())
+            found = replacements.get(int(attribute.exprId().id()))
             return found.toAttribute() if found is not None else attribute
 
         def order(of_rows: Expression) -> Expression:

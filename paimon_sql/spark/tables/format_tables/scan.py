@@ -48,19 +48,16 @@ class FormatScanBuilder(Proxy):
         types = {f.name: f.type for f in self.table.partition_fields}
         found = translate_all(expression_text(self.jvm, expressions), types) if types else []
         self._builder = self._create_builder(all_of([p for p in found if p is not None]))
-        remaining: Seq[Expression] = self._builder.pushFilters(expressions)
-        return remaining
+        return self._builder.pushFilters(expressions)
 
-    def pushedFilters(self) -> Sequence[JavaObject]:
-        pushed: Sequence[JavaObject] = self._spark_builder().pushedFilters()
-        return pushed
+    def pushedFilters(self) -> JavaObject:
+        return self._spark_builder().pushedFilters()
 
     def pruneColumns(self, struct: StructType) -> None:
         self._spark_builder().pruneColumns(struct)
 
     def build(self) -> JavaObject:
-        scan: JavaObject = self._spark_builder().build()
-        return scan
+        return self._spark_builder().build()
 
     def _spark_builder(self) -> JavaObject:
         """Spark's builder."""
@@ -116,8 +113,7 @@ class FormatScanBuilder(Proxy):
         # Other programs write files as well, so the constraints of the table may not hold in them.
         text = json.dumps(spark_struct(replace(f, type=f.type.as_nullable()) for f in fields))
         types = self.jvm.singleton("org.apache.spark.sql.catalyst.util.CharVarcharUtils")
-        struct: StructType = types.replaceCharVarcharWithStringInSchema(self.jvm.struct(text))
-        return struct
+        return types.replaceCharVarcharWithStringInSchema(self.jvm.struct(text))
 
     class Java:
         implements = [

@@ -90,8 +90,7 @@ class FormatWrite(WriteInterface):
         return self
 
     def requiredDistribution(self) -> JavaObject:
-        made: JavaObject = self.jvm.cls(f"{CONNECTOR}.distributions.Distributions").unspecified()
-        return made
+        return self.jvm.cls(f"{CONNECTOR}.distributions.Distributions").unspecified()
 
     def distributionStrictlyRequired(self) -> bool:
         return False
