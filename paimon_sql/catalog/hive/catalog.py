@@ -42,7 +42,6 @@ from paimon_sql.format.options.engines.catalog import (
 from paimon_sql.format.options.operations.tag import METASTORE_TAG_TO_PARTITION
 from paimon_sql.format.options.table.data_file import DATA_FILE_PATH_DIRECTORY
 from paimon_sql.format.options.table.table import PATH
-from paimon_sql.format.options.values import Option
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.branches.management import check_named_branches
 from paimon_sql.storage.commit.partition_registration import relist
@@ -71,10 +70,10 @@ class HiveCatalog(ViewsInMetastore):
         super().__init__(name, {**options, **warehouse}, host)
         metastore = Metastore.of(name, options)
         self.entries = Entries(metastore)
-        self.locations = InProperties() if self._option(LOCATION_IN_PROPERTIES) else InDescriptors()
+        self.locations = InProperties() if TableOptions(self.options).get(LOCATION_IN_PROPERTIES) else InDescriptors()
         self.takes_locks = self._wants_locks()
         self._settings = LockSettings.of(metastore, options)
-        self._synced = bool(self._option(SYNC_ALL_PROPERTIES))
+        self._synced = bool(TableOptions(self.options).get(SYNC_ALL_PROPERTIES))
 
     def drop_database(self, database: str, cascade: bool) -> None:
         self._require(database)
@@ -286,9 +285,10 @@ class HiveCatalog(ViewsInMetastore):
 
     def _alter(self, identifier: Identifier, entry: Any) -> None:
         keep = (
-            bool(self._option(HIVE_SKIP_UPDATE_STATS)) or (entry.parameters or {}).get("DO_NOT_UPDATE_STATS") == "true"
+            bool(TableOptions(self.options).get(HIVE_SKIP_UPDATE_STATS))
+            or (entry.parameters or {}).get("DO_NOT_UPDATE_STATS") == "true"
         )
-        cascade = bool(entry.partitionKeys) and bool(self._option(ALTER_TABLE_CASCADE))
+        cascade = bool(entry.partitionKeys) and bool(TableOptions(self.options).get(ALTER_TABLE_CASCADE))
         try:
             self.entries.alter(identifier.database, identifier.table, entry, cascade=cascade, keep_statistics=keep)
         except InvalidInputError as error:
@@ -371,14 +371,10 @@ class HiveCatalog(ViewsInMetastore):
 
     def _kind(self, schema: TableSchema) -> str:
         """The Hive table type of a new table without a location."""
-        external = tables.wants_external(schema.options) or self._option(TABLE_TYPE) == "external"
+        external = tables.wants_external(schema.options) or TableOptions(self.options).get(TABLE_TYPE) == "external"
         return tables.EXTERNAL if external else tables.MANAGED
 
     def _is_ours(self, entry: Any) -> bool:
         """Whether an entry is a table of this catalog."""
         formats = KINDS["format-table"].is_offered(self.options)
         return not tables.is_view(entry) and (tables.is_paimon(entry) or (formats and format_of(entry) is not None))
-
-    def _option(self, option: Option[Any]) -> Any:
-        """The catalog's value of an option."""
-        return TableOptions(self.options).get(option)

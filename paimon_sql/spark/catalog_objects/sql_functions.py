@@ -17,7 +17,7 @@ from pyspark.errors.exceptions.captured import CapturedException
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier
 from paimon_sql.errors import InvalidInputError, NotFoundError, UnsupportedError
-from paimon_sql.format.catalog_objects.function import SQL, Definition, FunctionSchema
+from paimon_sql.format.catalog_objects.function import SQL, Definition, FileResource, FunctionSchema
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.catalog_objects.origins import Origin
 from paimon_sql.spark.catalog_objects.views import DIALECT
@@ -227,11 +227,11 @@ class FunctionMaker:
 
     def _file_schema(self, identifier: Identifier, command: LogicalPlan) -> FunctionSchema:
         listed: Seq[JavaObject] = command.resources()
-        resources = [
+        resources: list[FileResource] = [
             {"resourceType": str(r.resourceType().resourceType()).upper(), "uri": str(r.uri())}
             for r in self.jvm.items(listed)
         ]
-        definition = {
+        definition: Definition = {
             "type": "file",
             "fileResources": resources,
             "language": "JAVA",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from datetime import datetime
+from typing import cast
 
 from paimon_sql.format.rows.binary_field import epoch_nanos
 from paimon_sql.format.schema import types as t
@@ -120,7 +122,7 @@ class ColumnStatisticsProxy(Proxy):
             return int(text)
         value = parse_text(text, self._type)
         if isinstance(self._type, t.TimestampType | t.LocalZonedTimestampType):
-            return epoch_nanos(value, self._type.precision) // 1000
+            return epoch_nanos(cast("datetime | int", value), self._type.precision) // 1000
         return value
 
     class Java:
