@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
-from py4j.java_gateway import JavaObject as _Py4JObject
+from py4j import java_gateway
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         def __call__(self, *arguments: object) -> JavaObject: ...
 
 else:
-    JavaObject = _Py4JObject
+    JavaObject, JavaClass = java_gateway.JavaObject, java_gateway.JavaClass
 
 
 class Object(Protocol):
