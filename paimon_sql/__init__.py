@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from paimon_sql.spark.jvm.errors import error_behind
@@ -24,14 +24,14 @@ _IN_SPARK = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     # Spark is imported on first use: storage and maintenance work without it, and start faster.
     if name in _IN_SPARK:
         return getattr(importlib.import_module(_IN_SPARK[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def load_ipython_extension(ipython: Any) -> None:
+def load_ipython_extension(ipython: object) -> None:
     """Register ``%%sql`` in a notebook: the hook of ``%load_ext paimon_sql``."""
     magic = importlib.import_module("paimon_sql.shell.magic")
     magic.load(ipython)

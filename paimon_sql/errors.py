@@ -7,8 +7,6 @@ Errors can be pickled and copied with class and data, without traceback and caus
 
 from __future__ import annotations
 
-from typing import Any
-
 
 class PaimonError(Exception):
     """Something that paimon-sql refuses or cannot do.
@@ -26,12 +24,12 @@ class PaimonError(Exception):
     def __str__(self) -> str:
         return f"{self.message} {self.remedy}" if self.remedy else self.message
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         # Exceptions are pickled as class and `args`, which do not fit the constructors of these classes.
         return _rebuilt, (type(self), self.args, self.__dict__)
 
 
-def _rebuilt(kind: type[PaimonError], arguments: tuple[Any, ...], state: dict[str, Any]) -> PaimonError:
+def _rebuilt(kind: type[PaimonError], arguments: tuple[object, ...], state: dict[str, object]) -> PaimonError:
     error = kind.__new__(kind)
     error.args = arguments
     error.__dict__.update(state)

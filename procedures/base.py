@@ -179,7 +179,7 @@ class Procedure(ABC):
             cls.details = columns_of(cls.Result, details=True)
 
     @abstractmethod
-    def call(self, context: Context, arguments: Any) -> Iterable[Any]:
+    def call(self, context: Context, arguments: Any) -> Iterable[object]:
         """Run the procedure; returns rows of ``Result``.
 
         Args:

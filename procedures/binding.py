@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.schema.types import BigIntType, BooleanType, DataType, IntType, MapType
@@ -14,7 +13,7 @@ _BITS: dict[type[DataType], int] = {IntType: 31, BigIntType: 63}
 _BOOLEANS = {"true": True, "false": False}
 
 
-def bound(procedure: Procedure, values: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+def bound(procedure: Procedure, values: Sequence[object], named: Mapping[str, object]) -> dict[str, object]:
     """Bind the arguments of a call; returns a value per argument, None for omitted ones.
 
     Args:
@@ -44,7 +43,7 @@ def bound(procedure: Procedure, values: Sequence[Any], named: Mapping[str, Any])
     return {a.name: _checked(what, a, found.get(a.name)) for a in declared}
 
 
-def read_value(argument: Argument, text: str) -> Any:
+def read_value(argument: Argument, text: str) -> object:
     """Parse the value of an argument from text, as on a command line.
 
     Raises:
@@ -64,7 +63,7 @@ def read_value(argument: Argument, text: str) -> Any:
     raise InvalidInputError(f"{argument.name} cannot be '{text}'.", remedy=f"It is {_type_name(kind)}.")
 
 
-def _checked(what: str, argument: Argument, value: Any) -> Any:
+def _checked(what: str, argument: Argument, value: object) -> object:
     kind = argument.type
     if value is None:
         return None

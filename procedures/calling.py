@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
@@ -31,17 +30,17 @@ class Answer:
     """The result of a procedure; its first ``connector`` columns are those of Apache Paimon's connector."""
 
     columns: tuple[DataField, ...]
-    rows: list[tuple[Any, ...]]
+    rows: list[tuple[object, ...]]
     connector: int
 
-    def to_dicts(self) -> list[dict[str, Any]]:
+    def to_dicts(self) -> list[dict[str, object]]:
         """The rows as dictionaries by column."""
         return [dict(zip((c.name for c in self.columns), row, strict=True)) for row in self.rows]
 
 
 def call(
-    where: Context | Catalog | str | os.PathLike[str], name: str, /, *values: Any, **arguments: Any
-) -> list[dict[str, Any]]:
+    where: Context | Catalog | str | os.PathLike[str], name: str, /, *values: object, **arguments: object
+) -> list[dict[str, object]]:
     """Call a procedure in this process; returns rows as dictionaries by column.
 
     Args:
@@ -60,7 +59,7 @@ def call(
     return run(_context(where), procedure, bound(procedure, values, arguments)).to_dicts()
 
 
-def run(context: Context, procedure: Procedure, arguments: Mapping[str, Any]) -> Answer:
+def run(context: Context, procedure: Procedure, arguments: Mapping[str, object]) -> Answer:
     """Run a procedure with progress, and record the run.
 
     Args:
@@ -70,29 +69,26 @@ def run(context: Context, procedure: Procedure, arguments: Mapping[str, Any]) ->
     """
     table = arguments.get("table")
     table = table if isinstance(table, str) else None
+    columns = (*procedure.results, *procedure.details)
     recorder = _Recorder(context, procedure, arguments)
     called = " ".join(part for part in (f"CALL sys.{procedure.name}", table) if part)
     with begun(called, context.is_cancelled) as work:
         watched = replace(context, executor=context.executor.watched(work), work=work)
         try:
-            rows = [_values(row) for row in procedure.call(watched, procedure.Arguments(**arguments))]
+            found = procedure.call(watched, procedure.Arguments(**arguments))
+            rows = [tuple(getattr(row, column.name) for column in columns) for row in found]
         except BaseException as error:
             recorder.failed(error)
             raise
-    columns = (*procedure.results, *procedure.details)
     answer = Answer(columns, rows, len(procedure.results))
     recorder.done(answer)
     return answer
 
 
-def _values(row: Any) -> tuple[Any, ...]:
-    return tuple(getattr(row, f.name) for f in fields(row))
-
-
 class _Recorder:
     """Records one run in the maintenance log."""
 
-    def __init__(self, context: Context, procedure: Procedure, arguments: Mapping[str, Any]) -> None:
+    def __init__(self, context: Context, procedure: Procedure, arguments: Mapping[str, object]) -> None:
         self._context = context
         self._log: MaintenanceLog | None = context.catalog.run_log
         self._clock = time.monotonic()
@@ -112,20 +108,21 @@ class _Recorder:
     def done(self, answer: Answer) -> None:
         """Record success."""
         notes = [row["note"] for row in answer.to_dicts() if row.get("note")]
-        self._add(counts=_counts(answer), note=notes[0] if notes else None)
+        self._add(replace(self._run, counts=_counts(answer), note=str(notes[0]) if notes else None))
 
     def failed(self, error: BaseException) -> None:
         """Record failure."""
-        self._add(error=f"{error}" if isinstance(error, PaimonError) else f"{type(error).__name__}: {error}")
+        text = f"{error}" if isinstance(error, PaimonError) else f"{type(error).__name__}: {error}"
+        self._add(replace(self._run, error=text))
 
-    def _add(self, **members: Any) -> None:
+    def _add(self, run: MaintenanceRun) -> None:
         if self._log is None:
             return
         after = self._table.snapshots.latest_id() if self._table else None
         seconds = round(time.monotonic() - self._clock, 3)
-        self._log.add(replace(self._run, snapshot_after=after, seconds=seconds, **members))
+        self._log.add(replace(run, snapshot_after=after, seconds=seconds))
 
-    def _opened(self, name: Any) -> Table | None:
+    def _opened(self, name: object) -> Table | None:
         """The table of the call; None for several, and if it cannot be opened, for which the call itself raises."""
         if self._log is None or not isinstance(name, str) or name.endswith("*"):
             return None
@@ -147,7 +144,7 @@ def _database(table: Table | None) -> str | None:
     return table.name.split(".")[-2] if table else None
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if isinstance(value, Mapping):
         return ",".join(f"{k}={v}" for k, v in value.items())
     return str(value).lower() if isinstance(value, bool) else str(value)
@@ -158,7 +155,7 @@ def _counts(answer: Answer) -> dict[str, int]:
     counts: dict[str, int] = {"rows": len(answer.rows)} if len(answer.rows) > 1 else {}
     for i, column in enumerate(answer.columns):
         if isinstance(column.type, IntType | BigIntType) and not column.name.endswith(_NO_COUNTS):
-            numbers: Sequence[int] = [row[i] for row in answer.rows if row[i] is not None]
+            numbers = [value for row in answer.rows if isinstance(value := row[i], int)]
             if numbers:
                 counts[column.name] = sum(numbers)
     return counts

@@ -34,7 +34,7 @@ Long = Annotated[int, BigIntType()]
 Strings = Annotated[list[str], ArrayType(True, string_type())]
 StringMap = Annotated[Mapping[str, str], MapType(True, string_type(), string_type())]
 
-_PLAIN: dict[Any, DataType] = {str: string_type(), bool: BooleanType(), float: DoubleType()}
+_PLAIN: dict[object, DataType] = {str: string_type(), bool: BooleanType(), float: DoubleType()}
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def columns_of(declared: type, *, details: bool) -> tuple[DataField, ...]:
     )
 
 
-def _type_of(hint: Any) -> DataType:
+def _type_of(hint: object) -> DataType:
     """The data type of an annotation, with or without ``| None``."""
     if get_origin(hint) in (Union, UnionType):
         (hint,) = (member for member in get_args(hint) if member is not NoneType)

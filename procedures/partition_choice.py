@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timezone, tzinfo
-from typing import Any
 
 import pyarrow as pa
 import sqlglot
@@ -75,7 +74,7 @@ class _Values:
     schema: TableSchema
     zone: tzinfo
 
-    def of(self, name: str, text: str) -> Any:
+    def of(self, name: str, text: str) -> object:
         """Parse a value of a partition spec; None for the default partition."""
         if text == PartitionPaths.of(self.schema).default_name:
             return None
@@ -166,7 +165,7 @@ class _Condition:
         except sqlglot.ParseError as error:
             raise InvalidInputError(f"The condition {text} cannot be read.") from error
 
-    def _predicate(self, node: Any) -> Predicate:
+    def _predicate(self, node: exp.Expr) -> Predicate:
         if isinstance(node, exp.Paren):
             return self._predicate(node.this)
         if isinstance(node, exp.Not):
@@ -193,11 +192,11 @@ class _Condition:
                 return StartsWith(self._column(node.this), pattern[:-1])
         raise self._unreadable(node)
 
-    def _comparison(self, column: Any, operator: str, value: Any) -> Predicate:
+    def _comparison(self, column: exp.Expr, operator: str, value: exp.Expr) -> Predicate:
         name = self._column(column)
         return Comparison(name, operator, self._values.scalar(name, self._literal(value)))
 
-    def _column(self, node: Any) -> str:
+    def _column(self, node: exp.Expr) -> str:
         if isinstance(node, exp.Column):
             for name in self._schema.partition_keys:
                 if name.lower() == node.name.lower():
@@ -207,7 +206,7 @@ class _Condition:
             remedy=f"Partition columns are {', '.join(self._schema.partition_keys)}.",
         )
 
-    def _literal(self, node: Any) -> str:
+    def _literal(self, node: exp.Expr) -> str:
         if isinstance(node, exp.Cast):  # DATE '2024-01-01'
             return self._literal(node.this)
         if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal):
@@ -218,7 +217,7 @@ class _Condition:
             return str(node.name)
         raise self._unreadable(node)
 
-    def _unreadable(self, node: Any) -> InvalidInputError:
+    def _unreadable(self, node: exp.Expr) -> InvalidInputError:
         return InvalidInputError(
             f"{node.sql('spark')} cannot be used to choose partitions.",
             remedy="Compare partition columns with literals: =, <, IN, BETWEEN, LIKE 'x%', IS NULL, with AND, OR, NOT.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from paimon_sql.catalog.identifier import Identifier
@@ -26,6 +26,27 @@ from paimon_sql.storage.metadata.environment.maintenance_log import MaintenanceL
 from paimon_sql.storage.table.table import Table
 
 
+def _is_free(identifier: Identifier) -> bool:
+    return False
+
+
+@dataclass(frozen=True)
+class Host:
+    """What the program that opens a catalog provides.
+
+    Attributes:
+        executor: the executor of large scan plans; None to compute them in the process.
+        is_taken: whether a name belongs to a table outside of the catalog, which excludes a table of that name.
+    """
+
+    executor: Executor | None = None
+    is_taken: Callable[[Identifier], bool] = _is_free
+
+
+ALONE = Host()
+"""A process without executors, and without tables outside of the catalog."""
+
+
 class Catalog(DefinedObjects, ABC):
     """Databases with their tables, views and functions (Paimon: `Catalog`).
 
@@ -37,8 +58,7 @@ class Catalog(DefinedObjects, ABC):
         keeps_owners: whether it stores the owners of databases.
         places_tables: whether it stores the location of each table, so that new ones may be anywhere.
         run_log: the log of maintenance runs of its tables; None for a catalog without one.
-        executor: the executor of large scan plans; None to compute them in the process.
-        is_taken: whether a name belongs to a table outside of the catalog, which excludes a table of that name.
+        host: what the program that opened it provides.
         replaces_definitions: whether REPLACE TABLE writes the new schema itself; otherwise `replace_table` does.
         renames_tables: whether tables can be renamed.
     """
@@ -48,12 +68,11 @@ class Catalog(DefinedObjects, ABC):
     replaces_definitions: ClassVar[bool] = True
     renames_tables: ClassVar[bool] = True
 
-    def __init__(self, name: str, options: Mapping[str, str]) -> None:
+    def __init__(self, name: str, options: Mapping[str, str], host: Host = ALONE) -> None:
         self.name = name
         self.options = dict(options)
         self.run_log: MaintenanceLog | None = None
-        self.executor: Executor | None = None
-        self.is_taken: Callable[[Identifier], bool] = _is_free
+        self.host = host
 
     @abstractmethod
     def list_databases(self) -> list[str]:
@@ -181,7 +200,7 @@ class Catalog(DefinedObjects, ABC):
 
     def _refuse_others(self, identifier: Identifier) -> None:
         """Raise TableExistsError if a table outside of the catalog has the name."""
-        if self.is_taken(identifier):
+        if self.host.is_taken(identifier):
             raise TableExistsError(
                 f"{self.name}.{identifier} is a table or view already, though none of Paimon's.",
                 name=str(identifier),
@@ -232,10 +251,6 @@ class Catalog(DefinedObjects, ABC):
         if isinstance(table, Table):
             publish_quietly(replace(table, schema=new_schema))
         return new_schema
-
-
-def _is_free(identifier: Identifier) -> bool:
-    return False
 
 
 def with_snapshots(table: AnyTable) -> Table:

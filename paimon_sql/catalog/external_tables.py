@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.options.table.table import PATH
 from paimon_sql.format.schema.schema import TableSchema
@@ -21,7 +19,7 @@ def check_same(existing: TableSchema, wanted: TableSchema, location: str) -> Non
         InvalidInputError: columns, keys or given options differ.
     """
 
-    def shape(schema: TableSchema) -> tuple[Any, ...]:
+    def shape(schema: TableSchema) -> tuple[object, ...]:
         return [(f.name, f.type) for f in schema.fields], schema.partition_keys, schema.primary_keys
 
     given = {k: v for k, v in wanted.options.items() if k not in (PATH.key, "external")}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.base import ALONE, Catalog, Host
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier, parse_identifier
 from paimon_sql.catalog.table_types import AnyTable, kind_of
 from paimon_sql.errors import (
@@ -75,8 +75,8 @@ class PathCatalog(Catalog):
 
     renames_tables: ClassVar[bool] = False
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name, {})
+    def __init__(self, name: str, host: Host = ALONE) -> None:
+        super().__init__(name, {}, host)
 
     def list_databases(self) -> list[str]:
         return []
@@ -115,7 +115,7 @@ class PathCatalog(Catalog):
                 name=label,
                 remedy="Give the path of the table's own folder; a write without a mode makes a table.",
             )
-        found = Table(label, target.table, target.file_io, schema, target.branch, executor=self.executor)
+        found = Table(label, target.table, target.file_io, schema, target.branch, executor=self.host.executor)
         table = kind_of(schema).opened(found, dict(target.file_system))
         if isinstance(table, Table):
             return table

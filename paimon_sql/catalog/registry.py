@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.base import ALONE, Catalog, Host
 from paimon_sql.catalog.kinds.base import CatalogKind
 from paimon_sql.catalog.warehouse import absolute_warehouse
 from paimon_sql.discovery import by_name
@@ -19,7 +19,7 @@ KINDS: dict[str, CatalogKind] = {
 """The kinds by the values of ``metastore``."""
 
 
-def open_catalog(name: str, options: Mapping[str, str]) -> Catalog:
+def open_catalog(name: str, options: Mapping[str, str], host: Host = ALONE) -> Catalog:
     """Open the catalog of these options.
 
     Raises:
@@ -32,7 +32,7 @@ def open_catalog(name: str, options: Mapping[str, str]) -> Catalog:
             key=METASTORE.key,
             remedy=f"Use one of {sorted(KINDS)}.",
         )
-    return kind.open(name, options)
+    return kind.open(name, options, host)
 
 
 def catalog_kind(options: Mapping[str, str]) -> CatalogKind | None:

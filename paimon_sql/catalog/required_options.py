@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from paimon_sql.errors import InvalidOptionError
 from paimon_sql.format.options import Option
 
 
-def required(catalog: str, options: Mapping[str, str], option: Option[Any], remedy: str) -> str:
+def required(catalog: str, options: Mapping[str, str], option: Option[object], remedy: str) -> str:
     """Return the value of an option, stripped.
 
     Raises:

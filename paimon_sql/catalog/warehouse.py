@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from paimon_sql.catalog.base import Catalog, with_snapshots
+from paimon_sql.catalog.base import ALONE, Catalog, Host, with_snapshots
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier, check_name
 from paimon_sql.catalog.table_types import KINDS, AnyTable, offered_kind
 from paimon_sql.errors import InvalidOptionError, NoSuchDatabaseError, NoSuchTableError, PaimonError
@@ -65,8 +65,8 @@ class WarehouseCatalog(Catalog):
 
     takes_locks = False
 
-    def __init__(self, name: str, options: Mapping[str, str]) -> None:
-        super().__init__(name, options)
+    def __init__(self, name: str, options: Mapping[str, str], host: Host = ALONE) -> None:
+        super().__init__(name, options, host)
         warehouse = self.options.get("warehouse", "").rstrip("/")
         if not warehouse:
             raise InvalidOptionError(
@@ -116,7 +116,7 @@ class WarehouseCatalog(Catalog):
             lock=self._lock(identifier),
             listing=place.listing,
             access=self.access,
-            executor=self.executor,
+            executor=self.host.executor,
         )
         return kind.opened(found, self.options)
 

@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
-from typing import Any
 
 from rich.console import Console
 
@@ -81,7 +80,7 @@ def show(answer: Answer, form: Format) -> None:
     form.end()
 
 
-def _text(value: Any) -> str | None:
+def _text(value: object) -> str | None:
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool):

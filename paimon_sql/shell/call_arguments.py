@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.schema.types import BooleanType
@@ -39,7 +38,7 @@ class Called:
     """
 
     procedure: Procedure
-    arguments: dict[str, Any] = field(default_factory=dict)
+    arguments: dict[str, object] = field(default_factory=dict)
     database: str | None = None
 
 
@@ -105,7 +104,7 @@ class _Names:
         return next((self._known[c] for c in candidates if c in self._known), None)
 
 
-def _value(argument: Argument | None, parts: Sequence[str]) -> Any:
+def _value(argument: Argument | None, parts: Sequence[str]) -> object:
     assert argument is not None
     separator = _SEPARATORS.get(argument.name)
     if len(parts) > 1 and separator is None:

@@ -6,9 +6,10 @@ import importlib
 import io
 import shlex
 import time
+from collections.abc import Callable
 from html import escape
 from itertools import chain
-from typing import Any, NoReturn
+from typing import NoReturn, Protocol
 
 from pyspark.sql import SparkSession
 from rich.console import Console
@@ -27,7 +28,22 @@ ROWS = 100
 _USAGE = "Write %%sql, or %%sql -n ROWS, and the statements below; or %sql and one statement."
 
 
-def load(shell: Any) -> None:
+class _Shell(Protocol):
+    """IPython's shell."""
+
+    user_ns: dict[str, object]
+
+    def register_magic_function(self, function: Callable[..., None], kind: str, name: str) -> None: ...
+
+
+class _Display(Protocol):
+    """The module ``IPython.display``."""
+
+    HTML: Callable[[str], object]
+    display: Callable[[object], None]
+
+
+def load(shell: _Shell) -> None:
     """Register the magic in IPython's shell."""
     magic = SqlMagic(shell, importlib.import_module("IPython.display"))
     for kind in ("line", "cell"):
@@ -58,7 +74,7 @@ class SqlMagic:
         display: the module ``IPython.display``.
     """
 
-    def __init__(self, shell: Any, display: Any) -> None:
+    def __init__(self, shell: _Shell, display: _Display) -> None:
         self._shell = shell
         self._display = display
         self._engine: Engine | None = None

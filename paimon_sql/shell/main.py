@@ -8,7 +8,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import pyspark
 import typer
@@ -288,7 +288,7 @@ def thriftserver(
     master: _Master = None,
 ) -> None:
     """Run ``paimon-sql thriftserver``; its own arguments win over those before the subcommand."""
-    before: dict[str, Any] = context.parent.params if context.parent else {}
+    before = context.parent.params if context.parent else {}
     report = _report(before.get("verbose"))
     given = _pairs([*(before.get("conf") or []), *(conf or [])])
     options = {key: value for key, value in given.items() if key.startswith(PREFIX)}
@@ -365,7 +365,7 @@ def _call(
     silent: bool = False,
 ) -> None:
     """Call a procedure without Spark; arguments of the subcommand win over those before it."""
-    before: dict[str, Any] = context.parent.params if context.parent else {}
+    before = context.parent.params if context.parent else {}
     report = _report(before.get("verbose"))
     form = formats()[output or before.get("output") or "table"](_standard_output(), header=before.get("header", True))
     given = {**_pairs(before.get("catalog_option") or []), **_pairs(catalog_option or [])}

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields
-from typing import Any
 from urllib.parse import unquote
 
 from paimon_sql.errors import InvalidInputError
@@ -50,7 +49,7 @@ def call_sql(catalog: str, statement: Statement) -> str:
     return f"CALL {name_sql(catalog)}.sys.{quote_name(INTERNAL_PROCEDURE)}(statement => '{encode(statement)}')"
 
 
-def _to_json(value: Any) -> Any:
+def _to_json(value: object) -> object:
     if isinstance(value, Node):
         given = ((f, getattr(value, f.name)) for f in fields(value))  # type: ignore[arg-type]
         return {_KIND: type(value).__name__} | {f.name: _to_json(v) for f, v in given if v != _default(f)}
@@ -59,11 +58,11 @@ def _to_json(value: Any) -> Any:
     return [_to_json(v) for v in value] if isinstance(value, tuple) else value
 
 
-def _default(f: Field[Any]) -> Any:
+def _default(f: Field[object]) -> object:
     return f.default if f.default_factory is MISSING else f.default_factory()
 
 
-def _from_json(value: Any) -> Any:
+def _from_json(value: object) -> object:
     if isinstance(value, list):
         return tuple(_from_json(v) for v in value)
     if not isinstance(value, dict):

@@ -176,7 +176,7 @@ def migrate(context: Context, request: Request) -> Migrated:
     catalog, identifier = context.locate(target_name)
     if identifier.system_table is not None or identifier.branch != MAIN_BRANCH:
         raise InvalidInputError(f"{identifier} cannot get files: it is no table of its own.")
-    if catalog.is_taken(identifier):
+    if catalog.host.is_taken(identifier):
         raise InvalidInputError(
             f"{catalog.name}.{identifier} is the name of an ordinary table: no table of Paimon's can have it as well.",
             remedy="Give another name as target_table, and ALTER TABLE .. RENAME TO when the files are moved.",

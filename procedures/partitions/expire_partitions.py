@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from paimon_sql.format.options import Option
 from paimon_sql.format.options.table.partition import (
@@ -23,7 +22,7 @@ from paimon_sql.storage.maintenance.partitions.expiration import (
     plan_partition_expiry,
 )
 
-_OPTIONS: dict[str, Option[Any]] = {
+_OPTIONS: dict[str, Option[object]] = {
     "expiration_time": PARTITION_EXPIRATION_TIME,
     "timestamp_formatter": PARTITION_TIMESTAMP_FORMATTER,
     "timestamp_pattern": PARTITION_TIMESTAMP_PATTERN,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pyarrow as pa
 
@@ -55,7 +54,7 @@ class FileIndexes(SystemTable):
         return pa.Table.from_arrays([pa.array(v, f.type) for v, f in zip(values, schema, strict=True)], schema=schema)
 
 
-def _rows(table: Table, entry: ManifestEntry) -> Iterator[tuple[Any, ...]]:
+def _rows(table: Table, entry: ManifestEntry) -> Iterator[tuple[object, ...]]:
     """The rows of one data file, without the partition."""
     file = entry.file
     path = table.locations.data_file(entry.partition, entry.bucket, file)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -73,7 +72,7 @@ class Summary(SystemTable):
 
 def figures_of(
     table: Table, latest: Snapshot | None, layout: Layout, space: RetainedSize | None
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """Compute the rows of ``$summary`` from their inputs.
 
     Args:

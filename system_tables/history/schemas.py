@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pyarrow as pa
 
@@ -46,5 +45,5 @@ class Schemas(SystemTable):
         return pa.Table.from_pylist(found, schema=arrow_schema(self.columns))
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -11,14 +11,14 @@ from py4j.clientserver import ClientServerConnection
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from paimon_sql.spark.jvm.gateway import JavaObject
+from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.session.bridge import Bridge
 
 _LATE = 2.5
 """Seconds: Py4J tells the JVM of collected objects every second."""
 
 
-class Question(JavaObject):
+class Question(Proxy):
     """Answers with a new Java object, which nobody else holds, or with an error."""
 
     fails = False

@@ -32,7 +32,8 @@ from paimon_sql.spark.execution.distribute import answers_of
 from paimon_sql.spark.execution.executor import FEW_BYTES, SparkExecutor
 from paimon_sql.spark.execution.worker_errors import answered
 from paimon_sql.spark.jvm import errors
-from paimon_sql.spark.jvm.gateway import CATALYST, JavaObject, raise_java, to_java
+from paimon_sql.spark.jvm.gateway import CATALYST
+from paimon_sql.spark.jvm.proxy import Proxy, raise_java, to_java
 from paimon_sql.spark.session.bridge import Bridge
 from paimon_sql.spark.write import builder
 from tests.spark.conftest import Sql
@@ -125,7 +126,7 @@ def test_code_of_ours_behind_a_statement_gets_ours_again(lost: None, sql: Sql, t
     assert "cannot be loaded" not in str(found)
 
 
-class Refusing(JavaObject):
+class Refusing(Proxy):
     """Answers Java by an exception that Spark knows, in the place of one of ours."""
 
     def call(self) -> None:

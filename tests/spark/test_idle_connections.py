@@ -8,11 +8,12 @@ import time
 from pyspark.sql import SparkSession
 
 from paimon_sql.spark.jvm.callbacks import let_go
-from paimon_sql.spark.jvm.gateway import JavaObject, Jvm
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.session.bridge import Bridge
 
 
-class Errand(JavaObject):
+class Errand(Proxy):
     """What a thread of the JVM runs."""
 
     done = 0

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import paimon_sql.spark
-from paimon_sql.spark.jvm.gateway import JavaObject
+from paimon_sql.spark.jvm.proxy import Proxy
 
 pytestmark = pytest.mark.smoke
 
@@ -18,12 +18,12 @@ _FUNCTIONS = ("scala.Function1", "scala.Function2")
 """Scala's functions have methods to combine them, which nobody calls on ours."""
 
 
-def proxies() -> list[type[JavaObject]]:
+def proxies() -> list[type[Proxy]]:
     """All classes that the JVM calls; those that only others are built on are not called themselves."""
     for module in pkgutil.walk_packages(paimon_sql.spark.__path__, "paimon_sql.spark."):
         importlib.import_module(module.name)
-    found: list[type[JavaObject]] = []
-    waiting = [JavaObject]
+    found: list[type[Proxy]] = []
+    waiting = [Proxy]
     while waiting:
         children = waiting.pop().__subclasses__()
         waiting += children
@@ -32,7 +32,7 @@ def proxies() -> list[type[JavaObject]]:
 
 
 @pytest.mark.parametrize("proxy", proxies(), ids=lambda c: c.__name__)
-def test_a_proxy_has_all_methods_of_its_interfaces(proxy: type[JavaObject], spark: SparkSession) -> None:
+def test_a_proxy_has_all_methods_of_its_interfaces(proxy: type[Proxy], spark: SparkSession) -> None:
     java_class = spark.sparkContext._jvm.java.lang.Class
     loader = spark.sparkContext._jvm.java.lang.Thread.currentThread().getContextClassLoader()
     missing = set()

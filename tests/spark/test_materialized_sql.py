@@ -458,6 +458,5 @@ def test_without_spark_nothing_is_refreshed(orders: Sql, spark: SparkSession) ->
 
 
 def _refresher(spark: SparkSession) -> SessionRefresher:
-    bridge = Bridge.of(spark.sparkContext)
-    session = spark._jsparkSession
-    return SessionRefresher(bridge.jvm, session, bridge.session(session).all()["paimon"])
+    attached = Bridge.of(spark.sparkContext).session(spark._jsparkSession)
+    return SessionRefresher(attached.session, attached.all()["paimon"])

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from py4j.java_gateway import JavaObject as Py4JObject
+from py4j.java_gateway import Proxy as Py4JObject
 from pyhive import hive
 from pyspark.sql import SparkSession
 
 import paimon_sql
 from paimon_sql.spark.jvm import callbacks
-from paimon_sql.spark.jvm.gateway import JavaObject, Jvm
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.session.bridge import Bridge
 from paimon_sql.spark.thrift.server import HOST, PORT, ThriftServer
 
@@ -27,7 +28,7 @@ def jvm(spark: SparkSession) -> Jvm:
     return Bridge.of(spark.sparkContext).jvm
 
 
-class Counter(JavaObject):
+class Counter(Proxy):
     """Something that the JVM may call."""
 
     calls = 0
@@ -136,7 +137,7 @@ def hasty(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iter
     server.stop()
 
 
-class Ends(JavaObject):
+class Ends(Proxy):
     """Tells of the connection that it is called by, whether its ends wait for acknowledgements."""
 
     def __init__(self, jvm: Jvm) -> None:

@@ -21,9 +21,9 @@ def crossed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[pa.Table]]:
     seen: list[pa.Table] = []
     convert = local.internal_rows
 
-    def noting(jvm: object, session: object, table: pa.Table, fields: object) -> object:
+    def noting(session: object, table: pa.Table, fields: object) -> object:
         seen.append(table)
-        return convert(jvm, session, table, fields)
+        return convert(session, table, fields)
 
     monkeypatch.setattr(local, "internal_rows", noting)
     yield seen

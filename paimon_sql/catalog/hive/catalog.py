@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
+from paimon_sql.catalog.base import ALONE, Host
 from paimon_sql.catalog.external_tables import check_same
 from paimon_sql.catalog.hive.client import EntryExistsError, Metastore, MissingEntryError
 from paimon_sql.catalog.hive.conf import with_site
@@ -14,6 +14,7 @@ from paimon_sql.catalog.hive.entries import Entries
 from paimon_sql.catalog.hive.layout import tables
 from paimon_sql.catalog.hive.layout.format_tables import describe_format, format_of, format_schema
 from paimon_sql.catalog.hive.layout.locations import InDescriptors, InProperties, plain
+from paimon_sql.catalog.hive.layout.structs import TableStruct
 from paimon_sql.catalog.hive.locks import HiveLock, LockSettings
 from paimon_sql.catalog.hive.partitions import HivePartitions
 from paimon_sql.catalog.hive.views import ViewsInMetastore
@@ -41,7 +42,6 @@ from paimon_sql.format.options.engines.catalog import (
 from paimon_sql.format.options.operations.tag import METASTORE_TAG_TO_PARTITION
 from paimon_sql.format.options.table.data_file import DATA_FILE_PATH_DIRECTORY
 from paimon_sql.format.options.table.table import PATH
-from paimon_sql.format.options.values import Option
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.branches.management import check_named_branches
 from paimon_sql.storage.commit.partition_registration import relist
@@ -64,16 +64,16 @@ class HiveCatalog(ViewsInMetastore):
     places_tables = True
     keeps_owners = True
 
-    def __init__(self, name: str, options: Mapping[str, str]) -> None:
+    def __init__(self, name: str, options: Mapping[str, str], host: Host = ALONE) -> None:
         options = with_site(name, options)
         warehouse = {"warehouse": absolute_warehouse(options["warehouse"])} if options.get("warehouse") else {}
-        super().__init__(name, {**options, **warehouse})
+        super().__init__(name, {**options, **warehouse}, host)
         metastore = Metastore.of(name, options)
         self.entries = Entries(metastore)
-        self.locations = InProperties() if self._option(LOCATION_IN_PROPERTIES) else InDescriptors()
+        self.locations = InProperties() if TableOptions(self.options).get(LOCATION_IN_PROPERTIES) else InDescriptors()
         self.takes_locks = self._wants_locks()
         self._settings = LockSettings.of(metastore, options)
-        self._synced = bool(self._option(SYNC_ALL_PROPERTIES))
+        self._synced = bool(TableOptions(self.options).get(SYNC_ALL_PROPERTIES))
 
     def drop_database(self, database: str, cascade: bool) -> None:
         self._require(database)
@@ -183,7 +183,7 @@ class HiveCatalog(ViewsInMetastore):
 
     # Tables and entries
 
-    def _own_entry(self, identifier: Identifier) -> Any:
+    def _own_entry(self, identifier: Identifier) -> TableStruct:
         """The entry of a table of this catalog; NoSuchTableError if there is none."""
         entry = self.entries.get(identifier.database, identifier.table)
         if entry is None or not self._is_ours(entry):
@@ -216,7 +216,7 @@ class HiveCatalog(ViewsInMetastore):
         place = self._place(identifier)
         return None if place is None else place.schema
 
-    def _listing(self, entry: Any, location: str, schema: TableSchema) -> HivePartitions | None:
+    def _listing(self, entry: TableStruct, location: str, schema: TableSchema) -> HivePartitions | None:
         """The registry of a table's partitions, if the metastore has one."""
         if not entry.partitionKeys:
             return None
@@ -224,7 +224,9 @@ class HiveCatalog(ViewsInMetastore):
         directory = f"{location}/{subdirectory}" if subdirectory else location
         return HivePartitions(self.entries, entry.dbName, entry.tableName, directory, self.locations)
 
-    def _create(self, identifier: Identifier, schema: TableSchema, entry: Any, location: str, hold: HeldLock) -> None:
+    def _create(
+        self, identifier: Identifier, schema: TableSchema, entry: TableStruct, location: str, hold: HeldLock
+    ) -> None:
         """Write a table's schema, unless an external table exists already, and add its entry."""
         file_io = self._io(location)
         schemas = SchemaManager(file_io, location)
@@ -252,13 +254,13 @@ class HiveCatalog(ViewsInMetastore):
             self._remove_schema(identifier, schemas, location)
             raise
 
-    def _add(self, identifier: Identifier, entry: Any) -> None:
+    def _add(self, identifier: Identifier, entry: TableStruct) -> None:
         try:
             self.entries.add(entry)
         except EntryExistsError:
             raise self._taken_table(identifier) from None
 
-    def _drop(self, entry: Any) -> None:
+    def _drop(self, entry: TableStruct) -> None:
         location, keeps_files = self.locations.of(entry), tables.is_view(entry) or tables.is_external(entry)
         if self.entries.drop(entry.dbName, entry.tableName) and not keeps_files and location is not None:
             drop_directory(self._io(location), location)
@@ -283,11 +285,12 @@ class HiveCatalog(ViewsInMetastore):
         self._describe(entry, schema, self.locations.of(entry) or "")
         self._alter(identifier, entry)
 
-    def _alter(self, identifier: Identifier, entry: Any) -> None:
+    def _alter(self, identifier: Identifier, entry: TableStruct) -> None:
         keep = (
-            bool(self._option(HIVE_SKIP_UPDATE_STATS)) or (entry.parameters or {}).get("DO_NOT_UPDATE_STATS") == "true"
+            bool(TableOptions(self.options).get(HIVE_SKIP_UPDATE_STATS))
+            or (entry.parameters or {}).get("DO_NOT_UPDATE_STATS") == "true"
         )
-        cascade = bool(entry.partitionKeys) and bool(self._option(ALTER_TABLE_CASCADE))
+        cascade = bool(entry.partitionKeys) and bool(TableOptions(self.options).get(ALTER_TABLE_CASCADE))
         try:
             self.entries.alter(identifier.database, identifier.table, entry, cascade=cascade, keep_statistics=keep)
         except InvalidInputError as error:
@@ -298,7 +301,7 @@ class HiveCatalog(ViewsInMetastore):
                 remedy="Set hive.metastore.disallow.incompatible.col.type.changes to false in Hive's metastore.",
             ) from error
 
-    def _describe(self, entry: Any, schema: TableSchema, location: str) -> None:
+    def _describe(self, entry: TableStruct, schema: TableSchema, location: str) -> None:
         tables.describe(entry, schema, all_properties=self._synced)
         self.locations.place(entry, location)
         self.entries.fit(entry)
@@ -335,7 +338,7 @@ class HiveCatalog(ViewsInMetastore):
     def _check_listing(self, before: TableSchema, after: TableSchema) -> None:
         """Refuse to change whether partitions are listed, for Hive cannot change a table's partition columns."""
 
-        def shown(schema: TableSchema) -> tuple[Any, ...]:
+        def shown(schema: TableSchema) -> tuple[str | None, ...]:
             listed = schema.partition_keys if tables.is_partitioned(schema) else ()
             return (*listed, None if schema.partition_keys else schema.options.get(METASTORE_TAG_TO_PARTITION.key))
 
@@ -370,14 +373,10 @@ class HiveCatalog(ViewsInMetastore):
 
     def _kind(self, schema: TableSchema) -> str:
         """The Hive table type of a new table without a location."""
-        external = tables.wants_external(schema.options) or self._option(TABLE_TYPE) == "external"
+        external = tables.wants_external(schema.options) or TableOptions(self.options).get(TABLE_TYPE) == "external"
         return tables.EXTERNAL if external else tables.MANAGED
 
-    def _is_ours(self, entry: Any) -> bool:
+    def _is_ours(self, entry: TableStruct) -> bool:
         """Whether an entry is a table of this catalog."""
         formats = KINDS["format-table"].is_offered(self.options)
         return not tables.is_view(entry) and (tables.is_paimon(entry) or (formats and format_of(entry) is not None))
-
-    def _option(self, option: Option[Any]) -> Any:
-        """The catalog's value of an option."""
-        return TableOptions(self.options).get(option)

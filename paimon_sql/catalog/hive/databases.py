@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from pymetastore.hive_metastore.ttypes import Database
 
 from paimon_sql.catalog.hive.client import EntryExistsError
 from paimon_sql.catalog.hive.entries import Entries
 from paimon_sql.catalog.hive.layout.locations import Locations, plain
+from paimon_sql.catalog.hive.layout.structs import DatabaseStruct, TableStruct
 from paimon_sql.catalog.hive.layout.tables import new_entry
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier, check_name
 from paimon_sql.catalog.registered import RegisteredCatalog
@@ -48,7 +48,7 @@ class DatabasesInMetastore(RegisteredCatalog):
     def create_database(self, database: str, properties: Mapping[str, str]) -> None:
         check_name(database, "database")
         location = plain(properties.get(_LOCATION)) or super()._database_path(database.lower())
-        entry = Database(
+        entry: DatabaseStruct = Database(
             name=database.lower(),
             description=properties.get(_COMMENT),
             parameters={k: v for k, v in properties.items() if k not in (_LOCATION, _COMMENT, _OWNER)},
@@ -79,10 +79,9 @@ class DatabasesInMetastore(RegisteredCatalog):
         found.ownerName = changes.get(_OWNER, found.ownerName)
         self.entries.metastore.call("alter_database", database, found)
 
-    def _database(self, name: str) -> Any:
+    def _database(self, name: str) -> DatabaseStruct:
         """The entry of a database; NoSuchDatabaseError if it does not exist."""
-        found = self.entries.database(name)
-        if found is None:
+        while (found := self.entries.database(name)) is None:
             self._require(name)
         return found
 
@@ -91,7 +90,7 @@ class DatabasesInMetastore(RegisteredCatalog):
         location = None if found is None else self.locations.of_database(found)
         return location or super()._database_path(database.lower())
 
-    def _new_entry(self, identifier: Identifier, kind: str) -> Any:
+    def _new_entry(self, identifier: Identifier, kind: str) -> TableStruct:
         """A new entry of a table type, without columns."""
         names = identifier.database.lower(), identifier.object_name.lower()
         return new_entry(*names, self.entries.metastore.user, kind)

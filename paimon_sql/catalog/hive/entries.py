@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from pymetastore.hive_metastore.ttypes import (
     ClientCapabilities,
@@ -17,6 +16,7 @@ from pymetastore.hive_metastore.ttypes import (
 
 from paimon_sql.catalog.hive.client import Metastore, MissingEntryError
 from paimon_sql.catalog.hive.layout.column_types import LOCAL_TIMESTAMP
+from paimon_sql.catalog.hive.layout.structs import DatabaseStruct, TableStruct
 
 _AT_ONCE = 300
 # Without it Hive refuses to list a database with such a table.
@@ -33,10 +33,11 @@ class Entries:
         """The names of all databases, sorted."""
         return sorted(self.metastore.call("get_all_databases"))
 
-    def database(self, name: str) -> Any | None:
+    def database(self, name: str) -> DatabaseStruct | None:
         """A database; None if it does not exist."""
         try:
-            return self.metastore.call("get_database", name)
+            found: DatabaseStruct = self.metastore.call("get_database", name)
+            return found
         except MissingEntryError:
             return None
 
@@ -44,7 +45,7 @@ class Entries:
         """The names of all tables and views of a database, sorted."""
         return sorted(self.metastore.call("get_all_tables", database))
 
-    def all(self, database: str) -> list[Any]:
+    def all(self, database: str) -> list[TableStruct]:
         """All tables and views of a database, sorted by name."""
         names, found = self.names(database), []
         for start in range(0, len(names), _AT_ONCE):
@@ -53,11 +54,12 @@ class Entries:
             found += self.metastore.call("get_table_objects_by_name_req", request).tables
         return sorted(found, key=lambda entry: str(entry.tableName))
 
-    def get(self, database: str, name: str) -> Any | None:
+    def get(self, database: str, name: str) -> TableStruct | None:
         """A table or view; None if it does not exist."""
         try:
             request = GetTableRequest(dbName=database, tblName=name, capabilities=_CAPABILITIES)
-            return self.metastore.call("get_table_req", request).table
+            found: TableStruct = self.metastore.call("get_table_req", request).table
+            return found
         except MissingEntryError:
             return None
 
@@ -66,14 +68,14 @@ class Entries:
         """Whether this Hive has TIMESTAMP WITH LOCAL TIME ZONE (since version 3)."""
         return self.metastore.knows("get_catalogs")
 
-    def fit(self, entry: Any) -> Any:
+    def fit(self, entry: TableStruct) -> TableStruct:
         """Replace column types of an entry that this Hive lacks, in place, and return the entry."""
         for column in (*entry.sd.cols, *(entry.partitionKeys or ())):
             if LOCAL_TIMESTAMP in column.type and not self.has_zoned_timestamps:
                 column.type = column.type.replace(LOCAL_TIMESTAMP, "timestamp")
         return entry
 
-    def add(self, entry: Any) -> None:
+    def add(self, entry: TableStruct) -> None:
         """Add a table or view; EntryExistsError if it exists."""
         self.metastore.call("create_table", entry)
 
@@ -81,7 +83,7 @@ class Entries:
         self,
         database: str,
         name: str,
-        entry: Any,
+        entry: TableStruct,
         *,
         cascade: bool = False,
         keep_statistics: bool = True,

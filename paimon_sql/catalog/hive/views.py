@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from paimon_sql.catalog.hive.client import EntryExistsError, MissingEntryError
 from paimon_sql.catalog.hive.databases import DatabasesInMetastore
 from paimon_sql.catalog.hive.layout.column_types import paimon_type
+from paimon_sql.catalog.hive.layout.structs import TableStruct
 from paimon_sql.catalog.hive.layout.tables import COMMENT, VIEW, columns, is_view
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import UnsupportedError
@@ -80,17 +80,17 @@ class ViewsInMetastore(DatabasesInMetastore):
         entry.dbName, entry.tableName = target.database.lower(), target.table.lower()
         self._put(source, entry)
 
-    def _view(self, identifier: Identifier) -> Any | None:
+    def _view(self, identifier: Identifier) -> TableStruct | None:
         found = self.entries.get(identifier.database, identifier.object_name)
         return found if found is not None and is_view(found) else None
 
-    def _put(self, identifier: Identifier, entry: Any) -> None:
+    def _put(self, identifier: Identifier, entry: TableStruct) -> None:
         try:
             self.entries.alter(identifier.database, identifier.object_name, entry)
         except MissingEntryError:
             raise self._no_view(identifier) from None
 
-    def _entry(self, identifier: Identifier, view: ViewSchema) -> Any:
+    def _entry(self, identifier: Identifier, view: ViewSchema) -> TableStruct:
         others = sorted(engine for engine, query in view.dialects.items() if query != view.query)
         if others:
             raise UnsupportedError(

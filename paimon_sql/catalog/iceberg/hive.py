@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import getpass
-from typing import Any
 
 from pymetastore.hive_metastore.ttypes import Database, FieldSchema
 
@@ -11,6 +10,7 @@ from paimon_sql.catalog.hive.client import EntryExistsError, Metastore
 from paimon_sql.catalog.hive.conf import with_site
 from paimon_sql.catalog.hive.entries import Entries
 from paimon_sql.catalog.hive.layout.column_types import hive_type
+from paimon_sql.catalog.hive.layout.structs import ColumnStruct, TableStruct
 from paimon_sql.catalog.hive.layout.tables import EXTERNAL, KIND, is_paimon, new_entry
 from paimon_sql.catalog.iceberg.names import databases_of, name_in_catalog
 from paimon_sql.errors import InvalidOptionError
@@ -93,7 +93,7 @@ class HiveRegistration:
                 key=METADATA_ICEBERG_DATABASE.key,
                 remedy=f"Set '{METADATA_ICEBERG_DATABASE.key}' to a database of its own.",
             )
-        if entry.parameters.get(_LOCATION) == location and not self._columns_differ(entry):
+        if (entry.parameters or {}).get(_LOCATION) == location and not self._columns_differ(entry):
             return
         self._describe(entry, location)
         keep = self._table.options.get(METADATA_ICEBERG_HIVE_SKIP_UPDATE_STATS)
@@ -103,7 +103,7 @@ class HiveRegistration:
             database, name, self._entries.fit(entry), cascade=True, keep_statistics=bool(keep), said=extra
         )
 
-    def _describe(self, entry: Any, location: str) -> None:
+    def _describe(self, entry: TableStruct, location: str) -> None:
         parameters = dict(entry.parameters or {})
         if (before := parameters.get(_LOCATION)) and before != location:
             parameters[_PREVIOUS] = before
@@ -112,11 +112,11 @@ class HiveRegistration:
         entry.parameters = parameters
         entry.sd.cols = self._columns()
 
-    def _columns(self) -> list[Any]:
+    def _columns(self) -> list[ColumnStruct]:
         fields = self._table.schemas.newest().fields
         return [FieldSchema(name=f.name.lower(), type=hive_type(f.type), comment=f.description) for f in fields]
 
-    def _columns_differ(self, entry: Any) -> bool:
+    def _columns_differ(self, entry: TableStruct) -> bool:
         return [c.name for c in entry.sd.cols] != [c.name for c in self._columns()]
 
     def _make_database(self, name: str) -> None:

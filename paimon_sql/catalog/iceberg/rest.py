@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TypedDict
 from urllib.parse import quote, urlencode
 
 import urllib3
 
 from paimon_sql.catalog.iceberg.names import databases_of, name_in_catalog
 from paimon_sql.errors import CatalogUnavailableError, CommitConflictError, InvalidOptionError
-from paimon_sql.format.iceberg.table_metadata import COMMIT_IDENTITY, TableMetadata
+from paimon_sql.format.iceberg.schemas import IcebergStruct
+from paimon_sql.format.iceberg.table_metadata import COMMIT_IDENTITY, MetadataJson, TableMetadata
 from paimon_sql.format.options.table.iceberg import METADATA_ICEBERG_DATABASE, METADATA_ICEBERG_REST
 from paimon_sql.storage.iceberg.store import MetadataStore
 from paimon_sql.storage.table.table import Table
@@ -84,7 +85,7 @@ class RestRegistration:
         self._server.ask("POST", "namespaces", self._database, "register", body=body)
 
 
-def updates_between(current: Mapping[str, Any], wanted: TableMetadata) -> list[dict[str, Any]] | None:
+def updates_between(current: MetadataJson, wanted: TableMetadata) -> list[dict[str, object]] | None:
     """Return the updates from a catalog's metadata to the wanted ones; None if the table must be registered anew.
 
     Args:
@@ -106,7 +107,7 @@ def updates_between(current: Mapping[str, Any], wanted: TableMetadata) -> list[d
         or stored[shared[-1]]["manifest-list"] != snapshots[shared[-1]].manifest_list
     ):
         return None
-    updates: list[dict[str, Any]] = []
+    updates: list[dict[str, object]] = []
     ids = {_fields(s): int(s["schema-id"]) for s in current["schemas"]}
     next_id = max(ids.values(), default=-1)
     for schema in wanted.schemas:
@@ -134,13 +135,19 @@ def updates_between(current: Mapping[str, Any], wanted: TableMetadata) -> list[d
     return updates
 
 
-def _ref(name: str, kind: str, snapshot_id: int) -> dict[str, Any]:
+def _ref(name: str, kind: str, snapshot_id: int) -> dict[str, object]:
     return {"action": "set-snapshot-ref", "ref-name": name, "type": kind, "snapshot-id": snapshot_id}
 
 
-def _fields(schema: Mapping[str, Any]) -> str:
+def _fields(schema: IcebergStruct) -> str:
     """The columns of a schema in a normal form, without its id."""
     return json.dumps(schema["fields"], sort_keys=True).replace(", ", ",")
+
+
+class _Answer(TypedDict, total=False):
+    defaults: dict[str, str] | None
+    overrides: dict[str, str] | None
+    metadata: MetadataJson
 
 
 class _Server:
@@ -171,7 +178,7 @@ class _Server:
         self._authorize(found)
         self._prefix = str(found.get("prefix", "")).strip("/")
 
-    def _authorize(self, properties: Mapping[str, Any]) -> None:
+    def _authorize(self, properties: Mapping[str, str]) -> None:
         self._headers |= {k.removeprefix(_HEADERS): str(v) for k, v in properties.items() if k.startswith(_HEADERS)}
         if properties.get("token"):
             self._headers["Authorization"] = f"Bearer {properties['token']}"
@@ -194,9 +201,9 @@ class _Server:
         method: str,
         *path: str,
         query: Mapping[str, str] | None = None,
-        body: Mapping[str, Any] | None = None,
+        body: Mapping[str, object] | None = None,
         allowed: tuple[int, ...] = (),
-    ) -> Any:
+    ) -> _Answer | None:
         """Send a request and return the response; None for an allowed refusal.
 
         Args:
@@ -220,7 +227,8 @@ class _Server:
             return None
         if response.status >= 400:
             raise self._refused("/".join(path), response)
-        return response.json() if response.data else {}
+        answer: _Answer = response.json() if response.data else {}
+        return answer
 
     def _sent(self, method: str, url: str, data: bytes | None, kind: str) -> urllib3.BaseHTTPResponse:
         try:

@@ -10,7 +10,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from sqlalchemy import URL, BigInteger, ColumnElement, String, Table, cast, extract, func, literal
@@ -23,7 +23,7 @@ from paimon_sql.storage.file_io.errors import MAKE_DIRECTORY, refusals
 _MAX_BEHIND_UTC = 12 * 3600
 """The max seconds that the clocks of any time zone are behind UTC."""
 
-Arguments = dict[str, Any]
+Arguments = dict[str, object]
 """Arguments of a driver's ``connect``."""
 
 
@@ -189,9 +189,12 @@ class MySql(Server):
             raise InvalidOptionError(
                 f"'{mode}' is no sslMode.", key="jdbc.sslMode", remedy=f"Use one of {', '.join(_MYSQL_TLS)}."
             )
-        found: Arguments = {"charset": "utf8mb4", **_MYSQL_TLS[mode]}
-        if "ssl" in found:
-            found["ssl"] = {**found["ssl"], "ca": settings.get("sslCa")}
+        found: Arguments = {"charset": "utf8mb4"}
+        tls = _MYSQL_TLS[mode]
+        if tls is None:
+            found["ssl_disabled"] = True
+        elif tls:
+            found["ssl"] = {**tls, "ca": settings.get("sslCa")}
         if "connectTimeout" in settings:
             found["connect_timeout"] = max(1, int(settings["connectTimeout"]) // 1000)
         return found
@@ -215,13 +218,14 @@ class MySql(Server):
 
 _FOUR_COLUMNS = {"catalog_key": 128, "database_name": 240, "table_name": 240, "property_key": 160}
 
-_MYSQL_TLS: dict[str, Arguments] = {
-    "DISABLED": {"ssl_disabled": True},
+_MYSQL_TLS: dict[str, dict[str, str | bool] | None] = {
+    "DISABLED": None,
     "PREFERRED": {},
-    "REQUIRED": {"ssl": {"verify_mode": "none", "check_hostname": False}},
-    "VERIFY_CA": {"ssl": {"verify_mode": "required", "check_hostname": False}},
-    "VERIFY_IDENTITY": {"ssl": {"verify_mode": "required", "check_hostname": True}},
+    "REQUIRED": {"verify_mode": "none", "check_hostname": False},
+    "VERIFY_CA": {"verify_mode": "required", "check_hostname": False},
+    "VERIFY_IDENTITY": {"verify_mode": "required", "check_hostname": True},
 }
+"""The settings of TLS by ``sslMode``: None without TLS, empty for the driver's default."""
 
 
 class PostgreSql(Server):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
+from paimon_sql.catalog.base import ALONE, Host
 from paimon_sql.catalog.identifier import MAIN_BRANCH, SYSTEM_DATABASE, Identifier
 from paimon_sql.catalog.jdbc.engines import Database
 from paimon_sql.catalog.jdbc.layout import LONGEST_KEY, LONGEST_VALUE, layout_of
@@ -42,10 +43,10 @@ class JdbcCatalog(ViewsInRecords):
     without a row.
     """
 
-    def __init__(self, name: str, options: Mapping[str, str]) -> None:
+    def __init__(self, name: str, options: Mapping[str, str], host: Host = ALONE) -> None:
         # Rows contain locations, which must be valid for all readers.
         warehouse = {"warehouse": absolute_warehouse(options["warehouse"])} if options.get("warehouse") else {}
-        super().__init__(name, {**options, **warehouse})
+        super().__init__(name, {**options, **warehouse}, host)
         database = Database.of(name, options)
         self.records = Records(database, TableOptions(options).get(CATALOG_KEY))
         self.takes_locks = self._wants_locks()

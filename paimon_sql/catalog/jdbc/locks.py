@@ -13,7 +13,6 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import ColumnElement, String, and_, cast, delete, func, insert, select, update
 from sqlalchemy.exc import DBAPIError, IntegrityError
@@ -107,7 +106,7 @@ class _LockRow(HeldLock):
         self._backend = settings.database.backend
         self._rows = layout_of(self._backend, settings.key_length).locks
         self._token = secrets.token_hex(8)
-        self._other: tuple[Any, ...] | None = None
+        self._other: tuple[object, ...] | None = None
         self._other_since = 0.0
 
     def take(self) -> bool:

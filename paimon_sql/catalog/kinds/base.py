@@ -8,7 +8,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import ClassVar
 
-from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.base import Catalog, Host
 from paimon_sql.errors import SetupError
 
 
@@ -26,12 +26,13 @@ class CatalogKind(ABC):
     stores_external: ClassVar[bool] = False
 
     @abstractmethod
-    def open(self, name: str, options: Mapping[str, str]) -> Catalog:
+    def open(self, name: str, options: Mapping[str, str], host: Host) -> Catalog:
         """Open a catalog.
 
         Args:
             name: its name in SQL.
             options: its options.
+            host: what the program that opens it provides.
 
         Raises:
             InvalidOptionError: an option is invalid, or a required one is missing.

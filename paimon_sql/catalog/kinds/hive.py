@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.base import Catalog, Host
 from paimon_sql.catalog.kinds.base import CatalogKind, module_of_extra
 
 CLIENT = "the client of Hive's metastore"
@@ -16,7 +16,7 @@ class HiveKind(CatalogKind):
     name = "hive"
     stores_external = True
 
-    def open(self, name: str, options: Mapping[str, str]) -> Catalog:
+    def open(self, name: str, options: Mapping[str, str], host: Host) -> Catalog:
         module = module_of_extra("paimon_sql.catalog.hive.catalog", "hive", CLIENT, f"Catalog {name}")
-        catalog: Catalog = module.HiveCatalog(name, options)
+        catalog: Catalog = module.HiveCatalog(name, options, host)
         return catalog

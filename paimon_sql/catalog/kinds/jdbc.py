@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.base import Catalog, Host
 from paimon_sql.catalog.jdbc.catalog import JdbcCatalog
 from paimon_sql.catalog.kinds.base import CatalogKind
 
@@ -14,5 +14,5 @@ class JdbcKind(CatalogKind):
 
     name = "jdbc"
 
-    def open(self, name: str, options: Mapping[str, str]) -> Catalog:
-        return JdbcCatalog(name, options)
+    def open(self, name: str, options: Mapping[str, str], host: Host) -> Catalog:
+        return JdbcCatalog(name, options, host)

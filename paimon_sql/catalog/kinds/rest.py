@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.base import Catalog, Host
 from paimon_sql.catalog.kinds.base import CatalogKind, module_of_extra
 
 CLIENT = "the client of REST catalogs"
@@ -16,7 +16,7 @@ class RestKind(CatalogKind):
     name = "rest"
     has_directory = False
 
-    def open(self, name: str, options: Mapping[str, str]) -> Catalog:
+    def open(self, name: str, options: Mapping[str, str], host: Host) -> Catalog:
         module = module_of_extra("paimon_sql.catalog.rest.catalog", "rest", CLIENT, f"Catalog {name}")
-        catalog: Catalog = module.RestCatalog(name, options)
+        catalog: Catalog = module.RestCatalog(name, options, host)
         return catalog

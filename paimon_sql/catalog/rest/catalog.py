@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar, TypedDict
 
+from paimon_sql.catalog.base import ALONE, Host
 from paimon_sql.catalog.external_tables import check_same
 from paimon_sql.catalog.identifier import MAIN_BRANCH, SYSTEM_DATABASE, Identifier, check_name
 from paimon_sql.catalog.required_options import required
@@ -31,7 +32,7 @@ from paimon_sql.format.options.engines.catalog import DATA_TOKEN_ENABLED, WAREHO
 from paimon_sql.format.options.operations.commit import METASTORE_PARTITIONED_TABLE
 from paimon_sql.format.options.table.table import PATH, QUERY_AUTH_ENABLED
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.format.schema.types import RowType, field_ids, parse_field
+from paimon_sql.format.schema.types import FieldJson, RowType, field_ids, parse_field
 from paimon_sql.storage.branches.management import check_named_branches
 from paimon_sql.storage.file_io import FileIO, file_io_of
 from paimon_sql.storage.file_io.external.policy import ExternalAccess
@@ -62,6 +63,28 @@ class RestQueryAuth(QueryAuth):
         return QueryAuthResult.read([str(f) for f in filters], {str(c): str(m) for c, m in masks.items()})
 
 
+class _DatabaseEntry(TypedDict, total=False):
+    location: str | None
+    options: dict[str, str] | None
+
+
+class _SchemaJson(TypedDict, total=False):
+    fields: list[FieldJson]
+    partitionKeys: list[str] | None
+    primaryKeys: list[str] | None
+    options: dict[str, str] | None
+    comment: str | None
+
+
+class _TableEntry(TypedDict, total=False):
+    id: str
+    path: str | None
+    isExternal: bool
+    schemaId: int
+    schema: _SchemaJson
+    updatedAt: int | None
+
+
 _LOCATION = "location"
 _OPEN_SCHEMES = ("file", "hdfs", "viewfs")
 """File systems without tokens."""
@@ -80,10 +103,10 @@ class RestCatalog(DefinitionsOnServer):
     places_tables = True
     replaces_definitions: ClassVar[bool] = False
 
-    def __init__(self, name: str, options: Mapping[str, str]) -> None:
+    def __init__(self, name: str, options: Mapping[str, str], host: Host = ALONE) -> None:
         required(name, options, WAREHOUSE, "Set it to the name by which the server knows the warehouse.")
         self.client, merged = configured(name, options)
-        super().__init__(name, merged)
+        super().__init__(name, merged, host)
         # From the local options alone: a server must not extend the access to external locations.
         self._access = ExternalAccess.of(options)
 
@@ -97,8 +120,9 @@ class RestCatalog(DefinitionsOnServer):
         found = self._database(database)
         if found is None:
             raise self._no_database(database)
-        location = {_LOCATION: str(found[_LOCATION])} if found.get(_LOCATION) else {}
-        return {**location, **{str(k): str(v) for k, v in (found.get("options") or {}).items()}}
+        location = found.get("location")
+        stored = {_LOCATION: str(location)} if location else {}
+        return {**stored, **{str(k): str(v) for k, v in (found.get("options") or {}).items()}}
 
     def create_database(self, database: str, properties: Mapping[str, str]) -> None:
         check_name(database, "database")
@@ -171,7 +195,7 @@ class RestCatalog(DefinitionsOnServer):
             branch=own.branch,
             authority=None if is_external else RestVersionManagement(self.client, own, str(found.get("id"))),
             access=self._access,
-            executor=self.executor,
+            executor=self.host.executor,
             guard=RestQueryAuth(self.client, _path(own))
             if TableOptions(schema.options).get(QUERY_AUTH_ENABLED)
             else None,
@@ -254,17 +278,19 @@ class RestCatalog(DefinitionsOnServer):
             publish_quietly(altered)
         return altered.schema
 
-    def _database(self, database: str) -> dict[str, Any] | None:
+    def _database(self, database: str) -> _DatabaseEntry | None:
         """The server's entry of a database; None if it does not exist."""
         try:
-            return self.client.get("databases", database)
+            found: _DatabaseEntry = self.client.get("databases", database)
+            return found
         except NotFoundAnswerError:
             return None
 
-    def _found(self, identifier: Identifier) -> dict[str, Any] | None:
+    def _found(self, identifier: Identifier) -> _TableEntry | None:
         """The server's entry of a table or branch; None if it does not exist."""
         try:
-            return self.client.get(*_path(identifier))
+            found: _TableEntry = self.client.get(*_path(identifier))
+            return found
         except NotFoundAnswerError:
             return None
 
@@ -291,7 +317,7 @@ def _path(identifier: Identifier) -> tuple[str, ...]:
     return "databases", own.database, "tables", own.object_name
 
 
-def _location(found: Mapping[str, Any], identifier: Identifier) -> str:
+def _location(found: _TableEntry, identifier: Identifier) -> str:
     """The location of a table, by the server's entry."""
     location = str(found.get("path") or "").rstrip("/")
     if not location:
@@ -317,7 +343,7 @@ def _is_registered(schema: TableSchema) -> bool:
     return bool(schema.partition_keys) and bool(TableOptions(schema.options).get(METASTORE_PARTITIONED_TABLE))
 
 
-def _schema(found: Mapping[str, Any], location: str) -> TableSchema:
+def _schema(found: _TableEntry, location: str) -> TableSchema:
     """The schema of a table, by the server's entry."""
     json_schema = found["schema"]
     fields = tuple(parse_field(f) for f in json_schema["fields"])
@@ -336,7 +362,7 @@ def _schema(found: Mapping[str, Any], location: str) -> TableSchema:
     )
 
 
-def _schema_json(schema: TableSchema) -> dict[str, Any]:
+def _schema_json(schema: TableSchema) -> dict[str, object]:
     """The schema of a new table, as JSON for the server."""
     return {
         "fields": [f.to_json() for f in schema.fields],

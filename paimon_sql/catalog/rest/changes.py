@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.catalog_objects.function import FunctionSchema
@@ -17,7 +16,7 @@ from paimon_sql.format.options.table.table import PRIMARY_KEY
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.schema import TableSchema
 
-Change = dict[str, Any]
+Change = dict[str, object]
 _Path = tuple[str, ...]
 
 

@@ -28,11 +28,11 @@ class RestClient:
     server: Server
     prefix: str
 
-    def get(self, *path: str) -> dict[str, Any]:
+    def get(self, *path: str) -> Any:
         """GET a path."""
         return self.server.ask("GET", self._path(path))
 
-    def post(self, *path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    def post(self, *path: str, body: Mapping[str, object]) -> Any:
         """POST to a path, and return the response."""
         return self.server.ask("POST", self._path(path), body=body)
 
@@ -40,7 +40,7 @@ class RestClient:
         """DELETE a path."""
         self.server.ask("DELETE", self._path(path))
 
-    def listed(self, *path: str, member: str) -> list[Any]:
+    def listed(self, *path: str, member: str) -> Any:
         """Get all pages of a list.
 
         Args:
@@ -50,7 +50,7 @@ class RestClient:
         Raises:
             CatalogUnavailableError: a page token is repeated.
         """
-        found: list[Any] = []
+        found: list[object] = []
         tokens: set[str] = set()
         query: dict[str, str] = {}
         while True:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 from paimon_sql.catalog.rest.client import RestClient
 from paimon_sql.catalog.rest.http.errors import ConflictAnswerError, NotFoundAnswerError
@@ -14,6 +14,10 @@ from paimon_sql.storage.format_tables.register import UNKNOWN, Figures, Partitio
 
 _PARTITIONS = "partitions"
 _NO_BUCKETS = -1
+
+
+class _Entry(TypedDict):
+    spec: dict[str, str | None] | None
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ class RestPartitions(PartitionRegister):
     def drop(self, specs: Sequence[Spec]) -> None:
         self._post({"partitionSpecs": [dict(s) for s in specs], "ignoreIfNotExists": True}, "drop")
 
-    def _post(self, body: dict[str, Any], *more: str) -> None:
+    def _post(self, body: Mapping[str, object], *more: str) -> None:
         try:
             self.client.post(*self.table, _PARTITIONS, *more, body=body)
         except NotFoundAnswerError as error:
@@ -70,17 +74,17 @@ class RestPartitions(PartitionRegister):
         return NoSuchTableError(f"Table {self.name} does not exist any more.", name=self.name)
 
 
-def _spec(entry: Any) -> dict[str, str]:
+def _spec(entry: _Entry) -> dict[str, str]:
     return {str(k): str(v) for k, v in (entry.get("spec") or {}).items() if v is not None}
 
 
-def _figures(entry: Any) -> Figures:
+def _figures(entry: Mapping[str, object]) -> Figures:
     names = ("recordCount", "fileSizeInBytes", "fileCount", "lastFileCreationTime")
     values = [entry.get(name) for name in names]
     return Figures(*(value if isinstance(value, int) else UNKNOWN for value in values))
 
 
-def _request(spec: Spec, figures: Figures) -> dict[str, Any]:
+def _request(spec: Spec, figures: Figures) -> dict[str, object]:
     return {
         "spec": dict(spec),
         "recordCount": figures.rows,

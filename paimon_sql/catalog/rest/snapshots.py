@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier
 from paimon_sql.catalog.rest.client import RestClient
@@ -50,7 +49,7 @@ class RestVersionManagement(VersionManagement):
     def commit(
         self, branch: str, snapshot: Snapshot, base: Snapshot | None, partitions: Sequence[PartitionChange]
     ) -> bool:
-        body: dict[str, Any] = {
+        body: dict[str, object] = {
             "tableId": self.table_id,
             "snapshot": snapshot.members(),
             "statistics": [_statistics(change) for change in partitions],
@@ -101,7 +100,7 @@ class RestVersionManagement(VersionManagement):
         named = Identifier(self.table.database, self.table.table, branch)
         return "databases", named.database, "tables", named.object_name
 
-    def _snapshot(self, members: Any) -> Snapshot:
+    def _snapshot(self, members: object) -> Snapshot:
         return parse_snapshot(json.dumps(members), f"{self.client.server.address}: snapshot of {self.table}")
 
     def _refuse_unless_no_snapshot(self, error: NotFoundAnswerError) -> None:
@@ -116,7 +115,7 @@ class RestVersionManagement(VersionManagement):
         )
 
 
-def _statistics(change: PartitionChange) -> dict[str, Any]:
+def _statistics(change: PartitionChange) -> dict[str, object]:
     return {
         "spec": dict(change.values),
         "recordCount": change.rows,

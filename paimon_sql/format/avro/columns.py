@@ -7,12 +7,13 @@ files of many blocks, such as large manifests.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+
+from paimon_sql.format.avro.schemas import AvroField, AvroType
 
 Ints = npt.NDArray[np.int64]
 
@@ -26,9 +27,7 @@ class IrregularError(Exception):
     """The blocks are damaged or have types that cannot be decoded by columns; decode them by records."""
 
 
-def decode_columns(
-    blocks: Sequence[tuple[int, bytes]], fields: Sequence[Mapping[str, Any]], schema: pa.Schema
-) -> pa.Table:
+def decode_columns(blocks: Sequence[tuple[int, bytes]], fields: Sequence[AvroField], schema: pa.Schema) -> pa.Table:
     """Decode the records of blocks to a table.
 
     Args:
@@ -186,7 +185,7 @@ class _Arrays:
 _Reader = _Numbers | _Bytes | _Optional | _Arrays
 
 
-def _reader(kind: Any) -> _Reader:
+def _reader(kind: AvroType) -> _Reader:
     name = kind["type"] if isinstance(kind, dict) else kind
     if isinstance(name, list):
         if len(name) != 2 or "null" not in name:
@@ -200,7 +199,7 @@ def _reader(kind: Any) -> _Reader:
         return _Numbers()
     if name in ("string", "bytes"):
         return _Bytes()
-    if name == "array":
+    if isinstance(kind, dict) and name == "array":
         items = _reader(kind["items"])
         if isinstance(items, _Arrays):
             raise IrregularError("an array stands inside an array")

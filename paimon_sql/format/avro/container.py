@@ -15,12 +15,13 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import BinaryIO, NamedTuple, TypeAlias, TypedDict, cast
 
 import cramjam
 from fastavro import parse_schema, schemaless_reader, schemaless_writer
 
 from paimon_sql.errors import CorruptFileError, PaimonError, UnsupportedError
+from paimon_sql.format.avro.schemas import AvroRecord
 from paimon_sql.format.avro.sizes import min_record_size
 from paimon_sql.format.bytes.bounded import MAX_EXPANDED_BYTES, MAX_JSON_BYTES, Read, check_count, load_json, within
 from paimon_sql.format.bytes.decompression import decompress
@@ -48,6 +49,15 @@ _HEADER = parse_schema(
         ],
     }
 )
+
+
+_Parsed: TypeAlias = object
+"""A schema in fastavro's parsed form."""
+
+
+class _Header(TypedDict):
+    meta: dict[str, bytes]
+    sync: bytes
 
 
 class _Codec(NamedTuple):
@@ -129,11 +139,13 @@ class AvroContainer:
             yield count, block
             at = end + _SYNC_SIZE
 
-    def records(self, schema_text: str | None = None) -> list[Any]:
+    def records(self, schema_text: str | None = None) -> list[AvroRecord]:
         """Decode all records; arguments and errors are those of `batches`."""
         return [record for batch in self.batches(self.blocks(), schema_text) for record in batch]
 
-    def batches(self, blocks: Iterable[tuple[int, bytes]], schema_text: str | None = None) -> Iterator[list[Any]]:
+    def batches(
+        self, blocks: Iterable[tuple[int, bytes]], schema_text: str | None = None
+    ) -> Iterator[list[AvroRecord]]:
         """Decode blocks, some thousand records at a time: as objects they need many times their bytes.
 
         Args:
@@ -143,7 +155,7 @@ class AvroContainer:
         Raises:
             CorruptFileError: the records of a block do not match the schema.
         """
-        batch: list[Any] = []
+        batch: list[AvroRecord] = []
         try:
             for count, block in blocks:
                 for records in _decode(count, block, schema_text or self.schema_text):
@@ -194,7 +206,7 @@ def container_at(read: Read, size: int, path: str) -> AvroContainer:
     try:
         if read(0, len(MAGIC)) != MAGIC:
             raise ValueError("it does not begin with Avro's magic bytes")
-        header: Any = schemaless_reader(cast(BinaryIO, stream), _HEADER, None)
+        header: _Header = schemaless_reader(cast(BinaryIO, stream), _HEADER, None)
         schema_text = header["meta"]["avro.schema"].decode()
         minimum = max(1, min_record_size(schema_text))
     except MemoryError:
@@ -223,7 +235,7 @@ class _Stream:
 
 def write_container(
     schema_text: str,
-    records: Iterable[Any],
+    records: Iterable[Mapping[str, object]],
     compression: str,
     *,
     coded_by: str | None = None,
@@ -269,28 +281,13 @@ def codec_name(compression: str) -> str:
     return name
 
 
-def without_logical_types(schema: Any) -> Any:
-    """The schema of the same encoding whose values are those of the physical types."""
-    if isinstance(schema, list):
-        return [without_logical_types(branch) for branch in schema]
-    if not isinstance(schema, dict):
-        return schema
-    plain = {k: v for k, v in schema.items() if k != "logicalType"}
-    for member in ("items", "values", "type"):
-        if member in plain:
-            plain[member] = without_logical_types(plain[member])
-    if "fields" in plain:
-        plain["fields"] = [{**f, "type": without_logical_types(f["type"])} for f in plain["fields"]]
-    return plain
-
-
-def _encode(schema: Any, rows: Sequence[Any]) -> bytes:
+def _encode(schema: _Parsed, rows: Sequence[Mapping[str, object]]) -> bytes:
     array = io.BytesIO()
     schemaless_writer(array, schema, rows)
     return array.getvalue()[len(_zigzag(len(rows))) : -1]
 
 
-def _decode(count: int, block: bytes, schema_text: str) -> Iterator[list[Any]]:
+def _decode(count: int, block: bytes, schema_text: str) -> Iterator[list[AvroRecord]]:
     """Decode the records of a block: all at once, or in batches if the block is large."""
     if not count:
         return
@@ -303,20 +300,20 @@ def _decode(count: int, block: bytes, schema_text: str) -> Iterator[list[Any]]:
             batch = range(first, min(count, first + _BATCH_RECORDS))
             yield [schemaless_reader(source, schema, None) for _ in batch]
     else:
-        decoded: Any = schemaless_reader(source, _array_schema(schema_text), None)
+        decoded: list[AvroRecord] = schemaless_reader(source, _array_schema(schema_text), None)
         check_count(len(decoded), count, "records of a block")
-        yield list(decoded)
+        yield decoded
     if source.read(1):
         raise ValueError(f"a block of {count} records holds more bytes than these take")
 
 
 @lru_cache(maxsize=64)
-def _record_schema(schema_text: str) -> Any:
+def _record_schema(schema_text: str) -> _Parsed:
     return parse_schema(load_json(schema_text))
 
 
 @lru_cache(maxsize=64)
-def _array_schema(schema_text: str) -> Any:
+def _array_schema(schema_text: str) -> _Parsed:
     return parse_schema({"type": "array", "items": load_json(schema_text)})
 
 

@@ -6,10 +6,9 @@ types, and values of no bytes (Avro specification 1.11, "Binary encoding").
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
 
+from paimon_sql.format.avro.schemas import AvroMembers, AvroType
 from paimon_sql.format.bytes.bounded import BoundsError, load_json
 
 _SIZES = {"null": 0, "boolean": 1, "int": 1, "long": 1, "float": 4, "double": 8, "bytes": 1, "string": 1}
@@ -34,12 +33,12 @@ class _Sizes:
         self._named: dict[str, int | None] = {}
         """Min bytes of each named type; None while its definition is read."""
 
-    def of(self, schema: Any) -> int:
+    def of(self, schema: AvroType) -> int:
         if isinstance(schema, str):
             return self._reference(schema)
         if isinstance(schema, list):
             return 1 + min((0 if s == "null" else self.of(s) for s in schema), default=0)
-        if not isinstance(schema, Mapping):
+        if not isinstance(schema, dict):
             raise BoundsError(f"its schema holds {schema!r} in the place of a type")
         kind = schema["type"]
         if kind in ("record", "error"):
@@ -59,7 +58,7 @@ class _Sizes:
             raise BoundsError(f"its schema uses the type {name} inside or before its definition")
         return known
 
-    def _record(self, schema: Mapping[str, Any]) -> int:
+    def _record(self, schema: AvroMembers) -> int:
         fields = schema["fields"]
         self._named[_name(schema)] = None
         sizes = [self.of(field["type"]) for field in fields]
@@ -69,27 +68,27 @@ class _Sizes:
             raise BoundsError("its schema holds a record whose fields take no bytes")
         return self._defined(schema, sum(sizes))
 
-    def _element(self, schema: Any, kind: str) -> None:
+    def _element(self, schema: AvroType, kind: str) -> None:
         if not self.of(schema) and kind == "array":
             raise BoundsError("its schema holds an array whose elements take no bytes")
 
-    def _defined(self, schema: Mapping[str, Any], size: int) -> int:
+    def _defined(self, schema: AvroMembers, size: int) -> int:
         known = self._named.get(_name(schema))
         # Names are stored without namespace: of two types of one name the smaller size is a bound of both.
         self._named[_name(schema)] = size if known is None else min(known, size)
         return size
 
 
-def _name(schema: Mapping[str, Any]) -> str:
+def _name(schema: AvroMembers) -> str:
     return str(schema["name"]).rpartition(".")[2]
 
 
-def _is_empty(schema: Any) -> bool:
+def _is_empty(schema: AvroType) -> bool:
     """Whether a type is a record without fields: the Avro type of a row type without fields."""
-    return isinstance(schema, Mapping) and schema.get("type") == "record" and not schema["fields"]
+    return isinstance(schema, dict) and schema.get("type") == "record" and not schema["fields"]
 
 
-def _positive(size: Any) -> int:
+def _positive(size: object) -> int:
     if not isinstance(size, int) or size < 1:
         raise BoundsError(f"its schema holds a fixed type of {size!r} bytes")
     return size

@@ -141,8 +141,8 @@ def decoding(what: str, path: str, remedy: str | None = None) -> Iterator[None]:
         raise CorruptFileError(f"not {what}: {error or type(error).__name__}", path=path, remedy=remedy) from error
 
 
-def load_json(text: str | bytes, **options: Any) -> Any:
-    """Parse a JSON document; ``options`` are those of `json.loads`.
+def load_json(text: str | bytes, parse_float: Callable[[str], object] = float) -> Any:
+    """Parse a JSON document, to what the caller says that it holds; ``parse_float`` parses its other numbers.
 
     Raises:
         ValueError: it is not JSON, or larger or more deeply nested than a limit allows.
@@ -152,7 +152,7 @@ def load_json(text: str | bytes, **options: Any) -> Any:
     if not text.strip("\0") if isinstance(text, str) else not text.strip(b"\0"):
         raise ValueError("it holds zeros only" if text else "it is empty")
     try:
-        value = json.loads(text, **options)
+        value = json.loads(text, parse_float=parse_float)
     except RecursionError:
         raise _too_deep() from None
     brackets = text.count("{") + text.count("[") if isinstance(text, str) else text.count(b"{") + text.count(b"[")

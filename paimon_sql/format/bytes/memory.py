@@ -7,7 +7,7 @@ of bytes, at a different offset of every row.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,13 +20,16 @@ Words: TypeAlias = npt.NDArray[np.uint64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
-def words_view(memory: Bytes, dtype: str = "<u8") -> npt.NDArray[Any]:
+Item = TypeVar("Item", bound=np.generic)
+WORD = np.dtype(np.uint64)
+
+
+def words_view(memory: Bytes, dtype: np.dtype[Item]) -> npt.NDArray[Item]:
     """A view whose item ``i`` is the word at byte ``i`` of ``memory``, aligned or not.
 
     The view ends where less than a word remains, and is writable if ``memory`` is.
     """
-    width = np.dtype(dtype).itemsize
-    count = max(len(memory) - width + 1, 0)
+    count = max(len(memory) - dtype.itemsize + 1, 0)
     return np.ndarray(shape=(count,), dtype=dtype, buffer=memory, strides=(1,))
 
 
@@ -79,7 +82,7 @@ def validity_buffer(nulls: Mask | None) -> pa.Buffer | None:
     return pa.py_buffer(np.packbits(~nulls, bitorder="little").tobytes())
 
 
-def fixed_array(values: npt.NDArray[Any], data_type: pa.DataType, nulls: Mask | None) -> pa.Array:
+def fixed_array(values: npt.NDArray[np.generic], data_type: pa.DataType, nulls: Mask | None) -> pa.Array:
     """An Arrow array over NumPy memory of the same layout, with a mask of nulls."""
     size = len(values)
     return pa.Array.from_buffers(data_type, size, [validity_buffer(nulls), pa.py_buffer(np.ascontiguousarray(values))])

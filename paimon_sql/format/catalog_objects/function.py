@@ -9,14 +9,32 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TypedDict, TypeVar, cast
 
 from paimon_sql.errors import InvalidInputError, NotFoundError
 from paimon_sql.format.catalog_objects.base import members_of, object_text, texts
 from paimon_sql.format.schema.types import DataField, parse_field
 
-Definition = Mapping[str, Any]
-"""A definition as in the JSON; ``type`` is ``sql``, ``lambda`` or ``file``."""
+
+class FileResource(TypedDict):
+    """A file of a definition."""
+
+    resourceType: str
+    uri: str
+
+
+class Definition(TypedDict, total=False):
+    """A definition as in the JSON; ``type`` is ``sql``, ``lambda`` or ``file``."""
+
+    type: str
+    definition: str
+    language: str
+    fileResources: list[FileResource]
+    className: str
+    functionName: str
+
+
+T = TypeVar("T")
 
 SQL = "sql"
 _MEMBERS: dict[str, tuple[str, ...]] = {
@@ -80,7 +98,7 @@ def parse_function(text: str | bytes, path: str) -> FunctionSchema:
         )
 
 
-def checked_definition(body: Any) -> Definition:
+def checked_definition(body: object) -> Definition:
     """Validate a definition and return a copy.
 
     Raises:
@@ -88,17 +106,17 @@ def checked_definition(body: Any) -> Definition:
     """
     kind = body.get("type") if isinstance(body, dict) else None
     members = _MEMBERS.get(kind or "")
-    if members is None:
+    if members is None or not isinstance(body, dict):
         raise InvalidInputError(
             f"A function's definition has no type {json.dumps(kind)}.", remedy='Its "type" is sql, lambda or file.'
         )
     for member in members:
         if body.get(member) is None:
             raise InvalidInputError(f'A definition of type {kind} needs "{member}".')
-    return dict(body)
+    return cast("Definition", dict(body))
 
 
-def changed_function(function: FunctionSchema, change: Any) -> FunctionSchema:
+def changed_function(function: FunctionSchema, change: Mapping[str, object]) -> FunctionSchema:
     """Apply one change, in the JSON of Paimon's changes of functions, to a function.
 
     Args:
@@ -135,14 +153,14 @@ def changed_function(function: FunctionSchema, change: Any) -> FunctionSchema:
     return replace(function, definitions={**function.definitions, name: definition})
 
 
-def _text(change: Mapping[str, Any], member: str) -> str:
+def _text(change: Mapping[str, object], member: str) -> str:
     value = change.get(member)
     if value is None or not str(value).strip():
         raise InvalidInputError(f'The change {change.get("action")} needs "{member}".')
     return str(value)
 
 
-def _without(entries: Mapping[str, Any], name: str, what: str) -> dict[str, Any]:
+def _without(entries: Mapping[str, T], name: str, what: str) -> dict[str, T]:
     if name not in entries:
         raise NotFoundError(f"The function has no {what} {name}.", name=name)
     return {k: v for k, v in entries.items() if k != name}

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import pyarrow as pa
 from pyroaring import BitMap
 
-from paimon_sql.format.file_index.keys import KeyType, OutOfRangeError
+from paimon_sql.format.file_index.keys import Key, KeyType, OutOfRangeError
 from paimon_sql.format.options.table_options import TableOptions
 from paimon_sql.format.options.values import Option
 from paimon_sql.format.schema import types as t
@@ -58,18 +58,18 @@ class RowsReader(IndexReader):
         self.keys = KeyType(data_type)
 
     @abstractmethod
-    def equal(self, key: Any) -> BitMap:
+    def equal(self, key: Key) -> BitMap:
         """The rows whose value has this key."""
 
     @abstractmethod
     def valued(self) -> BitMap:
         """The rows with a value."""
 
-    def below(self, key: Any, *, inclusive: bool) -> BitMap | None:
+    def below(self, key: Key, *, inclusive: bool) -> BitMap | None:
         """The rows with smaller keys, or an equal one if ``inclusive``; None if the index has no order."""
         return None
 
-    def above(self, key: Any, *, inclusive: bool) -> BitMap | None:
+    def above(self, key: Key, *, inclusive: bool) -> BitMap | None:
         """The rows with greater keys, or an equal one if ``inclusive``; None if the index has no order."""
         return None
 
@@ -103,7 +103,7 @@ class FileIndexKind(ABC):
     """
 
     name: ClassVar[str]
-    settings: ClassVar[tuple[Option[Any], ...]] = ()
+    settings: ClassVar[tuple[Option[object], ...]] = ()
 
     @abstractmethod
     def takes(self, data_type: t.DataType) -> bool:

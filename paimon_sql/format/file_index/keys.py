@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ import pyarrow.compute as pc
 
 from paimon_sql.format.schema import types as t
 
+Key: TypeAlias = int | bytes
 Numbers = npt.NDArray[np.int64]
 
 TEXTS = (t.CharType, t.VarCharType)
@@ -109,7 +111,7 @@ class KeyType:
         maximum = np.int64((1 << (8 * self.stored.itemsize - 1)) - 1)
         return np.where(numbers < 0, numbers ^ maximum, numbers)
 
-    def equals(self, values: pa.Array) -> list[int | bytes]:
+    def equals(self, values: pa.Array) -> list[Key]:
         """The possible keys of rows whose value is one of ``values``; both zeros are one value.
 
         A value that an index cannot store has no key.
@@ -122,7 +124,7 @@ class KeyType:
             values = values.filter(pa.array(_fits(*_halves(values))))
         return list(dict.fromkeys(self.of(values).to_pylist()))
 
-    def bound(self, value: pa.Scalar, *, above: bool) -> int | bytes:
+    def bound(self, value: pa.Scalar, *, above: bool) -> Key:
         """The key of a value that is a bound of a range.
 
         Args:

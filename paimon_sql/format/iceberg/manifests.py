@@ -11,17 +11,44 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from enum import IntEnum
 from functools import lru_cache
-from typing import Any
+from typing import Any, NotRequired, TypedDict, cast
 
 from paimon_sql.errors import CorruptFileError
-from paimon_sql.format.avro.container import AvroContainer, open_container, without_logical_types, write_container
+from paimon_sql.format.avro.container import AvroContainer, open_container, write_container
+from paimon_sql.format.avro.schemas import AvroRecord, without_logical_types
 from paimon_sql.format.bytes.bounded import decoding
 from paimon_sql.format.iceberg.schemas import FIRST_PARTITION_ID
-from paimon_sql.format.iceberg.values import decimal_width
+from paimon_sql.format.iceberg.values import RawValue, decimal_width
 from paimon_sql.format.schema import types as t
 
-Entry = dict[str, Any]
-"""A manifest entry: ``status``, ``snapshot_id``, sequence numbers and ``data_file``."""
+
+class FileRecord(TypedDict):
+    """The file of an entry; its further members depend on its content."""
+
+    content: int
+    file_path: str
+    file_format: str
+    partition: Mapping[str, RawValue]
+    record_count: int
+    file_size_in_bytes: int
+    null_value_counts: NotRequired[list[dict[str, object]] | None]
+    lower_bounds: NotRequired[list[dict[str, object]] | None]
+    upper_bounds: NotRequired[list[dict[str, object]] | None]
+    referenced_data_file: NotRequired[str | None]
+    content_offset: NotRequired[int | None]
+    content_size_in_bytes: NotRequired[int | None]
+    first_row_id: NotRequired[int | None]
+
+
+class Entry(TypedDict):
+    """A manifest entry; as stored, its snapshot and sequence numbers may be inherited from the manifest's."""
+
+    status: int
+    snapshot_id: int | None
+    sequence_number: int | None
+    file_sequence_number: int | None
+    data_file: FileRecord
+
 
 ROW_LINEAGE = 3
 """The first version of Iceberg's format with row lineage."""
@@ -88,12 +115,12 @@ def is_live(entry: Entry) -> bool:
     return bool(entry["status"] != Status.DELETED)
 
 
-def _field(name: str, kind: Any, number: int, *, nullable: bool = False) -> dict[str, Any]:
+def _field(name: str, kind: object, number: int, *, nullable: bool = False) -> dict[str, object]:
     body = {"name": name, "type": ["null", kind] if nullable else kind, "field-id": number}
     return {**body, "default": None} if nullable else body
 
 
-def _map(key: int, value: int, kind: str) -> dict[str, Any]:
+def _map(key: int, value: int, kind: str) -> dict[str, object]:
     record = {
         "type": "record",
         "name": f"k{key}_v{value}",
@@ -102,7 +129,7 @@ def _map(key: int, value: int, kind: str) -> dict[str, Any]:
     return {"type": "array", "items": record, "logicalType": "map"}
 
 
-_PARTITION_TYPES: dict[type[t.DataType], Any] = {
+_PARTITION_TYPES: dict[type[t.DataType], object] = {
     t.BooleanType: "boolean",
     t.TinyIntType: "int",
     t.SmallIntType: "int",
@@ -121,7 +148,7 @@ _PARTITION_TYPES: dict[type[t.DataType], Any] = {
 }
 
 
-def _partition_type(data_type: t.DataType) -> Any:
+def _partition_type(data_type: t.DataType) -> object:
     if isinstance(data_type, t.DecimalType):
         return {
             "type": "fixed",
@@ -134,14 +161,14 @@ def _partition_type(data_type: t.DataType) -> Any:
     return _PARTITION_TYPES[type(data_type)]
 
 
-def _partition_fields(columns: Sequence[t.DataField]) -> list[dict[str, Any]]:
+def _partition_fields(columns: Sequence[t.DataField]) -> list[dict[str, object]]:
     return [
         _field(f.name, _partition_type(f.type), FIRST_PARTITION_ID + i, nullable=True) for i, f in enumerate(columns)
     ]
 
 
-def _entry_schema(columns: Sequence[t.DataField], format_version: int) -> dict[str, Any]:
-    file = [
+def _file_fields(columns: Sequence[t.DataField], format_version: int) -> list[dict[str, object]]:
+    fields = [
         _field("content", "int", 134),
         _field("file_path", "string", 100),
         _field("file_format", "string", 101),
@@ -156,7 +183,12 @@ def _entry_schema(columns: Sequence[t.DataField], format_version: int) -> dict[s
         _field("content_size_in_bytes", "long", 145, nullable=True),
     ]
     if format_version >= ROW_LINEAGE:
-        file.append(_field("first_row_id", "long", 142, nullable=True))
+        fields.append(_field("first_row_id", "long", 142, nullable=True))
+    return fields
+
+
+def _entry_schema(columns: Sequence[t.DataField], format_version: int) -> dict[str, object]:
+    file = _file_fields(columns, format_version)
     return {
         "type": "record",
         "name": "manifest_entry",
@@ -185,8 +217,8 @@ class ManifestFormat:
     columns: tuple[t.DataField, ...]
     format_version: int
     compression: str
-    schema: Mapping[str, Any]
-    spec: Mapping[str, Any]
+    schema: Mapping[str, object]
+    spec: Mapping[str, object]
 
     def write(self, entries: Iterable[Entry], content: Content) -> bytes:
         """Encode a manifest."""
@@ -211,32 +243,26 @@ class ManifestFormat:
         with decoding("an Iceberg manifest", path):
             if _stored_partition(container.schema_text) != _comparable(_partition_fields(self.columns)):
                 return None
-            entries = _records(container)
-            known = {f["name"] for f in _data_file_fields(self.format_version)}
+            entries = cast("list[Entry]", _records(container))
+            known = {str(f["name"]): None for f in _file_fields((), self.format_version)}
             for entry in entries:
-                file = entry["data_file"]
-                entry["data_file"] = {**dict.fromkeys(known), **{k: v for k, v in file.items() if k in known}}
+                file = {**known, **{k: v for k, v in entry["data_file"].items() if k in known}}
+                entry["data_file"] = cast("FileRecord", file)
             return entries
 
 
-@lru_cache(maxsize=8)
-def _data_file_fields(format_version: int) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = _entry_schema((), format_version)["fields"][-1]["type"]["fields"]
-    return found
-
-
-def _stored_partition(schema_text: str) -> Any:
+def _stored_partition(schema_text: str) -> object:
     fields = {f["name"]: f["type"] for f in json.loads(schema_text)["fields"]}
     file = {f["name"]: f["type"] for f in fields["data_file"]["fields"]}
     return _comparable(file["partition"]["fields"])
 
 
-def _comparable(fields: Sequence[Mapping[str, Any]]) -> list[tuple[str, Any]]:
+def _comparable(fields: Sequence[Mapping[str, object]]) -> list[tuple[object, object]]:
     """The names and types of fields, without other members of their schemas."""
     return [(f["name"], _bare(f["type"])) for f in fields]
 
 
-def _bare(kind: Any) -> Any:
+def _bare(kind: object) -> object:
     if isinstance(kind, list):
         return next((_bare(k) for k in kind if k != "null"), None)
     if isinstance(kind, dict):
@@ -312,7 +338,7 @@ def write_manifest_list(
     return write_container(_list_schema(format_version, legacy=legacy), rows, compression, metadata=metadata)
 
 
-def _as_record(manifest: ManifestFile, *, legacy: bool) -> dict[str, Any]:
+def _as_record(manifest: ManifestFile, *, legacy: bool) -> dict[str, object]:
     record = asdict(manifest)
     record["partitions"] = [asdict(p) for p in manifest.partitions]
     return {**record, **{old: record[new] for old, new in _COUNTS.items()}} if legacy else record
@@ -331,7 +357,7 @@ def read_manifest_list(data: bytes, path: str) -> list[ManifestFile]:
     with decoding("an Iceberg manifest list", path):
         found = []
         for record in _records(container):
-            named = {_COUNTS.get(name, name): value for name, value in record.items()}
+            named: dict[str, Any] = {_COUNTS.get(name, name): value for name, value in record.items()}
             partitions = tuple(
                 PartitionSummary(p["contains_null"], p.get("contains_nan"), p["lower_bound"], p["upper_bound"])
                 for p in named.get("partitions") or ()
@@ -341,8 +367,8 @@ def read_manifest_list(data: bytes, path: str) -> list[ManifestFile]:
         return found
 
 
-def _records(container: AvroContainer) -> list[Entry]:
-    records: list[Entry] = container.records(_raw(container.schema_text))
+def _records(container: AvroContainer) -> list[AvroRecord]:
+    records = container.records(_raw(container.schema_text))
     if not all(isinstance(r, dict) for r in records):
         raise CorruptFileError("it holds no records", path=container.path)
     return records

@@ -2,13 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Literal, NotRequired, TypeAlias, TypedDict
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.element_ids import element_id, key_id
 from paimon_sql.format.schema.schema import TableSchema
+
+IcebergType: TypeAlias = "str | IcebergStruct | IcebergList | IcebergMap"
+"""A type as parsed JSON (Iceberg's specification, "Schemas and Data Types")."""
+
+
+class IcebergField(TypedDict):
+    id: int
+    name: str
+    required: bool
+    type: IcebergType
+    doc: NotRequired[str]
+
+
+IcebergStruct = TypedDict(
+    "IcebergStruct", {"type": Literal["struct"], "fields": list[IcebergField], "schema-id": NotRequired[int]}
+)
+IcebergList = TypedDict(
+    "IcebergList",
+    {"type": Literal["list"], "element-id": int, "element-required": bool, "element": IcebergType},
+)
+IcebergMap = TypedDict(
+    "IcebergMap",
+    {
+        "type": Literal["map"],
+        "key-id": int,
+        "key": IcebergType,
+        "value-id": int,
+        "value-required": bool,
+        "value": IcebergType,
+    },
+)
+PartitionSpec = TypedDict("PartitionSpec", {"spec-id": int, "fields": list[dict[str, str | int]]})
 
 FIRST_PARTITION_ID = 1000
 _MICROS = 6
@@ -29,7 +60,7 @@ _PLAIN: dict[type[t.DataType], str] = {
 _PROMOTIONS = {("int", "long"), ("float", "double")}
 
 
-def iceberg_schema(schema: TableSchema, format_version: int) -> dict[str, Any]:
+def iceberg_schema(schema: TableSchema, format_version: int) -> IcebergStruct:
     """Convert a table's schema to the form of Iceberg's table metadata.
 
     Raises:
@@ -39,16 +70,16 @@ def iceberg_schema(schema: TableSchema, format_version: int) -> dict[str, Any]:
     return {"type": "struct", "schema-id": schema.id, "fields": fields}
 
 
-def partition_spec(schema: TableSchema) -> dict[str, Any]:
+def partition_spec(schema: TableSchema) -> PartitionSpec:
     """The table's only partition spec in Iceberg's form: identity transforms of the partition columns."""
-    fields = [
+    fields: list[dict[str, str | int]] = [
         {"name": f.name, "transform": "identity", "source-id": f.id, "field-id": FIRST_PARTITION_ID + i}
         for i, f in enumerate(schema.partition_fields)
     ]
     return {"spec-id": 0, "fields": fields}
 
 
-def iceberg_field(field: t.DataField, path: str, format_version: int) -> dict[str, Any]:
+def iceberg_field(field: t.DataField, path: str, format_version: int) -> IcebergField:
     """Convert a column or a nested field to the form of Iceberg's schemas.
 
     Args:
@@ -56,7 +87,7 @@ def iceberg_field(field: t.DataField, path: str, format_version: int) -> dict[st
         path: its path, for error messages.
         format_version: the version of Iceberg's format.
     """
-    body: dict[str, Any] = {
+    body: IcebergField = {
         "id": field.id,
         "name": field.name,
         "required": not field.type.nullable,
@@ -67,7 +98,7 @@ def iceberg_field(field: t.DataField, path: str, format_version: int) -> dict[st
     return body
 
 
-def iceberg_type(data_type: t.DataType, field_id: int, path: str, format_version: int, depth: int = 0) -> Any:
+def iceberg_type(data_type: t.DataType, field_id: int, path: str, format_version: int, depth: int = 0) -> IcebergType:
     """Convert a type to Iceberg's form: a string, or an object for nested types.
 
     Args:
@@ -78,7 +109,7 @@ def iceberg_type(data_type: t.DataType, field_id: int, path: str, format_version
         depth: its depth in that column.
     """
 
-    def inner(part: t.DataType, name: str) -> Any:
+    def inner(part: t.DataType, name: str) -> IcebergType:
         return iceberg_type(part, field_id, f"{path}.{name}", format_version, below)
 
     below = depth + 1
@@ -136,25 +167,27 @@ def _wrapped(element: int) -> int:
     return (element + 2**31) % 2**32 - 2**31
 
 
-def reads_as(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+def reads_as(old: IcebergStruct, new: IcebergStruct) -> bool:
     """Whether Iceberg's readers can read files of an older schema with a newer one."""
     known = {field["id"]: field["type"] for field in old["fields"]}
     return all(_promotes(known[f["id"]], f["type"]) for f in new["fields"] if f["id"] in known)
 
 
-def _promotes(old: Any, new: Any) -> bool:
+def _promotes(old: IcebergType, new: IcebergType) -> bool:
     if old == new or (isinstance(old, str) and (old, new) in _PROMOTIONS):
         return True
     if isinstance(old, str) or isinstance(new, str):
         return _widens(old, new)
-    if old["type"] != new["type"]:
-        return False
-    parts: dict[str, Callable[[Any, Any], bool]] = {"fields": lambda a, b: reads_as({"fields": a}, {"fields": b})}
-    names = {"list": ("element",), "map": ("key", "value"), "struct": ("fields",)}[new["type"]]
-    return all(parts.get(name, _promotes)(old[name], new[name]) for name in names)
+    if old["type"] == "struct" and new["type"] == "struct":
+        return reads_as(old, new)
+    if old["type"] == "list" and new["type"] == "list":
+        return _promotes(old["element"], new["element"])
+    if old["type"] == "map" and new["type"] == "map":
+        return _promotes(old["key"], new["key"]) and _promotes(old["value"], new["value"])
+    return False
 
 
-def _widens(old: Any, new: Any) -> bool:
+def _widens(old: IcebergType, new: IcebergType) -> bool:
     if not (isinstance(old, str) and isinstance(new, str) and old.startswith("decimal") and new.startswith("decimal")):
         return False
     (old_precision, old_scale), (new_precision, new_scale) = (

@@ -9,10 +9,46 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from paimon_sql.format.bytes.bounded import decoding, load_json
+from paimon_sql.format.iceberg.schemas import IcebergStruct, PartitionSpec
 from paimon_sql.format.metadata.snapshot import Snapshot
+
+SnapshotJson = TypedDict(
+    "SnapshotJson",
+    {
+        "snapshot-id": int,
+        "timestamp-ms": int,
+        "manifest-list": str,
+        "schema-id": NotRequired[int | None],
+        "summary": NotRequired[dict[str, str] | None],
+        "parent-snapshot-id": NotRequired[int],
+        "first-row-id": NotRequired[int],
+        "added-rows": NotRequired[int],
+    },
+)
+_Ref = TypedDict("_Ref", {"snapshot-id": int, "type": NotRequired[str]})
+MetadataJson = TypedDict(
+    "MetadataJson",
+    {
+        "format-version": int,
+        "table-uuid": str,
+        "location": str,
+        "last-sequence-number": NotRequired[int | None],
+        "last-updated-ms": int,
+        "last-column-id": int,
+        "schemas": list[IcebergStruct],
+        "current-schema-id": int,
+        "partition-specs": list[PartitionSpec],
+        "last-partition-id": int,
+        "snapshots": list[SnapshotJson],
+        "current-snapshot-id": int,
+        "properties": NotRequired[dict[str, str] | None],
+        "refs": NotRequired[dict[str, _Ref] | None],
+        "next-row-id": NotRequired[int],
+    },
+)
 
 COMMIT_IDENTITY = "paimon-commit-identity"
 """The member of a snapshot's summary that identifies its Paimon commit."""
@@ -48,7 +84,7 @@ class IcebergSnapshot:
         text = self.summary.get(f"total-{name}", "")
         return int(text) if text.isdecimal() else None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The snapshot as a JSON object."""
         body = {
             "snapshot-id": self.id,
@@ -64,7 +100,7 @@ class IcebergSnapshot:
         return {name: value for name, value in body.items() if value is not None}
 
     @classmethod
-    def of_json(cls, body: Mapping[str, Any]) -> IcebergSnapshot:
+    def of_json(cls, body: SnapshotJson) -> IcebergSnapshot:
         """Parse a snapshot from a JSON object."""
         return cls(
             id=int(body["snapshot-id"]),
@@ -90,9 +126,9 @@ class TableMetadata:
     location: str
     last_updated_millis: int
     last_column_id: int
-    schemas: Sequence[Mapping[str, Any]]
+    schemas: Sequence[IcebergStruct]
     current_schema_id: int
-    spec: Mapping[str, Any]
+    spec: PartitionSpec
     last_partition_id: int
     snapshots: Sequence[IcebergSnapshot]
     current_snapshot_id: int
@@ -105,9 +141,9 @@ class TableMetadata:
         """The current snapshot."""
         return next(s for s in self.snapshots if s.id == self.current_snapshot_id)
 
-    def members(self) -> dict[str, Any]:
+    def members(self) -> dict[str, object]:
         """The members of the JSON object."""
-        body: dict[str, Any] = {
+        body: dict[str, object] = {
             "format-version": self.format_version,
             "table-uuid": self.table_uuid,
             "location": self.location,
@@ -151,7 +187,7 @@ def parse_table_metadata(text: str | bytes, path: str) -> TableMetadata:
         CorruptFileError: the text is not a JSON object, lacks a member, or lacks its current snapshot.
     """
     with decoding("a file of Iceberg's table metadata", path):
-        body = load_json(text)
+        body: MetadataJson = load_json(text)
         snapshots = [IcebergSnapshot.of_json(s) for s in body["snapshots"]]
         metadata = TableMetadata(
             format_version=int(body["format-version"]),

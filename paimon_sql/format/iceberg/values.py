@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.format.schema import types as t
+
+RawValue: TypeAlias = bool | int | float | str | bytes | None
+"""A partition value of Iceberg's Avro files: dates and times are numbers, decimals are bytes."""
 
 _NESTED = t.ArrayType | t.MapType | t.MultisetType | t.RowType | t.VectorType | t.VariantType | t.BlobType
 _WIDENED: dict[type[t.DataType], pa.DataType] = {
@@ -28,7 +33,7 @@ def has_single_values(data_type: t.DataType) -> bool:
     return not isinstance(data_type, _NESTED)
 
 
-def raw_values(data_type: t.DataType, values: pa.Array) -> list[object]:
+def raw_values(data_type: t.DataType, values: pa.Array) -> list[RawValue]:
     """Convert values to partition values of Iceberg's Avro files: numbers, strings and bytes; times as microseconds.
 
     Args:
@@ -40,12 +45,12 @@ def raw_values(data_type: t.DataType, values: pa.Array) -> list[object]:
         unscaled = (None if v is None else int(v.scaleb(data_type.scale)) for v in values.to_pylist())
         return [None if v is None else v.to_bytes(width, "big", signed=True) for v in unscaled]
     if (wide := _WIDENED.get(type(data_type))) is None:
-        plain_values: list[object] = values.to_pylist()
+        plain_values: list[RawValue] = values.to_pylist()
         return plain_values
     cast = values.cast(wide)
     if pa.types.is_temporal(wide):
         cast = cast.cast(pa.int64())
-    plain: list[object] = cast.to_pylist()
+    plain: list[RawValue] = cast.to_pylist()
     return plain
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from paimon_sql.errors import InvalidInputError, InvalidOptionError
 from paimon_sql.format.rows.binary_row import RowCodec
@@ -80,28 +79,28 @@ class PartitionPaths:
         default_name = schema.options.get(DEFAULT_NAME_KEY, DEFAULT_NAME)
         return cls(schema.partition_fields, default_name=default_name, legacy_name=legacy == "true", zone=zone)
 
-    def spec(self, partition: bytes | Sequence[Any]) -> dict[str, str]:
+    def spec(self, partition: bytes | Sequence[object]) -> dict[str, str]:
         """The partition spec: values as in paths, but not escaped, by column."""
         values = {f.name: self._path_text(value, f.type) for f, value in self._pairs(partition)}
         return {name: self.default_name if _is_blank(text) else text for name, text in values.items()}
 
-    def path(self, partition: bytes | Sequence[Any]) -> str:
+    def path(self, partition: bytes | Sequence[object]) -> str:
         """The partition's directory relative to the table, such as ``dt=2024-01-01/h=1``; empty if not partitioned."""
         return "/".join(
             f"{escape_path_name(name)}={escape_path_name(text)}" for name, text in self.spec(partition).items()
         )
 
-    def name(self, partition: bytes | Sequence[Any]) -> str:
+    def name(self, partition: bytes | Sequence[object]) -> str:
         """The partition as in ``$partitions``: ``dt=2024-01-01/h=1``, not escaped, values cast to STRING."""
         return "/".join(
             f"{f.name}={self._cast_text(value, f.type, self.default_name)}" for f, value in self._pairs(partition)
         )
 
-    def label(self, partition: bytes | Sequence[Any]) -> str:
+    def label(self, partition: bytes | Sequence[object]) -> str:
         """The partition as in ``$files`` and ``$buckets``: ``{2024-01-01, 1}``, with ``null`` for null."""
         return "{" + ", ".join(self._cast_text(value, f.type, "null") for f, value in self._pairs(partition)) + "}"
 
-    def parse(self, path: str) -> tuple[Any, ...]:
+    def parse(self, path: str) -> tuple[object, ...]:
         """Parse a directory relative to the table; the default name, also of empty and blank values, becomes null.
 
         Raises:
@@ -110,7 +109,7 @@ class PartitionPaths:
         parts = [part.partition("=") for part in path.strip("/").split("/") if part]
         return self.values({unescape_path_name(name): unescape_path_name(text) for name, _, text in parts})
 
-    def values(self, spec: Mapping[str, str | None]) -> tuple[Any, ...]:
+    def values(self, spec: Mapping[str, str | None]) -> tuple[object, ...]:
         """Parse the values of a complete partition spec; the default name and None become null.
 
         Raises:
@@ -127,13 +126,13 @@ class PartitionPaths:
             for f, text in zip(self.fields, strings, strict=True)
         )
 
-    def _pairs(self, partition: bytes | Sequence[Any]) -> list[tuple[t.DataField, Any]]:
+    def _pairs(self, partition: bytes | Sequence[object]) -> list[tuple[t.DataField, object]]:
         values = self._codec.decode(partition) if isinstance(partition, bytes) else partition
         if len(values) != len(self.fields):
             raise InvalidInputError(f"A partition of {len(self.fields)} columns was given {len(values)} values.")
         return list(zip(self.fields, values, strict=True))
 
-    def _path_text(self, value: Any, data_type: t.DataType) -> str:
+    def _path_text(self, value: object, data_type: t.DataType) -> str:
         if value is None:
             return self.default_name
         # Java prints the address of bytes, from which no directory can be found; the cast to STRING is stable.
@@ -141,7 +140,7 @@ class PartitionPaths:
             return java_text(value, data_type)
         return cast_text(value, data_type, self._zone)
 
-    def _cast_text(self, value: Any, data_type: t.DataType, null: str) -> str:
+    def _cast_text(self, value: object, data_type: t.DataType, null: str) -> str:
         return null if value is None else cast_text(value, data_type, self._zone)
 
 

@@ -277,7 +277,7 @@ def _require(condition: bool, message: str) -> None:
         raise CommitConflictError(message)
 
 
-def _row(entry: IndexManifestEntry) -> dict[str, Any]:
+def _row(entry: IndexManifestEntry) -> dict[str, object]:
     file = entry.file
     vectors, index = file.deletion_vectors, file.global_index
     return {
@@ -294,7 +294,7 @@ def _row(entry: IndexManifestEntry) -> dict[str, Any]:
     }
 
 
-def _renamed(meta: DeletionVectorRange | GlobalIndexMeta, names: Mapping[str, str]) -> dict[str, Any]:
+def _renamed(meta: DeletionVectorRange | GlobalIndexMeta, names: Mapping[str, str]) -> dict[str, object]:
     values = {names[name]: value for name, value in asdict(meta).items()}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from enum import IntEnum
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -242,9 +241,9 @@ _FILE_FIELDS = [f.name for f in fields(DataFileMeta) if f.name not in _STATS_FIE
 _KINDS = {kind.value: kind for kind in FileKind}
 
 
-def _row(entry: ManifestEntry) -> dict[str, Any]:
+def _row(entry: ManifestEntry) -> dict[str, object]:
     file = entry.file
-    row: dict[str, Any] = {name: _plain(getattr(file, name)) for name in _FILE_FIELDS}
+    row: dict[str, object] = {name: _plain(getattr(file, name)) for name in _FILE_FIELDS}
     row.update(kind=entry.kind, partition=entry.partition, bucket=entry.bucket, total_buckets=entry.total_buckets)
     for name in _STATS_FIELDS:
         for part, value in zip(_STATS_PARTS, getattr(file, name), strict=True):
@@ -252,12 +251,12 @@ def _row(entry: ManifestEntry) -> dict[str, Any]:
     return row
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     # fastavro interprets a tuple inside a union as a pair of type and value.
     return list(value) if isinstance(value, tuple) else value
 
 
-def _values(table: pa.Table, name: str) -> Iterable[Any]:
+def _values(table: pa.Table, name: str) -> Iterable[object]:
     """The values of a field of `DataFileMeta`; whole columns are several times as fast as single values."""
     if name in _STATS_FIELDS:
         minima, maxima, counts = (table[f"{name}_{part}"] for part in _STATS_PARTS)
@@ -266,5 +265,5 @@ def _values(table: pa.Table, name: str) -> Iterable[Any]:
     return _tuples(column) if pa.types.is_list(column.type) else column.to_pylist()
 
 
-def _tuples(column: pa.ChunkedArray) -> Iterable[tuple[Any, ...] | None]:
+def _tuples(column: pa.ChunkedArray) -> Iterable[tuple[int | None, ...] | None]:
     return (None if value is None else tuple(value) for value in column.to_pylist())

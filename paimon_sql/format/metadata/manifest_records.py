@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,6 +20,7 @@ import pyarrow.parquet
 from paimon_sql.errors import CorruptFileError
 from paimon_sql.format.avro import container as avro
 from paimon_sql.format.avro.columns import FEWEST_BLOCKS, IrregularError, decode_columns
+from paimon_sql.format.avro.schemas import AvroField, AvroMembers, AvroType
 from paimon_sql.format.bytes.bounded import MAX_BLOCK_BYTES, check_count, decoding, expansion_limit, load_json
 from paimon_sql.format.layout.file_names import check_file_names, check_straight_paths
 
@@ -34,33 +34,33 @@ _VERSION = "_VERSION"
 _NAMESPACE = "org.apache.paimon.avro.generated"
 
 
-def required(name: str, kind: Any) -> dict[str, Any]:
+def required(name: str, kind: AvroType) -> AvroField:
     """A non-null field of an Avro record."""
     return {"name": name, "type": kind}
 
 
-def optional(name: str, kind: Any) -> dict[str, Any]:
+def optional(name: str, kind: AvroType) -> AvroField:
     """A nullable field of an Avro record."""
     return {"name": name, "type": ["null", kind], "default": None}
 
 
-def array_of(items: Any) -> dict[str, Any]:
+def array_of(items: AvroType) -> AvroMembers:
     """An Avro array type."""
     return {"type": "array", "items": items}
 
 
-def nested_record(name: str, *fields: dict[str, Any]) -> dict[str, Any]:
+def nested_record(name: str, *fields: AvroField) -> AvroMembers:
     """An Avro record inside of a record, named by the path of its field."""
     return {"type": "record", "name": f"record_{name}", "fields": list(fields)}
 
 
-def stats_record(name: str) -> dict[str, Any]:
+def stats_record(name: str) -> AvroMembers:
     """The Avro record of `SimpleStats`."""
     counts = optional("_NULL_COUNTS", array_of(["null", "long"]))
     return nested_record(name, required("_MIN_VALUES", "bytes"), required("_MAX_VALUES", "bytes"), counts)
 
 
-def top_record(*fields: dict[str, Any]) -> str:
+def top_record(*fields: AvroField) -> str:
     """The schema, as JSON, of a file whose records are a format identifier and these fields."""
     versioned = [required(_VERSION, "int"), *fields]
     body = {"type": "record", "name": "record", "namespace": _NAMESPACE, "fields": versioned}
@@ -123,7 +123,7 @@ class RecordLayout:
         for column, what in self.external_paths.items():
             check_straight_paths(table[column], what, path)
 
-    def write(self, rows: Iterable[Mapping[str, Any]], compression: str) -> bytes:
+    def write(self, rows: Iterable[Mapping[str, object]], compression: str) -> bytes:
         """Encode records, mappings from column to value, as an Avro file."""
         versioned = ({_VERSION: self.version, **row} for row in rows)
         return avro.write_container(
@@ -237,10 +237,10 @@ def _flattened(layout: RecordLayout, schema_text: str) -> str:
     Logical types are dropped, so that timestamps decode to numbers.
     """
     names = {path: column for column, path in layout.paths.items()}
-    known: dict[str, Any] = {}
-    fields: list[dict[str, Any]] = []
+    known: dict[str, AvroType] = {}
+    fields: list[AvroField] = []
 
-    def flatten(record: Mapping[str, Any], prefix: str) -> None:
+    def flatten(record: AvroMembers, prefix: str) -> None:
         known[record["name"]] = record
         for f in record["fields"]:
             path, kind = prefix + f["name"], f["type"]
@@ -255,10 +255,11 @@ def _flattened(layout: RecordLayout, schema_text: str) -> str:
     return json.dumps({"type": "record", "name": "flat", "fields": fields})
 
 
-def _physical(kind: Any) -> Any:
+def _physical(kind: AvroType) -> AvroType:
     if isinstance(kind, list):
         return [_physical(k) for k in kind]
     if isinstance(kind, dict):
-        plain = {k: v for k, v in kind.items() if k != "logicalType"}
+        plain = kind.copy()
+        plain.pop("logicalType", None)
         return plain["type"] if plain.keys() == {"type"} else plain
     return kind

@@ -94,7 +94,7 @@ class Snapshot:
         """The JSON of the snapshot file."""
         return _text(self.members())
 
-    def members(self) -> dict[str, Any]:
+    def members(self) -> dict[str, object]:
         """The members of the JSON object in the order of the file."""
         values = ((name, getattr(self, attribute)) for name, attribute in _MEMBERS.items())
         return {name: value for name, value in values if value is not None}
@@ -219,7 +219,7 @@ def parse_consumer(text: str | bytes, path: str) -> Consumer:
     raise CorruptFileError(defect, path=path, remedy=SET_ASIDE)
 
 
-def _text(body: Mapping[str, Any]) -> str:
+def _text(body: Mapping[str, object]) -> str:
     return json.dumps(body, indent=2, ensure_ascii=False)
 
 
@@ -267,11 +267,11 @@ def _shown(value: object) -> str:
     return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
 
 
-_DEFAULTS: dict[str, Any] = {"version": 1, "total_record_count": None, "delta_record_count": None}
+_DEFAULTS = {"version": 1, "total_record_count": None, "delta_record_count": None}
 """Members that files of the first versions may lack."""
 
 
-def _local_time(value: Any) -> datetime | None:
+def _local_time(value: object) -> datetime | None:
     """Parse a wall-clock time: ``[year, month, day, hour, minute, second, nanosecond]``, or an ISO string."""
     if value is None:
         return None
@@ -287,7 +287,7 @@ def _local_time(value: Any) -> datetime | None:
 _MAX_SECONDS = timedelta.max.days * 86_400
 
 
-def _duration(value: Any) -> timedelta | None:
+def _duration(value: object) -> timedelta | None:
     """Parse a duration: seconds, or an ISO string such as ``PT24H``; clamped to the max timedelta."""
     if value is None:
         return None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from paimon_sql.format.options.registry import TOPICS, declared
 from paimon_sql.format.options.values import UNLIMITED_INTEGER, UNLIMITED_LONG, UNLIMITED_SIZE, Option, Standing, Status
 
@@ -31,7 +29,7 @@ def generate_docs() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _row(option: Option[Any]) -> str:
+def _row(option: Option[object]) -> str:
     meaning = option.meaning
     if option.allowed:
         meaning += f" Values: {', '.join(f'`{word}`' for word in option.allowed)}."
@@ -54,7 +52,7 @@ def _mark(status: Status) -> str:
             return ""
 
 
-def _default(option: Option[Any]) -> str:
+def _default(option: Option[object]) -> str:
     if option.default_text is None:
         return ""
     if option.default_text in _UNLIMITED:

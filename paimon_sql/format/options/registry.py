@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 from types import ModuleType
-from typing import Any
 
 from paimon_sql.format.options.engines import catalog, flink, lookup, spark
 from paimon_sql.format.options.operations import changelog, commit, compaction, scan, snapshot, tag, write
@@ -49,17 +48,17 @@ TOPICS: dict[str, ModuleType] = {
 """The topic modules in the order of the reference."""
 
 
-def declared(module: ModuleType) -> Iterator[Option[Any]]:
+def declared(module: ModuleType) -> Iterator[Option[object]]:
     """Yield the options of a topic in the order of their declaration."""
     return (value for value in vars(module).values() if isinstance(value, Option))
 
 
-OPTIONS: dict[str, Option[Any]] = {
+OPTIONS: dict[str, Option[object]] = {
     option.key: option for topic in TOPICS.values() for option in declared(topic) if option.pattern is None
 }
 """The options by key, without the patterns."""
 
-PATTERNS: tuple[Option[Any], ...] = tuple(
+PATTERNS: tuple[Option[object], ...] = tuple(
     sorted(
         (option for topic in TOPICS.values() for option in declared(topic) if option.pattern is not None),
         key=lambda option: len(option.for_name("", "", "")),
@@ -68,12 +67,12 @@ PATTERNS: tuple[Option[Any], ...] = tuple(
 )
 """The options with a pattern as key, those with the longest fixed text first."""
 
-_ALTERNATIVES: dict[str, Option[Any]] = {
+_ALTERNATIVES: dict[str, Option[object]] = {
     key: option for option in OPTIONS.values() for key in option.alternatives if key not in OPTIONS
 }
 
 
-def find_option(key: str) -> Option[Any] | None:
+def find_option(key: str) -> Option[object] | None:
     """Find the option of a key, which may be an alternative key or match a pattern; None if there is none."""
     if option := OPTIONS.get(key) or _ALTERNATIVES.get(key):
         return option

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
-from typing import Any, Generic, TypeVar, overload
+from typing import Generic, TypeAlias, TypedDict, TypeVar, Unpack, overload
 
 from paimon_sql.discovery import registered
 from paimon_sql.errors import InvalidOptionError
@@ -19,6 +19,8 @@ from paimon_sql.format.text.durations import parse_duration
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
+Check: TypeAlias = Callable[[T], str | None]
+"""Returns what a value should be if it is invalid, else None."""
 
 
 class Scope(str, Enum):
@@ -132,6 +134,16 @@ class Option(Generic[T_co]):
         return re.sub(r"<[^>]+>", lambda _: next(rest), self.key)
 
 
+class Facts(TypedDict, total=False):
+    """Further arguments of `Option`."""
+
+    scope: Scope
+    immutable: bool
+    alternatives: tuple[str, ...]
+    renamed: bool
+    status: Status
+
+
 class Kind(Generic[T]):
     """A kind of option value; calling it declares an option."""
 
@@ -140,34 +152,32 @@ class Kind(Generic[T]):
         self.parse = parse
 
     @overload
-    def __call__(self, key: str, default: str, meaning: str, **facts: Any) -> Option[T]: ...
+    def __call__(
+        self, key: str, default: str, meaning: str, *, check: Check[T] | None = None, **facts: Unpack[Facts]
+    ) -> Option[T]: ...
 
     @overload
-    def __call__(self, key: str, default: None, meaning: str, **facts: Any) -> Option[T | None]: ...
+    def __call__(
+        self, key: str, default: None, meaning: str, *, check: Check[T] | None = None, **facts: Unpack[Facts]
+    ) -> Option[T | None]: ...
 
     def __call__(
-        self,
-        key: str,
-        default: str | None,
-        meaning: str,
-        *,
-        check: Callable[[T], str | None] | None = None,
-        **facts: Any,
-    ) -> Option[Any]:
+        self, key: str, default: str | None, meaning: str, *, check: Check[T] | None = None, **facts: Unpack[Facts]
+    ) -> Option[T | None]:
         """Declare an option.
 
         Args:
             key: its key.
             default: its default value as a string.
             meaning: its description.
-            check: returns what a value should be if it is invalid, else None.
+            check: an additional check of values.
             facts: other arguments of `Option`.
         """
-        parse: Callable[[str], Any] = self.parse if check is None else _checked(self.parse, check)
+        parse = self.parse if check is None else _checked(self.parse, check)
         return Option(key, self.name, parse, default, meaning, **facts)
 
 
-def _checked(parse: Callable[[str], T], check: Callable[[T], str | None]) -> Callable[[str], T]:
+def _checked(parse: Callable[[str], T], check: Check[T]) -> Callable[[str], T]:
     def parse_and_check(text: str) -> T:
         value = parse(text)
         if defect := check(value):
@@ -183,7 +193,13 @@ def at_least(minimum: int) -> Callable[[int], str | None]:
 
 
 def choice(
-    key: str, default: str, meaning: str, allowed: tuple[str, ...], *, registry: str | None = None, **facts: Any
+    key: str,
+    default: str,
+    meaning: str,
+    allowed: tuple[str, ...],
+    *,
+    registry: str | None = None,
+    **facts: Unpack[Facts],
 ) -> Option[str]:
     """Declare an option with one of the ``allowed`` values; case-insensitive, parsed to the spelling in ``allowed``.
 
@@ -198,7 +214,7 @@ def choice(
     return Option(key, "Enum", _one_of(allowed, registry), default, meaning, allowed=allowed, **facts)
 
 
-def optional_choice(key: str, meaning: str, allowed: tuple[str, ...], **facts: Any) -> Option[str | None]:
+def optional_choice(key: str, meaning: str, allowed: tuple[str, ...], **facts: Unpack[Facts]) -> Option[str | None]:
     """Declare an option like `choice`, without a default."""
     return Option(key, "Enum", _one_of(allowed), None, meaning, allowed=allowed, **facts)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.rows.binary_field import Field, check_parts, stretch
@@ -17,7 +16,7 @@ from paimon_sql.format.rows.binary_field import Field, check_parts, stretch
 _INT = struct.Struct("<i")
 
 
-def pack_array(field: Field, values: Sequence[Any]) -> bytes:
+def pack_array(field: Field, values: Sequence[object]) -> bytes:
     """Encode values as a BinaryArray; None is null."""
     header = _header_size(len(values))
     fixed = header + field.width * len(values)
@@ -34,7 +33,7 @@ def pack_array(field: Field, values: Sequence[Any]) -> bytes:
     return bytes(memory)
 
 
-def unpack_array(field: Field, memory: bytes) -> list[Any]:
+def unpack_array(field: Field, memory: bytes) -> list[object]:
     """Decode the values of a BinaryArray; None is null."""
     size = _size(memory)
     header = _header_size(size)
@@ -45,28 +44,28 @@ def unpack_array(field: Field, memory: bytes) -> list[Any]:
     return [None if _is_null(memory, i) else field.read(memory, header + i * field.width) for i in range(size)]
 
 
-def pack_map(key: Field, value: Field, entries: Iterable[tuple[Any, Any]]) -> bytes:
+def pack_map(key: Field, value: Field, entries: Iterable[tuple[object, object]]) -> bytes:
     """Encode entries as a BinaryMap."""
     entries = list(entries)
     keys = pack_array(key, [k for k, _ in entries])
     return _INT.pack(len(keys)) + keys + pack_array(value, [v for _, v in entries])
 
 
-def unpack_map(key: Field, value: Field, memory: bytes) -> list[tuple[Any, Any]]:
+def unpack_map(key: Field, value: Field, memory: bytes) -> list[tuple[object, object]]:
     """Decode the entries of a BinaryMap."""
     size = _size(memory)
     keys = unpack_array(key, stretch(memory, 4, size))
     return list(zip(keys, unpack_array(value, memory[4 + size :]), strict=True))
 
 
-def pack_vector(field: Field, values: Sequence[Any]) -> bytes:
+def pack_vector(field: Field, values: Sequence[object]) -> bytes:
     """Encode numbers, none of them null, as a vector: the length, then the numbers."""
     if None in values:
         raise InvalidInputError("A vector holds a null: its elements must be numbers.")
     return _INT.pack(len(values)) + b"".join(field.write(value, 0)[0] for value in values)
 
 
-def unpack_vector(field: Field, memory: bytes) -> list[Any]:
+def unpack_vector(field: Field, memory: bytes) -> list[object]:
     """Decode the numbers of a vector."""
     size = _size(memory)
     stretch(memory, 4, size * field.width)
@@ -89,6 +88,6 @@ def _header_size(size: int) -> int:
     return 4 + (size + 31) // 32 * 4
 
 
-def _one_nan(value: Any) -> Any:
+def _one_nan(value: object) -> object:
     # Arrays have one representation of NaN, so that equal arrays have equal bytes; rows keep the bits.
     return float("nan") if isinstance(value, float) and value != value else value

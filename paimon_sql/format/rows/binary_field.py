@@ -12,7 +12,7 @@ import datetime as dt
 import struct
 from collections.abc import Callable, Iterable
 from decimal import Context, Decimal
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.schema import types as t
@@ -40,13 +40,13 @@ class Field(Protocol):
 
     width: int
 
-    def write(self, value: Any, cursor: int) -> tuple[bytes, bytes]:
+    def write(self, value: object, cursor: int) -> tuple[bytes, bytes]:
         """Encode a value as slot and variable part, which starts at ``cursor``."""
 
     def write_null(self, cursor: int) -> tuple[bytes, bytes]:
         """Encode a null in a row as slot and variable part."""
 
-    def read(self, memory: bytes, slot: int) -> Any:
+    def read(self, memory: bytes, slot: int) -> object:
         """Decode the value whose slot starts at ``slot`` of the row or array ``memory``."""
 
 
@@ -54,20 +54,20 @@ class FixedField:
     """A type whose values are in the slot."""
 
     def __init__(
-        self, form: str, to_raw: Callable[[Any], Any] | None = None, from_raw: Callable[[Any], Any] | None = None
+        self, form: str, to_raw: Callable[[Any], object] | None = None, from_raw: Callable[[Any], object] | None = None
     ) -> None:
         self._struct = struct.Struct("<" + form)
         self._to_raw = to_raw
         self._from_raw = from_raw
         self.width = self._struct.size
 
-    def write(self, value: Any, cursor: int) -> tuple[bytes, bytes]:
+    def write(self, value: object, cursor: int) -> tuple[bytes, bytes]:
         return self._struct.pack(self._to_raw(value) if self._to_raw else value), b""
 
     def write_null(self, cursor: int) -> tuple[bytes, bytes]:
         return bytes(self.width), b""
 
-    def read(self, memory: bytes, slot: int) -> Any:
+    def read(self, memory: bytes, slot: int) -> object:
         raw = self._struct.unpack_from(memory, slot)[0]
         return self._from_raw(raw) if self._from_raw else raw
 
@@ -77,12 +77,14 @@ class VariableField:
 
     width = 8
 
-    def __init__(self, to_bytes: Callable[[Any], bytes], from_bytes: Callable[[bytes], Any], *, inline: bool) -> None:
+    def __init__(
+        self, to_bytes: Callable[[Any], bytes], from_bytes: Callable[[bytes], object], *, inline: bool
+    ) -> None:
         self._to_bytes = to_bytes
         self._from_bytes = from_bytes
         self._inline = inline
 
-    def write(self, value: Any, cursor: int) -> tuple[bytes, bytes]:
+    def write(self, value: object, cursor: int) -> tuple[bytes, bytes]:
         data = self._to_bytes(value)
         if self._inline and len(data) <= INLINE:
             return data.ljust(INLINE, b"\0") + bytes([0x80 | len(data)]), b""
@@ -95,7 +97,7 @@ class VariableField:
         """The size of the variable part of the value whose slot starts at ``slot``."""
         return 0 if self._inline and memory[slot + 7] & 0x80 else int(_SLOT.unpack_from(memory, slot)[0])
 
-    def read(self, memory: bytes, slot: int) -> Any:
+    def read(self, memory: bytes, slot: int) -> object:
         if self._inline and memory[slot + 7] & 0x80:
             return self._from_bytes(memory[slot : slot + (memory[slot + 7] & 0x7F)])
         size, offset = _SLOT.unpack_from(memory, slot)
@@ -110,8 +112,8 @@ class WideDecimalField:
     def __init__(self, data_type: t.DecimalType) -> None:
         self._type = data_type
 
-    def write(self, value: Any, cursor: int) -> tuple[bytes, bytes]:
-        number = unscaled(value, self._type)
+    def write(self, value: object, cursor: int) -> tuple[bytes, bytes]:
+        number = unscaled(cast("Decimal", value), self._type)
         size = (number + (number < 0)).bit_length() // 8 + 1
         return _SLOT.pack(size, cursor), number.to_bytes(size, "big", signed=True).ljust(16, b"\0")
 
@@ -133,8 +135,8 @@ class WideTimestampField:
     def __init__(self, precision: int) -> None:
         self._precision = precision
 
-    def write(self, value: Any, cursor: int) -> tuple[bytes, bytes]:
-        millis, nanos = divmod(epoch_nanos(value, self._precision), 1_000_000)
+    def write(self, value: object, cursor: int) -> tuple[bytes, bytes]:
+        millis, nanos = divmod(epoch_nanos(cast("dt.datetime | int", value), self._precision), 1_000_000)
         return _SLOT.pack(nanos, cursor), _LONG.pack(millis)
 
     def write_null(self, cursor: int) -> tuple[bytes, bytes]:
@@ -180,7 +182,7 @@ def stretch(memory: bytes, offset: int, size: int) -> bytes:
     return memory[offset : offset + size]
 
 
-def unscaled(value: Any, data_type: t.DecimalType) -> int:
+def unscaled(value: Decimal | int, data_type: t.DecimalType) -> int:
     """The unscaled integer of a decimal.
 
     Raises:

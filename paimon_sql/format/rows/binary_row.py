@@ -10,7 +10,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import Any
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.rows.binary_array import (
@@ -51,7 +50,7 @@ class RowCodec:
         self.types = tuple(types)
         self._fields = [field_of(data_type) for data_type in self.types]
 
-    def encode(self, values: Sequence[Any]) -> bytes:
+    def encode(self, values: Sequence[object]) -> bytes:
         """Serialize a row.
 
         Raises:
@@ -61,7 +60,7 @@ class RowCodec:
             raise InvalidInputError(f"A row of {len(self.types)} fields was given {len(values)} values.")
         return PREFIX.pack(len(values)) + pack_row(self.types, self._fields, values)
 
-    def decode(self, data: bytes) -> tuple[Any, ...]:
+    def decode(self, data: bytes) -> tuple[object, ...]:
         """Deserialize a row.
 
         Raises:
@@ -80,7 +79,7 @@ def header_size(arity: int) -> int:
     return (arity + 8 + 63) // 64 * 8
 
 
-def pack_row(types: Sequence[t.DataType], fields: Sequence[Field], values: Sequence[Any]) -> bytes:
+def pack_row(types: Sequence[t.DataType], fields: Sequence[Field], values: Sequence[object]) -> bytes:
     """Encode values as a BinaryRow of the row kind +I."""
     header = header_size(len(fields))
     memory = bytearray(header + 8 * len(fields))
@@ -102,12 +101,12 @@ def pack_row(types: Sequence[t.DataType], fields: Sequence[Field], values: Seque
     return bytes(memory)
 
 
-def unpack_row(types: Sequence[t.DataType], fields: Sequence[Field], memory: bytes) -> tuple[Any, ...]:
+def unpack_row(types: Sequence[t.DataType], fields: Sequence[Field], memory: bytes) -> tuple[object, ...]:
     """Decode the values of a BinaryRow of any row kind."""
     header = header_size(len(fields))
     if len(memory) < header + 8 * len(fields):
         raise InvalidInputError(f"{len(memory)} bytes are too few for a BinaryRow of {len(fields)} fields.")
-    values: list[Any] = []
+    values: list[object] = []
     for i, field in enumerate(fields):
         if memory[(i + 8) // 8] >> i % 8 & 1:
             values.append(None)
@@ -121,7 +120,7 @@ def unpack_row(types: Sequence[t.DataType], fields: Sequence[Field], memory: byt
     return tuple(values)
 
 
-def _unpack_inner(types: Sequence[t.DataType], fields: Sequence[Field], memory: bytes) -> tuple[Any, ...]:
+def _unpack_inner(types: Sequence[t.DataType], fields: Sequence[Field], memory: bytes) -> tuple[object, ...]:
     header = header_size(len(fields))
     if len(memory) >= header + 8 * len(fields):
         present = (i for i in range(len(fields)) if not memory[(i + 8) // 8] >> i % 8 & 1)
@@ -165,11 +164,11 @@ def _map_field(key: t.DataType, value: t.DataType) -> Field:
         isinstance(inner, t.ArrayType | t.VectorType | t.MapType | t.MultisetType) for inner in t.walk(key)
     )
 
-    def unpack(memory: bytes) -> dict[Any, Any] | list[tuple[Any, Any]]:
+    def unpack(memory: bytes) -> dict[object, object] | list[tuple[object, object]]:
         entries = unpack_map(key_field, value_field, memory)
         return dict(entries) if hashable else entries
 
-    def pack(entries: dict[Any, Any] | Iterable[tuple[Any, Any]]) -> bytes:
+    def pack(entries: dict[object, object] | Iterable[tuple[object, object]]) -> bytes:
         return pack_map(key_field, value_field, entries.items() if isinstance(entries, dict) else entries)
 
     return VariableField(pack, unpack, inline=False)

@@ -7,7 +7,7 @@ that look it up by key.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,8 @@ from paimon_sql.format.bytes.memory import binary_buffers, stretch_index
 from paimon_sql.format.rows.hash import Hashes, row_hash
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_type
+
+Floating = TypeVar("Floating", np.float32, np.float64)
 
 OPTION = "bucket-function.type"
 
@@ -180,9 +182,9 @@ def _hive_double(array: pa.Array) -> Hashes:
     return _fold(_plain_zero_and_nan(values).view(np.uint64))
 
 
-def _plain_zero_and_nan(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _plain_zero_and_nan(values: npt.NDArray[Floating]) -> npt.NDArray[Floating]:
     """The values with one representation of zero and one of NaN."""
-    plain: npt.NDArray[Any] = np.where(np.isnan(values), values.dtype.type(np.nan), values + values.dtype.type(0))
+    plain: npt.NDArray[Floating] = np.where(np.isnan(values), values.dtype.type(np.nan), values + values.dtype.type(0))
     return plain
 
 

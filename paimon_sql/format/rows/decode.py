@@ -7,7 +7,6 @@ one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +14,7 @@ import pyarrow as pa
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.bytes.memory import (
+    WORD,
     Bytes,
     Longs,
     Mask,
@@ -76,7 +76,7 @@ class _Rows:
         starts = offsets[:-1] - first
         sizes = np.diff(offsets)
         present = sizes >= PREFIX.size
-        arities = np.where(present, words_view(self.memory, ">i4")[starts], 0)
+        arities = np.where(present, words_view(self.memory, np.dtype(">i4"))[starts], 0)
         present &= arities != 0
         if (absent := null_mask(rows)) is not None:
             present &= ~absent
@@ -89,7 +89,7 @@ class _Rows:
         self.absent: Mask | None = None if present.all() else ~present
         self.starts: Longs = np.where(present, starts + PREFIX.size, last - first)
         self.sizes: Longs = np.where(present, sizes - PREFIX.size, fixed)
-        self._words = words_view(self.memory)
+        self._words = words_view(self.memory, WORD)
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -107,8 +107,7 @@ class _Rows:
 
     def words(self, positions: Longs) -> Words:
         """The words at positions of the memory."""
-        found: Words = self._words[positions]
-        return found
+        return self._words[positions]
 
     def stretches(self, words: Words, within: Mask) -> tuple[Longs, Longs]:
         """The start and size of the variable parts that slots refer to; empty where ``within`` is False."""
@@ -137,7 +136,7 @@ def _decode(rows: _Rows, field: int, data_type: t.DataType, overflow_to_null: bo
     return _one_by_one(rows, field, data_type, nulls)
 
 
-_NUMBERS: dict[type[t.DataType], Callable[[Words], npt.NDArray[Any]]] = {
+_NUMBERS: dict[type[t.DataType], Callable[[Words], npt.NDArray[np.generic]]] = {
     t.TinyIntType: lambda words: words.astype(np.int8),
     t.SmallIntType: lambda words: words.astype(np.int16),
     t.IntType: lambda words: words.astype(np.int32),
@@ -252,7 +251,7 @@ def _one_by_one(rows: _Rows, field: int, data_type: t.DataType, nulls: Mask | No
         raise InvalidInputError(f"A BinaryRow holds no {data_type.sql()}: {error}.") from None
 
 
-def _for_arrow(value: Any) -> Any:
+def _for_arrow(value: object) -> object:
     """Convert a value of RowCodec for pyarrow: maps, at any depth, become lists of pairs."""
     if isinstance(value, dict):
         return [(_for_arrow(k), _for_arrow(v)) for k, v in value.items()]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +15,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.format.bytes.memory import Bytes, Longs, Mask, Words, binary_buffers, null_mask, offsets_of, words_view
+from paimon_sql.format.bytes.memory import (
+    WORD,
+    Bytes,
+    Item,
+    Longs,
+    Mask,
+    Words,
+    binary_buffers,
+    null_mask,
+    offsets_of,
+    words_view,
+)
 from paimon_sql.format.rows.binary_field import COMPACT_DECIMAL, COMPACT_TIMESTAMP, INLINE
 from paimon_sql.format.rows.binary_row import PREFIX, field_of, header_size
 from paimon_sql.format.schema import types as t
@@ -109,7 +119,7 @@ def _copy_stretches(data: Bytes, starts: Longs, sizes: Longs, body: Words, targe
     words = (sizes + 7) // 8
     ends = np.cumsum(words)
     steps = np.arange(int(ends[-1]) if len(ends) else 0, dtype=np.int64) - np.repeat(ends - words, words)
-    copied = words_view(data)[np.repeat(starts, words) + steps * 8]
+    copied = words_view(data, WORD)[np.repeat(starts, words) + steps * 8]
     ragged = sizes & 7
     cut = ragged > 0
     copied[ends[cut] - 1] &= (np.uint64(1) << (ragged[cut].astype(np.uint64) << np.uint64(3))) - np.uint64(1)
@@ -156,7 +166,7 @@ def _slots(array: pa.Array | pa.ChunkedArray, data_type: t.DataType) -> Slots:
 
 
 _WIDE = (pa.large_string(), pa.large_binary())
-_NUMBERS: dict[type[t.DataType], Callable[[npt.NDArray[Any]], Words]] = {
+_NUMBERS: dict[type[t.DataType], Callable[[npt.NDArray[np.generic]], Words]] = {
     t.BooleanType: lambda v: v.astype(np.uint64),
     t.TinyIntType: lambda v: v.view(np.uint8).astype(np.uint64),
     t.SmallIntType: lambda v: v.view(np.uint16).astype(np.uint64),
@@ -167,15 +177,15 @@ _NUMBERS: dict[type[t.DataType], Callable[[npt.NDArray[Any]], Words]] = {
     t.DateType: lambda v: v.view(np.uint32).astype(np.uint64),
     t.TimeType: lambda v: v.view(np.uint32).astype(np.uint64),
 }
-_LAYOUT: dict[type[t.DataType], str] = {
-    t.TinyIntType: "<i1",
-    t.SmallIntType: "<i2",
-    t.IntType: "<i4",
-    t.BigIntType: "<i8",
-    t.FloatType: "<f4",
-    t.DoubleType: "<f8",
-    t.DateType: "<i4",
-    t.TimeType: "<i4",
+_LAYOUT: dict[type[t.DataType], type[np.generic]] = {
+    t.TinyIntType: np.int8,
+    t.SmallIntType: np.int16,
+    t.IntType: np.int32,
+    t.BigIntType: np.int64,
+    t.FloatType: np.float32,
+    t.DoubleType: np.float64,
+    t.DateType: np.int32,
+    t.TimeType: np.int32,
 }
 
 
@@ -183,14 +193,14 @@ def _is_flat(data_type: t.DataType) -> bool:
     return isinstance(data_type, t.CharType | t.VarCharType | t.BinaryType | t.VarBinaryType | t.BlobType)
 
 
-def _values(array: pa.Array, data_type: t.DataType) -> npt.NDArray[Any]:
+def _values(array: pa.Array, data_type: t.DataType) -> npt.NDArray[np.generic]:
     """The values of a fixed-width array in memory; undefined for nulls."""
     if isinstance(data_type, t.BooleanType):
         return pc.fill_null(array, False).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
     return _items(array, _LAYOUT[type(data_type)])
 
 
-def _items(array: pa.Array, layout: str, width: int = 1) -> npt.NDArray[Any]:
+def _items(array: pa.Array, layout: type[Item], width: int = 1) -> npt.NDArray[Item]:
     """The items of an array's data buffer, ``width`` per value."""
     if len(array) == 0:
         return np.zeros(0, layout)
@@ -199,7 +209,7 @@ def _items(array: pa.Array, layout: str, width: int = 1) -> npt.NDArray[Any]:
 
 
 def _decimal_slots(array: pa.Array, data_type: t.DecimalType, nulls: Mask | None) -> Slots:
-    words: Words = _items(array, "<u8", 2)
+    words: Words = _items(array, np.uint64, 2)
     low, high = words[0::2], words[1::2]
     if nulls is not None:
         low, high = np.where(nulls, np.uint64(0), low), np.where(nulls, np.uint64(0), high)
@@ -224,7 +234,7 @@ def _decimal_slots(array: pa.Array, data_type: t.DecimalType, nulls: Mask | None
 def _timestamp_slots(
     array: pa.Array, data_type: t.TimestampType | t.LocalZonedTimestampType, nulls: Mask | None
 ) -> Slots:
-    counts: Longs = _items(array, "<i8")
+    counts: Longs = _items(array, np.int64)
     if nulls is not None:
         counts = np.where(nulls, 0, counts)
     per_milli, nanos_each = (1000, 1000) if data_type.precision <= 6 else (1_000_000, 1)
@@ -246,7 +256,7 @@ def _flat_slots(array: pa.Array, nulls: Mask | None) -> Slots:
     first, last = int(offsets[0]), int(offsets[-1])
     padded = np.zeros(last - first + 8, np.uint8)
     padded[: last - first] = data[first:last]
-    found = words_view(padded)[starts - first]
+    found = words_view(padded, WORD)[starts - first]
     inline = sizes <= INLINE
     bits = np.where(inline, sizes, 0).astype(np.uint64) << np.uint64(3)
     words = found & ((np.uint64(1) << bits) - np.uint64(1)) | (sizes.astype(np.uint64) | np.uint64(0x80)) << np.uint64(
@@ -277,7 +287,7 @@ def _packed_one_by_one(array: pa.Array, data_type: t.DataType, nulls: Mask | Non
     return _stretched(data, offsets[:-1], sizes, nulls)
 
 
-def _python_values(array: pa.Array, data_type: t.DataType) -> list[Any]:
+def _python_values(array: pa.Array, data_type: t.DataType) -> list[object]:
     """Convert values for RowCodec: temporal values as numbers, so that none is out of Python's range."""
     if isinstance(data_type, t.ArrayType | t.VectorType):
         inner = _python_values(array.flatten(), data_type.element)
@@ -306,7 +316,7 @@ def _python_values(array: pa.Array, data_type: t.DataType) -> list[Any]:
     return array.to_pylist()  # type: ignore[no-any-return]
 
 
-def _regrouped(inner: list[Any], lengths: Longs, array: pa.Array) -> list[Any]:
+def _regrouped(inner: Sequence[object], lengths: Longs, array: pa.Array) -> list[object]:
     ends = np.cumsum(lengths).tolist()
     return [
         inner[end - size : end] if ok else None

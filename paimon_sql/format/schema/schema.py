@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import Any
 
 from paimon_sql.errors import SET_ASIDE, InvalidSchemaError
 from paimon_sql.format.bytes.bounded import decoding, load_json
@@ -105,7 +104,7 @@ class TableSchema:
 
     def to_json(self) -> str:
         """The JSON of the schema file."""
-        body: dict[str, Any] = {
+        body: dict[str, object] = {
             "version": SCHEMA_VERSION,
             "id": self.id,
             "fields": [f.to_json() for f in self.fields],

@@ -8,10 +8,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, TypeVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, NotRequired, TypeAlias, TypedDict, TypeVar
 
 from paimon_sql.errors import InvalidSchemaError
+
+TypeJson: TypeAlias = "str | NestedJson"
+"""A type as in a schema file."""
+
+
+class FieldJson(TypedDict):
+    """A field as in a schema file."""
+
+    id: int
+    name: str
+    type: TypeJson
+    description: NotRequired[str | None]
+    defaultValue: NotRequired[str | None]
+
+
+class NestedJson(TypedDict, total=False):
+    """A nested type as in a schema file: the members of all kinds."""
+
+    type: str
+    element: TypeJson
+    length: int
+    key: TypeJson
+    value: TypeJson
+    fields: list[FieldJson]
+
 
 MAX_LENGTH = 2**31 - 1
 """The max length of strings and bytes, which is that of STRING and BYTES."""
@@ -35,7 +60,7 @@ class DataType:
         """The type in Paimon's SQL, for example ``VARCHAR(10) NOT NULL``."""
         return self._name() + ("" if self.nullable else " NOT NULL")
 
-    def to_json(self) -> str | dict[str, Any]:
+    def to_json(self) -> TypeJson:
         """The type as in a schema file."""
         return self.sql()
 
@@ -234,11 +259,11 @@ class LocalZonedTimestampType(_PrecisionType):
 class _NestedType(DataType):
     """A type made of other types; its JSON form is an object."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> NestedJson:
         head = self.root if self.nullable else f"{self.root} NOT NULL"
         return {"type": head, **self._json_body()}
 
-    def _json_body(self) -> dict[str, Any]:
+    def _json_body(self) -> NestedJson:
         return {}
 
 
@@ -258,7 +283,7 @@ class ArrayType(_NestedType):
     def _name(self) -> str:
         return f"ARRAY<{self.element.sql()}>"
 
-    def _json_body(self) -> dict[str, Any]:
+    def _json_body(self) -> NestedJson:
         return {"element": self.element.to_json()}
 
 
@@ -276,7 +301,7 @@ class VectorType(_NestedType):
     def _name(self) -> str:
         return f"VECTOR<{self.element.sql()}, {self.length}>"
 
-    def _json_body(self) -> dict[str, Any]:
+    def _json_body(self) -> NestedJson:
         return {"element": self.element.to_json(), "length": self.length}
 
 
@@ -293,7 +318,7 @@ class MultisetType(_NestedType):
     def _name(self) -> str:
         return f"MULTISET<{self.element.sql()}>"
 
-    def _json_body(self) -> dict[str, Any]:
+    def _json_body(self) -> NestedJson:
         return {"element": self.element.to_json()}
 
 
@@ -311,7 +336,7 @@ class MapType(_NestedType):
     def _name(self) -> str:
         return f"MAP<{self.key.sql()}, {self.value.sql()}>"
 
-    def _json_body(self) -> dict[str, Any]:
+    def _json_body(self) -> NestedJson:
         return {"key": self.key.to_json(), "value": self.value.to_json()}
 
 
@@ -328,9 +353,9 @@ class DataField:
     description: str | None = None
     default: str | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> FieldJson:
         """The field as in a schema file."""
-        body: dict[str, Any] = {"id": self.id, "name": self.name, "type": self.type.to_json()}
+        body: FieldJson = {"id": self.id, "name": self.name, "type": self.type.to_json()}
         if self.description is not None:
             body["description"] = self.description
         if self.default is not None:
@@ -377,7 +402,7 @@ class RowType(_NestedType):
     def _name(self) -> str:
         return f"ROW<{', '.join(f.sql() for f in self.fields)}>"
 
-    def _json_body(self) -> dict[str, Any]:
+    def _json_body(self) -> NestedJson:
         return {"fields": [f.to_json() for f in self.fields]}
 
 
@@ -473,7 +498,7 @@ def parse_atomic(text: str) -> DataType:
     raise InvalidSchemaError(f"'{text}' is no data type of Paimon.")
 
 
-def parse_type(json: str | dict[str, Any]) -> DataType:
+def parse_type(json: TypeJson) -> DataType:
     """Parse a type of a schema file.
 
     Raises:
@@ -500,7 +525,7 @@ def parse_type(json: str | dict[str, Any]) -> DataType:
     raise InvalidSchemaError(f"'{head}' is no data type of Paimon.")
 
 
-def parse_field(json: dict[str, Any]) -> DataField:
+def parse_field(json: FieldJson) -> DataField:
     """Parse a field of a schema file; unknown members are ignored."""
     return DataField(
         id=int(json["id"]),
@@ -543,11 +568,9 @@ def reassign_ids(data_type: DataType, next_id: Callable[[], int]) -> DataType:
             inner = reassign_ids(f.type, next_id)
             rebuilt.append(replace(f, id=next_id(), type=inner))
         return replace(data_type, fields=tuple(rebuilt))
-    if data_type.children():
-        changes: dict[str, Any] = {
-            f.name: reassign_ids(getattr(data_type, f.name), next_id)
-            for f in fields(data_type)
-            if isinstance(getattr(data_type, f.name), DataType)
-        }
-        return replace(data_type, **changes)
+    if isinstance(data_type, MapType):
+        key = reassign_ids(data_type.key, next_id)
+        return replace(data_type, key=key, value=reassign_ids(data_type.value, next_id))
+    if isinstance(data_type, ArrayType | VectorType | MultisetType):
+        return replace(data_type, element=reassign_ids(data_type.element, next_id))
     return data_type

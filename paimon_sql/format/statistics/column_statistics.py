@@ -122,7 +122,7 @@ class _Column:
         self._low = low if self._low is None else min(self._low, low)
         self._high = high if self._high is None else max(self._high, high)
 
-    def bounds(self) -> tuple[Any, Any]:
+    def bounds(self) -> tuple[object, object]:
         """The min and max value, truncated by the mode; both None if there are none or the max has no upper bound."""
         if self._length is None or not isinstance(self._high, str | bytes):
             return self._low, self._high
@@ -228,7 +228,7 @@ def _without_nan(array: pa.Array) -> pa.Array:
     return pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
 
 
-def _null_count_columns(null_counts: Any, width: int) -> list[pa.Array]:
+def _null_count_columns(null_counts: Sequence[Sequence[int | None] | None] | pa.Array, width: int) -> list[pa.Array]:
     lists = pa.array(null_counts, pa.list_(pa.int64())) if isinstance(null_counts, Sequence) else null_counts
     if isinstance(lists, pa.ChunkedArray):
         lists = lists.combine_chunks()

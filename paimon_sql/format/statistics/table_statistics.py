@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from paimon_sql.format.bytes.bounded import decoding, load_json
 
@@ -40,7 +39,7 @@ class ColumnStatistics:
     average_length: int | None = None
     greatest_length: int | None = None
 
-    def members(self) -> dict[str, Any]:
+    def members(self) -> dict[str, object]:
         """The members of the JSON object, in the order of the file."""
         values = ((name, getattr(self, attribute)) for name, attribute in _COLUMN_MEMBERS.items())
         return {name: value for name, value in values if value is not None}
@@ -64,7 +63,7 @@ class TableStatistics:
         """The JSON of the columns' statistics."""
         return json.dumps(self._members()["colStats"], ensure_ascii=False, separators=(",", ":"))
 
-    def _members(self) -> dict[str, Any]:
+    def _members(self) -> dict[str, object]:
         counted = {"mergedRecordCount": self.merged_record_count, "mergedRecordSize": self.merged_record_size}
         return {
             "snapshotId": self.snapshot_id,
@@ -82,7 +81,10 @@ def parse_statistics(text: str | bytes, path: str) -> TableStatistics:
     """
     with decoding("a file of statistics", path):
         body = load_json(text)
-        columns = {name: _column(members) for name, members in (body.get("colStats") or {}).items()}
+        columns = {
+            name: ColumnStatistics(**{a: members[m] for m, a in _COLUMN_MEMBERS.items() if m in members})
+            for name, members in (body.get("colStats") or {}).items()
+        }
         return TableStatistics(
             int(body["snapshotId"]),
             int(body["schemaId"]),
@@ -90,8 +92,3 @@ def parse_statistics(text: str | bytes, path: str) -> TableStatistics:
             body.get("mergedRecordSize"),
             columns,
         )
-
-
-def _column(members: Mapping[str, Any]) -> ColumnStatistics:
-    known = {attribute: members[name] for name, attribute in _COLUMN_MEMBERS.items() if name in members}
-    return ColumnStatistics(**known)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import datetime, timedelta, timezone, tzinfo
+from typing import cast
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.schema.types import TimestampType
@@ -33,7 +34,7 @@ def parse_instant(text: str, zone: tzinfo | None = None) -> int:
     try:
         if text.strip().lstrip("+-").isdigit():
             raise InvalidInputError(f"'{text}' is a mere number.")
-        value = parse_text(text, _MILLIS)
+        value = cast("datetime | int", parse_text(text, _MILLIS))
         wall = value if isinstance(value, int) else (value - _EPOCH) // MILLISECOND
         return epoch_millis(wall, zone)
     except (InvalidInputError, OverflowError) as error:

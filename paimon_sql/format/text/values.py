@@ -91,7 +91,7 @@ def java_text(value: Any, data_type: t.DataType) -> str:
     return str(value)
 
 
-def parse_text(text: str, data_type: t.DataType, zone: dt.tzinfo = dt.timezone.utc) -> Any:
+def parse_text(text: str, data_type: t.DataType, zone: dt.tzinfo = dt.timezone.utc) -> object:
     """Parse a value in either form.
 
     A date or time may also be its number of days or milliseconds, and a timestamp a number of units of its precision.
@@ -247,7 +247,7 @@ def _from_zone(nanos: int, zone: dt.tzinfo) -> int:
     return nanos - offset // dt.timedelta(microseconds=1) * 1000
 
 
-_PARSERS: dict[type[t.DataType], Callable[[str, Any, dt.tzinfo], Any]] = {
+_PARSERS: dict[type[t.DataType], Callable[[str, Any, dt.tzinfo], object]] = {
     t.BooleanType: _parse_bool,
     t.TinyIntType: _parse_integer,
     t.SmallIntType: _parse_integer,

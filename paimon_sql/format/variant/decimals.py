@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -11,7 +9,7 @@ import pyarrow as pa
 from paimon_sql.format.bytes.memory import Bytes, Longs, Mask
 from paimon_sql.format.variant.byte_ranges import bitmap
 
-Whole = npt.NDArray[Any]
+Whole = npt.NDArray[np.int64] | npt.NDArray[np.object_]
 """Integers as int64, or as objects if one of them is too large."""
 
 _MAX_LONG, _MIN_LONG = 2**63 - 1, -(2**63)

@@ -94,7 +94,7 @@ def _decimals(values: Values, data_type: t.DataType) -> pa.Array:
     scales = np.zeros(len(values), np.int64)
     if is_decimal.any():
         decimals, scales[is_decimal] = decimal_numbers(values.some(is_decimal))
-        numbers = integers.astype(decimals.dtype)
+        numbers = integers.astype(object) if decimals.dtype == object else integers
         numbers[is_decimal] = decimals
     converted, exact = rescaled(numbers, scales, data_type.scale, 10**data_type.precision - 1)
     fits = exact & (is_integer | is_decimal)
@@ -144,7 +144,7 @@ def decimal_numbers(values: Values) -> tuple[Whole, Longs]:
             numbers[here] = _raw(some, 2, np.dtype(f"<i{width}"))
         elif len(some):
             found = from_sixteen_bytes(matrix(some.data, some.at + 2, width))
-            numbers = numbers.astype(found.dtype)
+            numbers = numbers.astype(object) if found.dtype == object else numbers
             numbers[here] = found
     return numbers, values.data[values.at + 1].astype(np.int64)
 

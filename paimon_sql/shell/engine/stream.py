@@ -14,11 +14,10 @@ import struct
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from functools import partial
 from itertools import islice
-from typing import Any
 
 from pyspark import SparkContext, inheritable_thread_target
 from pyspark.sql import DataFrame, SparkSession
@@ -62,7 +61,7 @@ class _Sender:
         self.port = port
         self.token = secrets.token_bytes(_TOKEN_SIZE)
 
-    def __call__(self, rows: Iterable[Any]) -> Iterator[int]:
+    def __call__(self, rows: Iterable[Sequence[str | None]]) -> Iterator[int]:
         remaining = iter(rows)
         count = 0
         with (

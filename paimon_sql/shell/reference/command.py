@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import cast
 
 import typer
+from typer.core import TyperGroup, TyperOption
 
 from paimon_sql.shell.commands import COMMANDS
 from paimon_sql.shell.formats import formats
@@ -22,15 +23,15 @@ def command_page() -> str:
 
 
 def _lines() -> Iterator[str]:
-    command: Any = typer.main.get_command(app)
+    command = cast("TyperGroup", typer.main.get_command(app))
     call = command.commands["call"]
     yield from ("# The command paimon-sql", "", str(app.info.help))
     yield "How it is used shows [The shell](../shell.md)."
     yield from ("", "## Arguments")
-    yield from table(("argument", "meaning", "default"), map(_argument, _arguments(command)))
+    yield from table(("argument", "meaning", "default"), map(_argument, _arguments(command.params)))
     yield from ("", "## call", "", f"`paimon-sql call PROCEDURE [--ARGUMENT VALUE]...`: {call.help}")
     yield "How it is written shows [Maintenance](../maintenance.md#without-spark)."
-    yield from table(("argument", "meaning", "default"), map(_argument, _arguments(call)))
+    yield from table(("argument", "meaning", "default"), map(_argument, _arguments(call.params)))
     yield from ("", "## Commands", "", "Each takes one line and needs no `;`.")
     commands = [(code(c.usage), sentence(c.meaning)) for c in dict.fromkeys(COMMANDS.values())]
     yield from table(("command", "meaning"), [*commands, (code("!COMMAND"), "Run a command of the operating system.")])
@@ -47,11 +48,11 @@ def _lines() -> Iterator[str]:
     yield from table(("status", "meaning"), ((str(status), meaning) for status, meaning in statuses.items()))
 
 
-def _arguments(command: Any) -> list[Any]:
-    return [p for p in command.params if p.name not in ("help", "procedure")]
+def _arguments(parameters: Sequence[object]) -> list[TyperOption]:
+    return [p for p in cast("Sequence[TyperOption]", parameters) if p.name not in ("help", "procedure")]
 
 
-def _argument(argument: Any) -> tuple[str, str, str]:
+def _argument(argument: TyperOption) -> tuple[str, str, str]:
     names = ", ".join(map(code, [*argument.opts, *argument.secondary_opts]))
     metavar = f" {argument.metavar}" if argument.metavar else ""
     # The help ends with the default where that is not the value itself.

@@ -9,11 +9,14 @@ from no catalog, it returns the table itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from paimon_sql.spark.catalog.path_catalog import PATHS, PathCatalogProxy, PathNames
+from paimon_sql.spark.java.connector import Ident, StringMap
+from paimon_sql.spark.java.objects import Class, JavaObject
+from paimon_sql.spark.java.session import ClassicSession
 from paimon_sql.spark.jvm.compiled_class import compiled_class
-from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, JavaObject, Jvm
+from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, Jvm
+from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.options.read import CATALOG_OPTION, option
 
 _CLASS = "paimon.DefaultSource"
@@ -38,7 +41,7 @@ _METHODS = (
 """The methods of the class: the return type, name, parameters and arguments of each."""
 
 
-class PaimonSource(JavaObject):
+class PaimonSource(Proxy):
     """The implementation of the data source in one Spark context.
 
     Args:
@@ -46,36 +49,37 @@ class PaimonSource(JavaObject):
         paths_of: returns the catalog of paths of a JVM session, and registers it there.
     """
 
-    def __init__(self, jvm: Jvm, paths_of: Callable[[Any], PathCatalogProxy]) -> None:
+    def __init__(self, jvm: Jvm, paths_of: Callable[[ClassicSession], PathCatalogProxy]) -> None:
         super().__init__(jvm)
         self.names = PathNames()
         self._paths_of = paths_of
 
-    def extractCatalog(self, options: Any) -> str:
+    def extractCatalog(self, options: StringMap) -> str:
         self._paths()
         return options.get(CATALOG_OPTION) or PATHS
 
-    def extractIdentifier(self, options: Any) -> Any:
+    def extractIdentifier(self, options: StringMap) -> Ident:
         return self._identifier(dict(options.asCaseSensitiveMap()))
 
-    def extractTimeTravelVersion(self, options: Any) -> Any:
+    def extractTimeTravelVersion(self, options: StringMap) -> JavaObject:
         return self._optional(options.get("versionAsOf"))
 
-    def extractTimeTravelTimestamp(self, options: Any) -> Any:
+    def extractTimeTravelTimestamp(self, options: StringMap) -> JavaObject:
         return self._optional(options.get("timestampAsOf"))
 
-    def inferSchema(self, options: Any) -> Any:
+    def inferSchema(self, options: StringMap) -> None:
         return None  # Spark takes it from the table
 
-    def inferPartitioning(self, options: Any) -> Any:
+    def inferPartitioning(self, options: StringMap) -> None:
         return None  # Spark takes it from the table
 
-    def getTable(self, struct: Any, partitioning: Any, options: Any) -> Any:
+    def getTable(self, struct: object, partitioning: object, options: Mapping[str, str]) -> object:
         given = dict(options)
-        catalog = option(given, CATALOG_OPTION)
-        if catalog is None:
+        name = option(given, CATALOG_OPTION)
+        if name is None:
             return self._paths().loadTable(self._identifier(given))
-        return self._active().sessionState().catalogManager().catalog(catalog).loadTable(self._identifier(given))
+        catalog = self._active().sessionState().catalogManager().catalog(name)
+        return catalog.loadTable(self._identifier(given))
 
     def supportsExternalMetadata(self) -> bool:
         return False
@@ -85,7 +89,7 @@ class PaimonSource(JavaObject):
         source = _class_of(self.jvm)
         source.getField(_ANSWERS).set(None, self)
 
-    def _identifier(self, options: Mapping[str, str]) -> Any:
+    def _identifier(self, options: Mapping[str, str]) -> Ident:
         """Spark's identifier of the options' table, in the options' catalog."""
         namespace, name = self.names.named(options)
         return self.jvm.cls(f"{CATALOG}.Identifier").of(self.jvm.strings(namespace), name)
@@ -93,17 +97,17 @@ class PaimonSource(JavaObject):
     def _paths(self) -> PathCatalogProxy:
         return self._paths_of(self._active())
 
-    def _active(self) -> Any:
+    def _active(self) -> ClassicSession:
         return self.jvm.cls("org.apache.spark.sql.classic.SparkSession").active()
 
-    def _optional(self, text: str | None) -> Any:
+    def _optional(self, text: str | None) -> JavaObject:
         return self.jvm.static("java.util.Optional", "ofNullable")(text)
 
     class Java:
         implements = [_SOURCE]
 
 
-def _class_of(jvm: Jvm) -> Any:
+def _class_of(jvm: Jvm) -> Class:
     """The class, compiled if this JVM lacks it.
 
     It is defined in Spark's own class loader: an ancestor of all class loaders in which Spark looks for data sources.

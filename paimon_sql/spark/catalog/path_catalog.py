@@ -13,7 +13,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 from urllib.parse import parse_qsl, urlencode
 
 from paimon_sql.catalog.identifier import Identifier
@@ -23,9 +23,12 @@ from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.format.options import canonical
 from paimon_sql.format.options.table.table import PATH
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.spark.catalog.paimon_catalog import CatalogProxy, SessionCatalogs
+from paimon_sql.spark.catalog.base import SessionCatalogs, host_in
+from paimon_sql.spark.catalog.paimon_catalog import CatalogProxy
 from paimon_sql.spark.conversion.names import unquoted_parts
-from paimon_sql.spark.jvm.gateway import CATALOG, Jvm
+from paimon_sql.spark.java.connector import Ident
+from paimon_sql.spark.jvm.proxy import Proxy
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.options.read import (
     CATALOG_OPTION,
     DATABASE_OPTION,
@@ -141,35 +144,35 @@ def _by_name(path: str, options: Mapping[str, str]) -> tuple[list[str], str]:
 class PathCatalogProxy(CatalogProxy):
     """The catalog of paths in one session."""
 
-    def __init__(self, jvm: Jvm, names: PathNames, session: Any, session_catalogs: SessionCatalogs) -> None:
-        super().__init__(jvm, PathCatalog(PATHS), session, session_catalogs)
+    def __init__(self, session: JvmSession, names: PathNames, session_catalogs: SessionCatalogs) -> None:
+        super().__init__(session, PathCatalog(PATHS, host_in(session.jvm)), session_catalogs)
         self._names = names
 
-    def dropTable(self, ident: Any) -> bool:
+    def dropTable(self, ident: Ident) -> bool:
         raise UnsupportedError(f"{ident.name()} cannot be dropped by its path.", remedy="Delete its folder.")
 
-    def listTables(self, namespace: Any) -> Any:
-        return self.jvm.array(f"{CATALOG}.Identifier")
+    def listTables(self, namespace: Sequence[str]) -> Sequence[Ident]:
+        return self._idents(namespace, ())
 
-    def listProcedures(self, namespace: Any) -> Any:
-        return self.jvm.array(f"{CATALOG}.Identifier")
+    def listProcedures(self, namespace: Sequence[str]) -> Sequence[Ident]:
+        return self._idents(namespace, ())
 
-    def loadProcedure(self, ident: Any) -> Any:
+    def loadProcedure(self, ident: Ident) -> Proxy:
         raise UnsupportedError(
             f"Catalog {PATHS} has no procedures.", remedy="Call those of a catalog that has the table by its name."
         )
 
-    def viewExists(self, ident: Any) -> bool:
+    def viewExists(self, ident: Ident) -> bool:
         return False
 
-    def _identifier(self, ident: Any) -> Identifier:
+    def _identifier(self, ident: Ident) -> Identifier:
         *namespace, name = unquoted_parts(ident.toString())
         return self._names.identifier(namespace, name)
 
-    def _name_parts(self, ident: Any, identifier: Identifier) -> tuple[str, ...]:
+    def _name_parts(self, ident: Ident, identifier: Identifier) -> tuple[str, ...]:
         return tuple(unquoted_parts(ident.toString()))
 
-    def _name_options(self, ident: Any) -> dict[str, str]:
+    def _name_options(self, ident: Ident) -> dict[str, str]:
         return options_in(unquoted_parts(ident.toString())[:-1])
 
     def _placed(self, identifier: Identifier, schema: TableSchema) -> TableSchema:
@@ -177,6 +180,6 @@ class PathCatalogProxy(CatalogProxy):
         options = {k: v for k, v in schema.options.items() if k != PATH.key}
         return replace(schema, options=options)
 
-    def _or_no_table(self, ident: Any, action: Callable[[], T], context: tuple[Any, ...] = ()) -> T:
+    def _or_no_table(self, ident: Ident, action: Callable[[], T], context: tuple[object, ...] = ()) -> T:
         # Our error about a missing table is more specific than Spark's message about the encoded name.
         return action()

@@ -7,8 +7,9 @@ subclass of ``DelegatingCatalogExtension`` (decision 14).
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import cast
 
 from py4j.protocol import Py4JJavaError
 
@@ -25,16 +26,21 @@ from paimon_sql.errors import (
 )
 from paimon_sql.format.options.engines.catalog import FORMAT_TABLE_ENABLED
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.spark.catalog.paimon_catalog import CatalogProxy, SessionCatalogs
+from paimon_sql.spark.catalog.base import SessionCatalogs
+from paimon_sql.spark.catalog.paimon_catalog import CatalogProxy
 from paimon_sql.spark.connector import cached_tables
+from paimon_sql.spark.connector.interfaces import TableInterface
 from paimon_sql.spark.conversion.names import unquoted_parts
-from paimon_sql.spark.ddl.create_table import PROVIDER
-from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST, Jvm, raise_java
+from paimon_sql.spark.ddl.create_table import PROVIDER, members_of
+from paimon_sql.spark.java.connector import Ident, StringMap, TableInfo
+from paimon_sql.spark.java.objects import JavaObject
+from paimon_sql.spark.jvm.gateway import CATALOG, Jvm
+from paimon_sql.spark.jvm.proxy import Proxy
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.jvm.subclass import Method, subclass_instance
 from paimon_sql.spark.tables.base import SchemaTable
 from paimon_sql.sql.context import SESSION_CATALOG
 
-_ANALYSIS = f"{CATALYST}.analysis"
 _EXTENSION = f"{CATALOG}.DelegatingCatalogExtension"
 _INTERFACES = (f"{CATALOG}.StagingTableCatalog", f"{CATALOG}.ProcedureCatalog")
 _OVERRIDDEN = (
@@ -48,13 +54,19 @@ _OVERRIDDEN = (
 """The methods that call Python; all others are Spark's own."""
 
 
-def options_of_session_catalog(session: Any, options: dict[str, str]) -> dict[str, str]:
+def options_of_session_catalog(session: JvmSession, options: dict[str, str]) -> dict[str, str]:
     """The options of the Paimon catalog in ``spark_catalog``, with defaults.
 
     The default warehouse is Spark's own, and format tables are disabled, since plain files are Spark's own tables.
     """
-    found = {"warehouse": str(session.conf().get("spark.sql.warehouse.dir"))} | options
+    found = {"warehouse": session.conf.get("spark.sql.warehouse.dir")} | options
     return found | {FORMAT_TABLE_ENABLED.key: "false"}
+
+
+def is_spark_table(jvm: Jvm, sparks: JavaObject, identifier: Identifier) -> bool:
+    """Whether a name is that of a table or view of Spark's own catalog."""
+    namespace = jvm.strings([identifier.database])
+    return bool(sparks.tableExists(jvm.cls(f"{CATALOG}.Identifier").of(namespace, identifier.table)))
 
 
 class SessionCatalogProxy(CatalogProxy):
@@ -65,15 +77,14 @@ class SessionCatalogProxy(CatalogProxy):
     """
 
     def __init__(
-        self, jvm: Jvm, catalog: Catalog, session: Any, session_catalogs: SessionCatalogs, sparks: Any
+        self, session: JvmSession, catalog: Catalog, session_catalogs: SessionCatalogs, sparks: JavaObject
     ) -> None:
-        super().__init__(jvm, catalog, session, session_catalogs)
+        super().__init__(session, catalog, session_catalogs)
         self.sparks = sparks
-        catalog.is_taken = self._is_spark_table
         for database in self._databases():
             self._register_in_spark(database)
 
-    def extension(self) -> Any:
+    def extension(self) -> JavaObject:
         """Create the Java object that Spark calls, which delegates to this one."""
 
         def answer(name: str) -> Method:
@@ -91,21 +102,24 @@ class SessionCatalogProxy(CatalogProxy):
 
     # Databases
 
-    def listNamespaces(self, *parent: Any) -> Any:
+    def listNamespaces(self, *parent: Sequence[str]) -> Sequence[Sequence[str]]:
         if parent and len(parent[0]):
-            return self.sparks.listNamespaces(*parent)
+            return self._spark_namespaces(*parent)
         return super().listNamespaces(*parent)
 
-    def loadNamespaceMetadata(self, namespace: Any) -> Any:
+    def _spark_namespaces(self, *parent: Sequence[str]) -> Sequence[Sequence[str]]:
+        return cast("Sequence[Sequence[str]]", self.sparks.listNamespaces(*parent))
+
+    def loadNamespaceMetadata(self, namespace: Sequence[str]) -> Mapping[str, str]:
         if self.sparks.namespaceExists(namespace):
-            return self.sparks.loadNamespaceMetadata(namespace)
+            return cast("Mapping[str, str]", self.sparks.loadNamespaceMetadata(namespace))
         return super().loadNamespaceMetadata(namespace)
 
-    def createNamespace(self, namespace: Any, properties: Any) -> None:
+    def createNamespace(self, namespace: Sequence[str], properties: Mapping[str, str]) -> None:
         if self.namespaceExists(namespace):
             for name in namespace:
                 self._register_in_spark(name, always=True)
-            raise_java(self.jvm.new(f"{_ANALYSIS}.NamespaceAlreadyExistsException", namespace))
+            self._raise_analysis("NamespaceAlreadyExists", namespace)
         self.sparks.createNamespace(namespace, properties)
         try:
             self._ensure_database(namespace[0])
@@ -113,12 +127,12 @@ class SessionCatalogProxy(CatalogProxy):
             self.sparks.dropNamespace(namespace, False)
             raise
 
-    def alterNamespace(self, namespace: Any, changes: Any) -> None:
+    def alterNamespace(self, namespace: Sequence[str], changes: Iterable[JavaObject]) -> None:
         for name in namespace:
             self._register_in_spark(name, always=True)
         self.sparks.alterNamespace(namespace, changes)
 
-    def dropNamespace(self, namespace: Any, cascade: bool) -> bool:
+    def dropNamespace(self, namespace: Sequence[str], cascade: bool) -> bool:
         database = namespace[0]
         if database.lower() == "default":
             return bool(self.sparks.dropNamespace(namespace, cascade))  # raises: Spark refuses to drop it
@@ -127,15 +141,15 @@ class SessionCatalogProxy(CatalogProxy):
         if cascade:
             with database_shown_no_more(self.catalog, database):
                 dropped = self._drop_with_tables(namespace)
-            cached_tables.renew(self.jvm, self.session)
+            cached_tables.renew(self.session)
             return dropped
         if self._spark_tables(namespace) or self._has_functions(database):
-            raise_java(self.jvm.new(f"{_ANALYSIS}.NonEmptyNamespaceException", namespace))
+            self._raise_analysis("NonEmptyNamespace", namespace)
         if self.catalog.database_exists(database):
             super().dropNamespace(namespace, False)
         return self._drop_in_spark(namespace, False)
 
-    def _drop_with_tables(self, namespace: Any) -> bool:
+    def _drop_with_tables(self, namespace: Sequence[str]) -> bool:
         database = namespace[0]
         if self.catalog.database_exists(database):
             # Drop each Paimon table first: Spark deletes the directory of a database with all files in it.
@@ -143,7 +157,7 @@ class SessionCatalogProxy(CatalogProxy):
                 self.catalog.drop_table(Identifier(database, table))
         return self._drop_in_spark(namespace, True)
 
-    def _drop_in_spark(self, namespace: Any, cascade: bool) -> bool:
+    def _drop_in_spark(self, namespace: Sequence[str], cascade: bool) -> bool:
         """Drop the database in Spark's own catalog, and in Paimon's if it remains there."""
         dropped = bool(self.sparks.dropNamespace(namespace, cascade))
         if self.catalog.database_exists(namespace[0]):
@@ -154,7 +168,7 @@ class SessionCatalogProxy(CatalogProxy):
         own = super()._databases()
         for database in own:
             self._register_in_spark(database)
-        return sorted({*own, *(found[0] for found in self.sparks.listNamespaces())})
+        return sorted({*own, *(found[0] for found in self._spark_namespaces())})
 
     def _database_exists(self, name: str) -> bool:
         if super()._database_exists(name):
@@ -167,7 +181,9 @@ class SessionCatalogProxy(CatalogProxy):
 
         In a metastore it is created only when a statement creates or changes the database (``always``).
         """
-        stored = self.session.sparkContext().conf().get("spark.sql.catalogImplementation", "in-memory") != "in-memory"
+        stored = (
+            self.session.java.sparkContext().conf().get("spark.sql.catalogImplementation", "in-memory") != "in-memory"
+        )
         namespace = self.jvm.strings([database])
         if (stored and not always) or self.sparks.namespaceExists(namespace):
             return
@@ -181,61 +197,65 @@ class SessionCatalogProxy(CatalogProxy):
 
     # Tables
 
-    def listTables(self, namespace: Any) -> Any:
+    def listTables(self, namespace: Sequence[str]) -> Sequence[Ident]:
         if len(namespace) != 1 or namespace[0] == SYSTEM_DATABASE:
             return super().listTables(namespace)
         own = self.catalog.list_tables(namespace[0]) if self.catalog.database_exists(namespace[0]) else []
         if not own and not self.sparks.namespaceExists(namespace):
-            raise_java(self.jvm.new(f"{_ANALYSIS}.NoSuchNamespaceException", namespace))
+            self._raise_analysis("NoSuchNamespace", namespace)
         found = {name: self._ident(namespace, name) for name in own}
         own_tables = self._spark_tables(namespace, with_temporary=True)
         persistent = {p[-1]: i for p, i in own_tables if len(p) > 1} | found
         temporary = [i for p, i in own_tables if len(p) == 1]
         return self.jvm.array(f"{CATALOG}.Identifier", [*(persistent[name] for name in sorted(persistent)), *temporary])
 
-    def _spark_tables(self, namespace: Any, *, with_temporary: bool = False) -> list[tuple[list[str], Any]]:
+    def _spark_tables(self, namespace: Sequence[str], *, with_temporary: bool = False) -> list[tuple[list[str], Ident]]:
         """The tables and views of Spark's own catalog in a database: the parts of each name, and the identifier."""
         if not self.sparks.namespaceExists(namespace):
             return []
-        listed = [(unquoted_parts(i.toString()), i) for i in self.sparks.listTables(namespace)]
-        return [(parts, i) for parts, i in listed if with_temporary or len(parts) > 1]
+        listed: Iterable[Ident] = self.sparks.listTables(namespace)
+        named = [(unquoted_parts(i.toString()), i) for i in listed]
+        return [(parts, i) for parts, i in named if with_temporary or len(parts) > 1]
 
-    def tableExists(self, ident: Any) -> bool:
+    def tableExists(self, ident: Ident) -> bool:
         return super().tableExists(ident) or bool(self.sparks.tableExists(ident))
 
-    def loadTable(self, ident: Any, *context: Any) -> Any:
+    def loadTable(self, ident: Ident, *context: object) -> TableInterface | JavaObject:
         try:
             return self._load(ident, *context)
         except (NoSuchTableError, NoSuchDatabaseError):
             return self.sparks.loadTable(ident, *context)
 
-    def loadChangelog(self, ident: Any, context: Any, options: Any) -> Any:
+    def loadChangelog(self, ident: Ident, context: JavaObject, options: StringMap) -> Proxy | JavaObject:
         if not self._is_ours(ident):
             return self.sparks.loadChangelog(ident, context, options)
         return super().loadChangelog(ident, context, options)
 
-    def createTable(self, ident: Any, *definition: Any) -> Any:
+    def createTable(self, ident: Ident, *definition: object) -> SchemaTable | JavaObject:
         if not self._is_paimon(definition):
-            return self.sparks.createTable(ident, *definition)
+            return self._create_in_spark(ident, *definition)
         return super().createTable(ident, *definition)
 
-    def createTableLike(self, ident: Any, info: Any, source: Any) -> Any:
+    def createTableLike(self, ident: Ident, info: TableInfo, source: object) -> SchemaTable | JavaObject:
         # The dialect carries CREATE TABLE LIKE of Paimon tables, so only ordinary tables get here.
-        return self.sparks.createTable(ident, info)
+        return self._create_in_spark(ident, info)
 
-    def stageCreate(self, ident: Any, *definition: Any) -> SchemaTable:
+    def _create_in_spark(self, ident: Ident, *definition: object) -> JavaObject:
+        return self.sparks.createTable(ident, *definition)
+
+    def stageCreate(self, ident: Ident, *definition: object) -> SchemaTable:
         self._refuse_staged(ident, definition)
         return super().stageCreate(ident, *definition)
 
-    def stageReplace(self, ident: Any, *definition: Any) -> SchemaTable:
+    def stageReplace(self, ident: Ident, *definition: object) -> SchemaTable:
         self._refuse_staged(ident, definition)
         return super().stageReplace(ident, *definition)
 
-    def stageCreateOrReplace(self, ident: Any, *definition: Any) -> SchemaTable:
+    def stageCreateOrReplace(self, ident: Ident, *definition: object) -> SchemaTable:
         self._refuse_staged(ident, definition)
         return super().stageCreateOrReplace(ident, *definition)
 
-    def _refuse_staged(self, ident: Any, definition: tuple[Any, ...]) -> None:
+    def _refuse_staged(self, ident: Ident, definition: tuple[object, ...]) -> None:
         if not self._is_paimon(definition):
             raise UnsupportedError(
                 f"{SESSION_CATALOG}.{ident} can neither be replaced nor made with its rows, unless it is a table USING"
@@ -245,33 +265,33 @@ class SessionCatalogProxy(CatalogProxy):
         if not self._is_ours(ident) and self.sparks.tableExists(ident):
             raise UnsupportedError(f"{SESSION_CATALOG}.{ident} is no table of Paimon's.", remedy="DROP it first.")
 
-    def _is_paimon(self, definition: tuple[Any, ...]) -> bool:
+    def _is_paimon(self, definition: tuple[object, ...]) -> bool:
         """Whether a definition is that of a Paimon table."""
-        properties = definition[0].properties() if len(definition) == 1 else definition[-1]
-        provider = properties.get("provider") or self.session.conf().get("spark.sql.sources.default")
-        return str(provider).lower() == PROVIDER
+        *_, properties = members_of(definition)
+        provider = properties.get("provider") or self.session.conf.get("spark.sql.sources.default")
+        return provider.lower() == PROVIDER
 
-    def _create(self, ident: Any, schema: TableSchema) -> AnyTable:
+    def _create(self, ident: Ident, schema: TableSchema) -> AnyTable:
         self._ensure_shared(ident.namespace())
         return super()._create(ident, schema)
 
-    def _ensure_shared(self, namespace: Any) -> None:
+    def _ensure_shared(self, namespace: Sequence[str]) -> None:
         """Create a database of Spark's own catalog in Paimon's, before a table is created in it."""
         if len(namespace) == 1 and self.sparks.namespaceExists(namespace):
             self._ensure_database(namespace[0])
 
-    def alterTable(self, ident: Any, changes: Any) -> Any:
+    def alterTable(self, ident: Ident, changes: Iterable[JavaObject]) -> TableInterface | JavaObject:
         if not self._is_ours(ident):
             return self.sparks.alterTable(ident, changes)
         return super().alterTable(ident, changes)
 
-    def dropTable(self, ident: Any) -> bool:
+    def dropTable(self, ident: Ident) -> bool:
         return super().dropTable(ident) or bool(self.sparks.dropTable(ident))
 
-    def purgeTable(self, ident: Any) -> bool:
+    def purgeTable(self, ident: Ident) -> bool:
         return super().dropTable(ident) or bool(self.sparks.purgeTable(ident))
 
-    def renameTable(self, source: Any, target: Any) -> None:
+    def renameTable(self, source: Ident, target: Ident) -> None:
         target = self._without_catalog(target)
         if self._is_ours(source):
             self._ensure_shared(target.namespace())
@@ -280,42 +300,39 @@ class SessionCatalogProxy(CatalogProxy):
             self._refuse_taken(target)
             self.sparks.renameTable(source, target)
 
-    def invalidateTable(self, ident: Any) -> None:
+    def invalidateTable(self, ident: Ident) -> None:
         if not self._is_ours(ident):
             self.sparks.invalidateTable(ident)
 
-    def _is_ours(self, ident: Any) -> bool:
+    def _is_ours(self, ident: Ident) -> bool:
         try:
             return self.catalog.table_exists(self._identifier(ident))
         except (NoSuchTableError, NoSuchDatabaseError, InvalidInputError):
             return False
 
-    def _is_spark_table(self, identifier: Identifier) -> bool:
-        """Whether a name is that of a table or view of Spark's own catalog."""
-        ident = self._ident(self.jvm.strings([identifier.database]), identifier.table)
-        return bool(self.sparks.tableExists(ident))
-
-    def _refuse_taken(self, ident: Any) -> None:
+    def _refuse_taken(self, ident: Ident) -> None:
         if self._is_ours(ident):
-            raise_java(self.jvm.new(f"{_ANALYSIS}.TableAlreadyExistsException", ident))
+            self._raise_analysis("TableAlreadyExists", ident)
 
     # Functions
 
-    def functionExists(self, ident: Any) -> bool:
+    def functionExists(self, ident: Ident) -> bool:
         return bool(self._function_exists(ident)) or super().functionExists(ident)
 
-    def loadFunction(self, ident: Any) -> Any:
-        return self.sparks.loadFunction(ident) if self._function_exists(ident) else super().loadFunction(ident)
+    def loadFunction(self, ident: Ident) -> Proxy | JavaObject:
+        if not self._function_exists(ident):
+            return super().loadFunction(ident)
+        return self.sparks.loadFunction(ident)
 
     def _has_functions(self, database: str) -> bool:
         """Whether a database of Spark's own catalog has functions."""
         # Not listFunctions() of its catalog, which fails before Spark 4.2 if the session has temporary functions.
-        external = self.session.sessionState().catalog().externalCatalog()
+        external = self.session.state.catalog().externalCatalog()
         return not external.listFunctions(database, "*").isEmpty()
 
-    def _function_exists(self, ident: Any) -> bool:
+    def _function_exists(self, ident: Ident) -> bool:
         is_system = [name.lower() for name in ident.namespace()] == [SYSTEM_DATABASE]
         return not is_system and bool(self.sparks.functionExists(ident))
 
-    def viewExists(self, ident: Any) -> bool:
+    def viewExists(self, ident: Ident) -> bool:
         return False  # views of spark_catalog are Spark's own

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pyarrow as pa
 from pyspark.sql.functions import arrow_udf
+from pyspark.sql.udf import UserDefinedFunction
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.rows.blob_reference import BlobDescriptor, BlobView, decode_descriptor, views
 from paimon_sql.format.schema.types import BlobType
 from paimon_sql.procedures.base import Context
 from paimon_sql.spark.catalog_objects.functions import BoundFunctionProxy, UnboundFunctionProxy
+from paimon_sql.spark.conversion.types import TypeJson
+from paimon_sql.spark.java.types import InternalRow
 from paimon_sql.spark.jvm.gateway import CONNECTOR, Jvm
 from paimon_sql.sql.functions.catalog_functions import (
     BLOB_VIEW,
@@ -45,17 +48,27 @@ def blob_column(context: Context, table: str, column: str) -> tuple[str, int]:
     return ".".join(table.split(".")[-2:]), field.id
 
 
-def over_columns(name: str) -> Any:
+def over_columns(name: str) -> UserDefinedFunction:
     """The Arrow function of a session for calls over columns."""
     if name == PATH_TO_DESCRIPTOR:
-        return arrow_udf(lambda paths: _distinct(paths, lambda p: BlobDescriptor(p).encode(), pa.binary()), "binary")
+        return arrow_udf(lambda paths: _distinct(paths, _encoded, pa.binary()), "binary")
     if name == DESCRIPTOR_TO_STRING:
-        return arrow_udf(lambda found: _distinct(found, lambda d: str(decode_descriptor(d)), pa.string()), "string")
+        return arrow_udf(lambda found: _distinct(found, _shown, pa.string()), "string")
     table, field_id = viewed_column(name)
     return arrow_udf(lambda _, __, rows: views(table, field_id, rows.cast(pa.int64())), "binary")
 
 
-def _distinct(values: pa.Array, convert: Callable[[Any], Any], kind: pa.DataType) -> pa.Array:
+def _encoded(path: str) -> bytes:
+    return BlobDescriptor(path).encode()
+
+
+def _shown(descriptor: bytes) -> str:
+    return str(decode_descriptor(descriptor))
+
+
+def _distinct(
+    values: pa.Array, convert: Callable[[str], object] | Callable[[bytes], object], kind: pa.DataType
+) -> pa.Array:
     """Convert each distinct value once."""
     encoded = values.dictionary_encode()
     return pa.array([convert(v) for v in encoded.dictionary.to_pylist()], kind).take(encoded.indices)
@@ -87,16 +100,16 @@ class BlobFunctionProxy(UnboundFunctionProxy):
         self.example = self.examples[name]
         self._context = context
 
-    def _bound(self, types: list[Any]) -> BoundFunctionProxy:
+    def _bound(self, types: list[TypeJson]) -> BoundFunctionProxy:
         expected = self.arguments[self.function]
         fits = len(types) == len(expected) and all(t in (*w, "void") for t, w in zip(types, expected, strict=True))
         if not fits:
             raise InvalidInputError(f"{self.function} is called otherwise.", remedy=f"{self.summary}.")
-        declared = [w[-1] for w in expected]
+        declared: list[TypeJson] = [w[-1] for w in expected]
         answer = "string" if self.function == DESCRIPTOR_TO_STRING else "binary"
         return BoundFunctionProxy(self.jvm, self.function, declared, answer, self._result, nullable=True)
 
-    def _result(self, row: Any) -> Any:
+    def _result(self, row: InternalRow) -> object:
         count = len(self.arguments[self.function])
         if any(row.isNullAt(i) for i in range(count)):
             return None

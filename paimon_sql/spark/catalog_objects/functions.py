@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from paimon_sql.errors import PaimonError
-from paimon_sql.spark.jvm.gateway import CONNECTOR, JavaObject, Jvm, raise_java
+from paimon_sql.spark.conversion.types import TypeJson, struct_json
+from paimon_sql.spark.java.types import DataType, InternalRow, StructType
+from paimon_sql.spark.jvm.gateway import CONNECTOR, Jvm
+from paimon_sql.spark.jvm.proxy import Proxy, raise_java
 
 _FUNCTIONS = f"{CONNECTOR}.catalog.functions"
 _DATA_TYPE = "org.apache.spark.sql.types.DataType"
 
 
-class UnboundFunctionProxy(JavaObject, ABC):
+class UnboundFunctionProxy(Proxy, ABC):
     """A function that is not bound to argument types yet."""
 
     function: str
@@ -30,20 +32,19 @@ class UnboundFunctionProxy(JavaObject, ABC):
     def description(self) -> str:
         return self.summary
 
-    def bind(self, input_type: Any) -> BoundFunctionProxy:
-        types = [f["type"] for f in json.loads(input_type.json())["fields"]]
+    def bind(self, input_type: StructType) -> BoundFunctionProxy:
+        types = [f["type"] for f in struct_json(input_type)["fields"]]
         try:
             return self._bound(types)
         except PaimonError as error:
             raise_java(self.jvm.new("java.lang.UnsupportedOperationException", str(error)))
-            raise
 
     @abstractmethod
-    def _bound(self, types: list[Any]) -> BoundFunctionProxy:
+    def _bound(self, types: list[TypeJson]) -> BoundFunctionProxy:
         """The function bound to argument types, which are in Spark's JSON."""
 
 
-class BoundFunctionProxy(JavaObject):
+class BoundFunctionProxy(Proxy):
     """A function with known argument types, evaluated on the driver.
 
     Args:
@@ -59,9 +60,9 @@ class BoundFunctionProxy(JavaObject):
         self,
         jvm: Jvm,
         name: str,
-        types: list[Any],
+        types: list[TypeJson],
         result_type: str,
-        result: Callable[[Any], Any],
+        result: Callable[[InternalRow], object],
         *,
         nullable: bool = False,
     ) -> None:
@@ -81,12 +82,11 @@ class BoundFunctionProxy(JavaObject):
     def canonicalName(self) -> str:
         return f"paimon.{self._name}({', '.join(map(json.dumps, self._types))})"
 
-    def inputTypes(self) -> Any:
-        kind = self.jvm.cls(_DATA_TYPE)
-        return self.jvm.array(_DATA_TYPE, [kind.fromJson(json.dumps(name)) for name in self._types])
+    def inputTypes(self) -> Sequence[DataType]:
+        return self.jvm.array(_DATA_TYPE, [self.jvm.struct(json.dumps(kind)) for kind in self._types])
 
-    def resultType(self) -> Any:
-        return self.jvm.cls(_DATA_TYPE).fromJson(json.dumps(self._result_type))
+    def resultType(self) -> DataType:
+        return self.jvm.struct(json.dumps(self._result_type))
 
     def isResultNullable(self) -> bool:
         return self._nullable
@@ -94,7 +94,7 @@ class BoundFunctionProxy(JavaObject):
     def isDeterministic(self) -> bool:
         return True
 
-    def produceResult(self, row: Any) -> Any:
+    def produceResult(self, row: InternalRow) -> object:
         return self._result(row)
 
     class Java:

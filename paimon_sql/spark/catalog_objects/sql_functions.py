@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
@@ -17,14 +17,26 @@ from pyspark.errors.exceptions.captured import CapturedException
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier
 from paimon_sql.errors import InvalidInputError, NotFoundError, UnsupportedError
-from paimon_sql.format.catalog_objects.function import SQL, FunctionSchema
+from paimon_sql.format.catalog_objects.function import SQL, Definition, FileResource, FunctionSchema
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.catalog_objects.origins import Origin
 from paimon_sql.spark.catalog_objects.views import DIALECT
-from paimon_sql.spark.conversion.types import CURRENT_DEFAULT, paimon_fields, paimon_type, row_struct
+from paimon_sql.spark.conversion.types import (
+    CURRENT_DEFAULT,
+    paimon_fields,
+    paimon_type,
+    row_struct,
+    struct_json,
+    struct_of,
+    type_json,
+)
+from paimon_sql.spark.java.catalyst import LogicalPlan
+from paimon_sql.spark.java.objects import JavaObject
+from paimon_sql.spark.java.scala import Option, Seq
 from paimon_sql.spark.jvm.compat import HAS_VIEWS
 from paimon_sql.spark.jvm.errors import error_behind
 from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.sql.functions.calls import called_names, with_stand_ins
 from paimon_sql.sql.types import spark_type as spark_sql_type
 
@@ -50,14 +62,17 @@ class FunctionMaker:
     """Creates schemas of SQL functions from statements, and Spark's functions from stored schemas.
 
     Attributes:
-        jvm: the JVM.
-        session: the JVM's session.
+        session: the session.
         catalog: the catalog.
     """
 
-    jvm: Jvm
-    session: Any
+    session: JvmSession
     catalog: Catalog
+
+    @property
+    def jvm(self) -> Jvm:
+        """The JVM."""
+        return self.session.jvm
 
     def schema_of(self, identifier: Identifier, definition: str) -> FunctionSchema:
         """Return the schema of a CREATE FUNCTION statement, which Spark validates as a temporary function.
@@ -74,11 +89,11 @@ class FunctionMaker:
             raise UnsupportedError(
                 "Functions in a catalog need PySpark 4.2 or newer.", remedy="Make it a TEMPORARY FUNCTION."
             )
-        own = self.session.sessionState().catalog()
+        own = self.session.state.catalog()
         name = self._free_name(own, identifier.object_name)
         start = f"CREATE OR REPLACE TEMPORARY FUNCTION `{name.replace('`', '``')}` "
-        parser = self.session.sessionState().sqlParser()
-        command = _call_spark(lambda: parser.parsePlan(start + definition))
+        parser = self.session.state.sqlParser()
+        command: LogicalPlan = _call_spark(lambda: parser.parsePlan(start + definition))
         if command.getClass().getSimpleName() == "CreateFunctionCommand":
             return self._file_schema(identifier, command)
         if command.isTableFunc():
@@ -89,7 +104,7 @@ class FunctionMaker:
         # Spark resolves functions that a temporary function calls only in its own catalog.
         called: list[FunctionSchema] = []
         text = start + with_stand_ins(definition, lambda callee: self._result_type(callee, called))
-        _call_spark(lambda: self.session.sql(text))
+        _call_spark(lambda: self.session.java.sql(text))
         try:
             info = own.lookupBuiltinOrTempFunction(name).get()
             made = self.jvm.static(_FUNCTION, "fromExpressionInfo")(info, parser)
@@ -99,7 +114,7 @@ class FunctionMaker:
         self.refuse_recursion(identifier, schema)
         return schema
 
-    def load(self, identifier: Identifier) -> Any:
+    def load(self, identifier: Identifier) -> JavaObject:
         """Return Spark's function for one of the catalog.
 
         Raises:
@@ -147,7 +162,7 @@ class FunctionMaker:
 
     def _result_type(self, name: tuple[str, ...], called: list[FunctionSchema]) -> str | None:
         """The SQL type of a called function's result, and append its schema to ``called``; None if it is not ours."""
-        manager = self.session.sessionState().catalogManager()
+        manager = self.session.state.catalogManager()
         callee = self._callee(name, Origin(manager.currentCatalog().name(), ".".join(manager.currentNamespace())))
         if callee is None or self.catalog.function_name(callee) is None:
             return None
@@ -164,21 +179,21 @@ class FunctionMaker:
             return Identifier(name[1], name[2]) if name[0] == self.catalog.name else None
         if len(name) > 3 or not is_current or name[0].lower() == SYSTEM_DATABASE:
             return None
-        if len(name) == 1 and self.session.sessionState().catalog().isBuiltinFunction(name[0]):
+        if len(name) == 1 and self.session.state.catalog().isBuiltinFunction(name[0]):
             return None
         return Identifier(name[0] if len(name) == 2 else origin.database, name[-1])
 
-    def _free_name(self, own: Any, name: str) -> str:
+    def _free_name(self, own: JavaObject, name: str) -> str:
         """An unused name for a temporary function: the function's own if possible, as Spark's errors show it."""
         while own.isBuiltinFunction(name) or own.lookupBuiltinOrTempFunction(name).isDefined():
             name += "_"
         return name
 
     def _sql_schema(
-        self, identifier: Identifier, made: Any, command: Any, called: list[FunctionSchema]
+        self, identifier: Identifier, made: JavaObject, command: LogicalPlan, called: list[FunctionSchema]
     ) -> FunctionSchema:
         """The schema to store: the SQL text from ``command``, the analyzed properties from ``made``."""
-        properties = self.jvm.texts(self.jvm.as_java(made.properties()))
+        properties = self.jvm.texts(self.jvm.as_map(made.properties()))
         for key in _TEMPORARY:
             if names := json.loads(properties.get(key, "[]")):
                 raise InvalidInputError(
@@ -190,17 +205,17 @@ class FunctionMaker:
         )
         settings = {k.removeprefix(_SETTING): v for k, v in properties.items() if k.startswith(_SETTING)}
         origin = Origin.of(catalog, namespace, settings, self.catalog.name)
-        is_query = command.exprText().isEmpty()
+        is_query = bool(command.exprText().isEmpty())
         deterministic = _is(made.deterministic(), True) and all(f.deterministic for f in called)
         reads = not _is(made.containsSQL(), True) or any(f.options.get(CONTAINS_SQL) == "false" for f in called)
         options = {IS_QUERY: _text(is_query), DETERMINISTIC: _text(deterministic), CONTAINS_SQL: _text(not reads)}
-        parameters = json.loads(made.inputParam().get().json()) if made.inputParam().isDefined() else {"fields": []}
+        parameters = struct_json(made.inputParam().get()) if made.inputParam().isDefined() else struct_of(())
         defaults = [f["metadata"].get(_DEFAULT) for f in parameters["fields"]]
-        result = json.loads(made.getScalarFuncReturnType().json())
+        result = type_json(made.getScalarFuncReturnType())
         body = str((command.queryText() if is_query else command.exprText()).get())
         return FunctionSchema(
             parameters=tuple(
-                replace(f, id=i, default=default)
+                replace(f, id=i, default=None if default is None else str(default))
                 for i, (f, default) in enumerate(zip(paimon_fields(parameters), defaults, strict=True))
             ),
             returns=(DataField(0, identifier.object_name, paimon_type(result)),),
@@ -210,12 +225,13 @@ class FunctionMaker:
             options=options | origin.options(),
         )
 
-    def _file_schema(self, identifier: Identifier, command: Any) -> FunctionSchema:
-        resources = [
+    def _file_schema(self, identifier: Identifier, command: LogicalPlan) -> FunctionSchema:
+        listed: Seq[JavaObject] = command.resources()
+        resources: list[FileResource] = [
             {"resourceType": str(r.resourceType().resourceType()).upper(), "uri": str(r.uri())}
-            for r in self.jvm.items(command.resources())
+            for r in self.jvm.items(listed)
         ]
-        definition = {
+        definition: Definition = {
             "type": "file",
             "fileResources": resources,
             "language": "JAVA",
@@ -224,13 +240,13 @@ class FunctionMaker:
         }
         return FunctionSchema((), (), {DIALECT: definition})
 
-    def _sql_function(self, identifier: Identifier, schema: FunctionSchema, body: str) -> Any:
+    def _sql_function(self, identifier: Identifier, schema: FunctionSchema, body: str) -> JavaObject:
         if not schema.returns:
             raise InvalidInputError(f"Function {self.catalog.name}.{identifier} does not say what it gives back.")
         jvm, origin, options = self.jvm, Origin.read(schema.options, identifier.database), schema.options
         namespace = jvm.seq([origin.database])
         context = jvm.static(_FUNCTION, "catalogAndNamespaceToProps")(origin.catalog or self.catalog.name, namespace)
-        properties = jvm.texts(jvm.as_java(context)) | {_SETTING + k: v for k, v in origin.settings.items()}
+        properties = jvm.texts(jvm.as_map(context)) | {_SETTING + k: v for k, v in origin.settings.items()}
         # Spark resolves names in a body in the context of the call, unless the function has a resolution path.
         path = [["system", "builtin"], [origin.catalog or self.catalog.name, origin.database]]
         properties |= {_PATH: json.dumps(path), _PATH_SETTING: "true"}
@@ -260,7 +276,7 @@ class FunctionMaker:
         )
         return self._from_session_catalog(ident, lambda own: own.registerSQLScalarFunction(function, True))
 
-    def _file_function(self, identifier: Identifier, definition: Any) -> Any:
+    def _file_function(self, identifier: Identifier, definition: Definition) -> JavaObject:
         jvm = self.jvm
         kinds = jvm.cls(f"{CATALYST}.catalog.FunctionResourceType")
         resources = jvm.seq(
@@ -270,15 +286,15 @@ class FunctionMaker:
         ident = self._spark_identifier(identifier)
         made = jvm.new(f"{CATALYST}.catalog.CatalogFunction", ident, definition["className"], resources)
 
-        def register(own: Any) -> None:
+        def register(own: JavaObject) -> None:
             own.loadFunctionResources(resources)
             own.registerFunction(made, True, jvm.none)
 
         return self._from_session_catalog(ident, register)
 
-    def _from_session_catalog(self, ident: Any, register: Callable[[Any], None]) -> Any:
+    def _from_session_catalog(self, ident: JavaObject, register: Callable[[JavaObject], object]) -> JavaObject:
         """Return Spark's ``V1Function`` of a function by registering it temporarily in Spark's own catalog."""
-        own, registry = self.session.sessionState().catalog(), self.session.sessionState().functionRegistry()
+        own, registry = self.session.state.catalog(), self.session.state.functionRegistry()
         _call_spark(lambda: register(own))
         try:
             info, builder = registry.lookupFunction(ident).get(), registry.lookupFunctionBuilder(ident).get()
@@ -286,7 +302,7 @@ class FunctionMaker:
             own.unregisterFunction(ident)
         return self.jvm.static("org.apache.spark.sql.internal.connector.V1Function", "apply")(info, builder)
 
-    def _spark_identifier(self, identifier: Identifier) -> Any:
+    def _spark_identifier(self, identifier: Identifier) -> JavaObject:
         database, catalog = self.jvm.some(identifier.database), self.jvm.some(self.catalog.name)
         return self.jvm.new(f"{CATALYST}.FunctionIdentifier", identifier.object_name, database, catalog)
 
@@ -306,11 +322,11 @@ def _call_spark(action: Callable[[], T]) -> T:
         raise error_behind(error) or InvalidInputError(str(error).split("\n", 1)[0].rstrip("; ")) from None
 
 
-def _is(option: Any, default: bool) -> bool:
-    return bool(option.get()) if option.isDefined() else default
+def _is(option: Option[bool], default: bool) -> bool:
+    return option.get() if option.isDefined() else default
 
 
-def _joined(name: Any) -> str:
+def _joined(name: str | list[str]) -> str:
     return name if isinstance(name, str) else ".".join(name)
 
 

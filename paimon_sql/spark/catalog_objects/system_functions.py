@@ -7,7 +7,6 @@ session registers the bucket and blob functions also as Arrow functions in Pytho
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +23,9 @@ from paimon_sql.procedures.base import Context
 from paimon_sql.spark.catalog_objects.blob_functions import BlobFunctionProxy, over_columns
 from paimon_sql.spark.catalog_objects.functions import BoundFunctionProxy, UnboundFunctionProxy
 from paimon_sql.spark.conversion.rows import row_values
-from paimon_sql.spark.conversion.types import paimon_type
+from paimon_sql.spark.conversion.types import TypeJson, paimon_type
+from paimon_sql.spark.java.session import SessionState
+from paimon_sql.spark.java.types import InternalRow
 from paimon_sql.spark.jvm.gateway import CONNECTOR, Jvm
 from paimon_sql.sql.functions.catalog_functions import BLOB_FUNCTIONS, BUCKET_FUNCTIONS, session_function
 from paimon_sql.storage.branches.management import on_its_branch
@@ -59,16 +60,13 @@ def load_function(jvm: Jvm, name: str, context: Callable[[], Context]) -> Unboun
 def register_functions(session: SparkSession, names: Iterable[str]) -> None:
     """Register functions in a session, for calls over columns."""
     for name in names:
-        if not session._jsparkSession.sessionState().catalog().isRegisteredFunction(_identifier(session, name)):
+        state: SessionState = session._jsparkSession.sessionState()
+        identifier = state.sqlParser().parseFunctionIdentifier(session_function(name))
+        if not state.catalog().isRegisteredFunction(identifier):
             function = (
                 arrow_udf(_buckets(BUCKET_FUNCTIONS[name]), "int") if name in BUCKET_FUNCTIONS else over_columns(name)
             )
             session.udf.register(session_function(name), function)
-
-
-def _identifier(session: SparkSession, name: str) -> Any:
-    parser = session._jsparkSession.sessionState().sqlParser()
-    return parser.parseFunctionIdentifier(session_function(name))
 
 
 def _buckets(kind: str) -> Callable[..., pa.Array]:
@@ -159,7 +157,7 @@ class BucketProxy(UnboundFunctionProxy):
         self.summary = f"{name}(count, key, ..): the bucket that the key's values fall into"
         self.example = f"SELECT sys.{name}(8, 10);"
 
-    def _bound(self, types: list[Any]) -> BoundFunctionProxy:
+    def _bound(self, types: list[TypeJson]) -> BoundFunctionProxy:
         if len(types) < 2 or types[0] not in ("integer", "short", "byte"):
             raise InvalidInputError(
                 f"{self.function} takes a number of buckets and the key's values.",
@@ -168,7 +166,7 @@ class BucketProxy(UnboundFunctionProxy):
         kinds = [t.string_type() if kind == "void" else paimon_type(kind) for kind in types]
         kind = BUCKET_FUNCTIONS[self.function]
 
-        def result(row: Any) -> int:
+        def result(row: InternalRow) -> int:
             count, *key = row_values(row, kinds)
             columns = [pa.array([v], arrow_type(k)) for v, k in zip(key, kinds[1:], strict=True)]
             return int(bucket_numbers(kind, pa.array([count], pa.int32()), columns, kinds[1:])[0].as_py())
@@ -190,11 +188,11 @@ class MaxPartitionProxy(UnboundFunctionProxy):
         super().__init__(jvm)
         self._context = context
 
-    def _bound(self, types: list[Any]) -> BoundFunctionProxy:
+    def _bound(self, types: list[TypeJson]) -> BoundFunctionProxy:
         if types != ["string"]:
             raise InvalidInputError("max_pt takes a table's name as a text.", remedy="Write sys.max_pt('db.t').")
 
-        def result(row: Any) -> Any:
+        def result(row: InternalRow) -> object:
             largest = largest_partition(self._context().any_table(row.getUTF8String(0).toString()))
             return self.jvm.cls("org.apache.spark.unsafe.types.UTF8String").fromString(largest)
 

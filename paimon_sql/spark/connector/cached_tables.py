@@ -7,7 +7,6 @@ given, so the tables that are alive include all cached ones.
 
 from __future__ import annotations
 
-from typing import Any
 from weakref import WeakSet
 
 from py4j.protocol import Py4JJavaError
@@ -15,31 +14,27 @@ from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_sql.spark.connector.interfaces import TableInterface
 from paimon_sql.spark.jvm.compat import uncache
-from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.session import JvmSession
 
 _LOADED: WeakSet[TableInterface] = WeakSet()
 
 
 def remember(table: TableInterface, name: tuple[str, ...]) -> None:
     """Register a table that Spark has loaded by a name; the first part is the catalog's."""
-    table.called = name
+    table.load_as(name)
     _LOADED.add(table)
 
 
-def renew(jvm: Jvm, session: Any) -> None:
-    """Refresh the cached data of changed tables.
-
-    Args:
-        jvm: the JVM.
-        session: the JVM's session that ran the statement.
-    """
-    manager = jvm.constant("cache manager", lambda: session.sharedState().cacheManager())
+def renew(session: JvmSession) -> None:
+    """Refresh the cached data of changed tables; the session is that which ran the statement."""
+    jvm = session.jvm
+    manager = jvm.constant("cache manager", lambda: session.java.sharedState().cacheManager())
     if manager.isEmpty():
         return
     for name in sorted({table.called for table in list(_LOADED) if table.jvm is jvm and table.has_changed()}):
         parts = jvm.seq(name)
         try:
-            manager.recacheTableOrView(session, parts, True)
+            manager.recacheTableOrView(session.java, parts, True)
         except (Py4JJavaError, CapturedException):
             # A table that can no longer be read must not be read from the cache.
-            uncache(jvm, manager, session, parts)
+            uncache(manager, session.java, parts)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Sequence
 from functools import cached_property
-from typing import Any
 
 _PLAN_SPECIFIC = re.compile(r'"(?:exprId":\{[^{}]*\}|qualifier":(?:\[[^\[\]]*\]|"(?:[^"\\]|\\.)*"))')
 """The parts of Spark's JSON of expressions that differ between plans: ids and qualifiers.
@@ -24,7 +23,7 @@ class ScanEquality:
         further: all other values that determine the rows.
     """
 
-    def __init__(self, path: str, columns: tuple[str, ...], filters: Sequence[str], *further: Any) -> None:
+    def __init__(self, path: str, columns: tuple[str, ...], filters: Sequence[str], *further: object) -> None:
         self.trait: Hashable = (path, columns)
         self._filters = filters
         self._further = further

@@ -7,40 +7,45 @@ these classes with the interfaces of the installed Spark, so a method that a new
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable
-from typing import Any
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 
+from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.spark.connector.equality import ScanEquality
+from paimon_sql.spark.java.connector import Ident
+from paimon_sql.spark.java.objects import JavaObject
+from paimon_sql.spark.java.types import InternalRow
 from paimon_sql.spark.jvm.compat import HAS_VIEWS
-from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, JavaObject
+from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, Jvm
+from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.options.read import STATE_KEYS
 
 _METRIC = f"{CONNECTOR}.metric"
 
 
-class CatalogInterface(JavaObject):
+class CatalogInterface(Proxy):
     """Defaults of ``StagingTableCatalog``, ``SupportsNamespaces`` and ``ProcedureCatalog``."""
 
-    def initialize(self, name: str, options: Any) -> None:
+    def initialize(self, name: str, options: object) -> None:
         pass
 
-    def capabilities(self) -> Any:
+    def capabilities(self) -> Collection[JavaObject]:
         return self.jvm.java_set([self.jvm.enum(f"{CATALOG}.TableCatalogCapability", "SUPPORT_COLUMN_DEFAULT_VALUE")])
 
-    def tableStateOptionKeys(self) -> Any:
+    def tableStateOptionKeys(self) -> Collection[str]:
         return self.jvm.constant("keys of states", lambda: self.jvm.java_set(sorted(STATE_KEYS)))
 
-    def changelogStateOptionKeys(self) -> Any:
+    def changelogStateOptionKeys(self) -> Collection[str]:
         return self.jvm.java_set([])
 
-    def invalidateTable(self, ident: Any) -> None:
+    def invalidateTable(self, ident: Ident) -> None:
         pass
 
     def useNullableQuerySchema(self) -> bool:
         return True
 
-    def supportedCustomMetrics(self) -> Any:
+    def supportedCustomMetrics(self) -> Sequence[JavaObject]:
         return self.jvm.array(f"{_METRIC}.CustomMetric")
 
     class Java:
@@ -53,74 +58,94 @@ class CatalogInterface(JavaObject):
         ]
 
 
-class TableInterface(JavaObject):
+class TableInterface(Proxy):
     """Defaults of ``Table``."""
 
     called: tuple[str, ...] = ()
     """The name by which Spark loaded the table, beginning with the catalog."""
 
+    def load_as(self, name: tuple[str, ...]) -> None:
+        """Set the name by which Spark loads the table."""
+        self.called = name
+
     def has_changed(self) -> bool:
         """Whether a read would return other rows than the existing plan; by default it is assumed."""
         return True
 
-    def id(self) -> Any:
+    def id(self) -> None:
         return None
 
-    def version(self) -> Any:
+    def version(self) -> None:
         return None
 
-    def constraints(self) -> Any:
+    def constraints(self) -> Sequence[JavaObject]:
         return self.jvm.array(f"{CATALOG}.constraints.Constraint")
 
-    def supportedCustomMetrics(self) -> Any:
+    def supportedCustomMetrics(self) -> Sequence[JavaObject]:
         return self.jvm.array(f"{_METRIC}.CustomMetric")
 
-    def reportDriverMetrics(self) -> Any:
+    def reportDriverMetrics(self) -> Sequence[JavaObject]:
         return self.jvm.array(f"{_METRIC}.CustomTaskMetric")
 
 
-class ScanInterface(JavaObject):
+@dataclass(frozen=True)
+class ScanTraits:
+    """What a scan offers besides its rows.
+
+    Attributes:
+        stream: creates its micro-batch stream; None if it supports no streaming read.
+        likeness: the identity of its rows; None if it is equal only to itself.
+    """
+
+    stream: Callable[[], Proxy] | None = None
+    likeness: ScanEquality | None = None
+
+
+NO_TRAITS = ScanTraits()
+
+
+class ScanInterface(Proxy):
     """Defaults of ``Scan``."""
 
-    stream: Callable[[], Any] | None = None
-    """Creates the micro-batch stream of the scan; None if it supports no streaming read."""
     is_stream = False
     """Whether Spark has requested the stream."""
-    likeness: ScanEquality | None = None
-    """The identity of the scan's rows; None if the scan is equal only to itself."""
+
+    def __init__(self, jvm: Jvm, traits: ScanTraits) -> None:
+        super().__init__(jvm)
+        self.traits = traits
 
     def _is_like(self, other: ScanInterface) -> bool:
-        return self.likeness is not None and self.likeness == other.likeness
+        return self.traits.likeness is not None and self.traits.likeness == other.traits.likeness
 
     def _trait(self) -> Hashable:
-        return super()._trait() if self.likeness is None else self.likeness.trait
+        return super()._trait() if self.traits.likeness is None else self.traits.likeness.trait
 
-    def toBatch(self) -> Any:
+    def toBatch(self) -> Proxy:
         return self
 
-    def toMicroBatchStream(self, checkpoint: str) -> Any:
-        if self.stream is None:
+    def toMicroBatchStream(self, checkpoint: str) -> Proxy:
+        if self.traits.stream is None:
             raise self._unsupported("a streaming read")
         self.is_stream = True
-        return self.stream()
+        return self.traits.stream()
 
-    def toContinuousStream(self, checkpoint: str) -> Any:
+    def toContinuousStream(self, checkpoint: str) -> Proxy:
         raise self._unsupported("a continuous read")
 
-    def supportedCustomMetrics(self) -> Any:
+    def supportedCustomMetrics(self) -> Sequence[JavaObject]:
         return self.jvm.array(f"{_METRIC}.CustomMetric")
 
-    def reportDriverMetrics(self) -> Any:
+    def reportDriverMetrics(self) -> Sequence[JavaObject]:
         return self.jvm.array(f"{_METRIC}.CustomTaskMetric")
 
-    def columnarSupportMode(self) -> Any:
+    def columnarSupportMode(self) -> JavaObject:
         return self.jvm.enum(f"{CONNECTOR}.read.Scan$ColumnarSupportMode", "PARTITION_DEFINED")
 
     def _unsupported(self, what: str) -> UnsupportedError:
         return UnsupportedError(f"{self.toString()} does not offer {what} yet.")
 
 
-class StreamingWriteInterface(JavaObject):
+class StreamingWriteInterface(Proxy):
     """Defaults of ``StreamingWrite``."""
 
     def useCommitCoordinator(self) -> bool:
@@ -130,64 +155,64 @@ class StreamingWriteInterface(JavaObject):
         implements = [f"{CONNECTOR}.write.streaming.StreamingWrite"]
 
 
-class WriteInterface(JavaObject):
+class WriteInterface(Proxy):
     """Defaults of ``V1Write``."""
 
     def description(self) -> str:
         return self.toString()
 
-    def toBatch(self) -> Any:
+    def toBatch(self) -> Proxy:
         raise UnsupportedError("A V1 write has no batch form.")
 
-    def toStreaming(self) -> Any:
+    def toStreaming(self) -> Proxy:
         raise UnsupportedError("This write takes no stream.")
 
-    def supportedCustomMetrics(self) -> Any:
+    def supportedCustomMetrics(self) -> Sequence[JavaObject]:
         return self.jvm.array(f"{_METRIC}.CustomMetric")
 
-    def reportDriverMetrics(self) -> Any:
+    def reportDriverMetrics(self) -> Sequence[JavaObject]:
         return self.jvm.array(f"{_METRIC}.CustomTaskMetric")
 
     class Java:
         implements = [f"{CONNECTOR}.write.V1Write"]
 
 
-class PartitionInterface(JavaObject, ABC):
+class PartitionInterface(Proxy, ABC):
     """Defaults of ``SupportsAtomicPartitionManagement``: one partition is a list of one, without properties."""
 
-    table: Any
+    table: AnyTable
 
-    def loadPartitionMetadata(self, row: Any) -> Any:
+    def loadPartitionMetadata(self, row: InternalRow) -> Mapping[str, str]:
         return self.jvm.java_map({})
 
-    def replacePartitionMetadata(self, row: Any, properties: Any) -> None:
+    def replacePartitionMetadata(self, row: InternalRow, properties: object) -> None:
         raise UnsupportedError(f"{self.table.name}: partitions have no properties of their own.")
 
-    def renamePartition(self, source: Any, target: Any) -> bool:
+    def renamePartition(self, source: InternalRow, target: InternalRow) -> bool:
         raise UnsupportedError(
             f"{self.table.name}: a partition cannot be renamed.", remedy="INSERT its rows anew and drop the old one."
         )
 
-    def createPartition(self, row: Any, properties: Any) -> None:
+    def createPartition(self, row: InternalRow, properties: Mapping[str, str]) -> None:
         self.createPartitions([row], [properties])
 
-    def dropPartition(self, row: Any) -> bool:
+    def dropPartition(self, row: InternalRow) -> bool:
         return self.dropPartitions([row])
 
-    def purgePartition(self, row: Any) -> bool:
+    def purgePartition(self, row: InternalRow) -> bool:
         return self.dropPartitions([row])
 
-    def purgePartitions(self, rows: Any) -> bool:
+    def purgePartitions(self, rows: Sequence[InternalRow]) -> bool:
         return self.dropPartitions(rows)
 
-    def truncatePartition(self, row: Any) -> bool:
+    def truncatePartition(self, row: InternalRow) -> bool:
         return self.truncatePartitions([row])
 
     @abstractmethod
-    def createPartitions(self, rows: Any, properties: Any) -> None: ...
+    def createPartitions(self, rows: Sequence[InternalRow], properties: Sequence[Mapping[str, str]]) -> None: ...
 
     @abstractmethod
-    def dropPartitions(self, rows: Any) -> bool: ...
+    def dropPartitions(self, rows: Sequence[InternalRow]) -> bool: ...
 
     @abstractmethod
-    def truncatePartitions(self, rows: Any) -> bool: ...
+    def truncatePartitions(self, rows: Sequence[InternalRow]) -> bool: ...

@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Sequence
-from typing import Any
+from typing import cast
 
 import pyarrow as pa
 
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion.arrow_types import for_spark
 from paimon_sql.spark.conversion.types import row_struct
+from paimon_sql.spark.java.objects import JavaObject
+from paimon_sql.spark.java.session import Dataset
+from paimon_sql.spark.java.types import InternalRow
 from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, Jvm
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.storage.execution.threads import spread
 
 _ROW = f"{CATALYST}.InternalRow"
@@ -24,59 +28,64 @@ _CALL_BYTES = 64 << 10
 """Maximum bytes that pass through a call of Py4J, which encodes them as text; more cross faster by a file."""
 
 
-def internal_rows(jvm: Jvm, session: Any, table: pa.Table, fields: Sequence[DataField]) -> Any:
+def internal_rows(session: JvmSession, table: pa.Table, fields: Sequence[DataField]) -> Sequence[InternalRow]:
     """The rows of a table as ``InternalRow[]``, converted inside the JVM.
 
     Args:
-        jvm: the JVM.
-        session: the JVM's session.
+        session: the session.
         table: the rows, in the Arrow types of the fields.
         fields: the columns.
     """
+    jvm = session.jvm
     if not len(table):
         return jvm.array(_ROW)
     if table.num_rows == 1 and all(pa.types.is_int64(kind) for kind in table.schema.types):
         return jvm.array(_ROW, [_row_of_longs(jvm, [column[0].as_py() for column in table.columns])])
     struct = json.dumps(row_struct(fields))
     batches = table.combine_chunks().to_batches(max_chunksize=_rows_per_piece(table))
-    pieces = spread(lambda batch: _converted(jvm, session, for_spark(batch), struct), batches, _THREADS)
+    pieces = spread(lambda batch: _converted(session, for_spark(batch), struct), batches, _THREADS)
     if len(pieces) == 1:
         return pieces[0]
-    return jvm.singleton("scala.Array").concat(jvm.seq(pieces), _class_tag(jvm, _ROW))
+    rows = jvm.singleton("scala.Array").concat(jvm.seq(pieces), _class_tag(jvm, _ROW))
+    return cast("Sequence[InternalRow]", rows)
 
 
 def _rows_per_piece(table: pa.Table) -> int:
     pieces = max(1, -(-table.nbytes // _PIECE_BYTES))
-    rows: int = -(-table.num_rows // pieces)
-    return rows
+    return int(-(-table.num_rows // pieces))
 
 
-def _converted(jvm: Jvm, session: Any, batch: pa.RecordBatch, struct: str) -> Any:
+def _converted(session: JvmSession, batch: pa.RecordBatch, struct: str) -> Sequence[InternalRow]:
     """The rows of one batch."""
+    jvm = session.jvm
     if batch.nbytes <= _CALL_BYTES:
-        return _of_messages(jvm, session, jvm.scala_iterator([bytearray(batch.serialize())]), struct)
+        return _of_messages(session, jvm.scala_iterator([bytearray(batch.serialize())]), struct)
     with tempfile.NamedTemporaryFile(prefix="paimon-sql-rows-", suffix=".arrow") as file:
         with pa.ipc.new_stream(file, batch.schema) as stream:
             stream.write_batch(batch)
         file.flush()
         # PySpark passes local data in the same way.
         messages = jvm.static("org.apache.spark.sql.api.python.PythonSQLUtils", "readArrowStreamFromFile")(file.name)
-        return _of_messages(jvm, session, messages, struct)
+        return _of_messages(session, messages, struct)
 
 
-def _of_messages(jvm: Jvm, session: Any, messages: Any, struct: str) -> Any:
-    plan = jvm.singleton(_CONVERTERS).toDataFrame(messages, struct, session).queryExecution()
+def _of_messages(session: JvmSession, messages: JavaObject, struct: str) -> Sequence[InternalRow]:
+    dataset: Dataset = session.jvm.singleton(_CONVERTERS).toDataFrame(messages, struct, session.java)
+    plan = dataset.queryExecution()
     relation = plan.analyzed()
     if relation.getClass().getSimpleName() != "LocalRelation":
         return plan.executedPlan().executeCollect()  # larger than the session's threshold for local relations
-    return relation.data().toArray(_class_tag(jvm, _ROW))
+    return cast("Sequence[InternalRow]", relation.data().toArray(_class_tag(session.jvm, _ROW)))
 
 
-def _class_tag(jvm: Jvm, name: str) -> Any:
-    return jvm.constant(f"tag of {name}", lambda: jvm.singleton("scala.reflect.ClassTag").apply(jvm.java_class(name)))
+def _class_tag(jvm: Jvm, name: str) -> JavaObject:
+    def make() -> JavaObject:
+        return jvm.singleton("scala.reflect.ClassTag").apply(jvm.java_class(name))
+
+    return jvm.constant(f"tag of {name}", make)
 
 
-def _row_of_longs(jvm: Jvm, values: Sequence[int | None]) -> Any:
+def _row_of_longs(jvm: Jvm, values: Sequence[int | None]) -> InternalRow:
     """A row of BIGINTs, such as a count: for one row the conversion of Arrow is much slower."""
     row = jvm.new(f"{CATALYST}.expressions.GenericInternalRow", len(values))
     for i, value in enumerate(values):

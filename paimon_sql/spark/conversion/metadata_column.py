@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion.types import spark_type, type_inside
+from paimon_sql.spark.java.objects import JavaObject, Member
 from paimon_sql.spark.jvm.compiled_class import compiled_class
 from paimon_sql.spark.jvm.gateway import CATALOG, Jvm
 
@@ -32,21 +32,21 @@ _MEMBERS = (
 )
 
 
-def hidden_columns(jvm: Jvm, fields: Sequence[DataField]) -> Any:
+def hidden_columns(jvm: Jvm, fields: Sequence[DataField]) -> Sequence[JavaObject]:
     """Metadata columns as a ``MetadataColumn[]``, cached by their fields, which most tables share."""
 
-    def make() -> Any:
+    def make() -> Sequence[JavaObject]:
         return jvm.array(_COLUMN, [_hidden_column(jvm, f) for f in fields])
 
     return jvm.constant(f"hidden columns {json.dumps([f.to_json() for f in fields])}", make)
 
 
-def _hidden_column(jvm: Jvm, field: DataField) -> Any:
-    def constructor() -> Any:
+def _hidden_column(jvm: Jvm, field: DataField) -> JavaObject:
+    def constructor() -> Member:
         made = compiled_class(jvm, "paimon.HiddenColumn", _MEMBERS, beside=_COLUMN, interfaces=[_COLUMN])
         return made.getConstructors()[0]
 
     # Spark replaces CHAR and VARCHAR only in a table's regular columns.
     kind = jvm.struct(json.dumps(type_inside(spark_type(field.type))))
-    arguments = jvm.array("java.lang.Object", [field.name, kind, field.type.nullable, field.description])
+    arguments = jvm.objects([field.name, kind, field.type.nullable, field.description])
     return jvm.constant("constructor of hidden columns", constructor).newInstance(arguments)

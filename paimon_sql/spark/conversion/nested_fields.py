@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
 
 from paimon_sql.errors import InvalidSchemaError
 from paimon_sql.format.schema.types import ArrayType, DataField, DataType, MapType, RowType
-from paimon_sql.spark.conversion.types import paimon_fields, spark_type
+from paimon_sql.spark.conversion.types import StructJson, TypeJson, paimon_fields, spark_type, struct_of
 from paimon_sql.sql.text.names import quote_name, string_sql
 
 _VOID = "void"
@@ -30,13 +29,13 @@ class NestedFields:
         """A name normalized for comparison."""
         return name if self.case_sensitive else name.lower()
 
-    def incoming(self, struct: Any, columns: Sequence[DataField], where: str) -> tuple[DataField, ...]:
+    def incoming(self, struct: StructJson, columns: Sequence[DataField], where: str) -> tuple[DataField, ...]:
         """The fields of a Spark struct; an untyped NULL has the type of the table's field of that name.
 
         Raises:
             InvalidSchemaError: the table has no field for an untyped NULL.
         """
-        return paimon_fields(self._typed(struct, RowType(True, tuple(columns)), where))
+        return paimon_fields(self._typed_struct(struct, RowType(True, tuple(columns))))
 
     def filled(self, value: str, source: DataType, target: DataType, kept: str | None = None) -> str:
         """An expression for a value with the fields of the target type; the value itself if it has them.
@@ -92,7 +91,13 @@ class NestedFields:
         empty = f"{value} IS NULL AND {kept} IS NULL" if uses_kept else f"{value} IS NULL"
         return f"if({empty}, NULL, named_struct({members}))"
 
-    def _typed(self, given: Any, known: DataType | None, where: str) -> Any:
+    def _typed_struct(self, given: StructJson, known: DataType | None) -> StructJson:
+        own = {self.folded(f.name): f.type for f in known.fields} if isinstance(known, RowType) else {}
+        return struct_of(
+            {**f, "type": self._typed(f["type"], own.get(self.folded(f["name"])), f["name"])} for f in given["fields"]
+        )
+
+    def _typed(self, given: TypeJson, known: DataType | None, where: str) -> TypeJson:
         """A Spark type with the types of untyped NULLs taken from the table's type."""
         if given == _VOID:
             if known is None:
@@ -100,20 +105,17 @@ class NestedFields:
                     f"The new column '{where}' is NULL alone and has no type.", remedy="CAST it to the type wanted."
                 )
             return spark_type(known)
-        kind = given["type"] if isinstance(given, dict) else None
-        if kind == "struct":
-            own = {self.folded(f.name): f.type for f in known.fields} if isinstance(known, RowType) else {}
-            fields = [
-                f | {"type": self._typed(f["type"], own.get(self.folded(f["name"])), f["name"])}
-                for f in given["fields"]
-            ]
-            return given | {"fields": fields}
-        if kind == "array":
+        if isinstance(given, str):
+            return given
+        if given["type"] == "struct":
+            return self._typed_struct(given, known)
+        if given["type"] == "array":
             inner = known.element if isinstance(known, ArrayType) else None
-            return given | {"elementType": self._typed(given["elementType"], inner, where)}
-        if kind == "map":
+            return {**given, "elementType": self._typed(given["elementType"], inner, where)}
+        if given["type"] == "map":
             key, value = (known.key, known.value) if isinstance(known, MapType) else (None, None)
-            return given | {
+            return {
+                **given,
                 "keyType": self._typed(given["keyType"], key, where),
                 "valueType": self._typed(given["valueType"], value, where),
             }

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from typing import Any
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.schema import types as t
+from paimon_sql.spark.java.types import InternalRow
 
 _EPOCH = datetime(1970, 1, 1)
 
-_READERS: dict[type[t.DataType], Callable[[Any, int], Any]] = {
+_READERS: dict[type[t.DataType], Callable[[InternalRow, int], object]] = {
     t.BooleanType: lambda row, i: row.getBoolean(i),
     t.TinyIntType: lambda row, i: row.getByte(i),
     t.SmallIntType: lambda row, i: row.getShort(i),
@@ -30,7 +30,7 @@ _READERS: dict[type[t.DataType], Callable[[Any, int], Any]] = {
 }
 
 
-def row_values(row: Any, types: Sequence[t.DataType]) -> list[Any]:
+def row_values(row: InternalRow, types: Sequence[t.DataType]) -> list[object]:
     """The values of an ``InternalRow``; timestamps with local time zone are naive UTC.
 
     Raises:
@@ -39,7 +39,7 @@ def row_values(row: Any, types: Sequence[t.DataType]) -> list[Any]:
     return [_value(row, i, data_type) for i, data_type in enumerate(types)]
 
 
-def _value(row: Any, index: int, data_type: t.DataType) -> Any:
+def _value(row: InternalRow, index: int, data_type: t.DataType) -> object:
     if row.isNullAt(index):
         return None
     if isinstance(data_type, t.DecimalType):

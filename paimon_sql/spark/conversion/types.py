@@ -7,16 +7,54 @@ counts.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
+from typing import Literal, TypeAlias, TypedDict
 
 from paimon_sql.errors import InvalidSchemaError
 from paimon_sql.format.schema import types as t
 from paimon_sql.spark.conversion.defaults import default_sql
+from paimon_sql.spark.java.types import DataType, StructType
 
 CURRENT_DEFAULT = "CURRENT_DEFAULT"
 """Key in a column's metadata of the default value for new rows, as SQL (Spark: ``ResolveDefaultColumns``)."""
+
+
+class ArrayJson(TypedDict):
+    """An array in Spark's JSON form of types."""
+
+    type: Literal["array"]
+    elementType: TypeJson
+    containsNull: bool
+
+
+class MapJson(TypedDict):
+    """A map."""
+
+    type: Literal["map"]
+    keyType: TypeJson
+    valueType: TypeJson
+    valueContainsNull: bool
+
+
+class FieldJson(TypedDict):
+    """A field of a struct."""
+
+    name: str
+    type: TypeJson
+    nullable: bool
+    metadata: dict[str, object]
+
+
+class StructJson(TypedDict):
+    """A struct."""
+
+    type: Literal["struct"]
+    fields: list[FieldJson]
+
+
+TypeJson: TypeAlias = str | ArrayJson | MapJson | StructJson
 
 _TO_SPARK: dict[type[t.DataType], str] = {
     t.BooleanType: "boolean",
@@ -55,7 +93,24 @@ _FROM_SPARK: dict[str, t.DataType] = {
 _PARAMETERS = re.compile(r"(decimal|char|varchar)\s*\(\s*(\d+)\s*(?:,\s*(-?\d+)\s*)?\)")
 
 
-def spark_type(data_type: t.DataType) -> Any:
+def type_json(kind: DataType) -> TypeJson:
+    """A type of Spark in its JSON form."""
+    found: TypeJson = json.loads(kind.json())
+    return found
+
+
+def struct_json(struct: StructType) -> StructJson:
+    """A struct of Spark in its JSON form."""
+    found: StructJson = json.loads(struct.json())
+    return found
+
+
+def struct_of(fields: Iterable[FieldJson]) -> StructJson:
+    """A struct of these fields."""
+    return {"type": "struct", "fields": list(fields)}
+
+
+def spark_type(data_type: t.DataType) -> TypeJson:
     """A type in Spark's JSON form: a string or an object."""
     if type(data_type) in _TO_SPARK:
         return _TO_SPARK[type(data_type)]
@@ -77,66 +132,70 @@ def spark_type(data_type: t.DataType) -> Any:
     raise InvalidSchemaError(f"{data_type} has no counterpart in Spark.")
 
 
-def _spark_map(key: Any, value: Any, nullable: bool) -> dict[str, Any]:
+def _spark_map(key: TypeJson, value: TypeJson, nullable: bool) -> MapJson:
     return {"type": "map", "keyType": key, "valueType": value, "valueContainsNull": nullable}
 
 
-def spark_struct(fields: Iterable[t.DataField]) -> dict[str, Any]:
+def spark_struct(fields: Iterable[t.DataField]) -> StructJson:
     """Columns as a Spark struct; descriptions become comments, defaults ``CURRENT_DEFAULT``.
 
     Rows of files without the column never have its default, so ``EXISTS_DEFAULT`` is left out.
     """
-    return {
-        "type": "struct",
-        "fields": [
-            {
-                "name": f.name,
-                "type": spark_type(f.type),
-                "nullable": f.type.nullable,
-                "metadata": _metadata(f),
-            }
-            for f in fields
-        ],
-    }
+    return struct_of(
+        {"name": f.name, "type": spark_type(f.type), "nullable": f.type.nullable, "metadata": _metadata(f)}
+        for f in fields
+    )
 
 
-def row_struct(fields: Iterable[t.DataField]) -> dict[str, Any]:
+def row_struct(fields: Iterable[t.DataField]) -> StructJson:
     """Columns as the Spark struct of their rows, with `string` for CHAR and VARCHAR."""
-    return {"type": "struct", "fields": [{**f, "type": type_inside(f["type"])} for f in spark_struct(fields)["fields"]]}
+    return struct_inside(spark_struct(fields))
 
 
-def type_inside(kind: Any) -> Any:
+def struct_inside(struct: StructJson) -> StructJson:
+    """A struct with `string` for CHAR and VARCHAR at any depth."""
+    return struct_of({**f, "type": type_inside(f["type"])} for f in struct["fields"])
+
+
+def type_inside(kind: TypeJson) -> TypeJson:
     """A type in Spark's JSON form, with `string` for CHAR and VARCHAR at any depth."""
     if isinstance(kind, str):
         return "string" if kind.startswith(("char(", "varchar(")) else kind
-    if kind["type"] == "struct":
-        return {**kind, "fields": [{**f, "type": type_inside(f["type"])} for f in kind["fields"]]}
-    return {key: type_inside(part) if key.endswith("Type") else part for key, part in kind.items()}
+    if kind["type"] == "array":
+        return {**kind, "elementType": type_inside(kind["elementType"])}
+    if kind["type"] == "map":
+        return {**kind, "keyType": type_inside(kind["keyType"]), "valueType": type_inside(kind["valueType"])}
+    return struct_inside(kind)
 
 
-def _metadata(field: t.DataField) -> dict[str, str]:
+def _metadata(field: t.DataField) -> dict[str, object]:
     default = default_sql(field)
     known = {"comment": field.description, CURRENT_DEFAULT: default}
     return {key: text for key, text in known.items() if text is not None}
 
 
-def paimon_type(json: Any, nullable: bool = True) -> t.DataType:
+def paimon_type(kind: TypeJson, nullable: bool = True) -> t.DataType:
     """The Paimon type of a Spark type in its JSON form.
 
     Raises:
         InvalidSchemaError: Paimon has no such type, or a string has a collation.
     """
-    if isinstance(json, str):
-        return _atomic(json).as_nullable(nullable)
-    kind = json["type"]
-    if kind == "array":
-        return t.ArrayType(nullable, paimon_type(json["elementType"], json["containsNull"]))
-    if kind == "map":
-        key = paimon_type(json["keyType"], False)
-        return t.MapType(nullable, key, paimon_type(json["valueType"], json["valueContainsNull"]))
-    if kind == "struct":
-        return t.RowType(nullable, paimon_fields(json))
-    raise InvalidSchemaError(f"Spark's type {kind} cannot be stored in a Paimon table.")
+    if isinstance(kind, str):
+        return _atomic(kind).as_nullable(nullable)
+    if kind["type"] == "array":
+        return t.ArrayType(nullable, paimon_type(kind["elementType"], kind["containsNull"]))
+    if kind["type"] == "map":
+        key = paimon_type(kind["keyType"], False)
+        return t.MapType(nullable, key, paimon_type(kind["valueType"], kind["valueContainsNull"]))
+    if kind["type"] == "struct":
+        return t.RowType(nullable, paimon_fields(kind))
+    raise InvalidSchemaError(f"Spark's type {kind['type']} cannot be stored in a Paimon table.")
+
+
+def text_of(field: FieldJson, key: str) -> str | None:
+    """A string of a field's metadata; None if it is not set."""
+    found = field.get("metadata", {}).get(key)
+    return None if found is None else str(found)
 
 
 _COLLATIONS = "__COLLATIONS"
@@ -169,7 +228,7 @@ def _collated(what: str) -> InvalidSchemaError:
     )
 
 
-def paimon_fields(struct: Mapping[str, Any]) -> tuple[t.DataField, ...]:
+def paimon_fields(struct: StructJson) -> tuple[t.DataField, ...]:
     """The columns of a Spark struct; their ids are all -1, for the creator of the schema to assign."""
     for f in struct["fields"]:
         if _COLLATIONS in f.get("metadata", {}):
@@ -179,8 +238,8 @@ def paimon_fields(struct: Mapping[str, Any]) -> tuple[t.DataField, ...]:
             id=-1,
             name=f["name"],
             type=paimon_type(f["type"], f["nullable"]),
-            description=f.get("metadata", {}).get("comment"),
-            default=f.get("metadata", {}).get(CURRENT_DEFAULT),
+            description=text_of(f, "comment"),
+            default=text_of(f, CURRENT_DEFAULT),
         )
         for f in struct["fields"]
     )

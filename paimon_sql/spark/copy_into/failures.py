@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.spark.jvm.errors import error_behind
+from paimon_sql.spark.java.objects import Throwable
+from paimon_sql.spark.jvm.errors import error_behind, thrown_by
 
 _RAISED = re.compile(r"^\[USER_RAISED_EXCEPTION\] | SQLSTATE: \w{5}$")
 
@@ -35,13 +35,12 @@ def one_error(doing: str) -> Iterator[None]:
     except (Py4JJavaError, CapturedException) as error:
         if (ours := error_behind(error)) is not None:
             raise ours from None
-        thrown = error.java_exception if isinstance(error, Py4JJavaError) else error._origin
-        raise InvalidInputError(f"{doing}: {_message(thrown, str(error))}") from None
+        raise InvalidInputError(f"{doing}: {_message(thrown_by(error), str(error))}") from None
 
 
-def _message(thrown: Any, default: str) -> str:
+def _message(thrown: Throwable | None, default: str) -> str:
     """The first line of the root cause's message, without the plan that follows an analysis error."""
-    while thrown is not None and thrown.getCause() is not None:
-        thrown = thrown.getCause()
+    while thrown is not None and (cause := thrown.getCause()) is not None:
+        thrown = cause
     text = default if thrown is None else thrown.getMessage() or thrown.getClass().getSimpleName()
     return _RAISED.sub("", str(text).strip().split(";\n", 1)[0].split("\n", 1)[0].strip())

@@ -6,9 +6,9 @@ import uuid
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql.types import StructType
 
@@ -24,7 +24,7 @@ from paimon_sql.spark.copy_into.formats import FileFormat
 from paimon_sql.spark.copy_into.places import Place
 from paimon_sql.spark.copy_into.rows import FileRows, SourceRows
 from paimon_sql.spark.execution.carried_statement import StatementContext
-from paimon_sql.spark.jvm.gateway import EXECUTION, Jvm
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.options.session import session_options
 from paimon_sql.spark.write.job import run_write
 from paimon_sql.sql.statements.copy_into import CopyIntoTable
@@ -35,30 +35,25 @@ from paimon_sql.storage.copy.load_history import FilesLoadedError, LoadHistory, 
 from paimon_sql.storage.table.table import Table
 
 
-def inserted_rows(jvm: Jvm, session: Any, table: Sequence[str], rows: DataFrame) -> DataFrame:
+def inserted_rows(session: JvmSession, table: Sequence[str], rows: DataFrame) -> DataFrame:
     """Convert rows to the columns and types of a table, like ``INSERT INTO .. BY NAME``.
 
     Args:
-        jvm: the JVM.
-        session: the JVM's session.
+        session: the session.
         table: the parts of the table's name.
         rows: the rows.
 
     Raises:
         AnalysisException: Spark refuses to write such rows into the table.
     """
-    view, spark = f"__paimon_rows_{uuid.uuid4().hex}", SparkSession(jvm.context, session)
+    view = f"__paimon_rows_{uuid.uuid4().hex}"
     rows.createOrReplaceTempView(view)
     try:
         name = ".".join(map(quote_name, table))
-        parsed = jvm.new(f"{EXECUTION}.SparkSqlParser").parsePlan(f"INSERT INTO {name} BY NAME SELECT * FROM {view}")
-        # SKIP: the statement is only analyzed.
-        mode = jvm.singleton(f"{EXECUTION}.CommandExecutionMode").SKIP()
-        query = session.sessionState().executePlan(parsed, mode).analyzed().query()
-        dataset = jvm.cls("org.apache.spark.sql.classic.Dataset").ofRows(session, query)
-        return DataFrame(dataset, spark)
+        parsed = session.parsed(f"INSERT INTO {name} BY NAME SELECT * FROM {view}")
+        return session.frame(session.execution(parsed).analyzed().query())
     finally:
-        spark.catalog.dropTempView(view)
+        session.python.catalog.dropTempView(view)
 
 
 _ATTEMPTS = 5
@@ -90,12 +85,12 @@ class LoadRun:
     def __init__(self, statement: CopyIntoTable, context: StatementContext) -> None:
         self._statement = statement
         self._context = context
-        self._spark = SparkSession(context.jvm.context, context.session)
+        self._session = context.session
         self._format = FileFormat(statement.file_format)
-        self._case_sensitive = bool(context.session.sessionState().conf().caseSensitiveAnalysis())
+        self._case_sensitive = self._session.case_sensitive
         self._table = self._open_table()
         self._targets = self._columns()
-        self._place = Place(context.jvm, context.session, statement.path, context.catalog.options)
+        self._place = Place(self._session, statement.path, context.catalog.options)
 
     def run(self) -> list[FileLoad]:
         """Load the files that are not loaded yet; skipped files come last in the result.
@@ -154,19 +149,19 @@ class LoadRun:
 
     def _source(self, files: Sequence[SourceFile]) -> SourceRows:
         options = {**self._place.settings, **self._format.options()}
-        return SourceRows(self._spark, self._format, options, files, self._targets, case_sensitive=self._case_sensitive)
+        reader = self._session.python.read
+        return SourceRows(reader, self._format, options, files, self._targets, case_sensitive=self._case_sensitive)
 
     def _write(self, source: SourceRows, history: LoadHistory, loads: Sequence[tuple[SourceFile, int]]) -> None:
         """Append the valid rows like any INSERT; the same commit marks the files as loaded."""
-        jvm, session = self._context.jvm, self._context.session
         pending = history.prepared(loads)
         with Transaction(self._table, properties=pending.properties) as transaction:
             transaction.attach(pending.path)
             if not self._statement.force:
                 transaction.require(history.not_loaded([file for file, _ in loads]))
             with one_error(f"The files cannot be loaded into {self._table.name}"):
-                rows = inserted_rows(jvm, session, self._statement.table, self._completed(source.good()))
-                run_write(jvm, transaction, rows, None)
+                rows = inserted_rows(self._session, self._statement.table, self._completed(source.good()))
+                run_write(self._session.jvm, transaction, rows, None)
         with suppress(PaimonError):  # otherwise the next load finishes the history
             history.finish()
 
@@ -220,5 +215,5 @@ class LoadRun:
         identifier = self._context.identifier(self._statement.table)
         if identifier.system_table is not None:
             raise UnsupportedError(f"{identifier} is a system table, into which nothing can be written.")
-        options = session_options(self._context.jvm, self._context.session, catalog.name, identifier)
+        options = session_options(self._session, catalog.name, identifier)
         return on_its_branch(taking_rows(catalog.table(identifier)), options.get(BRANCH.key))

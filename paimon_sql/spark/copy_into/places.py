@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import IllegalArgumentException
 
 from paimon_sql.errors import InvalidInputError, MissingFileError
 from paimon_sql.spark.copy_into.failures import one_error
-from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.hadoop_files import check_reached, hadoop_settings, hadoop_text, has_settings
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.storage.copy.load_history import SourceFile
 from paimon_sql.storage.file_io.paths import scheme_of, store_of, under_scheme
 
@@ -29,8 +29,7 @@ class Place:
     """A path of a statement.
 
     Args:
-        jvm: the JVM.
-        session: the JVM's session.
+        session: the session.
         path: the path, with or without a scheme.
         options: the options of the statement's catalog. They configure the object store, unless only the session has
             settings of that bucket (``fs.s3a.bucket.<bucket>.*``).
@@ -44,23 +43,23 @@ class Place:
         SetupError: Spark has no such file system.
     """
 
-    def __init__(self, jvm: Jvm, session: Any, path: str, options: Mapping[str, str]) -> None:
+    def __init__(self, session: JvmSession, path: str, options: Mapping[str, str]) -> None:
+        jvm, state = session.jvm, session.state
         self._jvm = jvm
         self._given = path
         self.text = hadoop_text(path)
         self.settings: dict[str, str] = {}
         with one_error(f"'{path}' is no path that can be used"):
-            state = session.sessionState()
             given = jvm.new(f"{_HADOOP}.Path", self.text)
             if not has_settings(state.newHadoopConf(), path, options):
-                check_reached(jvm, session, path, options, "COPY INTO")
+                check_reached(session, path, options, "COPY INTO")
                 self.settings = hadoop_settings(options, [store_of(path)])
             configuration = state.newHadoopConfWithOptions(jvm.scala_map(jvm.java_map(self.settings)))
-            self._file_system = given.getFileSystem(configuration)
-            self._path = self._file_system.makeQualified(given)
+            self._file_system: JavaObject = given.getFileSystem(configuration)
+            self._path: JavaObject = self._file_system.makeQualified(given)
 
     @property
-    def path(self) -> Any:
+    def path(self) -> JavaObject:
         """The full path as Hadoop's ``Path``."""
         return self._path
 
@@ -87,8 +86,8 @@ class Place:
                 return str(found[0].getPath().getParent().getParent().toString())
         return None
 
-    def _schemas(self, directory: Any, below: str) -> Any:
-        top = literal_path(directory.toString().rstrip("/"))
+    def _schemas(self, directory: JavaObject, below: str) -> JavaObject:
+        top = literal_path(str(directory.toString()).rstrip("/"))
         return self._jvm.new(f"{_HADOOP}.Path", f"{top}/{below}schema/schema-*")
 
     def files(self, pattern: str | None = None) -> list[SourceFile]:
@@ -106,27 +105,29 @@ class Place:
         """
         matches = self._matcher(pattern)
         statuses = [s for s in self._list() if s.isFile()]
-        files = [SourceFile(self._with_scheme(s.getPath()), s.getLen(), s.getModificationTime()) for s in statuses]
+        files = [
+            SourceFile(self._with_scheme(s.getPath()), int(s.getLen()), int(s.getModificationTime())) for s in statuses
+        ]
         found = (f for f in files if not f.name.startswith(("_", ".")) and (matches is None or matches(f.name)))
         return sorted(found, key=lambda f: f.name)
 
-    def _with_scheme(self, path: Any) -> str:
+    def _with_scheme(self, path: JavaObject) -> str:
         text = str(path.toString())
         return text if self.text == self._given else under_scheme(text, scheme_of(self._given))
 
-    def _list(self) -> Any:
+    def _list(self) -> Iterable[JavaObject]:
         if self.exists():
             with one_error(f"'{self._given}' cannot be listed"):
                 return self._file_system.listStatus(self._path)
         raise MissingFileError(f"There is no file or folder '{self._given}' to copy from.", path=self._given)
 
-    def _matcher(self, pattern: str | None) -> Any:
+    def _matcher(self, pattern: str | None) -> Callable[[str], bool] | None:
         if pattern is None:
             return None
         try:
             compiled = self._jvm.cls("java.util.regex.Pattern").compile(pattern)
         except (Py4JJavaError, IllegalArgumentException) as error:
-            thrown = error.java_exception if isinstance(error, Py4JJavaError) else error._origin
+            thrown: JavaObject = error.java_exception if isinstance(error, Py4JJavaError) else error._origin
             raise InvalidInputError(
                 f"PATTERN = '{pattern}' is no regular expression: {thrown.getDescription()}.",
                 remedy="It is searched for in the names of files, such as '.*\\.csv'.",

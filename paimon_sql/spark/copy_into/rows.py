@@ -8,7 +8,7 @@ from functools import reduce
 from operator import or_
 from urllib.parse import unquote
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, DataFrameReader
 from pyspark.sql import functions as f
 from pyspark.sql.types import (
     ArrayType,
@@ -85,7 +85,7 @@ class SourceRows:
     """The rows of source files, which Spark's own readers read again for each method call.
 
     Args:
-        spark: the session.
+        reader: a new reader of the session.
         file_format: the format of the files.
         options: the options of Spark's reader.
         files: the files.
@@ -98,7 +98,7 @@ class SourceRows:
 
     def __init__(
         self,
-        spark: SparkSession,
+        reader: DataFrameReader,
         file_format: FileFormat,
         options: Mapping[str, str],
         files: Sequence[SourceFile],
@@ -106,7 +106,7 @@ class SourceRows:
         *,
         case_sensitive: bool,
     ) -> None:
-        self._reader = spark.read.format(file_format.source).options(**options)
+        self._reader = reader.format(file_format.source).options(**options)
         self._format = file_format
         self._paths = [literal_path(hadoop_text(file.path)) for file in files]
         self._targets = targets

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as f
@@ -14,8 +13,7 @@ from paimon_sql.spark.copy_into.formats import FileFormat
 from paimon_sql.spark.copy_into.places import Place
 from paimon_sql.spark.execution.carried_statement import StatementContext
 from paimon_sql.spark.expressions.read_only import reads_alone
-from paimon_sql.spark.jvm.gateway import EXECUTION, Jvm
-from paimon_sql.spark.row_level.analysis import Analyzer
+from paimon_sql.spark.jvm.gateway import EXECUTION
 from paimon_sql.sql.statements.copy_into import CopyIntoLocation
 from paimon_sql.sql.text.names import string_sql
 
@@ -42,11 +40,9 @@ class UnloadRun:
 
     def __init__(self, statement: CopyIntoLocation, context: StatementContext) -> None:
         self._statement = statement
-        self._jvm: Jvm = context.jvm
-        self._session: Any = context.session
+        self._session = context.session
         self._options = context.catalog.options
         self._format = FileFormat(statement.file_format)
-        self._analyzer = Analyzer(context.jvm, context.session, context.catalog.name)
 
     def run(self) -> Unloaded:
         """Write the rows.
@@ -55,8 +51,8 @@ class UnloadRun:
             AlreadyExistsError: the path exists, and OVERWRITE is not set; nothing was read.
             InvalidInputError: the query does not only read, or cannot be executed.
         """
-        statement = self._statement
-        location = Place(self._jvm, self._session, statement.path, self._options)
+        statement, jvm = self._statement, self._session.jvm
+        location = Place(self._session, statement.path, self._options)
         exists = location.exists()
         if exists:
             self._refuse_loss(location)
@@ -65,7 +61,7 @@ class UnloadRun:
         try:
             with one_error(f"The rows cannot be written to '{statement.path}'"):
                 read = rows._jdf.queryExecution().analyzed()
-                self._jvm.singleton(_DDL).verifyNotReadPath(read, location.path, self._jvm.none)
+                jvm.singleton(_DDL).verifyNotReadPath(read, location.path, jvm.none)
                 self._check_formats()
                 self._write(rows.observe(counted, f.count(f.lit(1)).alias(_ROWS)), location)
         except InvalidInputError:
@@ -96,7 +92,7 @@ class UnloadRun:
         if given:
             arguments = ", ".join(map(string_sql, given))
             row = "named_struct('d', DATE'2000-01-01', 't', TIMESTAMP'2000-01-01 00:00:00')"
-            self._analyzer.frame(self._analyzer.parse(f"SELECT to_json({row}, map({arguments}))")).collect()
+            self._session.frame(self._session.parsed(f"SELECT to_json({row}, map({arguments}))")).collect()
 
     def _write(self, rows: DataFrame, location: Place) -> None:
         mode = "overwrite" if self._statement.overwrite else "errorifexists"
@@ -107,10 +103,10 @@ class UnloadRun:
         statement = self._statement
         text = statement.source if statement.is_query else f"SELECT * FROM {statement.source}"
         with one_error(f"COPY INTO '{statement.path}' cannot read its rows"):
-            plan = self._analyzer.parse(text)
-            if not reads_alone(self._jvm, plan):
+            plan = self._session.parsed(text)
+            if not reads_alone(self._session.jvm, plan):
                 raise InvalidInputError(
                     f"COPY INTO '{statement.path}' copies the rows of a query that only reads.",
                     remedy="Write a SELECT in the brackets.",
                 )
-            return self._analyzer.frame(plan)
+            return self._session.frame(plan)

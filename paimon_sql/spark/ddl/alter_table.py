@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
@@ -14,9 +12,9 @@ from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.options.table.materialized_table import MATERIALIZED_TABLE_DEFINITION_QUERY
 from paimon_sql.format.options.table.table import PATH
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.format.schema.types import DataType
-from paimon_sql.spark.conversion.types import paimon_type
+from paimon_sql.spark.conversion.types import paimon_type, type_json
 from paimon_sql.spark.expressions.folding import folded
+from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.tables.placement import refuse_parts
 from paimon_sql.storage.materialized.definition import is_materialized
@@ -40,7 +38,7 @@ from paimon_sql.storage.schema.changes import (
 _COMMENT, _LOCATION = "comment", "location"
 
 
-def schema_changes(jvm: Jvm, changes: Iterable[Any]) -> list[SchemaChange]:
+def schema_changes(jvm: Jvm, changes: Iterable[JavaObject]) -> list[SchemaChange]:
     """Convert the changes of an ``alterTable`` call.
 
     Args:
@@ -102,58 +100,58 @@ def _refuse_redefinition(identifier: Identifier, change: SchemaChange) -> None:
         )
 
 
-def _set_property(change: Any) -> SchemaChange:
+def _set_property(change: JavaObject) -> SchemaChange:
     key, value = str(change.property()), str(change.value())
     if key == _LOCATION:
         return SetOption(PATH.key, value)
     return UpdateComment(value) if key == _COMMENT else SetOption(key, value)
 
 
-def _remove_property(change: Any) -> SchemaChange:
+def _remove_property(change: JavaObject) -> SchemaChange:
     key = str(change.property())
     return UpdateComment(None) if key == _COMMENT else RemoveOption(key)
 
 
-def _add_column(change: Any) -> SchemaChange:
+def _add_column(change: JavaObject) -> SchemaChange:
     default = change.defaultValue()
     return AddColumn(
         _path(change),
-        _type(change.dataType()).as_nullable(change.isNullable()),
+        paimon_type(type_json(change.dataType()), bool(change.isNullable())),
         _text(change.comment()),
         _position(change.position()),
         None if default is None else str(default.getSql()),
     )
 
 
-def _rename_column(change: Any) -> SchemaChange:
+def _rename_column(change: JavaObject) -> SchemaChange:
     return RenameColumn(_path(change), str(change.newName()))
 
 
-def _delete_column(change: Any) -> SchemaChange:
+def _delete_column(change: JavaObject) -> SchemaChange:
     return DropColumn(_path(change), bool(change.ifExists()))
 
 
-def _update_type(change: Any) -> SchemaChange:
-    return UpdateColumnType(_path(change), _type(change.newDataType()))
+def _update_type(change: JavaObject) -> SchemaChange:
+    return UpdateColumnType(_path(change), paimon_type(type_json(change.newDataType())))
 
 
-def _update_nullability(change: Any) -> SchemaChange:
+def _update_nullability(change: JavaObject) -> SchemaChange:
     return UpdateColumnNullability(_path(change), bool(change.nullable()))
 
 
-def _update_comment(change: Any) -> SchemaChange:
+def _update_comment(change: JavaObject) -> SchemaChange:
     return UpdateColumnComment(_path(change), _text(change.newComment()))
 
 
-def _update_position(change: Any) -> SchemaChange:
+def _update_position(change: JavaObject) -> SchemaChange:
     return UpdateColumnPosition(_path(change), _position(change.position()) or FIRST)
 
 
-def _update_default(change: Any) -> SchemaChange:
+def _update_default(change: JavaObject) -> SchemaChange:
     return UpdateColumnDefaultValue(_path(change), _text(change.newDefaultValue()) or None, is_sql=True)
 
 
-READERS: dict[str, Callable[[Any], SchemaChange]] = {
+READERS: dict[str, Callable[[JavaObject], SchemaChange]] = {
     "SetProperty": _set_property,
     "RemoveProperty": _remove_property,
     "AddColumn": _add_column,
@@ -174,20 +172,16 @@ _REMEDIES = {
 }
 
 
-def _path(change: Any) -> tuple[str, ...]:
+def _path(change: JavaObject) -> tuple[str, ...]:
     return tuple(str(name) for name in change.fieldNames())
 
 
-def _text(value: Any) -> str | None:
+def _text(value: object) -> str | None:
     return None if value is None else str(value)
 
 
-def _type(spark: Any) -> DataType:
-    return paimon_type(json.loads(spark.json()))
-
-
-def _position(position: Any) -> Position | None:
+def _position(position: JavaObject | None) -> Position | None:
     if position is None:
         return None
-    name = str(position.getClass().getSimpleName())
+    name = position.getClass().getSimpleName()
     return Position("AFTER", str(position.column())) if name == "After" else FIRST

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import cast
 
 from py4j.java_collections import JavaArray
 
@@ -20,8 +19,18 @@ from paimon_sql.format.options.table_options import TableOptions
 from paimon_sql.format.options.values import comma_separated
 from paimon_sql.format.schema.schema import TableSchema, new_schema
 from paimon_sql.format.schema.types import DataField, DataType
-from paimon_sql.spark.conversion.types import CURRENT_DEFAULT, paimon_fields
+from paimon_sql.spark.conversion.types import (
+    CURRENT_DEFAULT,
+    StructJson,
+    paimon_fields,
+    struct_json,
+    struct_of,
+    text_of,
+)
 from paimon_sql.spark.expressions.folding import folded
+from paimon_sql.spark.java.connector import ConnectorExpression, TableInfo
+from paimon_sql.spark.java.objects import JavaObject
+from paimon_sql.spark.java.types import StructType
 from paimon_sql.spark.jvm.gateway import CATALOG, Jvm
 from paimon_sql.sql.types import take_types
 from paimon_sql.storage.columns.declared_types import blobs_and_vectors
@@ -37,9 +46,23 @@ _OPTION = "option."
 _RESERVED = frozenset(("provider", "location", "external", "is_managed_location", "comment", "table_type", "collation"))
 
 
+Columns = StructType | Sequence[JavaObject]
+"""A struct, or Spark's ``Column[]``."""
+Members = tuple[Columns, Sequence[ConnectorExpression], Mapping[str, str]]
+"""Columns, partition transforms and properties."""
+
+
+def members_of(definition: tuple[object, ...]) -> Members:
+    """The parts of a definition: a ``TableInfo`` alone, or the parts themselves."""
+    if len(definition) > 1:
+        return cast(Members, definition)
+    info = cast(TableInfo, definition[0])
+    return info.columns(), info.partitions(), info.properties()
+
+
 def schema_of_create(
     jvm: Jvm,
-    definition: tuple[Any, ...],
+    definition: tuple[object, ...],
     *,
     named: Mapping[str, str] | None = None,
     catalog_options: Mapping[str, str] | None = None,
@@ -68,19 +91,16 @@ def schema_of_create(
         InvalidOptionError: an option does not exist, has an invalid value, or contradicts another.
         UnsupportedError: USING names an unknown provider.
     """
-    if len(definition) == 1:
-        info = definition[0]
-        columns, partitions, properties = info.columns(), info.partitions(), info.properties()
-    else:
-        columns, partitions, properties = definition
-    given = {**(named or {}), **{str(key): str(properties.get(key)) for key in properties.keySet()}}
+    columns, partitions, properties = members_of(definition)
+    struct = columns_json(jvm, columns)
+    given = {**(named or {}), **jvm.texts(properties)}
     if given.get("provider") == default_provider and TYPE.key not in given:
         given.pop("provider", None)
     location = given.get("location") or given.get(PATH.key)
-    if location and standing is not None and not len(columns) and not _kind_of(given.get("provider")):
+    if location and standing is not None and not struct["fields"] and not _kind_of(given.get("provider")):
         return _existing_definition(standing(location), location, _table_options(given, catalog_options or {}))
     schema = build_schema(
-        _with_literal_defaults(jvm, struct_json(jvm, columns)),
+        _with_literal_defaults(jvm, struct),
         [_partition_column(p) for p in partitions],
         given,
         catalog_options=catalog_options or {},
@@ -112,7 +132,7 @@ def _table_options(properties: Mapping[str, str], catalog_options: Mapping[str, 
 
 
 def build_schema(
-    struct: Mapping[str, Any],
+    struct: StructJson,
     partitions: Sequence[str],
     properties: Mapping[str, str],
     *,
@@ -196,12 +216,11 @@ def schema_like(
     return schema
 
 
-def struct_json(jvm: Jvm, columns: Any) -> dict[str, Any]:
+def columns_json(jvm: Jvm, columns: Columns) -> StructJson:
     """Spark's columns as a struct's JSON; their metadata has default values."""
     if isinstance(columns, JavaArray):
-        columns = jvm.singleton(f"{CATALOG}.CatalogV2Util").v2ColumnsToStructType(columns)
-    body: dict[str, Any] = json.loads(columns.json())
-    return body
+        return struct_json(jvm.singleton(f"{CATALOG}.CatalogV2Util").v2ColumnsToStructType(columns))
+    return struct_json(cast(StructType, columns))
 
 
 def _with_exact_types(fields: Iterable[DataField], exact: Mapping[str, DataType], context: Context) -> list[DataField]:
@@ -223,19 +242,16 @@ def _with_exact_types(fields: Iterable[DataField], exact: Mapping[str, DataType]
     return columns
 
 
-def _with_literal_defaults(jvm: Jvm, struct: Mapping[str, Any]) -> dict[str, Any]:
+def _with_literal_defaults(jvm: Jvm, struct: StructJson) -> StructJson:
     """The struct with default values folded to literals where Spark can evaluate them."""
-    fields = [
-        {**f, "metadata": {**f["metadata"], CURRENT_DEFAULT: folded(jvm, f["metadata"][CURRENT_DEFAULT])}}
-        if CURRENT_DEFAULT in f.get("metadata", {})
-        else f
-        for f in struct["fields"]
-    ]
-    return {**struct, "fields": fields}
+    return struct_of(
+        f if default is None else {**f, "metadata": {**f["metadata"], CURRENT_DEFAULT: folded(jvm, default)}}
+        for f, default in zip(struct["fields"], _defaults(struct), strict=True)
+    )
 
 
-def _defaults(struct: Mapping[str, Any]) -> list[str | None]:
-    return [f.get("metadata", {}).get(CURRENT_DEFAULT) for f in struct["fields"]]
+def _defaults(struct: StructJson) -> list[str | None]:
+    return [text_of(f, CURRENT_DEFAULT) for f in struct["fields"]]
 
 
 def _defaults_of(catalog_options: Mapping[str, str]) -> dict[str, str]:
@@ -275,7 +291,7 @@ def _with_nullable_keys(schema: TableSchema) -> TableSchema:
     return replace(schema, fields=tuple(fields))
 
 
-def _partition_column(transform: Any) -> str:
+def _partition_column(transform: ConnectorExpression) -> str:
     if transform.name() == "cluster_by":
         raise InvalidSchemaError(
             "CLUSTER BY is not how a Paimon table says its order.", remedy="Set the option 'clustering.columns'."
@@ -292,4 +308,4 @@ def _partition_column(transform: Any) -> str:
             f"PARTITIONED BY {transform.toString()}: Paimon partitions by columns, not by expressions of them.",
             remedy="Add a column that holds the expression's value and partition by it.",
         )
-    return str(transform.references()[0].fieldNames()[0])
+    return transform.references()[0].fieldNames()[0]

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier, parse_identifier
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.schema.types import DataField, string_type
-from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.sql.context import TableName
 from paimon_sql.sql.grammar.statement import Statement
 from paimon_sql.storage.branches.management import on_its_branch
 from paimon_sql.storage.table.table import Table
+
+S = TypeVar("S", bound=Statement)
 
 
 @dataclass(frozen=True)
@@ -25,8 +27,7 @@ class StatementContext:
     ``add_catalog`` and ``drop_catalog`` change the session's catalogs and return whether they did.
     """
 
-    jvm: Jvm
-    session: Any
+    session: JvmSession
     catalog: Catalog
     add_catalog: Callable[[str, dict[str, str]], bool]
     drop_catalog: Callable[[str], bool]
@@ -47,7 +48,7 @@ class Answer:
     """The result rows of a statement."""
 
     columns: tuple[DataField, ...] = ()
-    rows: list[tuple[Any, ...]] = field(default_factory=list)
+    rows: Sequence[tuple[object, ...]] = ()
 
     @staticmethod
     def of_names(column: str, names: Iterable[str]) -> Answer:
@@ -55,11 +56,11 @@ class Answer:
         return Answer((DataField(-1, column, string_type(False)),), [(name,) for name in names])
 
 
-class Runner(ABC):
+class Runner(ABC, Generic[S]):
     """Executes statements of the class ``statement``."""
 
-    statement: ClassVar[type[Statement]]
+    statement: type[S]
 
     @abstractmethod
-    def run(self, statement: Any, surroundings: StatementContext) -> Answer:
+    def run(self, statement: S, context: StatementContext) -> Answer:
         """Execute a statement."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -42,7 +42,7 @@ def answers_of(rows: DataFrame, work: Callable[[Batches], R]) -> DataFrame:
     return map_in_arrow(rows, _worker_of(work), "answer binary")
 
 
-def _worker_of(work: Callable[[Batches], R]) -> Any:
+def _worker_of(work: Callable[[Batches], R]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def answer(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         pickled = pickle.dumps(answering(work)(gathered(batches)))
         yield pa.RecordBatch.from_pydict({"answer": pa.array([pickled], pa.binary())})

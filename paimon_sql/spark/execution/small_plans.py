@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from paimon_sql.spark.java.catalyst import LogicalPlan
 from paimon_sql.spark.jvm.gateway import CONNECTOR, Jvm
 
 _LOCAL = f"{CONNECTOR}.read.LocalScan"
@@ -21,12 +20,12 @@ def few_rows(jvm: Jvm, frame: DataFrame) -> list[pa.RecordBatch] | None:
 
     A statement changes at most the rows of its target and its source, so bytes read bound bytes written.
     """
-    plan = frame._jdf.queryExecution().optimizedPlan()
+    plan: LogicalPlan = frame._jdf.queryExecution().optimizedPlan()
     read = sum(_bytes(jvm, leaf) for leaf in jvm.items(plan.collectLeaves()))
     return frame.toArrow().to_batches() if read <= _FEW_BYTES else None
 
 
-def fits_one_task(jvm: Jvm, plan: Any) -> bool:
+def fits_one_task(jvm: Jvm, plan: LogicalPlan) -> bool:
     """Whether an optimized plan returns so few rows that one task writes them faster than several.
 
     This is decided only for plans that read, filter and compute columns: others may return more rows than they read, or
@@ -44,8 +43,8 @@ def fits_one_task(jvm: Jvm, plan: Any) -> bool:
     return read <= _ONE_TASK_BYTES
 
 
-def _bytes(jvm: Jvm, leaf: Any) -> int:
+def _bytes(jvm: Jvm, leaf: LogicalPlan) -> int:
     """The estimated bytes of a plan's leaf; 0 if its rows are on the driver."""
     if leaf.getClass().getSimpleName() == "DataSourceV2ScanRelation" and jvm.java_class(_LOCAL).isInstance(leaf.scan()):
         return 0
-    return int(leaf.stats().sizeInBytes())
+    return int(str(leaf.stats().sizeInBytes()))

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from datetime import date, timedelta
 from decimal import Decimal
-from typing import Any
 
 import pyarrow as pa
 
 from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.schema.arrow_types import arrow_type
+from paimon_sql.spark.conversion.types import type_json
+from paimon_sql.spark.java.connector import ConnectorExpression
 from paimon_sql.storage.expressions.predicates import And, Comparison, In, IsNull, Or, Predicate, all_of
 
 _COMPARISONS = {"=", "<", "<=", ">", ">=", "<=>"}
 
 
-def partition_condition(table: AnyTable, conditions: Iterable[Any]) -> Predicate | None:
+def partition_condition(table: AnyTable, conditions: Iterable[ConnectorExpression]) -> Predicate | None:
     """The predicate on partitions that is the conjunction of conditions; None if there is no condition.
 
     Raises:
@@ -27,7 +27,7 @@ def partition_condition(table: AnyTable, conditions: Iterable[Any]) -> Predicate
     return all_of([_translate(table, c) for c in conditions if c.name() != "ALWAYS_TRUE"])
 
 
-def _translate(table: AnyTable, condition: Any) -> Predicate:
+def _translate(table: AnyTable, condition: ConnectorExpression) -> Predicate:
     name, children = condition.name(), list(condition.children())
     if name == "AND":
         return And(tuple(_translate(table, c) for c in children))
@@ -50,20 +50,20 @@ def _translate(table: AnyTable, condition: Any) -> Predicate:
     raise _refused(table, condition)
 
 
-def _column(table: AnyTable, reference: Any, condition: Any) -> str:
+def _column(table: AnyTable, reference: ConnectorExpression, condition: ConnectorExpression) -> str:
     names = list(reference.fieldNames()) if hasattr(reference, "fieldNames") else []
     if len(names) != 1 or names[0] not in table.schema.partition_keys:
         raise _refused(table, condition)
-    return str(names[0])
+    return names[0]
 
 
-def _value(table: AnyTable, column: str, literal: Any) -> pa.Scalar:
+def _value(table: AnyTable, column: str, literal: ConnectorExpression) -> pa.Scalar:
     target = arrow_type(table.schema.field(column).type)
     value = literal.value()
     if value is None:
         return pa.scalar(None, target)
-    kind = json.loads(literal.dataType().json())
-    if kind == "date":
+    kind = type_json(literal.dataType())
+    if kind == "date" and isinstance(value, int):
         return pa.scalar(date(1970, 1, 1) + timedelta(days=value), target)
     if kind in ("timestamp", "timestamp_ntz"):
         return pa.scalar(value, pa.int64()).cast(pa.timestamp("us")).cast(target)
@@ -71,10 +71,10 @@ def _value(table: AnyTable, column: str, literal: Any) -> pa.Scalar:
         return pa.scalar(Decimal(str(value)), target)
     if isinstance(value, (bool, int, float, bytes)):
         return pa.scalar(value, target)
-    return pa.scalar(value.toString(), pa.string()).cast(target)
+    return pa.scalar(value if isinstance(value, str) else value.toString(), pa.string()).cast(target)
 
 
-def _refused(table: AnyTable, condition: Any) -> InvalidInputError:
+def _refused(table: AnyTable, condition: ConnectorExpression) -> InvalidInputError:
     return InvalidInputError(
         f"{table.name}: an overwrite replaces whole partitions, and {condition.describe()} does not tell which.",
         remedy=f"Use the partition columns {list(table.schema.partition_keys)} with constants, or DELETE and INSERT.",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
+from paimon_sql.spark.java.catalyst import Expression, LogicalPlan
+from paimon_sql.spark.java.session import ClassicSession
 from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
 from paimon_sql.storage.columns.literals import ConstantError, parse_constant
 
@@ -35,8 +36,8 @@ def folded(jvm: Jvm, sql: str) -> str:
 
 
 def _literal(jvm: Jvm, sql: str) -> str | None:
-    session = jvm.static("org.apache.spark.sql.classic.SparkSession", "active")()
-    plan = session.sql(f"SELECT {sql}").queryExecution().analyzed()
+    session: ClassicSession = jvm.static("org.apache.spark.sql.classic.SparkSession", "active")()
+    plan: LogicalPlan = session.sql(f"SELECT {sql}").queryExecution().analyzed()
     if plan.getClass().getSimpleName() != "Project" or plan.expressions().size() != 1:
         return None
     kinds = {node["class"].rsplit(".", 1)[-1] for node in json.loads(plan.expressions().head().toJSON())}
@@ -44,11 +45,11 @@ def _literal(jvm: Jvm, sql: str) -> str | None:
         return None
     for rule in ("ReplaceExpressions", "ConstantFolding"):
         plan = jvm.singleton(f"{_OPTIMIZER}.{rule}").apply(plan)
-    value: Any = plan.expressions().head()
+    value: Expression = plan.expressions().head()
     while value.getClass().getSimpleName() == "Alias":
         value = value.child()
     if value.getClass().getSimpleName() != "Literal":
         return None
-    text = str(value.sql())
+    text = value.sql()
     cast = _CAST.fullmatch(text)
     return cast[1] if cast else text

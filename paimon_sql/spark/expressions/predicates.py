@@ -9,18 +9,18 @@ evaluates it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any
+from typing import TypedDict
 
 import pyarrow as pa
 
 from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.format.schema.types import ArrayType, BooleanType, CharType, DataField, DataType, MapType, VarCharType
-from paimon_sql.spark.conversion.types import spark_type
+from paimon_sql.spark.conversion.types import TypeJson, spark_type
 from paimon_sql.storage.expressions.array_predicates import HoldsAny
 from paimon_sql.storage.expressions.integer_terms import (
     Arithmetic,
@@ -55,20 +55,28 @@ class UntranslatableError(Exception):
     """A part of an expression has no exact counterpart."""
 
 
+_Body = TypedDict(
+    "_Body",
+    {"class": str, "num-children": int, "name": str, "dataType": TypeJson, "value": str | None},
+    total=False,
+)
+"""The members of a node in Spark's JSON that are read; those that it has depend on its class."""
+
+
 class Node:
     """A node of an expression with its children."""
 
     __slots__ = ("body", "children", "kind")
 
-    def __init__(self, body: Mapping[str, Any], children: list[Node]) -> None:
-        self.kind = str(body["class"]).rsplit(".", 1)[-1]
+    def __init__(self, body: _Body, children: list[Node]) -> None:
+        self.kind = body["class"].rsplit(".", 1)[-1]
         self.body = body
         self.children = children
 
 
 def parse_expression(text: str) -> Node:
     """The tree of an expression from ``Expression.toJSON``."""
-    nodes = iter(json.loads(text))
+    nodes: Iterator[_Body] = iter(json.loads(text))
 
     def take() -> Node:
         body = next(nodes)
@@ -202,15 +210,24 @@ def _integer_type(node: Node, types: Mapping[str, DataType]) -> pa.DataType:
 
 
 def _number(node: Node) -> int:
-    if node.kind != "Literal" or node.body.get("value") is None or node.body["dataType"] not in _INTEGERS:
+    text = _text(node)
+    if node.body["dataType"] not in _INTEGERS:
         raise UntranslatableError
-    return int(node.body["value"])
+    return int(text)
+
+
+def _text(node: Node) -> str:
+    """The value of a literal that is not null."""
+    text = node.body.get("value") if node.kind == "Literal" else None
+    if text is None:
+        raise UntranslatableError
+    return text
 
 
 def _column(node: Node, types: Mapping[str, DataType]) -> str:
     if node.kind != "AttributeReference" or node.body["name"] not in types:
         raise UntranslatableError
-    return str(node.body["name"])
+    return node.body["name"]
 
 
 @dataclass(frozen=True)
@@ -316,9 +333,7 @@ _BUILDERS: dict[str, Callable[[Node, Mapping[str, DataType]], Predicate]] = {
 
 
 def _literal(node: Node, column_type: DataType) -> pa.Scalar:
-    if node.kind != "Literal" or node.body.get("value") is None:
-        raise UntranslatableError
-    name, text = node.body["dataType"], node.body["value"]
+    name, text = node.body["dataType"], _text(node)
     expected = spark_type(column_type)
     if name != expected and not (name == "string" and str(expected).startswith("varchar")):
         raise UntranslatableError
@@ -342,7 +357,7 @@ def _timestamp_ntz(text: str) -> datetime:
     return _EPOCH + timedelta(microseconds=int(text))
 
 
-_READERS: dict[str, Callable[[str], Any]] = {
+_READERS: dict[str, Callable[[str], object]] = {
     "boolean": lambda s: s == "true",
     "byte": int,
     "short": int,

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from paimon_sql.spark.java.catalyst import LogicalPlan
 from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
 
 _PLANS = f"{CATALYST}.plans.logical"
 _NOT_READS = (f"{_PLANS}.Command", f"{_PLANS}.ParsedStatement", f"{_PLANS}.InsertIntoDir")
 
 
-def reads_alone(jvm: Jvm, plan: Any) -> bool:
+def reads_alone(jvm: Jvm, plan: LogicalPlan) -> bool:
     """Whether no node of a parsed plan is a command or a write."""
     nodes = [plan]
     while nodes:

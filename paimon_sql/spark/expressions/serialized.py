@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import cast
 
+from paimon_sql.spark.java.catalyst import Expression
+from paimon_sql.spark.java.scala import Seq
+from paimon_sql.spark.java.types import ArrayType
 from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
 from paimon_sql.spark.jvm.settings import under_settings
 from paimon_sql.spark.rules.trees import with_children
@@ -16,36 +20,36 @@ _MAX_ELEMENTS = 1000
 _EXPRESSIONS = f"{CATALYST}.expressions"
 
 
-def expression_text(jvm: Jvm, expressions: Any) -> str:
+def expression_text(jvm: Jvm, expressions: Seq[Expression]) -> str:
     """A Scala ``Seq`` of expressions as JSON, in one round trip as the elements of an array; timestamps are in UTC."""
-    array = jvm.new(f"{_EXPRESSIONS}.CreateArray", expressions, False)
-    text = str(array.toJSON())
+    array: Expression = jvm.new(f"{_EXPRESSIONS}.CreateArray", expressions, False)
+    text = array.toJSON()
     if f'.{_OVERLAP}"' in text:
         array = _with_elements(jvm, array)
-        text = str(array.toJSON())
+        text = array.toJSON()
     # Spark writes timestamps in the session's time zone, where an hour in autumn is ambiguous.
-    return str(under_settings(jvm, _IN_UTC, array.toJSON)) if _INSTANT in text else text
+    return under_settings(jvm, _IN_UTC, array.toJSON) if _INSTANT in text else text
 
 
-def _with_elements(jvm: Jvm, expression: Any) -> Any:
+def _with_elements(jvm: Jvm, expression: Expression) -> Expression:
     """An expression with the literal arrays of ``ArraysOverlap`` split into elements.
 
     As one string their elements are ambiguous. Nulls are left out, since they equal no element.
     """
-    compares = str(expression.getClass().getSimpleName()) == _OVERLAP
+    compares = expression.getClass().getSimpleName() == _OVERLAP
 
-    def split(child: Any) -> Any:
+    def split(child: Expression) -> Expression:
         found = _with_elements(jvm, child)
         return _elements(jvm, found) if compares else found
 
     return with_children(jvm, expression, split)
 
 
-def _elements(jvm: Jvm, expression: Any) -> Any:
-    if str(expression.getClass().getSimpleName()) != "Literal" or expression.value() is None:
+def _elements(jvm: Jvm, expression: Expression) -> Expression:
+    if expression.getClass().getSimpleName() != "Literal" or expression.value() is None:
         return expression
-    kind = expression.dataType().elementType()
-    values = expression.value().toObjectArray(kind)
+    kind = cast(ArrayType, expression.dataType()).elementType()
+    values = cast("Sequence[object]", expression.value().toObjectArray(kind))
     if len(values) > _MAX_ELEMENTS:
         return expression
     (literal,) = jvm.java_class(f"{_EXPRESSIONS}.Literal").getConstructors()
@@ -53,7 +57,7 @@ def _elements(jvm: Jvm, expression: Any) -> Any:
     for i, value in enumerate(values):
         if value is not None:
             # Py4J would return a number from Python as another class.
-            arguments = jvm.array("java.lang.Object", [None, kind])
+            arguments = jvm.objects([None, kind])
             copy(values, i, arguments, 0, 1)
             literals.append(literal.newInstance(arguments))
     return jvm.new(f"{_EXPRESSIONS}.CreateArray", jvm.seq(literals), False)

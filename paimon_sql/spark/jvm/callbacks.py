@@ -15,9 +15,10 @@ import socket
 import threading
 import time
 import weakref
-from typing import Any
+from typing import BinaryIO
 from weakref import WeakSet
 
+from py4j.java_gateway import JavaGateway
 from py4j.protocol import Py4JError
 
 from paimon_sql.spark.jvm.gateway import Jvm, private_field
@@ -28,7 +29,7 @@ _GREETING_SECONDS = 30.0
 _MAX_GREETING_BYTES = 1024
 
 
-def secure_callbacks(gateway: Any) -> None:
+def secure_callbacks(gateway: JavaGateway) -> None:
     """Make the callback server of a gateway accept calls of its own JVM only, and close connections without a greeting.
 
     Existing connections are unchanged.
@@ -45,7 +46,7 @@ def secure_callbacks(gateway: Any) -> None:
     server._create_connection = lambda connected, stream: create(connected, _Greeted(connected, stream))
 
 
-def send_at_once(gateway: Any) -> None:
+def send_at_once(gateway: JavaGateway) -> None:
     """Let both ends of this thread's connection to the JVM send packets without waiting for acknowledgements."""
     own = getattr(gateway._gateway_client, "get_thread_connection", lambda: None)()
     if own is None or own.socket is None or own.socket in _AT_ONCE:
@@ -75,14 +76,14 @@ class _Secret(str):
 class _Greeted:
     """The input stream of a connection, with a limit of time and of bytes for the lines of the greeting together."""
 
-    def __init__(self, connected: socket.socket, stream: Any) -> None:
+    def __init__(self, connected: socket.socket, stream: BinaryIO) -> None:
         self._socket = connected
         self._stream = stream
         self._lines = _GREETING_LINES
         self._bytes = _MAX_GREETING_BYTES
         self._deadline = time.monotonic() + _GREETING_SECONDS
 
-    def readline(self, *arguments: Any) -> Any:
+    def readline(self, *arguments: int) -> bytes:
         """The next line.
 
         Raises:
@@ -111,7 +112,7 @@ class _Greeted:
                 raise ConnectionError("the greeting is too long")
         return bytes(line)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._stream, name)
 
 

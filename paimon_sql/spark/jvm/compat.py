@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Sequence
+from typing import cast
 
 import pyarrow as pa
 import pyspark
 
+from paimon_sql.spark.java.catalyst import Attribute, Expression, LogicalPlan
+from paimon_sql.spark.java.objects import JavaObject, Throwable
+from paimon_sql.spark.java.scala import Seq
+from paimon_sql.spark.java.session import ClassicSession
+from paimon_sql.spark.java.types import StructType
 from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST, EXECUTION, Jvm
 
 _MAJOR, _MINOR = (int(part) for part in pyspark.__version__.split(".")[:2])
@@ -43,13 +49,14 @@ def version(jvm: Jvm) -> tuple[int, int]:
     return int(major), int(minor)
 
 
-def v2_columns(jvm: Jvm, struct: Any) -> Any:
+def v2_columns(jvm: Jvm, struct: StructType) -> Sequence[JavaObject]:
     """A struct's fields as a table's ``Column[]``, without the ids that 4.2 offers to keep."""
+    without_ids = (False,) if version(jvm) >= (4, 2) else ()
     util = jvm.singleton(f"{CATALOG}.CatalogV2Util")
-    return util.structTypeToV2Columns(struct, False) if version(jvm) >= (4, 2) else util.structTypeToV2Columns(struct)
+    return cast("Sequence[JavaObject]", util.structTypeToV2Columns(struct, *without_ids))
 
 
-def write_by_name(jvm: Jvm, plan: str, *arguments: Any) -> Any:
+def write_by_name(jvm: Jvm, plan: str, *arguments: object) -> LogicalPlan:
     """A plan that writes a query's columns into a table's columns of the same name.
 
     Further parameters of later versions allow Spark to add columns to the table; they are False.
@@ -60,11 +67,11 @@ def write_by_name(jvm: Jvm, plan: str, *arguments: Any) -> Any:
         arguments: the table, the query, further members of the plan, the options of the write.
     """
     companion = jvm.singleton(f"{CATALYST}.plans.logical.{plan}")
-    count = next(m.getParameterCount() for m in companion.getClass().getMethods() if m.getName() == "byName")
+    count = next(int(m.getParameterCount()) for m in companion.getClass().getMethods() if m.getName() == "byName")
     return companion.byName(*arguments, *([False] * (count - len(arguments))))
 
 
-def transform_expression(jvm: Jvm, function: Any, column: Any) -> Any:
+def transform_expression(jvm: Jvm, function: JavaObject, column: Attribute) -> Expression:
     """A bound function over one column as Catalyst's ``TransformExpression``.
 
     Further parameters of later versions describe reduced keys; they are None.
@@ -74,20 +81,20 @@ def transform_expression(jvm: Jvm, function: Any, column: Any) -> Any:
     return jvm.new(name, function, jvm.seq([column]), *([jvm.none] * (count - 2)))
 
 
-def with_parameters(jvm: Jvm, text: str, parameters: Any) -> str:
+def with_parameters(jvm: Jvm, text: str, parameters: JavaObject) -> str:
     """A statement with its parameters (``?`` and ``:name``) substituted as Spark does it."""
     handler = jvm.singleton(f"{CATALYST}.parser.ParameterHandler")
     return str(handler.substituteParameters(text, parameters)._1())
 
 
-def parse_exception(jvm: Jvm, error: Any) -> Any:
+def parse_exception(jvm: Jvm, error: Throwable) -> Throwable:
     """A checked exception of Spark's parser as the equivalent ``ParseException``."""
     parameters = jvm.scala_map(error.getMessageParameters())
     condition = error.getCondition()
     return jvm.new(f"{CATALYST}.parser.ParseException", jvm.none, error.origin(), condition, parameters)
 
 
-def local_batches(jvm: Jvm, relation: Any) -> list[pa.RecordBatch]:
+def local_batches(jvm: Jvm, relation: LogicalPlan) -> list[pa.RecordBatch]:
     """The rows of a ``LocalRelation`` as Arrow, without a job."""
     zone = jvm.settings.sessionLocalTimeZone()
     converters = jvm.singleton(f"{EXECUTION}.arrow.ArrowConverters")
@@ -100,16 +107,15 @@ def local_batches(jvm: Jvm, relation: Any) -> list[pa.RecordBatch]:
     return batches
 
 
-def uncache(jvm: Jvm, manager: Any, session: Any, name: Any) -> None:
+def uncache(manager: JavaObject, session: ClassicSession, name: Seq[str]) -> None:
     """Remove a table, and all plans that read it, from Spark's cache.
 
     A further parameter of later versions includes time-travelling reads; it is True.
 
     Args:
-        jvm: the JVM.
         manager: Spark's ``CacheManager``.
         session: the JVM's session.
         name: the parts of the table's name.
     """
     forget = next(m for m in manager.getClass().getMethods() if m.getName() == "uncacheTableOrView")
-    manager.uncacheTableOrView(session, name, *([True] * (forget.getParameterCount() - 2)))
+    manager.uncacheTableOrView(session, name, *([True] * (int(forget.getParameterCount()) - 2)))

@@ -7,24 +7,26 @@ only.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from py4j.protocol import Py4JJavaError
 
+from paimon_sql.spark.java.objects import Class, JavaObject
+from paimon_sql.spark.jvm.gateway import Jvm
+
 
 def compiled_class(
-    jvm: Any,
+    jvm: Jvm,
     name: str,
     members: Sequence[str],
     *,
     beside: str,
     parent: str | None = None,
     interfaces: Sequence[str] = (),
-) -> Any:
+) -> Class:
     """The class of that name, compiled from Java source if this JVM does not have it yet.
 
     Args:
-        jvm: the JVM, a `Jvm`.
+        jvm: the JVM.
         name: the full name of the class.
         members: Java source of its fields, constructors and methods: fields first, each member after those that it
             refers to. Without a constructor the class gets one without parameters.
@@ -58,9 +60,9 @@ def compiled_class(
     return made.toClass(loader, None)
 
 
-def compiled_object(jvm: Any, made: Any, **fields: Any) -> Any:
+def compiled_object(jvm: Jvm, made: Class, **fields: object) -> JavaObject:
     """A new object of a compiled class, with the values of its public fields."""
-    new = made.getConstructors()[0].newInstance(jvm.array("java.lang.Object"))
+    new = made.getConstructors()[0].newInstance(jvm.objects(()))
     for field, value in fields.items():
         made.getField(field).set(new, value)
     return new

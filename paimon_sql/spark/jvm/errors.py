@@ -12,13 +12,13 @@ import inspect
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
-from typing import Any
 
 from py4j.java_gateway import JavaClass
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_sql.errors import PaimonError
+from paimon_sql.spark.java.objects import Throwable
 
 _MOST = 128
 _WORKER_EXCEPTION = "org.apache.spark.api.python.PythonException"
@@ -33,7 +33,7 @@ class _CrossedErrors:
         self._errors: OrderedDict[tuple[int, str], PaimonError] = OrderedDict()
         self._lock = threading.Lock()
 
-    def note(self, exception: Any, error: PaimonError) -> None:
+    def note(self, exception: Throwable, error: PaimonError) -> None:
         # The copy has no traceback, which would keep its frames and their locals alive.
         stored = copy.copy(error)
         with self._lock:
@@ -41,7 +41,7 @@ class _CrossedErrors:
             while len(self._errors) > _MOST:
                 self._errors.popitem(last=False)
 
-    def find(self, exception: Any) -> PaimonError | None:
+    def find(self, exception: Throwable) -> PaimonError | None:
         with self._lock:
             found = self._errors.get(_identity(exception))
         return None if found is None else copy.copy(found)
@@ -50,7 +50,7 @@ class _CrossedErrors:
 _crossed = _CrossedErrors()
 
 
-def note_crossing(exception: Any, error: PaimonError) -> None:
+def note_crossing(exception: Throwable, error: PaimonError) -> None:
     """Record the error that a Java exception carries."""
     _crossed.note(exception, error)
 
@@ -61,37 +61,41 @@ def error_behind(raised: BaseException | None) -> PaimonError | None:
     An error raised in this process is complete. One raised by a Python worker has its class and its message, which
     includes the remedy; its other attributes are None.
     """
+    while isinstance(raised, CapturedException) and raised._origin is None:
+        raised = raised._cause  # PySpark has no Java exception for this one
+    if isinstance(raised, PaimonError):
+        return raised
     for link in _causes(raised):
-        if isinstance(link, PaimonError):
-            return link
         if (found := _crossed.find(link) or _of_worker(link)) is not None:
             return found
     return None
 
 
-def _causes(raised: BaseException | None) -> Iterator[Any]:
-    """The `PaimonError` itself, or the chain of Java exceptions, outermost first."""
-    while isinstance(raised, CapturedException) and raised._origin is None:
-        raised = raised._cause  # PySpark has no Java exception for this one
-    if isinstance(raised, PaimonError):
-        yield raised
-    thrown: Any = None
+def thrown_by(raised: BaseException | None) -> Throwable | None:
+    """The Java exception that Py4J or PySpark raised; None if it is another one."""
+    thrown: Throwable | None = None
     if isinstance(raised, Py4JJavaError):
         thrown = raised.java_exception
     elif isinstance(raised, CapturedException):
         thrown = raised._origin
+    return thrown
+
+
+def _causes(raised: BaseException | None) -> Iterator[Throwable]:
+    """The chain of Java exceptions, outermost first."""
+    thrown = thrown_by(raised)
     while thrown is not None:
         yield thrown
         thrown = thrown.getCause()
 
 
-def _identity(exception: Any) -> tuple[int, str]:
+def _identity(exception: Throwable) -> tuple[int, str]:
     """The identity of a Java exception: hash, and message against collisions of hashes."""
-    system = JavaClass("java.lang.System", exception._gateway_client)
+    system = JavaClass("java.lang.System", getattr(exception, "_gateway_client"))  # noqa: B009 - Py4J's, not Java's
     return int(system.identityHashCode(exception)), str(exception.getMessage())
 
 
-def _of_worker(exception: Any) -> PaimonError | None:
+def _of_worker(exception: Throwable) -> PaimonError | None:
     """The error that a Python worker's exception reports, by its message."""
     if str(exception.getClass().getName()) != _WORKER_EXCEPTION:
         return None

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 from urllib.parse import quote
 
 from py4j.protocol import Py4JError
 
 from paimon_sql.errors import SetupError, UnsupportedError
+from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.paths import S3_SCHEMES, scheme_of, store_of, under_scheme
 from paimon_sql.storage.file_io.s3 import S3Settings, s3_options
@@ -49,7 +50,7 @@ def reads(jvm: Jvm, stores: Iterable[tuple[str, str]], file_io: FileIO) -> bool:
     return all(_is_known(jvm, scheme) and _is_first(jvm, (scheme, name), options) for scheme, name in stores)
 
 
-def check_table(jvm: Jvm, session: Any, table: FormatTable) -> None:
+def check_table(session: JvmSession, table: FormatTable) -> None:
     """Check that Spark's own readers and writers reach the files of a format table.
 
     Raises:
@@ -61,15 +62,14 @@ def check_table(jvm: Jvm, session: Any, table: FormatTable) -> None:
             f"{table.name}: its server lends credentials for a time, which Spark's own sources cannot take.",
             remedy="Make an ordinary table.",
         )
-    check_reached(jvm, session, table.location, table.file_io.options, table.name)
+    check_reached(session, table.location, table.file_io.options, table.name)
 
 
-def check_reached(jvm: Jvm, session: Any, path: str, options: Mapping[str, str], what: str) -> None:
+def check_reached(session: JvmSession, path: str, options: Mapping[str, str], what: str) -> None:
     """Check that Spark's own readers and writers reach a path by a catalog's options.
 
     Args:
-        jvm: the JVM.
-        session: the JVM's session.
+        session: the session.
         path: the path.
         options: the catalog's options.
         what: the subject of the error message.
@@ -77,11 +77,11 @@ def check_reached(jvm: Jvm, session: Any, path: str, options: Mapping[str, str],
     Raises:
         SetupError: the class path has no file system for it, or it is opened with other options.
     """
-    store = store_of(path)
+    jvm, store = session.jvm, store_of(path)
     if store[0] == "file":
         return
     settings = jvm.scala_map(jvm.java_map(hadoop_settings(options, [store])))
-    if not _found(jvm, _hadoop_scheme(store[0]), session.sessionState().newHadoopConfWithOptions(settings)):
+    if not _found(jvm, _hadoop_scheme(store[0]), session.state.newHadoopConfWithOptions(settings)):
         raise SetupError(f"{what}: Spark has no file system for {path}.", remedy=_remedy(jvm, store[0]))
     if not _is_first(jvm, store, options):
         raise SetupError(
@@ -101,7 +101,7 @@ def hadoop_text(path: str) -> str:
     return under_scheme(path, _S3A) if scheme_of(path) in S3_SCHEMES else path
 
 
-def hadoop_path(jvm: Jvm, path: str) -> Any:
+def hadoop_path(jvm: Jvm, path: str) -> JavaObject:
     """A path as Hadoop's ``Path`` with a scheme, not escaped."""
     return jvm.new(f"{_HADOOP}.fs.Path", f"file:{path}" if path.startswith("/") else hadoop_text(path))
 
@@ -129,7 +129,7 @@ def hadoop_settings(options: Mapping[str, str], stores: Iterable[tuple[str, str]
     return settings
 
 
-def has_settings(configuration: Any, path: str, options: Mapping[str, str]) -> bool:
+def has_settings(configuration: JavaObject, path: str, options: Mapping[str, str]) -> bool:
     """Whether Hadoop's configuration has settings for a path's bucket and a catalog's options have none."""
     scheme, bucket = store_of(path)
     if scheme not in S3_SCHEMES or s3_options(options, bucket) != s3_options(options, ""):
@@ -150,7 +150,7 @@ def _is_known(jvm: Jvm, scheme: str) -> bool:
     return bool(jvm.constant(f"file system of {named}", lambda: _found(jvm, named, jobs.hadoopConfiguration())))
 
 
-def _found(jvm: Jvm, scheme: str, configuration: Any) -> bool:
+def _found(jvm: Jvm, scheme: str, configuration: JavaObject) -> bool:
     try:
         jvm.static(f"{_HADOOP}.fs.FileSystem", "getFileSystemClass")(scheme, configuration)
         for name in _REQUIRED_CLASSES.get(scheme, ()):

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TypeVar, cast
 
-from paimon_sql.spark.jvm.gateway import SETTINGS, JavaObject, Jvm
+from paimon_sql.spark.jvm.gateway import SETTINGS, Jvm
+from paimon_sql.spark.jvm.proxy import Proxy
+
+T = TypeVar("T")
 
 
-def under_settings(jvm: Jvm, settings: Mapping[str, str], run: Callable[[], Any]) -> Any:
+def under_settings(jvm: Jvm, settings: Mapping[str, str], run: Callable[[], T]) -> T:
     """The result of a call of the JVM with some settings changed, on this thread only."""
     changed = jvm.settings.clone()
     for key, value in settings.items():
         changed.setConfString(key, value)
-    return jvm.singleton(SETTINGS).withExistingConf(changed, _Call(jvm, run))
+    return cast(T, jvm.singleton(SETTINGS).withExistingConf(changed, _Call(jvm, run)))
 
 
-class _Call(JavaObject):
+class _Call(Proxy):
     """A Scala function without parameters."""
 
-    def __init__(self, jvm: Jvm, run: Callable[[], Any]) -> None:
+    def __init__(self, jvm: Jvm, run: Callable[[], object]) -> None:
         super().__init__(jvm)
         self._run = run
 
-    def apply(self) -> Any:
+    def apply(self) -> object:
         return self._run()
 
     class Java:

@@ -7,21 +7,22 @@ methods to Python (decision 9). Such objects exist on the driver only.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from py4j.protocol import Py4JJavaError
 
-from paimon_sql.spark.jvm.gateway import JavaObject, Jvm, raise_java
+from paimon_sql.spark.java.objects import Class, JavaObject, Member
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.proxy import Proxy, raise_java
 
-Method = Callable[[Any, Any, Callable[[], Any]], Any]
+Method = Callable[[JavaObject, Sequence[object], Callable[[], object]], object]
 """A method in Python: its parameters are the Java object, the arguments, and a function that calls the superclass."""
 
 _PROXY = "javassist.util.proxy"
 
 
 def subclass_instance(
-    jvm: Jvm, parent: str, methods: Mapping[str, Method], *arguments: Any, interfaces: Sequence[str] = ()
-) -> Any:
+    jvm: Jvm, parent: str, methods: Mapping[str, Method], *arguments: object, interfaces: Sequence[str] = ()
+) -> JavaObject:
     """A new object of a subclass of a Java class.
 
     Args:
@@ -37,12 +38,12 @@ def subclass_instance(
         f"constructor {key} {len(arguments)}",
         lambda: next(c for c in made.getConstructors() if c.getParameterCount() == len(arguments)),
     )
-    instance = found.newInstance(jvm.array("java.lang.Object", arguments))
+    instance = found.newInstance(jvm.objects(arguments))
     instance.setHandler(_Methods(jvm, methods))
     return instance
 
 
-def _subclass(jvm: Jvm, parent: str, names: frozenset[str], interfaces: Sequence[str]) -> Any:
+def _subclass(jvm: Jvm, parent: str, names: frozenset[str], interfaces: Sequence[str]) -> Class:
     factory = jvm.new(f"{_PROXY}.ProxyFactory")
     factory.setSuperclass(jvm.java_class(parent))
     factory.setInterfaces(jvm.array("java.lang.Class", map(jvm.java_class, interfaces)))
@@ -50,21 +51,21 @@ def _subclass(jvm: Jvm, parent: str, names: frozenset[str], interfaces: Sequence
     return factory.createClass()
 
 
-class _Named(JavaObject):
+class _Named(Proxy):
     """Filter of the methods that Python answers."""
 
     def __init__(self, jvm: Jvm, names: frozenset[str]) -> None:
         super().__init__(jvm)
         self._names = names
 
-    def isHandled(self, method: Any) -> bool:
-        return str(method.getName()) in self._names
+    def isHandled(self, method: Member) -> bool:
+        return method.getName() in self._names
 
     class Java:
         implements = [f"{_PROXY}.MethodFilter"]
 
 
-class _Methods(JavaObject):
+class _Methods(Proxy):
     """The methods of one object."""
 
     def __init__(self, jvm: Jvm, methods: Mapping[str, Method]) -> None:
@@ -73,15 +74,15 @@ class _Methods(JavaObject):
         # Asking for the method's name costs a round trip.
         self._only = next(iter(self._methods.values())) if len(self._methods) == 1 else None
 
-    def invoke(self, target: Any, method: Any, proceed: Any, arguments: Any) -> Any:
-        answer = self._only or self._methods[str(method.getName())]
+    def invoke(self, target: JavaObject, method: Member, proceed: Member, arguments: Sequence[object]) -> object:
+        answer = self._only or self._methods[method.getName()]
         return answer(target, arguments, lambda: _proceed(proceed, target, arguments))
 
     class Java:
         implements = [f"{_PROXY}.MethodHandler"]
 
 
-def _proceed(method: Any, target: Any, arguments: Any) -> Any:
+def _proceed(method: Member, target: JavaObject, arguments: Sequence[object]) -> JavaObject:
     try:
         return method.invoke(target, arguments)
     except Py4JJavaError as error:

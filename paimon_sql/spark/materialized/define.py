@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from paimon_sql.catalog.iceberg.lifetimes import shown_no_more
 from paimon_sql.catalog.identifier import Identifier
@@ -27,7 +26,7 @@ from paimon_sql.format.options.table.materialized_table import (
 from paimon_sql.format.options.table.table import PRIMARY_KEY, TYPE
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.types import DataField
-from paimon_sql.spark.conversion.types import paimon_fields
+from paimon_sql.spark.conversion.types import FieldJson, paimon_fields, struct_of
 from paimon_sql.spark.copy_into.failures import one_error
 from paimon_sql.spark.ddl.alter_table import change_table
 from paimon_sql.spark.ddl.create_table import build_schema
@@ -38,7 +37,6 @@ from paimon_sql.spark.materialized.periods import Periods
 from paimon_sql.spark.materialized.query import AnalysedQuery
 from paimon_sql.spark.materialized.refresh import SessionRefresher
 from paimon_sql.spark.materialized.settings import kept_settings, under_settings
-from paimon_sql.spark.row_level.analysis import Analyzer
 from paimon_sql.spark.tables.placement import placed
 from paimon_sql.sql.statements.tables.materialized import ChangeMaterializedQuery, CreateMaterializedTable
 from paimon_sql.storage.materialized.definition import (
@@ -66,9 +64,9 @@ class Definer:
 
     def __init__(self, context: StatementContext) -> None:
         self._context = context
-        self._jvm, self._session = context.jvm, context.session
+        self._session = context.session
         self._catalog = context.catalog
-        self._case_sensitive = bool(context.session.sessionState().conf().caseSensitiveAnalysis())
+        self._case_sensitive = context.session.case_sensitive
 
     def create(self, statement: CreateMaterializedTable) -> None:
         """Create a table from a query and refresh it; if the refresh fails, the table is dropped.
@@ -98,7 +96,7 @@ class Definer:
         if not TableOptions(schema.options).get(MATERIALIZED_TABLE_REFRESH_ON_CREATE):
             return
         try:
-            SessionRefresher(self._jvm, self._session, self._catalog).refresh(identifier)
+            SessionRefresher(self._session, self._catalog).refresh(identifier)
         except CommitUnknownError:
             raise
         except BaseException:
@@ -175,17 +173,16 @@ class Definer:
         Raises:
             InvalidInputError: the query is invalid, does not only read, or reads the table itself.
         """
-        analyzer = Analyzer(self._jvm, self._session, self._catalog.name)
         with one_error(f"The query of {identifier} cannot be read"):
-            plan = analyzer.parse(text)
-        if not reads_alone(self._jvm, plan):
+            plan = self._session.parsed(text)
+        if not reads_alone(self._session.jvm, plan):
             raise InvalidInputError(f"{identifier} needs a query that only reads.", remedy="Write a SELECT.")
         with one_error(f"The query of {identifier} cannot be worked out"):
-            analyzer.frame(plan)  # the original text, so that errors have positions in the user's statement
-        qualified = QualifiedNames(self._jvm, self._session, self._catalog).of(text, plan)
+            self._session.frame(plan)  # the original text, so that errors have positions in the user's statement
+        qualified = QualifiedNames(self._session, self._catalog).of(text, plan)
         definition = asked_definition(qualified, freshness, mode, settings)
         with under_settings(self._session, settings):
-            query = AnalysedQuery(self._jvm, self._session, self._catalog.name, qualified, str(identifier))
+            query = AnalysedQuery(self._session, qualified, str(identifier))
         if f"{self._catalog.name}.{identifier}" in query.source_names:
             raise InvalidInputError(f"The query of {identifier} reads the table itself.")
         return definition, query
@@ -206,14 +203,14 @@ class Definer:
             properties["comment"] = statement.comment
         fields = self._named(_struct(query, statement.column_comments), statement.columns)
         return build_schema(
-            {"type": "struct", "fields": fields},
+            struct_of(fields),
             statement.partitions,
             properties,
             catalog_options=self._catalog.options,
             case_sensitive=self._case_sensitive,
         )
 
-    def _named(self, fields: list[dict[str, Any]], names: tuple[str, ...]) -> list[dict[str, Any]]:
+    def _named(self, fields: list[FieldJson], names: tuple[str, ...]) -> list[FieldJson]:
         """The columns of the query in the order of the given names, which must be those of all columns."""
         if not names:
             return fields
@@ -232,8 +229,7 @@ class Definer:
     def _check_formatters(self, schema: TableSchema) -> None:
         formatters = date_formatters(schema)
         if formatters:
-            zone = str(self._session.sessionState().conf().sessionLocalTimeZone())
-            Periods(self._jvm, schema, formatters, zone)
+            Periods(self._session, schema, formatters)
 
     def _change(
         self, identifier: Identifier, definition: Definition, query: AnalysedQuery, options: Mapping[str, str]
@@ -242,7 +238,7 @@ class Definer:
         _check_options(options)
         table = self._catalog.table(identifier)
         current = definition_of(table.schema, str(identifier))
-        given = paimon_fields({"type": "struct", "fields": _struct(query, {})})
+        given = paimon_fields(struct_of(_struct(query, {})))
         new = self._new_columns(identifier, table.schema, given)
         changes: list[SchemaChange] = [AddColumn((f.name,), f.type.as_nullable(), f.description) for f in new]
         to_set = {**options, **replace(definition, status=current.status).options()}
@@ -272,10 +268,11 @@ class Definer:
         return given[len(schema.fields) :]
 
 
-def _struct(query: AnalysedQuery, comments: Mapping[str, str]) -> list[dict[str, Any]]:
+def _struct(query: AnalysedQuery, comments: Mapping[str, str]) -> list[FieldJson]:
     """The query's columns as nullable fields of Spark's struct JSON, with comments."""
-    found = []
-    for field in json.loads(query.frame.schema.json())["fields"]:
+    found: list[FieldJson] = []
+    fields: list[FieldJson] = json.loads(query.frame.schema.json())["fields"]
+    for field in fields:
         comment = comments.get(field["name"], field["metadata"].get("comment"))
         found.append({**field, "nullable": True, "metadata": {} if comment is None else {"comment": comment}})
     return found

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError, NoSuchDatabaseError
-from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
+from paimon_sql.spark.java.catalyst import LogicalPlan
+from paimon_sql.spark.java.objects import JavaObject
+from paimon_sql.spark.java.scala import Seq
+from paimon_sql.spark.jvm.gateway import CATALYST
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.sql.context import SESSION_CATALOG
 from paimon_sql.sql.functions.calls import calls_in
 from paimon_sql.sql.functions.name_places import NameLocations
@@ -22,27 +24,27 @@ class QualifiedNames:
     """Qualifies the names of tables, views and functions in queries.
 
     Args:
-        jvm: the JVM.
-        session: the JVM's session that resolves the names.
+        session: the session that resolves the names.
         catalog: the catalog whose functions are looked up.
     """
 
-    def __init__(self, jvm: Jvm, session: Any, catalog: Catalog) -> None:
+    def __init__(self, session: JvmSession, catalog: Catalog) -> None:
+        jvm = session.jvm
         self._jvm = jvm
         self._catalog = catalog
-        self._state = session.sessionState()
+        self._state = session.state
         manager = self._state.catalogManager()
         self._current = str(manager.currentCatalog().name())
         self._database = tuple(str(part) for part in manager.currentNamespace())
         self._catalogs = set(jvm.items(manager.listCatalogs(jvm.none)))
-        self._builtin_functions = (
+        self._builtin_functions: tuple[JavaObject, ...] = (
             jvm.singleton(f"{_REGISTRIES}.FunctionRegistry").expressions(),
             jvm.singleton(f"{_REGISTRIES}.TableFunctionRegistry").logicalPlans(),
         )
-        temporary = jvm.items(self._state.catalog().listTemporaryFunctions())
-        self._temporary_functions = {str(function.funcName()).lower() for function in temporary}
+        temporary: Seq[JavaObject] = self._state.catalog().listTemporaryFunctions()
+        self._temporary_functions = {str(function.funcName()).lower() for function in jvm.items(temporary)}
 
-    def of(self, text: str, plan: Any) -> str:
+    def of(self, text: str, plan: LogicalPlan) -> str:
         """Qualify the names of a query; the rest of its text is unchanged.
 
         Args:
@@ -57,7 +59,7 @@ class QualifiedNames:
         for node in self._relations(plan):
             parts = [str(part) for part in self._jvm.items(node.multipartIdentifier())]
             start = node.origin().startIndex()
-            location = locations.at(start.get()) if start.isDefined() else None
+            location = locations.at(int(start.get())) if start.isDefined() else None
             if location is None or list(location.parts) != parts:
                 raise InvalidInputError(
                     f"The query names {'.'.join(parts)} in a roundabout way.", remedy="Write the table's name plainly."
@@ -70,9 +72,10 @@ class QualifiedNames:
                 edits[call.start] = Edit(call.start, call.end, qualified)
         return apply(text, edits.values()).strip()
 
-    def _relations(self, plan: Any) -> list[Any]:
+    def _relations(self, plan: LogicalPlan) -> list[LogicalPlan]:
         """All relations of a parsed plan, including subqueries and common table expressions."""
-        found, nodes = [], [plan]
+        found: list[LogicalPlan] = []
+        nodes = [plan]
         while nodes:
             node = nodes.pop()
             kind = node.getClass().getSimpleName()

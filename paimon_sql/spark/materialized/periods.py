@@ -10,7 +10,7 @@ from paimon_sql.format.options.table.materialized_table import PARTITION_FIELDS_
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.types import CharType, VarCharType
 from paimon_sql.spark.copy_into.failures import one_error
-from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.session import JvmSession
 
 _TIME = "java.time"
 _QUOTED = re.compile(r"'[^']*'")
@@ -23,19 +23,18 @@ class Periods:
     """The partitions of points in time.
 
     Args:
-        jvm: the JVM, which evaluates the patterns.
+        session: the session: its JVM evaluates the patterns, in its time zone.
         schema: the table's schema.
         formatters: the pattern of each column.
-        zone: the id of the session's time zone.
 
     Raises:
         InvalidOptionError: a column is not a partition column of strings.
         InvalidInputError: a pattern is invalid.
     """
 
-    def __init__(self, jvm: Jvm, schema: TableSchema, formatters: Mapping[str, str], zone: str) -> None:
-        self._jvm = jvm
-        self._zone = jvm.cls(f"{_TIME}.ZoneId").of(zone)
+    def __init__(self, session: JvmSession, schema: TableSchema, formatters: Mapping[str, str]) -> None:
+        self._jvm = jvm = session.jvm
+        self._zone = jvm.cls(f"{_TIME}.ZoneId").of(session.state.conf().sessionLocalTimeZone())
         self._patterns = {}
         for column, pattern in formatters.items():
             key = PARTITION_FIELDS_DATE_FORMATTER.for_name(column)

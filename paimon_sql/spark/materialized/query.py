@@ -9,19 +9,20 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
-from pyspark.sql.types import StructType
+from pyspark.sql.types import DataType, StructType
 
 from paimon_sql.errors import InvalidSchemaError
 from paimon_sql.format.options.operations.scan import INCREMENTAL_BETWEEN, INCREMENTAL_BETWEEN_SCAN_MODE
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.spark.conversion.types import row_struct
 from paimon_sql.spark.copy_into.failures import one_error
-from paimon_sql.spark.jvm.gateway import CATALYST, Jvm, behind, private_field
-from paimon_sql.spark.row_level.analysis import Analyzer
+from paimon_sql.spark.java.catalyst import LogicalPlan
+from paimon_sql.spark.jvm.gateway import CATALYST, private_field
+from paimon_sql.spark.jvm.proxy import behind
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.row_level.run import pinned
 from paimon_sql.spark.tables.data_table import TableProxy
 from paimon_sql.sql.text.names import quote_name
@@ -49,9 +50,7 @@ class AnalysedQuery:
     """A query, analyzed in a session.
 
     Args:
-        jvm: the JVM.
-        session: the JVM's session.
-        catalog: the name of the catalog of the materialized table.
+        session: the session.
         text: the query.
         name: the materialized table, for messages.
 
@@ -65,13 +64,12 @@ class AnalysedQuery:
         InvalidInputError: Spark refuses the query.
     """
 
-    def __init__(self, jvm: Jvm, session: Any, catalog: str, text: str, name: str) -> None:
-        self._jvm = jvm
+    def __init__(self, session: JvmSession, text: str, name: str) -> None:
+        self._jvm = jvm = session.jvm
         self._session = session
-        analyzer = Analyzer(jvm, session, catalog)
         with one_error(f"The query of {name} cannot be worked out"):
-            self.frame: DataFrame = analyzer.frame(analyzer.parse(text))
-            plan = self.frame._jdf.queryExecution().analyzed()
+            self.frame: DataFrame = session.frame(session.parsed(text))
+            plan: LogicalPlan = self.frame._jdf.queryExecution().analyzed()
         patterns = jvm.singleton(_PATTERNS)
         self.changes_by_itself = not plan.deterministic() or bool(plan.containsPattern(patterns.CURRENT_LIKE()))
         self.untracked: str | None = None
@@ -81,14 +79,14 @@ class AnalysedQuery:
             self.untracked = "a function of SQL"
         self._views: set[str] = set()
         self._is_row_by_row = not plan.containsPattern(patterns.PLAN_EXPRESSION())
-        self._case_sensitive = bool(session.sessionState().conf().caseSensitiveAnalysis())
+        self._case_sensitive = session.case_sensitive
         self._inspect(plan)
 
-    def _inspect(self, plan: Any) -> None:
+    def _inspect(self, plan: LogicalPlan) -> None:
         nodes = [plan]
         while nodes:
             node = nodes.pop()
-            kind = str(node.getClass().getSimpleName())
+            kind = node.getClass().getSimpleName()
             children = self._jvm.items(node.children())
             self._is_row_by_row = self._is_row_by_row and kind in _ROW_BY_ROW
             if kind == _RELATION:
@@ -101,23 +99,27 @@ class AnalysedQuery:
                 self.untracked = self.untracked or str(node.simpleString(1)).strip()[:80]
             nodes += [*children, *self._jvm.items(node.subqueries())]
 
-    def _add_source(self, relation: Any) -> None:
+    def _add_source(self, relation: LogicalPlan) -> None:
         proxy = behind(self._jvm, relation.table())
         name = str(relation.table().name())
         if isinstance(proxy, TableProxy):
             self.source_names.add(name)
-        plain = type(proxy) is TableProxy and relation.options().isEmpty() and is_tracked(proxy.table)
-        hidden = self._jvm.as_java(relation.output()).size() > len(proxy.table.schema.fields) if plain else True
-        if plain and not hidden:
+        if isinstance(proxy, TableProxy) and self._is_plain(relation, proxy):
             if proxy.is_planned:
                 proxy = self._unshared(relation, proxy)
             self._sources.append(_Source(proxy, proxy.table))
         else:
             self.untracked = self.untracked or name
 
-    def _unshared(self, relation: Any, shared: TableProxy) -> TableProxy:
+    def _is_plain(self, relation: LogicalPlan, proxy: TableProxy) -> bool:
+        """Whether a relation reads a table whose snapshots show its changes, without options and metadata columns."""
+        if type(proxy) is not TableProxy or not relation.options().isEmpty() or not is_tracked(proxy.table):
+            return False
+        return self._jvm.as_list(relation.output()).size() <= len(proxy.table.schema.fields)
+
+    def _unshared(self, relation: LogicalPlan, shared: TableProxy) -> TableProxy:
         """Replace the proxy in the relation by a new one of this query, since Spark shares cached ones."""
-        own = TableProxy(self._jvm, replace(shared.table), self._session)
+        own = TableProxy(self._session, replace(shared.table))
         private_field(relation, "table")[0].set(relation, own)
         return own
 
@@ -138,7 +140,7 @@ class AnalysedQuery:
                 known = states[key].snapshot
                 latest = table.snapshots.get(known) if known is not None else None
             states[key] = state_of(table, latest)
-            source.proxy.table = pinned(table, latest)
+            source.proxy.read_as(pinned(table, latest))
         return tuple(states[key] for key in sorted(states))
 
     def since(self, now: Sequence[SourceState], before: Sequence[SourceState]) -> list[Compared]:
@@ -160,7 +162,7 @@ class AnalysedQuery:
                 INCREMENTAL_BETWEEN_SCAN_MODE.key: DELTA,
             }
             options = {**table.schema.options, **given}
-            source.proxy.table = replace(table, schema=replace(table.schema, options=options))
+            source.proxy.read_as(replace(table, schema=replace(table.schema, options=options)))
 
     def rows_of(self, schema: TableSchema, name: str) -> DataFrame:
         """The rows in the columns of the materialized table, matched by name; other columns of the query are dropped.
@@ -194,7 +196,7 @@ class AnalysedQuery:
             columns.append(column.alias(field.name))
         return self.frame.select(*columns)
 
-    def _can_convert(self, found: Any, target: Any) -> bool:
+    def _can_convert(self, found: DataType, target: DataType) -> bool:
         cast = self._jvm.singleton(f"{CATALYST}.expressions.Cast")
         return bool(cast.canANSIStoreAssign(self._jvm.struct(found.json()), self._jvm.struct(target.json())))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
@@ -19,7 +18,7 @@ from paimon_sql.format.text.instants import present_millis
 from paimon_sql.procedures.refresher import FULL, INCREMENTAL, NONE, Refreshed, Refresher
 from paimon_sql.spark.conversion.types import row_struct
 from paimon_sql.spark.copy_into.failures import one_error
-from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.materialized.periods import Periods
 from paimon_sql.spark.materialized.query import AnalysedQuery
 from paimon_sql.spark.materialized.settings import under_settings
@@ -52,13 +51,11 @@ class SessionRefresher(Refresher):
     """The refresher of a catalog's materialized tables in one session.
 
     Args:
-        jvm: the JVM.
-        session: the JVM's session.
+        session: the session.
         catalog: the catalog.
     """
 
-    def __init__(self, jvm: Jvm, session: Any, catalog: Catalog) -> None:
-        self._jvm = jvm
+    def __init__(self, session: JvmSession, catalog: Catalog) -> None:
         self._session = session
         self._catalog = catalog
 
@@ -91,14 +88,14 @@ class SessionRefresher(Refresher):
         return table, definition_of(table.schema, table.name)
 
     def _query(self, table: Table, definition: Definition) -> AnalysedQuery:
-        return AnalysedQuery(self._jvm, self._session, self._catalog.name, definition.query, table.name)
+        return AnalysedQuery(self._session, definition.query, table.name)
 
 
 class _Refresh:
     """The execution of one refresh."""
 
     def __init__(self, refresher: SessionRefresher, table: Table, definition: Definition) -> None:
-        self._jvm, self._session = refresher._jvm, refresher._session
+        self._session = refresher._session
         self._table = table
         self._definition = definition
         self._query = refresher._query(table, definition)
@@ -112,7 +109,7 @@ class _Refresh:
         if scheduled and specs is None:
             specs, why = self._due_partitions(), "these partitions are due"
         if specs is not None:
-            chosen = PartitionChoice(self._table.schema, specs, session_zone(self._jvm, self._session))
+            chosen = PartitionChoice(self._table.schema, specs, session_zone(self._session))
             return self._partitions(chosen, why, scheduled=scheduled, dry_run=dry_run)
         step = self._step()
         if step.mode == NONE or dry_run:
@@ -128,8 +125,7 @@ class _Refresh:
         state = self._state
         if not formatters or state is None or state.refreshed is None or state.query != self._definition.digest:
             return None
-        zone = str(self._session.sessionState().conf().sessionLocalTimeZone())
-        return Periods(self._jvm, self._table.schema, formatters, zone).between(state.refreshed, present_millis())
+        return Periods(self._session, self._table.schema, formatters).between(state.refreshed, present_millis())
 
     def _step(self) -> _Step:
         """The refresh mode of the whole table."""
@@ -197,7 +193,7 @@ class _Refresh:
             self._table, operation, base=self._base, properties=state.properties(), validations=[_SAME_ROWS]
         ) as transaction:
             with one_error(f"The rows of {self._table.name} cannot be worked out"):
-                written = run_write(self._jvm, transaction, frame, overwrite)
+                written = run_write(self._session.jvm, transaction, frame, overwrite)
             snapshot = written.snapshot or operations.annotate(transaction)
         return Refreshed(step.mode, None, written.rows, snapshot.id, 0.0, step.why)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+
+from paimon_sql.spark.jvm.session import JvmSession
 
 _STORED = (
     "spark.sql.ansi.enabled",
@@ -14,17 +15,17 @@ _STORED = (
 )
 
 
-def kept_settings(session: Any) -> dict[str, str]:
+def kept_settings(session: JvmSession) -> dict[str, str]:
     """The values of these settings in a session."""
-    return {key: str(session.conf().get(key)) for key in _STORED}
+    return {key: session.conf.get(key) for key in _STORED}
 
 
 @contextmanager
-def under_settings(session: Any, settings: Mapping[str, str]) -> Iterator[None]:
+def under_settings(session: JvmSession, settings: Mapping[str, str]) -> Iterator[None]:
     """Apply settings to a session temporarily."""
-    conf = session.conf()
-    changed = {k: v for k, v in settings.items() if k in _STORED and str(conf.get(k)) != v}
-    before = {k: str(conf.get(k)) if conf.contains(k) else None for k in changed}
+    conf = session.conf
+    changed = {k: v for k, v in settings.items() if k in _STORED and conf.get(k) != v}
+    before = {k: conf.get(k) if conf.contains(k) else None for k in changed}
     try:
         for key, value in changed.items():
             conf.set(key, value)

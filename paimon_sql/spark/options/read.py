@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from paimon_sql.format.options import Scope, canonical, check_changes, validate
 from paimon_sql.format.options.engines.spark import READ_CHANGELOG
 from paimon_sql.format.options.table.table import BRANCH
+from paimon_sql.spark.java.connector import StringMap
 from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.options.ineffective import warn_of_ineffective
 from paimon_sql.spark.options.session import session_zone
 from paimon_sql.storage.branches.management import moved_to_branch
@@ -49,7 +50,7 @@ def _locates_table(key: str) -> bool:
     return is_of_file_system(key) or key.lower() in (CATALOG_OPTION, DATABASE_OPTION, TABLE_OPTION)
 
 
-def given_options(jvm: Jvm, options: Any) -> dict[str, str]:
+def given_options(jvm: Jvm, options: StringMap | None) -> dict[str, str]:
     """The options in a ``CaseInsensitiveStringMap``, with keys in their original case, without those of Spark.
 
     For a table at a path, the options that locate it (file system, catalog, name) are left out as well.
@@ -62,7 +63,7 @@ def given_options(jvm: Jvm, options: Any) -> dict[str, str]:
     return {k: v for k, v in given.items() if not k.lower().startswith(_SPARK_PREFIXES)}
 
 
-def under_options(jvm: Jvm, session: Any, table: Table, given: Mapping[str, str]) -> Table:
+def under_options(session: JvmSession, table: Table, given: Mapping[str, str]) -> Table:
     """The table with the options of a read; times without a zone are in the session's time zone.
 
     Raises:
@@ -78,10 +79,10 @@ def under_options(jvm: Jvm, session: Any, table: Table, given: Mapping[str, str]
         stored = moved_to_branch(table, options)
         table = stored.with_options(options)
         check_merging(table.name, stored.options, table.options)
-    return in_zone(table, lambda: session_zone(jvm, session))
+    return in_zone(table, lambda: session_zone(session))
 
 
-def also_read(options: Any) -> frozenset[str]:
+def also_read(options: StringMap | None) -> frozenset[str]:
     """The columns that a scan reads even if the query does not need them."""
     columns = None if options is None else options.get(ALSO_READ)
     return frozenset(json.loads(columns)) if columns else frozenset()

@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import tzinfo
-from typing import Any
 
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.format.options import canonical, check_changes, find_option, validate
 from paimon_sql.format.options.values import Scope
-from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
+from paimon_sql.spark.jvm.gateway import CATALYST
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.storage.merge.lookup_levels import check_merging
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.local_times import zone_of
@@ -23,20 +23,19 @@ _PREFIX = "spark.paimon."
 _TIMES = f"{CATALYST}.util.DateTimeUtils"
 
 
-def session_options(jvm: Jvm, session: Any, catalog: str, identifier: Identifier) -> dict[str, str]:
+def session_options(session: JvmSession, catalog: str, identifier: Identifier) -> dict[str, str]:
     """The options of a table in a session's settings; those that name the table override the general ones.
 
     Args:
-        jvm: the JVM.
-        session: the JVM's session.
+        session: the session.
         catalog: the name of the table's catalog.
         identifier: the table.
     """
-    settings = session.conf()
+    settings = session.conf
     # Most sessions have none: one string shows it.
     if _PREFIX not in settings.getAll().toString():
         return {}
-    known = jvm.texts(settings.getAllAsJava())
+    known = session.jvm.texts(settings.getAllAsJava())
     given = {k.removeprefix(_PREFIX): v for k, v in known.items() if k.startswith(_PREFIX)}
     general = {k: v for k, v in given.items() if find_option(k) is not None}
     special = _of_table(given, (catalog, identifier.database, identifier.table))
@@ -44,10 +43,10 @@ def session_options(jvm: Jvm, session: Any, catalog: str, identifier: Identifier
     return canonical({**general, **special})
 
 
-def session_zone(jvm: Jvm, session: Any) -> tzinfo:
+def session_zone(session: JvmSession) -> tzinfo:
     """The time zone of a session."""
-    name = session.sessionState().conf().sessionLocalTimeZone()
-    return zone_of(str(jvm.cls(_TIMES).getZoneId(name).normalized().getId()))
+    name = session.state.conf().sessionLocalTimeZone()
+    return zone_of(str(session.jvm.cls(_TIMES).getZoneId(name).normalized().getId()))
 
 
 def _of_table(given: Mapping[str, str], name: tuple[str, ...]) -> dict[str, str]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from paimon_sql.format.options import canonical, check_changes, find_option, validate
 from paimon_sql.format.options.operations.commit import DYNAMIC_PARTITION_OVERWRITE
 from paimon_sql.format.options.table.table import PARTITION, PATH, PRIMARY_KEY, TYPE
 from paimon_sql.format.options.values import Scope
+from paimon_sql.spark.java.connector import StringMap
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.options.read import given_options
 from paimon_sql.storage.merge.lookup_levels import check_merging
@@ -18,7 +17,7 @@ _CREATION_KEYS = frozenset((PRIMARY_KEY.key, PARTITION.key, PATH.key, TYPE.key))
 """Options that ``saveAsTable`` passes both to the table that it creates and to the write that fills it."""
 
 
-def write_options(jvm: Jvm, table: Table, options: Any) -> dict[str, str]:
+def write_options(jvm: Jvm, table: Table, options: StringMap) -> dict[str, str]:
     """The Paimon options of a write that differ from the table's, and always that of dynamic partition overwrite.
 
     Unknown options are ignored, since a ``DataFrameWriter`` gets Spark's options as well.

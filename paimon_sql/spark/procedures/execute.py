@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import pyarrow as pa
 
 from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.spark.connector import cached_tables
-from paimon_sql.spark.jvm.gateway import CATALOG, JavaObject, Jvm
+from paimon_sql.spark.java.objects import JavaIterator, JavaObject
+from paimon_sql.spark.java.types import InternalRow
+from paimon_sql.spark.jvm.gateway import CATALOG
+from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.scan.proxies.local import LocalScanProxy
 from paimon_sql.spark.statements import StatementContext, run_statement
 from paimon_sql.sql.carry import INTERNAL_PROCEDURE, decode
 
 
-class ExecuteProxy(JavaObject):
+class ExecuteProxy(Proxy):
     """The unbound procedure."""
 
-    def __init__(self, jvm: Jvm, context: StatementContext) -> None:
-        super().__init__(jvm)
+    def __init__(self, context: StatementContext) -> None:
+        super().__init__(context.session.jvm)
         self._context = context
 
     def toString(self) -> str:
@@ -30,21 +33,21 @@ class ExecuteProxy(JavaObject):
     def description(self) -> str:
         return "Executes a statement of Paimon's dialect."
 
-    def bind(self, input_type: Any) -> BoundExecuteProxy:
-        return BoundExecuteProxy(self.jvm, self._context)
+    def bind(self, input_type: object) -> BoundExecuteProxy:
+        return BoundExecuteProxy(self._context)
 
     class Java:
         implements = [f"{CATALOG}.procedures.UnboundProcedure"]
 
 
-class BoundExecuteProxy(JavaObject):
+class BoundExecuteProxy(Proxy):
     """The bound procedure: executes the statement that a CALL carries, and returns its result.
 
     It must not be an unbound procedure as well: Spark's analyzer would bind it repeatedly.
     """
 
-    def __init__(self, jvm: Jvm, context: StatementContext) -> None:
-        super().__init__(jvm)
+    def __init__(self, context: StatementContext) -> None:
+        super().__init__(context.session.jvm)
         self._context = context
 
     def toString(self) -> str:
@@ -59,24 +62,24 @@ class BoundExecuteProxy(JavaObject):
     def isDeterministic(self) -> bool:
         return False
 
-    def parameters(self) -> Any:
-        text = self.jvm.cls("org.apache.spark.sql.types.DataType").fromJson('"string"')
+    def parameters(self) -> Sequence[JavaObject]:
+        text = self.jvm.struct('"string"')
         kind = self.jvm.cls(f"{CATALOG}.procedures.ProcedureParameter")
         return self.jvm.array(
             f"{CATALOG}.procedures.ProcedureParameter", [getattr(kind, "in")("statement", text).build()]
         )
 
-    def call(self, row: Any) -> Any:
+    def call(self, row: InternalRow) -> JavaIterator:
         try:
             answer = run_statement(decode("" if row.isNullAt(0) else row.getUTF8String(0).toString()), self._context)
         finally:
-            cached_tables.renew(self.jvm, self._context.session)
+            cached_tables.renew(self._context.session)
         if not answer.columns:
             return self.jvm.java_list([]).iterator()
         names = [f.name for f in answer.columns]
         rows = [dict(zip(names, r, strict=True)) for r in answer.rows]
         table = pa.Table.from_pylist(rows, schema=arrow_schema(answer.columns))
-        scan = LocalScanProxy(self.jvm, self._context.session, answer.columns, lambda: table, INTERNAL_PROCEDURE)
+        scan = LocalScanProxy(self._context.session, answer.columns, lambda: table, INTERNAL_PROCEDURE)
         return self.jvm.java_list([scan]).iterator()
 
     class Java:

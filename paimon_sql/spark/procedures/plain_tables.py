@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
 
 from paimon_sql.errors import InvalidInputError, NoSuchDatabaseError, NoSuchTableError, UnsupportedError
 from paimon_sql.format.layout.partitions import unescape_path_name
 from paimon_sql.format.schema.types import DataField
-from paimon_sql.spark.conversion.types import paimon_fields
-from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
+from paimon_sql.spark.conversion.types import paimon_fields, struct_json
+from paimon_sql.spark.java.catalyst import TableName
+from paimon_sql.spark.java.objects import JavaObject
+from paimon_sql.spark.java.scala import ScalaMap, Seq
+from paimon_sql.spark.jvm.gateway import CATALYST
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.sql.context import SESSION_CATALOG
 from paimon_sql.storage.copy.migration import PlainFile, PlainTable
 from paimon_sql.storage.file_formats.registry import format_names
@@ -26,13 +28,12 @@ class SessionTables:
     """The plain tables of one session.
 
     Args:
-        jvm: the JVM.
-        session: the JVM's session.
+        session: the session.
         options: the options of the catalog to migrate to; they configure the file systems.
     """
 
-    def __init__(self, jvm: Jvm, session: Any, options: Mapping[str, str]) -> None:
-        self._jvm = jvm
+    def __init__(self, session: JvmSession, options: Mapping[str, str]) -> None:
+        self._jvm = session.jvm
         self._session = session
         self._options = options
 
@@ -61,18 +62,20 @@ class SessionTables:
 
     def names(self, database: str) -> list[str]:
         """The names of the tables of a database of the session's own catalog, sorted."""
-        catalog = self._session.sessionState().catalog()
+        catalog = self._session.state.catalog()
         if not catalog.databaseExists(database):
             raise NoSuchDatabaseError(f"Spark's catalog {SESSION_CATALOG} has no database {database}.", name=database)
-        found = catalog.listTables(database, "*", False)  # without temporary views, which are in every database
-        listed = [str(one.table()) for one in self._jvm.items(found)]
+        found: Seq[TableName] = catalog.listTables(
+            database, "*", False
+        )  # without temporary views, which are in every database
+        listed = [one.table() for one in self._jvm.items(found)]
         return sorted(name for name in listed if not self._is_view(database, name))
 
     def _is_view(self, database: str, name: str) -> bool:
-        catalog = self._session.sessionState().catalog()
+        catalog = self._session.state.catalog()
         return str(catalog.getTableMetadata(self._identifier(database, name)).tableType().name()) == "VIEW"
 
-    def _identifier(self, database: str, name: str) -> Any:
+    def _identifier(self, database: str, name: str) -> TableName:
         return self._jvm.new(f"{CATALYST}.TableIdentifier", name, self._jvm.some(database))
 
     def _parts(self, name: str) -> tuple[str, str]:
@@ -83,9 +86,9 @@ class SessionTables:
             raise InvalidInputError(f"'{name}' is no table of Spark's catalog {SESSION_CATALOG}.", remedy="Write db.t.")
         return ("default", parts[0]) if len(parts) == 1 else (parts[0], parts[1])
 
-    def _metadata(self, database: str, name: str) -> tuple[Any, Any]:
+    def _metadata(self, database: str, name: str) -> tuple[JavaObject, TableName]:
         """The metadata of a table in Spark's catalog, and its identifier there."""
-        catalog, identifier = self._session.sessionState().catalog(), self._identifier(database, name)
+        catalog, identifier = self._session.state.catalog(), self._identifier(database, name)
         if not catalog.databaseExists(database) or not catalog.tableExists(identifier):
             raise NoSuchTableError(
                 f"Spark's catalog {SESSION_CATALOG} has no table {database}.{name}.",
@@ -118,7 +121,7 @@ class SessionTables:
             files = list(_found_files(_data_below(file_io, location), location, keys))
         return PlainTable(
             name=full,
-            fields=paimon_fields(json.loads(found.schema().json())),
+            fields=paimon_fields(struct_json(found.schema())),
             partition_keys=keys,
             file_format=kind,
             files=tuple(files),
@@ -127,14 +130,13 @@ class SessionTables:
             drop=lambda: self._drop(database, name),
         )
 
-    def _partitions(self, identifier: Any) -> Iterator[tuple[dict[str, str], str]]:
-        listed = self._session.sessionState().catalog().listPartitions(identifier, self._jvm.none)
+    def _partitions(self, identifier: TableName) -> Iterator[tuple[dict[str, str], str]]:
+        listed: Seq[JavaObject] = self._session.state.catalog().listPartitions(identifier, self._jvm.none)
         for part in self._jvm.items(listed):
-            spec = part.spec()
-            keys = [str(k) for k in self._jvm.items(spec.keys().toSeq())]
-            yield {k: str(spec.apply(k)) for k in keys}, self._path(part.location())
+            spec: ScalaMap[str, str] = part.spec()
+            yield {k: spec.apply(k) for k in self._jvm.items(spec.keys().toSeq())}, self._path(part.location())
 
-    def _path(self, uri: Any) -> str:
+    def _path(self, uri: JavaObject) -> str:
         """A URI as an unescaped path."""
         return str(self._jvm.new("org.apache.hadoop.fs.Path", uri).toString())
 
@@ -159,7 +161,7 @@ class SessionTables:
             InvalidInputError: Spark cannot infer them.
         """
         try:
-            frame = SparkSession(self._jvm.context, self._session).read.format(kind).load(path)
+            frame = self._session.python.read.format(kind).load(path)
         except PySparkException as error:
             raise InvalidInputError(
                 f"Spark cannot tell the columns of the {kind} files in {path}: {str(error).splitlines()[0]}",
@@ -169,7 +171,7 @@ class SessionTables:
 
     def _drop(self, database: str, name: str) -> None:
         # Not by SQL, which may resolve the name to another table if the session catalog is ours.
-        catalog, identifier = self._session.sessionState().catalog(), self._identifier(database, name)
+        catalog, identifier = self._session.state.catalog(), self._identifier(database, name)
         catalog.invalidateCachedTable(identifier)
         catalog.dropTable(identifier, False, False)
 

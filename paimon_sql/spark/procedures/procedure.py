@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from typing import Any, NoReturn
+from collections.abc import Callable, Mapping, Sequence
+from typing import NoReturn
 
 import pyarrow as pa
 
@@ -20,7 +20,12 @@ from paimon_sql.spark.connector import cached_tables
 from paimon_sql.spark.conversion.rows import row_values
 from paimon_sql.spark.conversion.types import spark_type
 from paimon_sql.spark.execution.executor import SparkExecutor
-from paimon_sql.spark.jvm.gateway import CATALOG, JavaObject, Jvm
+from paimon_sql.spark.java.connector import Ident
+from paimon_sql.spark.java.objects import JavaIterator, JavaObject
+from paimon_sql.spark.java.types import InternalRow
+from paimon_sql.spark.jvm.gateway import CATALOG, Jvm
+from paimon_sql.spark.jvm.proxy import Proxy
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.materialized.refresh import SessionRefresher
 from paimon_sql.spark.options.session import session_zone
 from paimon_sql.spark.procedures.plain_tables import SessionTables
@@ -68,7 +73,7 @@ def _sql(data_type: DataType) -> str:
     return data_type.as_nullable().sql()
 
 
-def load_procedure(jvm: Jvm, catalog: Catalog, session: Any, ident: Any, catalogs: Catalogs) -> UnboundProcedureProxy:
+def load_procedure(session: JvmSession, catalog: Catalog, ident: Ident, catalogs: Catalogs) -> UnboundProcedureProxy:
     """Return the procedure of a name, ignoring case.
 
     Raises:
@@ -84,14 +89,14 @@ def load_procedure(jvm: Jvm, catalog: Catalog, session: Any, ident: Any, catalog
             name=called,
             remedy=f"SHOW PROCEDURES IN {catalog.name}.{SYSTEM_DATABASE} lists what there is.",
         )
-    return UnboundProcedureProxy(jvm, catalog, session, found, catalogs)
+    return UnboundProcedureProxy(session, catalog, found, catalogs)
 
 
-class ProcedureProxy(JavaObject):
+class ProcedureProxy(Proxy):
     """The common methods of unbound and bound procedures."""
 
-    def __init__(self, jvm: Jvm, catalog: Catalog, session: Any, procedure: Procedure, catalogs: Catalogs) -> None:
-        super().__init__(jvm)
+    def __init__(self, session: JvmSession, catalog: Catalog, procedure: Procedure, catalogs: Catalogs) -> None:
+        super().__init__(session.jvm)
         self._catalogs = catalogs
         self._catalog = catalog
         self._session = session
@@ -110,8 +115,8 @@ class ProcedureProxy(JavaObject):
 class UnboundProcedureProxy(ProcedureProxy):
     """An unbound procedure; it has only one signature."""
 
-    def bind(self, input_type: Any) -> BoundProcedureProxy:
-        return BoundProcedureProxy(self.jvm, self._catalog, self._session, self._procedure, self._catalogs)
+    def bind(self, input_type: object) -> BoundProcedureProxy:
+        return BoundProcedureProxy(self._session, self._catalog, self._procedure, self._catalogs)
 
     class Java:
         implements = [f"{CATALOG}.procedures.UnboundProcedure"]
@@ -123,51 +128,52 @@ class BoundProcedureProxy(ProcedureProxy):
     def isDeterministic(self) -> bool:
         return False
 
-    def parameters(self) -> Any:
+    def parameters(self) -> Sequence[JavaObject]:
         parameters = [self._parameter(a) for a in self._procedure.arguments]
         return self.jvm.array(f"{CATALOG}.procedures.ProcedureParameter", parameters)
 
-    def call(self, row: Any) -> Any:
+    def call(self, row: InternalRow) -> JavaIterator:
         arguments = self._procedure.arguments
         values = row_values(row, [a.type for a in arguments])
         given = {a.name: v for a, v in zip(arguments, values, strict=True)}
-        manager = self._session.sessionState().catalogManager()
+        session = self._session
+        manager = session.state.catalogManager()
         database = ".".join(manager.currentNamespace()) or "default"
         context = Context(
             self._catalog,
             database,
             SparkExecutor(self.jvm),
-            zone=session_zone(self.jvm, self._session),
+            zone=session_zone(session),
             # The Thrift server interrupts the thread of a cancelled statement.
             is_cancelled=lambda: bool(self.jvm.static("java.lang.Thread", "currentThread")().isInterrupted()),
             others=self._catalogs(),
-            plain_tables=SessionTables(self.jvm, self._session, self._catalog.options),
-            refresher=SessionRefresher(self.jvm, self._session, self._catalog),
+            plain_tables=SessionTables(session, self._catalog.options),
+            refresher=SessionRefresher(session, self._catalog),
         )
         try:
             answer = run(context, self._procedure, given)
         finally:
-            cached_tables.renew(self.jvm, self._session)
+            cached_tables.renew(session)
         fields = answer.columns
-        if self._session.conf().get(RESULTS_SETTING, "full") == "connector":
+        if session.conf.get(RESULTS_SETTING, "full") == "connector":
             fields = fields[: answer.connector]
         names = [f.name for f in fields]
         rows = [dict(zip(names, row, strict=False)) for row in answer.rows]
         table = pa.Table.from_pylist(rows, schema=arrow_schema(fields))
-        scan = LocalScanProxy(self.jvm, self._session, fields, lambda: table, f"CALL sys.{self._procedure.name}")
+        scan = LocalScanProxy(session, fields, lambda: table, f"CALL sys.{self._procedure.name}")
         return self.jvm.java_list([scan]).iterator()
 
-    def _parameter(self, argument: Argument) -> Any:
-        data_type = self.jvm.cls("org.apache.spark.sql.types.DataType").fromJson(json.dumps(spark_type(argument.type)))
+    def _parameter(self, argument: Argument) -> JavaObject:
+        data_type = self.jvm.struct(json.dumps(spark_type(argument.type)))
         kind = self.jvm.cls(f"{CATALOG}.procedures.ProcedureParameter")
-        builder = getattr(kind, "in")(argument.name, data_type).comment(argument.meaning)
+        builder: JavaObject = getattr(kind, "in")(argument.name, data_type).comment(argument.meaning)
         return (builder if argument.required else builder.defaultValue("NULL")).build()
 
     class Java:
         implements = [f"{CATALOG}.procedures.BoundProcedure"]
 
 
-class MissingProcedureProxy(JavaObject):
+class MissingProcedureProxy(Proxy):
     """A placeholder for a procedure that does not exist: its methods raise the error."""
 
     def __init__(self, jvm: Jvm, error: NotFoundError) -> None:
@@ -183,7 +189,7 @@ class MissingProcedureProxy(JavaObject):
     def description(self) -> NoReturn:
         raise self._error
 
-    def bind(self, input_type: Any) -> NoReturn:
+    def bind(self, input_type: object) -> NoReturn:
         raise self._error
 
     class Java:

@@ -7,16 +7,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.schema.row_kind import RowKind
 from paimon_sql.format.schema.system_fields import VALUE_KIND
-from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST, EXECUTION, Jvm, private_field
+from paimon_sql.spark.java.catalyst import Attribute, Expression, LogicalPlan
+from paimon_sql.spark.java.objects import JavaObject
+from paimon_sql.spark.java.scala import Seq
+from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST, Jvm, private_field
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.row_level.target import TargetProxy
 from paimon_sql.spark.rules.analyzer import RELATION
 from paimon_sql.spark.rules.compiled_rule import NODE, compiled_rule
@@ -35,7 +38,7 @@ _WRITES_DELTA = (
 )
 
 
-def hidden_attributes_rule(jvm: Jvm) -> Any:
+def hidden_attributes_rule(jvm: Jvm) -> JavaObject:
     """The analysis rule that binds metadata columns in a plan of changes to those of its relation."""
     return jvm.constant(
         "rule for hidden columns",
@@ -48,19 +51,19 @@ def hidden_attributes_rule(jvm: Jvm) -> Any:
     )
 
 
-def _bound(jvm: Jvm, plan: Any, children: Sequence[Any]) -> Any:
+def _bound(jvm: Jvm, plan: LogicalPlan, children: Sequence[LogicalPlan]) -> LogicalPlan:
     missing = plan.missingInput()
     if missing.isEmpty():
         return plan
     # Spark adds the metadata columns of sources in the next round.
-    offered = {int(a.exprId().id()) for child in children for a in jvm.items(child.metadataOutput())}
-    lost = {int(a.exprId().id()) for a in jvm.items(missing.toSeq())} - offered
-    by_name: dict[str, Any] = {}
+    offered = {a.exprId().id() for child in children for a in jvm.items(child.metadataOutput())}
+    lost = {a.exprId().id() for a in jvm.items(missing.toSeq())} - offered
+    by_name: dict[str, Attribute] = {}
     for child in children:  # the target is the left side of a join, so its columns win
         for attribute in jvm.items(child.output()):
-            by_name.setdefault(str(attribute.name()), attribute)
+            by_name.setdefault(attribute.name(), attribute)
 
-    def bound(expression: Any) -> Any:
+    def bound(expression: Expression) -> Expression:
         if expression.getClass().getSimpleName() != "AttributeReference" or int(expression.exprId().id()) not in lost:
             return expression
         return by_name.get(str(expression.name()), expression)
@@ -96,22 +99,16 @@ class Analyzer:
     """The analyzer of one session's row-level statements.
 
     Args:
-        jvm: the JVM.
-        session: the JVM's session.
+        session: the session.
         catalog: the name of the catalog of the changed tables.
     """
 
-    def __init__(self, jvm: Jvm, session: Any, catalog: str) -> None:
-        self.jvm = jvm
+    def __init__(self, session: JvmSession, catalog: str) -> None:
+        self.jvm = session.jvm
         self.catalog = catalog
         self.session = session
-        self.spark = SparkSession(jvm.context, session)
 
-    def parse(self, text: str) -> Any:
-        """The plan of a statement from Spark's own parser."""
-        return self.jvm.new(f"{EXECUTION}.SparkSqlParser").parsePlan(text)
-
-    def changes(self, parsed: Any, identifier: Identifier, target: TargetProxy) -> Any:
+    def changes(self, parsed: LogicalPlan, identifier: Identifier, target: TargetProxy) -> LogicalPlan:
         """Return the plan of a parsed statement's changes: a ``WriteDelta``, or an append if a MERGE only inserts.
 
         Args:
@@ -129,17 +126,15 @@ class Analyzer:
         plan = command.withNewChildren(jvm.seq([self._relation(children[0], identifier, target), *children[1:]]))
         if with_ctes is not None:
             plan = with_ctes.withNewChildren(jvm.seq([plan]))
-        # SKIP: the statement is only analyzed; commands, which would otherwise run during planning, do not run.
-        mode = jvm.singleton(f"{EXECUTION}.CommandExecutionMode").SKIP()
         try:
             with self._without_group_filter(command), self._rewritten_at_once():
-                return self.session.sessionState().executePlan(plan, mode).analyzed()
+                return self.session.execution(plan).analyzed()
         except AnalysisException as error:
             # A procedure must not throw Spark's checked exception; the plan in its message is not the user's statement.
             message = str(error).split(";\n", 1)[0]
             raise InvalidInputError(message.replace("table ``", f"table `{target.table.name}`")) from None
 
-    def rows(self, changes: Any, target: TargetProxy, row_id: tuple[str, ...]) -> ChangedRows:
+    def rows(self, changes: LogicalPlan, target: TargetProxy, row_id: tuple[str, ...]) -> ChangedRows:
         """The rows of a plan of changes."""
         query = changes.query()
         names = target.table.schema.names
@@ -147,14 +142,14 @@ class Analyzer:
             types = {f.name: f.type.as_nullable().sql() for f in hidden_fields(target.table.schema)}
             absent = [f"CAST(NULL AS {types[c]}) {c}" for c in row_id if c not in names]
             kind = f"CAST({int(RowKind.INSERT)} AS TINYINT) {VALUE_KIND.name}"
-            return ChangedRows(self.frame(query).selectExpr("*", *absent, kind), {})
+            return ChangedRows(self.session.frame(query).selectExpr("*", *absent, kind), {})
         if changes.operation().command().toString() == "DELETE":
             # Spark projects only the id of deleted rows; the child has all of their columns.
-            rows = self.frame(query.child())
+            rows = self.session.frame(query.child())
             hidden = [c for c in row_id if c not in names]
             frame = rows.select(*(quote_name(c) for c in (*names, *hidden)))
             return ChangedRows(frame.selectExpr("*", f"CAST({int(RowKind.DELETE)} AS TINYINT) {VALUE_KIND.name}"), {})
-        rows = self.frame(self._with_old_values(query, names))
+        rows = self.session.frame(self._with_old_values(query, names))
         columns = rows.columns
         before = {c.removeprefix(_BEFORE): c for c in columns if c.startswith(_BEFORE)}
         kind = (
@@ -164,19 +159,14 @@ class Analyzer:
         selected = (quote_name(c) for c in columns[1:] if c not in target.named)
         return ChangedRows(rows.selectExpr(*selected, kind), before)
 
-    def frame(self, plan: Any) -> DataFrame:
-        """A plan as a DataFrame."""
-        dataset = self.jvm.cls("org.apache.spark.sql.classic.Dataset").ofRows(self.session, plan)
-        return DataFrame(dataset, self.spark)
-
     @contextmanager
-    def _without_group_filter(self, command: Any) -> Iterator[None]:
+    def _without_group_filter(self, command: LogicalPlan) -> Iterator[None]:
         """Disable Spark's runtime group filter of MERGE, which only its writers use; it ignores metadata columns."""
         if command.getClass().getSimpleName() != "MergeIntoTable":
             yield
             return
-        conf = self.session.sessionState().conf()
-        previous = str(conf.getConfString(_GROUP_FILTER)) if conf.contains(_GROUP_FILTER) else None
+        conf = self.session.state.conf()
+        previous = conf.getConfString(_GROUP_FILTER) if conf.contains(_GROUP_FILTER) else None
         conf.setConfString(_GROUP_FILTER, "false")
         try:
             yield
@@ -194,32 +184,32 @@ class Analyzer:
         would miss assignments for them. Spark's own rules are idempotent, so adding them twice is safe.
         """
         jvm = self.jvm
-        analyzer = self.session.sessionState().analyzer()
+        analyzer = self.session.state.analyzer()
         kind = analyzer.getClass().getName()
         field = jvm.constant(f"{_RULES} of {kind}", lambda: private_field(analyzer, _RULES)[0])
-        rewrites = [jvm.singleton(f"{CATALYST}.analysis.{name}") for name in _REWRITES]
+        rewrites: list[JavaObject] = [jvm.singleton(f"{CATALYST}.analysis.{name}") for name in _REWRITES]
         with _RULES_LOCK:
-            rules = field.get(analyzer)
+            rules: Seq[JavaObject] = field.get(analyzer)
             field.set(analyzer, jvm.seq([*jvm.items(rules), *rewrites, hidden_attributes_rule(jvm)]))
             try:
                 yield
             finally:
                 field.set(analyzer, rules)
 
-    def _relation(self, written: Any, identifier: Identifier, target: TargetProxy) -> Any:
+    def _relation(self, written: LogicalPlan, identifier: Identifier, target: TargetProxy) -> LogicalPlan:
         """The target's relation with its alias, to replace the parsed name."""
         jvm = self.jvm
-        catalog = self.session.sessionState().catalogManager().catalog(self.catalog)
+        catalog = self.session.state.catalogManager().catalog(self.catalog)
         ident = jvm.cls(f"{CATALOG}.Identifier").of(jvm.strings([identifier.database]), identifier.object_name)
         relation = jvm.cls(RELATION).create(target, jvm.some(catalog), jvm.some(ident))
         qualifier = jvm.seq([self.catalog, identifier.database])
         alias = jvm.new(f"{CATALYST}.AliasIdentifier", identifier.object_name, qualifier)
-        named = jvm.new(f"{_PLANS}.SubqueryAlias", alias, relation)
+        named: LogicalPlan = jvm.new(f"{_PLANS}.SubqueryAlias", alias, relation)
         if written.getClass().getSimpleName() != "SubqueryAlias":
             return named
         return jvm.new(f"{_PLANS}.SubqueryAlias", written.identifier(), named)
 
-    def _with_old_values(self, query: Any, names: tuple[str, ...]) -> Any:
+    def _with_old_values(self, query: LogicalPlan, names: tuple[str, ...]) -> LogicalPlan:
         """A MERGE whose deletes return the old values of all columns, where Spark returns the row id and nulls."""
         if query.getClass().getSimpleName() != "MergeRows":
             return query
@@ -228,7 +218,7 @@ class Analyzer:
         old = [by_name[name] for name in names]
         matched = self._with_values_of_deletes(query.matchedInstructions(), old)
         unmatched = self._with_values_of_deletes(query.notMatchedBySourceInstructions(), old)
-        return query.copy(
+        changed: LogicalPlan = query.copy(
             query.isSourceRowPresent(),
             query.isTargetRowPresent(),
             matched,
@@ -238,11 +228,12 @@ class Analyzer:
             query.output(),
             join,
         )
+        return changed
 
-    def _with_values_of_deletes(self, instructions: Any, old: list[Any]) -> Any:
+    def _with_values_of_deletes(self, instructions: Seq[Expression], old: list[Attribute]) -> Seq[Expression]:
         changed = []
         for instruction in self.jvm.items(instructions):
-            parts = self.jvm.items(instruction.children())
+            parts: list[Expression] = self.jvm.items(instruction.children())
             if len(parts) > len(old) and parts[1].sql() == str(_DELETE):
                 parts = [*parts[:2], *old, *parts[2 + len(old) :]]
                 instruction = instruction.withNewChildren(self.jvm.seq(parts))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
@@ -23,9 +22,11 @@ from paimon_sql.format.options.engines.spark import WRITE_MERGE_SCHEMA, WRITE_ME
 from paimon_sql.format.options.table.table import BRANCH
 from paimon_sql.spark.conversion.nested_fields import NestedFields
 from paimon_sql.spark.conversion.types import spark_struct
-from paimon_sql.spark.jvm.gateway import CATALOG, EXECUTION, Jvm
+from paimon_sql.spark.java.catalyst import LogicalPlan
+from paimon_sql.spark.java.scala import Option, ScalaMap
+from paimon_sql.spark.jvm.gateway import CATALOG
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.options.session import session_options, under_session
-from paimon_sql.spark.row_level.analysis import Analyzer
 from paimon_sql.spark.rules.analyzer import RELATION
 from paimon_sql.spark.rules.optimizer import with_parts
 from paimon_sql.spark.tables.data_table import TableProxy
@@ -43,23 +44,21 @@ class EvolvingInsertRun:
     """The execution of one statement on one table.
 
     Args:
-        jvm: the JVM.
-        session: the JVM's session.
+        session: the session.
         catalog: the table's catalog.
         identifier: the table.
         statement: the statement.
     """
 
     def __init__(
-        self, jvm: Jvm, session: Any, catalog: Catalog, identifier: Identifier, statement: EvolvingInsert
+        self, session: JvmSession, catalog: Catalog, identifier: Identifier, statement: EvolvingInsert
     ) -> None:
-        self._jvm = jvm
+        self._jvm = session.jvm
         self._session = session
         self._catalog = catalog
         self._identifier = identifier
         self._statement = statement
-        self._analyzer = Analyzer(jvm, session, catalog.name)
-        self._case_sensitive = bool(session.sessionState().conf().caseSensitiveAnalysis())
+        self._case_sensitive = session.case_sensitive
 
     def run(self) -> None:
         """Merge the rows' columns into the table's schema, and write the rows.
@@ -71,7 +70,7 @@ class EvolvingInsertRun:
         merge, command = self._prepared()
         table = merge.evolved(self._catalog, replace(self._identifier, branch=merge.table.branch))
         try:
-            self._analyzer.frame(self._insert_plan(command, merge, table))
+            self._session.frame(self._insert_plan(command, merge, table))
         except AnalysisException as error:
             raise InvalidInputError(str(error).split(";\n", 1)[0]) from None
 
@@ -79,31 +78,29 @@ class EvolvingInsertRun:
         """The schema changes and the plan of the write, without executing them."""
         merge, command = self._prepared()
         plan = self._insert_plan(command, merge, merge.foreseen())
-        skip = self._jvm.singleton(f"{EXECUTION}.CommandExecutionMode").SKIP()
-        execution = self._session.sessionState().executePlan(plan, skip)
-        plan_text = self._jvm.cls("org.apache.spark.sql.api.python.PythonSQLUtils").explainString(execution, mode)
+        plan_text = self._session.explained(self._session.execution(plan), mode)
         changes = "".join(f"{change}\n" for change in merge.changes())
         return f"== INSERT into {self._identifier} ==\n{changes}{plan_text}"
 
-    def _prepared(self) -> tuple[SchemaMerge, Any]:
+    def _prepared(self) -> tuple[SchemaMerge, LogicalPlan]:
         """The merge of the schemas, and Spark's parsed command, whose rows have names."""
-        parsed = self._analyzer.parse(self._statement.text)
+        parsed = self._session.parsed(self._statement.text)
         with_ctes = parsed if parsed.getClass().getSimpleName() == "UnresolvedWith" else None
         command = with_ctes.child() if with_ctes is not None else parsed
         query = command.query()
         if with_ctes is not None:
             query = with_ctes.withNewChildren(self._jvm.seq([query]))
         try:
-            frame = self._analyzer.frame(query)
+            frame = self._session.frame(query)
         except AnalysisException as error:
             raise InvalidInputError(str(error).split(";\n", 1)[0]) from None
         table = self._table()
         if not _is_by_name(command):
             frame = _named(frame, self._columns(table, command))
-            command = with_parts(self._jvm, command, byName=True, userSpecifiedCols=self._jvm.seq([]))
+            command = with_parts(self._jvm, command, byName=True, userSpecifiedCols=self._jvm.nil)
         return SchemaMerge(table, frame, case_sensitive=self._case_sensitive), command
 
-    def _columns(self, table: Table, command: Any) -> list[StructField]:
+    def _columns(self, table: Table, command: LogicalPlan) -> list[StructField]:
         """The columns of the table in the order of the rows' columns.
 
         Raises:
@@ -112,22 +109,22 @@ class EvolvingInsertRun:
         struct = StructType.fromJson(spark_struct(table.schema.fields))
         folded = NestedFields(self._case_sensitive).folded
         declared = [folded(str(name)) for name in self._jvm.items(command.userSpecifiedCols())]
-        spec = self._jvm.items(command.partitionSpec().toSeq())
-        fixed = {folded(str(part._1())) for part in spec if part._2().isDefined()}
+        spec: ScalaMap[str, Option[str]] = command.partitionSpec()
+        fixed = {folded(part._1()) for part in self._jvm.items(spec.toSeq()) if part._2().isDefined()}
         known = {folded(f.name): f for f in struct.fields if folded(f.name) not in fixed}
         if unknown := [name for name in declared if name not in known]:
             raise InvalidInputError(f"{self._identifier} has no column {unknown[0]} that the rows could go into.")
         return [known[name] for name in declared] or list(known.values())
 
-    def _insert_plan(self, command: Any, merge: SchemaMerge, table: Table) -> Any:
+    def _insert_plan(self, command: LogicalPlan, merge: SchemaMerge, table: Table) -> LogicalPlan:
         """The INSERT into the evolved table, of rows that have all of its nested fields."""
         jvm = self._jvm
-        manager = self._session.sessionState().catalogManager()
+        manager = self._session.state.catalogManager()
         name = jvm.cls(f"{CATALOG}.Identifier").of(
             jvm.strings([self._identifier.database]), self._identifier.object_name
         )
         relation = jvm.cls(RELATION).create(
-            TableProxy(jvm, table, self._session),
+            TableProxy(self._session, table),
             jvm.some(manager.catalog(self._catalog.name)),
             jvm.some(name),
         )
@@ -139,7 +136,7 @@ class EvolvingInsertRun:
         identifier = self._identifier
         if identifier.system_table is not None:
             raise UnsupportedError(f"{identifier} is a system table, into which nothing can be written.")
-        options = session_options(self._jvm, self._session, self._catalog.name, identifier)
+        options = session_options(self._session, self._catalog.name, identifier)
         evolution = _EVOLUTION_OPTIONS if self._statement.evolves else {}
         given = evolution | {k: v for k, v in self._statement.options.items() if k not in TRAVEL_KEYS}
         branch = given.get(BRANCH.key) or options.get(BRANCH.key)
@@ -147,7 +144,7 @@ class EvolvingInsertRun:
         return under_session(table, options, writes=True).with_options(given)
 
 
-def _is_by_name(command: Any) -> bool:
+def _is_by_name(command: LogicalPlan) -> bool:
     """Whether an INSERT matches columns by name.
 
     Raises:

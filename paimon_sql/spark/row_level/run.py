@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import time
 from dataclasses import replace
-from typing import Any
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
@@ -20,7 +19,7 @@ from paimon_sql.format.options.operations.changelog import DELETE_FORCE_PRODUCE_
 from paimon_sql.format.options.operations.scan import SCAN_BUCKET, SCAN_SNAPSHOT_ID
 from paimon_sql.format.options.table.table import BRANCH
 from paimon_sql.format.schema.system_fields import ROW_ID
-from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.options.session import session_options, under_session
 from paimon_sql.spark.row_level.analysis import Analyzer, ChangedRows
 from paimon_sql.spark.row_level.counts import Counts
@@ -31,8 +30,7 @@ from paimon_sql.spark.row_level.strategies.columns import change_columns
 from paimon_sql.spark.row_level.strategies.drop import drop_keys
 from paimon_sql.spark.row_level.strategies.upsert import upsert
 from paimon_sql.spark.row_level.target import TargetProxy
-from paimon_sql.sql.grammar.statement import RowChange
-from paimon_sql.sql.statements.rows import DeleteFrom, MergeInto, Update
+from paimon_sql.sql.statements.rows import DeleteFrom, MergeInto, RowStatement, Update
 from paimon_sql.storage.branches.management import on_its_branch
 from paimon_sql.storage.merge.registry import merge_engine
 from paimon_sql.storage.read.metadata_columns import BUCKET, FILE_PATH, PARTITION, ROW_INDEX, hidden_fields
@@ -54,8 +52,7 @@ class RowLevelRun:
     """The execution of one statement on one table.
 
     Args:
-        jvm: the JVM.
-        session: the JVM's session.
+        session: the session.
         catalog: the table's catalog.
         identifier: the table.
         statement: the statement.
@@ -63,15 +60,20 @@ class RowLevelRun:
     """
 
     def __init__(
-        self, jvm: Jvm, session: Any, catalog: Catalog, identifier: Identifier, statement: Any, operation: Operation
+        self,
+        session: JvmSession,
+        catalog: Catalog,
+        identifier: Identifier,
+        statement: RowStatement,
+        operation: Operation,
     ) -> None:
-        self._jvm = jvm
+        self._jvm = session.jvm
         self._session = session
         self._catalog = catalog
         self._identifier = identifier
         self._statement = statement
         self._operation = operation
-        self._analyzer = Analyzer(jvm, session, catalog.name)
+        self._analyzer = Analyzer(session, catalog.name)
 
     def run(self) -> Counts:
         """Change the rows.
@@ -101,9 +103,7 @@ class RowLevelRun:
         strategy = self._strategy(table)
         base = table.snapshots.latest()
         _, changed = self._changes(table, strategy, base, self._statement.text)
-        plan_text = self._jvm.cls("org.apache.spark.sql.api.python.PythonSQLUtils").explainString(
-            changed.frame._jdf.queryExecution(), mode
-        )
+        plan_text = self._session.explained(changed.frame._jdf.queryExecution(), mode)
         read = f"snapshot {base.id}" if base else "no snapshot"
         return f"== {self._operation.value} of {table.name} at {read}: {strategy.value} ==\n{plan_text}"
 
@@ -120,7 +120,7 @@ class RowLevelRun:
         if strategy is RowLevelStrategy.UPSERT:
             self._refuse_key_changes(table, changed)
             return upsert(self._jvm, table, base, changed, self._operation, target)
-        if strategy is RowLevelStrategy.COLUMNS:
+        if strategy is RowLevelStrategy.COLUMNS and isinstance(self._statement, Update | MergeInto):
             return change_columns(self._jvm, table, base, changed, self._statement, self._operation, target)
         if strategy in (RowLevelStrategy.REWRITE, RowLevelStrategy.VECTORS):
             return change_append(self._jvm, table, base, changed, self._operation, strategy)
@@ -134,8 +134,8 @@ class RowLevelRun:
         by_bucket = strategy is RowLevelStrategy.UPSERT and self._operation is not Operation.MERGE
         folded = text.lower()
         named = [f.name for f in hidden_fields(table.schema) if f.name not in row_id and f.name.lower() in folded]
-        target = TargetProxy(self._jvm, pinned(table, base), self._session, row_id, named, by_bucket=by_bucket)
-        changes = self._analyzer.changes(self._analyzer.parse(text), self._identifier, target)
+        target = TargetProxy(self._session, pinned(table, base), row_id, named, by_bucket=by_bucket)
+        changes = self._analyzer.changes(self._session.parsed(text), self._identifier, target)
         return target, self._analyzer.rows(changes, target, row_id)
 
     def _row_id(self, table: Table, strategy: RowLevelStrategy) -> tuple[str, ...]:
@@ -203,7 +203,7 @@ class RowLevelRun:
         identifier = self._identifier
         if identifier.system_table is not None:
             raise UnsupportedError(f"{identifier} is a system table, whose rows cannot be changed.")
-        options = session_options(self._jvm, self._session, self._catalog.name, identifier)
+        options = session_options(self._session, self._catalog.name, identifier)
         given = {k: v for k, v in self._statement.options.items() if k not in TRAVEL_KEYS}
         branch = given.get(BRANCH.key) or options.get(BRANCH.key)
         table = on_its_branch(taking_rows(self._catalog.table(identifier)), branch)
@@ -213,7 +213,7 @@ class RowLevelRun:
         return RowLevelLayout.of(table).row_level_strategy(table, self._operation, self._deletes())
 
     def _deletes(self) -> bool:
-        statement: RowChange = self._statement
+        statement = self._statement
         if isinstance(statement, MergeInto):
             return any(clause.action == "DELETE" for clause in statement.clauses)
         return isinstance(statement, DeleteFrom)

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options.table.row_tracking import (
     BLOB_DESCRIPTOR_FIELD_RESOLVE_ENABLED,
     BLOB_VIEW_RESOLVE_ENABLED,
@@ -20,10 +18,15 @@ from paimon_sql.format.options.table.row_tracking import (
 from paimon_sql.spark.connector.interfaces import ScanInterface
 from paimon_sql.spark.conversion.metadata_column import hidden_columns
 from paimon_sql.spark.conversion.references import references_to
-from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, JavaObject, Jvm, behind
+from paimon_sql.spark.java.connector import ConnectorExpression, StringMap
+from paimon_sql.spark.java.objects import JavaObject
+from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, Jvm
+from paimon_sql.spark.jvm.proxy import Proxy, behind
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.scan.builder import ScanBuilderProxy
 from paimon_sql.spark.scan.factory import ScanFactory, read_tasks
 from paimon_sql.spark.scan.path import ScanDecision, ScanPath
+from paimon_sql.spark.scan.proxies.planned import PLAIN
 from paimon_sql.spark.scan.proxies.python import PythonScanProxy
 from paimon_sql.spark.tables.base import SchemaTable
 from paimon_sql.spark.tables.data_table import TableProxy
@@ -44,9 +47,8 @@ class TargetProxy(TableProxy):
         named: the metadata columns that the statement may name, without those of the row id.
 
     Args:
-        jvm: the JVM.
+        session: the session.
         table: the table.
-        session: the JVM's session.
         row_id: the columns that identify a row.
         named: as above.
         by_bucket: whether each bucket should be read by one task, so that the task can write it as well.
@@ -54,26 +56,25 @@ class TargetProxy(TableProxy):
 
     def __init__(
         self,
-        jvm: Jvm,
+        session: JvmSession,
         table: Table,
-        session: Any,
         row_id: tuple[str, ...],
         named: Sequence[str] = (),
         *,
         by_bucket: bool = False,
     ) -> None:
-        super().__init__(jvm, table, session)
+        super().__init__(session, table)
         self.named = named
         self._row_id = row_id
         self._by_bucket = by_bucket
         self.scan: TargetScanProxy | None = None
 
-    def equals(self, other: Any) -> bool:
+    def equals(self, other: object) -> bool:
         # If the table of a copied relation were not equal, Spark would create its metadata columns again, with ids that
         # nothing refers to.
-        return other is self or (other is not None and behind(self.jvm, other) is self)
+        return other is self or (isinstance(other, JavaObject) and behind(self.jvm, other) is self)
 
-    def metadataColumns(self) -> Any:
+    def metadataColumns(self) -> Sequence[JavaObject]:
         # Spark requires NOT NULL of the columns that identify a row.
         fields = [
             replace(f, type=f.type.as_nullable(False)) if f.name in self._row_id else f
@@ -84,14 +85,14 @@ class TargetProxy(TableProxy):
     def _is_like(self, other: SchemaTable) -> bool:
         return False
 
-    def newRowLevelOperationBuilder(self, info: Any) -> OperationProxy:
+    def newRowLevelOperationBuilder(self, info: JavaObject) -> OperationProxy:
         return OperationProxy(self.jvm, self, self._row_id, info.command())
 
-    def newScanBuilder(self, options: Any) -> TargetScanProxy:
+    def newScanBuilder(self, options: StringMap) -> TargetScanProxy:
         # References to blobs are rewritten unchanged, so they are not resolved.
         has_references = descriptor_columns(self.table.schema) | view_columns(self.table.schema)
         table = self.table.with_options(_UNRESOLVED_BLOBS if has_references else {})
-        self.scan = TargetScanProxy(self.jvm, table, self.session, by_bucket=self._by_bucket)
+        self.scan = TargetScanProxy(self.session, table, by_bucket=self._by_bucket)
         return self.scan
 
     class Java:
@@ -114,8 +115,8 @@ class TargetScanProxy(ScanBuilderProxy):
     thorough = True
     streams = False
 
-    def __init__(self, jvm: Jvm, table: Table, session: Any, *, by_bucket: bool) -> None:
-        super().__init__(jvm, table, session)
+    def __init__(self, session: JvmSession, table: Table, *, by_bucket: bool) -> None:
+        super().__init__(session, table)
         self._by_bucket = by_bucket
         self.buckets: list[list[ReadTask]] | None = None
 
@@ -126,9 +127,9 @@ class TargetScanProxy(ScanBuilderProxy):
         plan, is_local = decision.plan, decision.path is ScanPath.DRIVER
         if self._by_bucket and not is_local and not self._returns_aggregates and isinstance(plan, ScanPlan):
             return self._scan_of_buckets(decision, plan)
-        # No runtime filters: only the statement's own conditions select rows. And Spark must not divide the reads of
-        # tasks again.
-        return ScanFactory(self.jvm, self.session, self._pushed, self._variants, is_divisible=False).scan(decision)
+        # No runtime filters: only the statement's own conditions select rows. Spark must not divide the reads of tasks
+        # again. And the scan is equal only to itself: only it has the buckets of its tasks.
+        return ScanFactory(self.session, self._pushed, self._variants, PLAIN, is_divisible=False).scan(decision)
 
     def _scan_of_buckets(self, decision: ScanDecision, plan: ScanPlan) -> PythonScanProxy:
         tasks = read_tasks(decision.request, plan)
@@ -141,14 +142,11 @@ class TargetScanProxy(ScanBuilderProxy):
         partitions = self.buckets or [[task] for task in tasks]
         return PythonScanProxy(self.jvm, partitions, decision.request.columns, decision.describe(), plan)
 
-    def _equality(self, snapshot: Snapshot | None) -> None:
-        """None: only this scan object has the buckets of its tasks."""
 
-
-class OperationProxy(JavaObject):
+class OperationProxy(Proxy):
     """One statement's operation on a table, and its builder (Spark: ``RowLevelOperation``)."""
 
-    def __init__(self, jvm: Jvm, target: TargetProxy, row_id: tuple[str, ...], command: Any) -> None:
+    def __init__(self, jvm: Jvm, target: TargetProxy, row_id: tuple[str, ...], command: JavaObject) -> None:
         super().__init__(jvm)
         self._target = target
         self._row_id = row_id
@@ -163,20 +161,20 @@ class OperationProxy(JavaObject):
     def description(self) -> str:
         return self.toString()
 
-    def command(self) -> Any:
+    def command(self) -> JavaObject:
         return self._command
 
-    def newScanBuilder(self, options: Any) -> TargetScanProxy:
+    def newScanBuilder(self, options: StringMap) -> TargetScanProxy:
         return self._target.newScanBuilder(options)
 
-    def newWriteBuilder(self, info: Any) -> Any:
+    def newWriteBuilder(self, info: object) -> Proxy:
         raise UnsupportedError(f"{self._target.table.name}: changes are written by the statement itself.")
 
-    def requiredMetadataAttributes(self) -> Any:
+    def requiredMetadataAttributes(self) -> Sequence[ConnectorExpression]:
         # Spark reads only metadata columns that are required here.
         return references_to(self.jvm, self._target.named)
 
-    def rowId(self) -> Any:
+    def rowId(self) -> Sequence[ConnectorExpression]:
         return references_to(self.jvm, self._row_id)
 
     def representUpdateAsDeleteAndInsert(self) -> bool:

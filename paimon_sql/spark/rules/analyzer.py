@@ -9,10 +9,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from paimon_sql.spark.jvm.gateway import EXECUTION, JavaObject, Jvm, private_field
+from paimon_sql.spark.java.catalyst import LogicalPlan
+from paimon_sql.spark.java.objects import JavaObject
+from paimon_sql.spark.java.scala import Seq
+from paimon_sql.spark.java.session import ClassicSession
+from paimon_sql.spark.jvm.gateway import EXECUTION, Jvm, private_field
+from paimon_sql.spark.jvm.proxy import Proxy
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.rules.compiled_rule import compiled_rule
 
 RELATION = f"{EXECUTION}.datasources.v2.DataSourceV2Relation"
@@ -45,7 +50,6 @@ class AnalysisRule(ABC):
     """A rule that rewrites plans during analysis.
 
     Args:
-        jvm: the JVM.
         session: the session of the plans; it may be under construction.
 
     Attributes:
@@ -58,16 +62,16 @@ class AnalysisRule(ABC):
     compiled: ClassVar[str]
     asks: ClassVar[Sequence[str]]
 
-    def __init__(self, jvm: Jvm, session: Any) -> None:
-        self.jvm = jvm
+    def __init__(self, session: JvmSession) -> None:
+        self.jvm = session.jvm
         self.session = session
 
     @abstractmethod
-    def rewritten(self, plan: Any) -> Any:
+    def rewritten(self, plan: LogicalPlan) -> LogicalPlan:
         """The rewritten plan; the same object if there is nothing to change."""
 
 
-class RuleBuilder(JavaObject):
+class RuleBuilder(Proxy):
     """A rule builder of ``SparkSessionExtensions``: a function from a session to its rule.
 
     Args:
@@ -78,30 +82,34 @@ class RuleBuilder(JavaObject):
 
     MARK = "paimon-sql rule builder"
 
-    def __init__(self, jvm: Jvm, rule: type[AnalysisRule], make: Callable[[Any], AnalysisRule] | None = None) -> None:
+    def __init__(
+        self, jvm: Jvm, rule: type[AnalysisRule], make: Callable[[JvmSession], AnalysisRule] | None = None
+    ) -> None:
         super().__init__(jvm)
         self.rule = rule
-        self._make = make or partial(rule, jvm)
+        self._make = make or rule
 
     def toString(self) -> str:
         return self.MARK
 
-    def apply(self, session: Any) -> Any:
-        return compiled_rule(self.jvm, self.rule.compiled, self.rule.asks, self._make(session).rewritten)
+    def apply(self, session: ClassicSession) -> JavaObject:
+        rule = self._make(JvmSession(self.jvm, session))
+        return compiled_rule(self.jvm, self.rule.compiled, self.rule.asks, rule.rewritten)
 
     class Java:
         implements = ["scala.Function1"]
 
 
-def inject(extensions: Any, builder: RuleBuilder) -> None:
+def inject(extensions: JavaObject, builder: RuleBuilder) -> None:
     """Add a rule to the sessions that will be created with these extensions."""
     getattr(extensions, builder.rule.stage.inject)(builder)
 
 
-def add_rule(jvm: Jvm, session: Any, builder: RuleBuilder) -> None:
+def add_rule(session: JvmSession, builder: RuleBuilder) -> None:
     """Add a rule to an existing session, unless it has it already."""
-    analyzer = session.sessionState().analyzer()
+    analyzer = session.state.analyzer()
     field, rules = private_field(analyzer, builder.rule.stage.rules)
-    known = jvm.items(rules)
+    rules_of_stage: Seq[JavaObject] = rules
+    known = session.jvm.items(rules_of_stage)
     if not any(rule.getClass().getName() == builder.rule.compiled for rule in known):
-        field.set(analyzer, jvm.seq([*known, builder.apply(session)]))
+        field.set(analyzer, session.jvm.seq([*known, builder.apply(session.java)]))

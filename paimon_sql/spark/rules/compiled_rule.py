@@ -7,10 +7,12 @@ rule of Spark.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
+from paimon_sql.spark.java.catalyst import LogicalPlan
+from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.compiled_class import compiled_class, compiled_object
-from paimon_sql.spark.jvm.gateway import CATALYST, JavaObject, Jvm
+from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
+from paimon_sql.spark.jvm.proxy import Proxy
 
 NODE = f"{CATALYST}.trees.TreeNode"
 _RULE = f"{CATALYST}.rules.Rule"
@@ -18,7 +20,10 @@ _HANDLER = "javassist.util.proxy.MethodHandler"
 _ANSWERS = "answers"
 
 
-def compiled_rule(jvm: Jvm, name: str, asks: Sequence[str], answer: Callable[[Any], Any], **fields: Any) -> Any:
+Rewrite = Callable[[LogicalPlan], LogicalPlan]
+
+
+def compiled_rule(jvm: Jvm, name: str, asks: Sequence[str], answer: Rewrite, **fields: object) -> JavaObject:
     """A new rule that returns most plans unchanged and calls Python for the others.
 
     Args:
@@ -41,14 +46,14 @@ def compiled_rule(jvm: Jvm, name: str, asks: Sequence[str], answer: Callable[[An
     return compiled_object(jvm, made, **fields, **{_ANSWERS: _Answers(jvm, answer)})
 
 
-class _Answers(JavaObject):
+class _Answers(Proxy):
     """The Python side of a compiled rule: a ``MethodHandler``, since its interface declares any exception."""
 
-    def __init__(self, jvm: Jvm, answer: Callable[[Any], Any]) -> None:
+    def __init__(self, jvm: Jvm, answer: Rewrite) -> None:
         super().__init__(jvm)
         self._answer = answer
 
-    def invoke(self, plan: Any, *_: Any) -> Any:
+    def invoke(self, plan: LogicalPlan, *_: object) -> LogicalPlan:
         return self._answer(plan)
 
     class Java:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.compiled_class import compiled_class, compiled_object
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.rules.compiled_rule import NODE
@@ -20,7 +20,7 @@ _MEMBERS = (
 )
 
 
-def compiled_exchange(jvm: Jvm, name: str, instead: Sequence[str], **fields: Any) -> Any:
+def compiled_exchange(jvm: Jvm, name: str, instead: Sequence[str], **fields: object) -> JavaObject:
     """A Scala partial function from node to node, for ``transformUp`` and ``transformAllExpressions``.
 
     Args:

@@ -9,11 +9,17 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from paimon_sql.spark.conversion.types import TypeJson
+from paimon_sql.spark.java.catalyst import Attribute, Expression, ExprId, LogicalPlan
+from paimon_sql.spark.java.objects import JavaMethod, JavaObject
+from paimon_sql.spark.java.scala import Seq
 from paimon_sql.spark.jvm.compiled_class import compiled_class
-from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, Jvm, behind
-from paimon_sql.spark.rules.compiled_rule import NODE, compiled_rule
+from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, Jvm
+from paimon_sql.spark.jvm.proxy import behind
+from paimon_sql.spark.jvm.session import JvmSession
+from paimon_sql.spark.rules.compiled_rule import NODE, Rewrite, compiled_rule
 from paimon_sql.spark.rules.trees import with_children
 
 SCAN = "DataSourceV2ScanRelation"
@@ -72,32 +78,33 @@ class PlanRule(ABC):
         self.jvm = jvm
 
     @abstractmethod
-    def rewritten(self, plan: Any) -> Any:
+    def rewritten(self, plan: LogicalPlan) -> LogicalPlan:
         """The rewritten plan; the same object if there is metadata to change."""
 
 
-def add_rules(jvm: Jvm, session: Any, rules: Sequence[PlanRule]) -> None:
-    """Add rules to the optimizer of a JVM session, after its existing rules.
+def add_rules(session: JvmSession, rules: Sequence[PlanRule]) -> None:
+    """Add rules to the optimizer of a session, after its existing rules.
 
     They form one rule of Spark, so that Python is called once per plan.
     """
-    roots = frozenset[str]().union(*(rule.roots for rule in rules))
+    jvm, roots = session.jvm, frozenset[str]().union(*(rule.roots for rule in rules))
 
-    def answer(plan: Any) -> Any:
-        root = str(plan.getClass().getSimpleName()) if roots else ""
+    def answer(plan: LogicalPlan) -> LogicalPlan:
+        root = plan.getClass().getSimpleName() if roots else ""
         for rule in rules:
             if rule.reads_scans or root in rule.roots:
                 plan = rule.rewritten(plan)
         return plan
 
-    methods = session.sessionState().experimentalMethods()
-    known = jvm.items(methods.extraOptimizations())
+    methods = session.state.experimentalMethods()
+    optimizations: Seq[JavaObject] = methods.extraOptimizations()
+    known = jvm.items(optimizations)
     scans = any(rule.reads_scans for rule in rules)
     made = compiled_rule(jvm, _CLASS, _ASKS, answer, roots=jvm.java_set(roots), scans=scans)
     getattr(methods, "extraOptimizations_$eq")(jvm.seq([*known, made]))
 
 
-def scans_of(jvm: Jvm, plan: Any) -> Iterator[tuple[int, Any]]:
+def scans_of(jvm: Jvm, plan: LogicalPlan) -> Iterator[tuple[int, LogicalPlan]]:
     """The scans of tables in a plan, each with its position among the leaves."""
     kind = jvm.java_class(f"{EXECUTION}.datasources.v2.{SCAN}")
     for number, leaf in enumerate(jvm.items(plan.collectLeaves())):
@@ -106,8 +113,11 @@ def scans_of(jvm: Jvm, plan: Any) -> Iterator[tuple[int, Any]]:
 
 
 def with_scans(
-    jvm: Jvm, plan: Any, instead: Callable[[Any, Any], Any | None], then: Callable[[Any], Any] = lambda plan: plan
-) -> Any:
+    jvm: Jvm,
+    plan: LogicalPlan,
+    instead: Callable[[LogicalPlan, object], LogicalPlan | None],
+    then: Rewrite = lambda plan: plan,
+) -> LogicalPlan:
     """A plan with some scans replaced, including those in subqueries of filters (`with_subqueries`).
 
     Args:
@@ -122,7 +132,7 @@ def with_scans(
     return with_subqueries(jvm, made, lambda inner: with_scans(jvm, inner, instead, then))
 
 
-def with_leaves(jvm: Jvm, plan: Any, instead: dict[int, Any]) -> Any:
+def with_leaves(jvm: Jvm, plan: LogicalPlan, instead: dict[int, LogicalPlan]) -> LogicalPlan:
     """A plan with some of its leaves replaced.
 
     Args:
@@ -131,14 +141,14 @@ def with_leaves(jvm: Jvm, plan: Any, instead: dict[int, Any]) -> Any:
         instead: replacements by the position of the leaf in ``collectLeaves``.
     """
 
-    def compiled() -> Any:
+    def compiled() -> JavaMethod:
         compiled_class(jvm, _LEAVES, (_BELOW, _REPLACED), beside=_PLAN)
         return jvm.static(_LEAVES, "replaced")
 
     return jvm.constant("replaces leaves", compiled)(plan, jvm.java_map(instead))
 
 
-def with_subqueries(jvm: Jvm, plan: Any, rewritten: Callable[[Any], Any]) -> Any:
+def with_subqueries(jvm: Jvm, plan: LogicalPlan, rewritten: Rewrite) -> LogicalPlan:
     """A plan with the subqueries of its filters rewritten.
 
     These are the subqueries that Spark made of optimized plans: dynamic partition pruning and bloom filters of joins.
@@ -148,23 +158,36 @@ def with_subqueries(jvm: Jvm, plan: Any, rewritten: Callable[[Any], Any]) -> Any
     return _InFilters(jvm, pattern, rewritten).of(plan) if plan.containsPattern(pattern) else plan
 
 
-def new_attribute(jvm: Jvm, name: str, kind: Any, *, nullable: bool = True) -> Any:
+_EXPRESSIONS = f"{CATALYST}.expressions"
+
+
+def new_id(jvm: Jvm) -> ExprId:
+    """A new id of a column."""
+    return jvm.singleton(f"{_EXPRESSIONS}.NamedExpression").newExprId()
+
+
+def new_attribute(jvm: Jvm, name: str, kind: TypeJson, *, nullable: bool = True) -> Attribute:
     """An attribute with a new id; `kind` is a type in Spark's JSON form."""
-    expressions = f"{CATALYST}.expressions"
     metadata = jvm.singleton("org.apache.spark.sql.types.Metadata").empty()
-    new_id = jvm.singleton(f"{expressions}.NamedExpression").newExprId()
-    members = (name, jvm.struct(json.dumps(kind)), nullable, metadata, new_id, jvm.seq([]))
-    return jvm.new(f"{expressions}.AttributeReference", *members)
+    members = (name, jvm.struct(json.dumps(kind)), nullable, metadata, new_id(jvm), jvm.nil)
+    return jvm.new(f"{_EXPRESSIONS}.AttributeReference", *members)
 
 
-def with_parts(jvm: Jvm, plan: Any, **parts: Any) -> Any:
+def new_alias(jvm: Jvm, value: Expression, name: str, identity: ExprId, *more: object) -> Attribute:
+    """An expression with a name and an id; ``more`` are its qualifier and its metadata, by default none."""
+    qualifier, metadata = more or (jvm.nil, jvm.none)
+    members = (value, name, identity, qualifier, metadata, jvm.nil)
+    return jvm.new(f"{_EXPRESSIONS}.Alias", *members)
+
+
+def with_parts(jvm: Jvm, plan: LogicalPlan, **parts: object) -> LogicalPlan:
     """A plan with some of its members replaced by name; its other members may differ between versions of Spark."""
 
     def named() -> list[str]:
-        return [str(plan.productElementName(i)) for i in range(plan.productArity())]
+        return [plan.productElementName(i) for i in range(plan.productArity())]
 
     names = jvm.constant(f"members of {plan.getClass().getName()}", named)
-    members, put = jvm.as_java(plan.productIterator().toSeq()).toArray(), jvm.static("java.lang.reflect.Array", "set")
+    members, put = jvm.as_list(plan.productIterator().toSeq()).toArray(), jvm.static("java.lang.reflect.Array", "set")
     for name, part in parts.items():
         put(members, names.index(name), part)
     return plan.makeCopy(members)
@@ -175,10 +198,10 @@ class _InFilters:
     """Rewriting of subqueries in a plan's filters; `pattern` is Spark's ``TreePattern`` of trees with subqueries."""
 
     jvm: Jvm
-    pattern: Any
-    rewritten: Callable[[Any], Any]
+    pattern: object
+    rewritten: Rewrite
 
-    def of(self, plan: Any) -> Any:
+    def of(self, plan: LogicalPlan) -> LogicalPlan:
         if not plan.containsPattern(self.pattern):
             return plan
         plan = with_children(self.jvm, plan, self.of)
@@ -186,7 +209,7 @@ class _InFilters:
             return with_parts(self.jvm, plan, condition=self._condition(plan.condition()))
         return plan
 
-    def _condition(self, expression: Any) -> Any:
+    def _condition(self, expression: Expression) -> Expression:
         if not expression.containsPattern(self.pattern):
             return expression
         expression = with_children(self.jvm, expression, self._condition)

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TypeVar
 
-from paimon_sql.spark.jvm.gateway import CATALYST, JavaObject, Jvm
+from paimon_sql.spark.java.catalyst import Expression, LogicalPlan, TreeNode
+from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
+from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.rules.compiled_rule import NODE
+
+N = TypeVar("N", bound=TreeNode)
 
 _EXPRESSION = f"{CATALYST}.expressions.Expression"
 _PLAN = f"{CATALYST}.plans.logical.LogicalPlan"
 
 
-def with_children(jvm: Jvm, node: Any, change: Callable[[Any], Any]) -> Any:
+def with_children(jvm: Jvm, node: N, change: Callable[[N], N]) -> N:
     """A plan or an expression with its children changed; the same object if none changes."""
     return _over(jvm, node, change)[0]
 
 
-def from_below(jvm: Jvm, plan: Any, change: Callable[[Any, Sequence[Any]], Any]) -> Any:
+def from_below(
+    jvm: Jvm, plan: LogicalPlan, change: Callable[[LogicalPlan, Sequence[LogicalPlan]], LogicalPlan]
+) -> LogicalPlan:
     """A plan with its nodes changed from the bottom up.
 
     Args:
@@ -28,7 +34,7 @@ def from_below(jvm: Jvm, plan: Any, change: Callable[[Any, Sequence[Any]], Any])
     return change(*_over(jvm, plan, lambda child: from_below(jvm, child, change)))
 
 
-def with_expressions(jvm: Jvm, plan: Any, change: Callable[[Any], Any]) -> Any:
+def with_expressions(jvm: Jvm, plan: LogicalPlan, change: Callable[[Expression], Expression]) -> LogicalPlan:
     """A plan with the expressions of its root node changed from the bottom up.
 
     Args:
@@ -37,7 +43,7 @@ def with_expressions(jvm: Jvm, plan: Any, change: Callable[[Any], Any]) -> Any:
         change: the replacement of an expression; the same object to keep it.
     """
 
-    def changed(expression: Any) -> Any:
+    def changed(expression: Expression) -> Expression:
         return change(with_children(jvm, expression, changed))
 
     return plan.mapExpressions(_Function(jvm, changed))
@@ -67,7 +73,7 @@ def asks_for(is_one: str) -> tuple[str, str]:
     )
 
 
-def _over(jvm: Jvm, node: Any, change: Callable[[Any], Any]) -> tuple[Any, list[Any]]:
+def _over(jvm: Jvm, node: N, change: Callable[[N], N]) -> tuple[N, list[N]]:
     """A node over its changed children, and these."""
     children = jvm.items(node.children())
     made = [change(child) for child in children]
@@ -76,14 +82,14 @@ def _over(jvm: Jvm, node: Any, change: Callable[[Any], Any]) -> tuple[Any, list[
     return node, made
 
 
-class _Function(JavaObject):
+class _Function(Proxy):
     """A Scala function from expression to expression."""
 
-    def __init__(self, jvm: Jvm, change: Callable[[Any], Any]) -> None:
+    def __init__(self, jvm: Jvm, change: Callable[[Expression], Expression]) -> None:
         super().__init__(jvm)
         self._change = change
 
-    def apply(self, expression: Any) -> Any:
+    def apply(self, expression: Expression) -> Expression:
         return self._change(expression)
 
     class Java:

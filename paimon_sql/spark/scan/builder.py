@@ -6,11 +6,9 @@ look-up by key, which the driver evaluates, and those of a read by Python worker
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import pyarrow as pa
 
@@ -20,18 +18,26 @@ from paimon_sql.format.options.engines.spark import READ_ALLOW_FULL_SCAN, READ_C
 from paimon_sql.format.schema.system_fields import ROW_ID
 from paimon_sql.format.schema.types import DataField, is_floating
 from paimon_sql.spark.connector.equality import ScanEquality
-from paimon_sql.spark.connector.interfaces import ScanInterface
+from paimon_sql.spark.connector.interfaces import ScanInterface, ScanTraits
+from paimon_sql.spark.conversion.types import TypeJson, struct_json
 from paimon_sql.spark.expressions.predicates import translate_all
 from paimon_sql.spark.expressions.serialized import expression_text
+from paimon_sql.spark.java.catalyst import Expression
+from paimon_sql.spark.java.connector import Aggregation, SortOrder, VariantExtraction
+from paimon_sql.spark.java.objects import JavaObject
+from paimon_sql.spark.java.scala import Seq
+from paimon_sql.spark.java.types import StructType
 from paimon_sql.spark.jvm.compat import HAS_PRUNED_VARIANTS
-from paimon_sql.spark.jvm.gateway import CONNECTOR, JavaObject, Jvm
+from paimon_sql.spark.jvm.gateway import CONNECTOR
+from paimon_sql.spark.jvm.proxy import Proxy
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.scan.counting import row_counter
 from paimon_sql.spark.scan.factory import JvmReader, ScanFactory
 from paimon_sql.spark.scan.path import ScanDecision, ScanPath, choose_path, is_native
 from paimon_sql.spark.scan.planner import ScanPlanner
 from paimon_sql.spark.scan.proxies.local import LocalScanProxy
 from paimon_sql.spark.scan.proxies.micro_batches import MicroBatchStreamProxy
-from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy
+from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy, PlannedTraits
 from paimon_sql.spark.scan.proxies.unplanned import UnplannedScanProxy
 from paimon_sql.spark.scan.pushdown.aggregates import (
     JUST_COUNT,
@@ -55,13 +61,12 @@ from paimon_sql.storage.streams.source import StreamSource
 from paimon_sql.storage.table.table import Table
 
 
-class ScanBuilderProxy(JavaObject):
+class ScanBuilderProxy(Proxy):
     """The builder of one scan.
 
     Args:
-        jvm: the JVM.
+        session: the session.
         table: the table with the options of the read.
-        session: the JVM's session.
         note: called with the snapshot of the plan.
         also: columns that are read even if the query does not need them.
 
@@ -76,13 +81,12 @@ class ScanBuilderProxy(JavaObject):
 
     def __init__(
         self,
-        jvm: Jvm,
+        session: JvmSession,
         table: Table,
-        session: Any,
         note: Callable[[Snapshot | None], None] | None = None,
         also: frozenset[str] = frozenset(),
     ) -> None:
-        super().__init__(jvm)
+        super().__init__(session.jvm)
         table = table if self.thorough else ignoring_files(table)
         by_workers = table.forgiving or not table.options.get(READ_PUSH_DOWN_ENABLED)
         self.request = ScanRequest(table, table.schema.fields, by_workers=by_workers, thorough=self.thorough)
@@ -90,9 +94,9 @@ class ScanBuilderProxy(JavaObject):
         self.session = session
         self._note = note
         self._also_read = also
-        self._planner = ScanPlanner(jvm)
-        self._native = JvmReader(jvm)
-        self._pushed: Any = None
+        self._planner = ScanPlanner(session.jvm)
+        self._native = JvmReader(session.jvm)
+        self._pushed: Seq[Expression] | None = None
         self._variants: VariantsWanted | None = None
         self._averages = True
         self._answered: tuple[ScanRequest, MetadataAggregates | None] | None = None
@@ -105,10 +109,10 @@ class ScanBuilderProxy(JavaObject):
 
     # -- push-down ---------------------------------------------------------------------------------------------------
 
-    def pruneColumns(self, struct: Any) -> None:
+    def pruneColumns(self, struct: StructType) -> None:
         hidden = {f.name: f for f in hidden_fields(self.table.schema)}
         own = {f.name: f for f in self.table.schema.fields}
-        requested = {f["name"]: f["type"] for f in json.loads(struct.json())["fields"]}
+        requested: dict[str, TypeJson | None] = {f["name"]: f["type"] for f in struct_json(struct)["fields"]}
         if self._also_read:
             requested = {n: requested.get(n) for n in (*own, *hidden) if n in requested or n in self._also_read}
         columns = tuple(narrowed(own[n], kind) if n in own else hidden[n] for n, kind in requested.items())
@@ -117,19 +121,20 @@ class ScanBuilderProxy(JavaObject):
         # Batches without columns would lose the number of rows, so one column is read.
         self.request = replace(self.request, columns=columns or self.table.schema.fields[:1])
 
-    def pushVariantExtractions(self, extractions: Any) -> Any:
+    def pushVariantExtractions(self, extractions: Sequence[VariantExtraction]) -> Sequence[bool]:
         # Spark calls this for the whole plan above the scan first, then again for parts of it, with fewer extractions.
         if self._variants is not None or self.thorough:
             return answers(self.jvm, extractions, False)
-        self._variants = VariantsWanted(extractions_of(extractions))
-        self.request = replace(self.request, columns=self._variants.of(self.request.columns))
-        self._variants.extracted = self._variants.can_be_extracted and self._reads_natively()
-        return answers(self.jvm, extractions, self._variants.extracted)
+        self._variants = wanted = VariantsWanted(extractions_of(extractions))
+        self.request = replace(self.request, columns=wanted.of(self.request.columns))
+        if wanted.can_be_extracted and self._reads_natively():
+            self._variants = wanted = replace(wanted, extracted=True)
+        return answers(self.jvm, extractions, wanted.extracted)
 
     def supportsDeferCastError(self) -> bool:
         return True
 
-    def pushFilters(self, expressions: Any) -> Any:
+    def pushFilters(self, expressions: Seq[Expression]) -> Seq[Expression]:
         # Blobs are fetched only for matching rows, not to evaluate predicates.
         schema = self.table.schema
         types = {f.name: f.type for f in schema.fields if not is_blob(f.type)}
@@ -151,14 +156,14 @@ class ScanBuilderProxy(JavaObject):
         self._pushed, rest = self._subsets(expressions, len(found), pushed, remaining)
         return rest
 
-    def _subsets(self, expressions: Any, count: int, *choices: list[int]) -> list[Any]:
+    def _subsets(self, expressions: Seq[Expression], count: int, *choices: list[int]) -> list[Seq[Expression]]:
         """The expressions of each choice of indexes; they are fetched from the JVM only for proper subsets."""
-        items: list[Any] = []
+        items: list[Expression] = []
         if any(0 < len(chosen) < count for chosen in choices):
             items = self.jvm.items(expressions)
         return [expressions if len(c) == count else self.jvm.seq(items[i] for i in c) for c in choices]
 
-    def pushedFilters(self) -> Any:
+    def pushedFilters(self) -> Sequence[JavaObject]:
         return self.jvm.array(f"{CONNECTOR}.expressions.filter.Predicate")
 
     def pushLimit(self, limit: int) -> bool:
@@ -167,7 +172,7 @@ class ScanBuilderProxy(JavaObject):
         self.request = replace(self.request, limit=limit)
         return True
 
-    def pushTopN(self, orders: Any, limit: int) -> bool:
+    def pushTopN(self, orders: Sequence[SortOrder], limit: int) -> bool:
         if self._returns_aggregates or self.table.forgiving:
             return False
         top = first_in_order(orders, limit, self.table.schema)
@@ -177,7 +182,7 @@ class ScanBuilderProxy(JavaObject):
     def isPartiallyPushed(self) -> bool:
         return True
 
-    def supportCompletePushDown(self, aggregation: Any) -> bool:
+    def supportCompletePushDown(self, aggregation: Aggregation) -> bool:
         # Push-down is complete if the scan returns one row per group, so that Spark need not merge.
         request, fields = self.request, self.table.schema.fields
         simple, answer = simple_aggregation(self.jvm, aggregation, fields), None
@@ -195,7 +200,7 @@ class ScanBuilderProxy(JavaObject):
         self._averages = self._averages and (not self._workers_read(fields) or sums_for_averages(aggregation, fields))
         return False
 
-    def pushAggregation(self, aggregation: Any) -> bool:
+    def pushAggregation(self, aggregation: Aggregation) -> bool:
         # Spark calls this only if no filter remains for it, so the request selects the rows completely.
         if self._answered is not None:
             self.request, self._from_metadata = self._answered
@@ -275,17 +280,14 @@ class ScanBuilderProxy(JavaObject):
 
     # -- the scan ----------------------------------------------------------------------------------------------------
 
-    def build(self) -> Any:
-        request = self.request
+    def build(self) -> ScanInterface:
+        name, columns, traits = self.table.name, self.request.columns, ScanTraits(self._stream)
+        if self.streams and self.request is self._initial_request:
+            return UnplannedScanProxy(self.jvm, name, columns, self._all_rows, traits)
         try:
-            if self.streams and request is self._initial_request:
-                scan: ScanInterface = UnplannedScanProxy(self.jvm, self.table.name, request.columns, self._all_rows)
-            else:
-                scan = self._planned(self._decision())
+            return self._planned(self._decision())
         except NoSuchSnapshotError as error:
-            scan = LocalScanProxy(self.jvm, self.session, request.columns, partial(_raise, error), self.table.name)
-        scan.stream = self._stream
-        return scan
+            return LocalScanProxy(self.session, columns, partial(_raise, error), name, traits)
 
     def _all_rows(self) -> PlannedScanProxy:
         scan = self._planned(self._decision(is_local=False))
@@ -294,21 +296,16 @@ class ScanBuilderProxy(JavaObject):
 
     def _planned(self, decision: ScanDecision) -> ScanInterface:
         scan = self._scan(decision)
-        scan.likeness = self._equality(decision.plan.snapshot)
-        if isinstance(scan, PlannedScanProxy):
-            for other in scan.stand_ins:
-                other.likeness = scan.likeness
         if self._note is not None:
             self._note(decision.plan.snapshot)
         return scan
 
     def _scan(self, decision: ScanDecision) -> ScanInterface:
-        scan = ScanFactory(self.jvm, self.session, self._pushed, self._variants).scan(decision)
-        if isinstance(scan, PlannedScanProxy) and not self._returns_aggregates:
-            scan.runtime = self._planner.runtime_filters(decision.request, scan.plan)
-            for other in scan.stand_ins:
-                other.runtime = scan.runtime
-        return scan
+        plan, runtime = decision.plan, None
+        if isinstance(plan, ScanPlan) and decision.path is not ScanPath.DRIVER and not self._returns_aggregates:
+            runtime = self._planner.runtime_filters(decision.request, plan)
+        traits = PlannedTraits(self._stream, self._equality(plan.snapshot), runtime)
+        return ScanFactory(self.session, self._pushed, self._variants, traits).scan(decision)
 
     def _equality(self, snapshot: Snapshot | None) -> ScanEquality | None:
         """The identity of the scan's rows; None if the snapshot does not determine them."""

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
 from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.connector.interfaces import ScanInterface
+from paimon_sql.spark.java.catalyst import Expression
+from paimon_sql.spark.java.scala import Seq
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.hadoop_files import reads
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.scan.counting import count_tasks, row_counter
 from paimon_sql.spark.scan.path import ScanDecision, ScanPath
 from paimon_sql.spark.scan.proxies.deletion_mask import MaskedScanProxy, can_mark
 from paimon_sql.spark.scan.proxies.local import LocalScanProxy
 from paimon_sql.spark.scan.proxies.native import NativeScanProxy
-from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy
+from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy, PlannedTraits
 from paimon_sql.spark.scan.proxies.python import PythonScanProxy
 from paimon_sql.spark.scan.pushdown.aggregates import COUNT, AggregateTask, answer_fields
 from paimon_sql.spark.scan.pushdown.nested_columns import parts_of
@@ -52,17 +54,17 @@ class ScanFactory:
     """Factory of scans.
 
     Attributes:
-        jvm: the JVM.
-        session: the JVM's session.
+        session: the session.
         pushed: Catalyst expressions by which Spark's own reader may skip row groups and pages.
         variants: the values to extract from variants; None if Spark pushed none.
+        traits: what the scan offers besides its rows, without the buckets of the rows.
         is_divisible: whether Spark may divide the splits anew, by the buckets of their rows.
     """
 
-    jvm: Jvm
-    session: Any
-    pushed: Any
+    session: JvmSession
+    pushed: Seq[Expression] | None
     variants: VariantsWanted | None
+    traits: PlannedTraits
     is_divisible: bool = True
 
     def scan(self, decision: ScanDecision) -> ScanInterface:
@@ -85,34 +87,31 @@ class ScanFactory:
         def rows() -> pa.Table:
             return pa.Table.from_batches([b.cast(schema) for task in tasks for b in task.batches()], schema)
 
-        return LocalScanProxy(self.jvm, self.session, request.columns, rows, decision.describe())
+        return LocalScanProxy(self.session, request.columns, rows, decision.describe(), self.traits)
 
     def _rows(self, decision: ScanDecision, plan: ScanPlan) -> PlannedScanProxy:
         """A scan whose tasks run on executors."""
         request, what = decision.request, decision.describe()
         structs = self.variants.structs if self.variants is not None else None
-        native_arguments = (self.jvm, self.session, request.columns, self.pushed, what, plan)
+        native_arguments = (self.session, request.columns, self.pushed, what, plan)
+        traits = self._with_bucketing(plan, request.names)
         if decision.path is ScanPath.NATIVE:
-            return self._with_bucketing(NativeScanProxy(*native_arguments, structs), request)
+            return NativeScanProxy(*native_arguments, structs, traits)
         twin = None
         if decision.path is ScanPath.MASKED:
-            twin = MaskedScanProxy(*native_arguments, request.predicate, structs)
+            twin = MaskedScanProxy(*native_arguments, request.predicate, structs, traits)
 
         def partitions_of(plan: ScanPlan) -> list[list[ReadTask]]:
             return [[task] for task in read_tasks(request, plan)]
 
-        arguments = (self.jvm, partitions_of(plan), request.columns, what, plan)
+        arguments = (self.session.jvm, partitions_of(plan), request.columns, what, plan)
         if self.variants is not None and structs:
-            by_workers = PythonScanProxy(*arguments, partitions_of=partitions_of)
-            return self._with_bucketing(PromisedScanProxy(by_workers, twin, self.variants), request)
-        return self._with_bucketing(PythonScanProxy(*arguments, twin, partitions_of), request)
+            by_workers = PythonScanProxy(*arguments, None, partitions_of, traits)
+            return PromisedScanProxy(by_workers, twin, self.variants, traits)
+        return PythonScanProxy(*arguments, twin, partitions_of, traits)
 
-    def _with_bucketing(self, scan: PlannedScanProxy, request: ScanRequest) -> PlannedScanProxy:
-        if self.is_divisible:
-            scan.bucketing = bucketing_of(scan.plan, request.names)
-            for other in scan.stand_ins:
-                other.bucketing = scan.bucketing
-        return scan
+    def _with_bucketing(self, plan: ScanPlan, columns: Sequence[str]) -> PlannedTraits:
+        return replace(self.traits, bucketing=bucketing_of(plan, columns)) if self.is_divisible else self.traits
 
     def _partial_aggregates(self, decision: ScanDecision, plan: ScanPlan) -> PythonScanProxy:
         """A scan that returns partial aggregates, which Spark merges."""
@@ -125,31 +124,32 @@ class ScanFactory:
             return [[AggregateTask(read, aggregation)] for read in reads]
 
         fields = answer_fields(aggregation, request.table.schema.fields)
-        what = decision.describe()
-        scan = PythonScanProxy(self.jvm, partitions_of(plan), fields, what, plan, partitions_of=partitions_of)
+        traits = self.traits
         if {f.name for f in fields[len(aggregation.groups) :]}.isdisjoint(request.table.schema.names):
-            scan.bucketing = bucketing_of(plan, aggregation.groups)
-        return scan
+            traits = replace(traits, bucketing=bucketing_of(plan, aggregation.groups))
+        arguments = (self.session.jvm, partitions_of(plan), fields, decision.describe(), plan)
+        return PythonScanProxy(*arguments, None, partitions_of, traits)
 
     def _count(self, decision: ScanDecision, plan: ScanPlan) -> ScanInterface:
         """A scan that returns the number of rows."""
-        request, what = decision.request, decision.describe()
-        count = row_counter(self.jvm, request, plan)
+        request, what, jvm = decision.request, decision.describe(), self.session.jvm
+        count = row_counter(jvm, request, plan)
         if decision.path is ScanPath.WORKERS or count is None:
-            return PythonScanProxy(self.jvm, [[task] for task in count_tasks(request, plan)], COUNT, what, plan)
+            tasks = [[task] for task in count_tasks(request, plan)]
+            return PythonScanProxy(jvm, tasks, COUNT, what, plan, traits=self.traits)
         counted = count
 
         def rows() -> pa.Table:
             return pa.table({COUNT[0].name: pa.array([counted()], pa.int64())})
 
-        return LocalScanProxy(self.jvm, self.session, COUNT, rows, what)
+        return LocalScanProxy(self.session, COUNT, rows, what, self.traits)
 
     def _from_metadata(self, decision: ScanDecision, answer: MetadataAggregates) -> LocalScanProxy:
         """A scan that returns metadata-only aggregates."""
         aggregation = decision.request.aggregation
         assert aggregation is not None
         fields = answer_fields(aggregation, decision.request.table.schema.fields)
-        return LocalScanProxy(self.jvm, self.session, fields, lambda: answer.rows, decision.describe())
+        return LocalScanProxy(self.session, fields, lambda: answer.rows, decision.describe(), self.traits)
 
 
 def read_tasks(request: ScanRequest, plan: ScanPlan) -> list[ReadTask]:

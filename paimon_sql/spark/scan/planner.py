@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable
+from dataclasses import replace
 from functools import partial
 
 from paimon_sql.format.metadata.snapshot import Snapshot
@@ -30,8 +31,8 @@ class ScanPlanner:
         if self._cached_plan is None or self._cached_plan[0] != request.planning:
             started = time.monotonic()
             plan = self._plan(request, request.predicate, self._answers(request))
-            plan.metrics.seconds = time.monotonic() - started
-            self._cached_plan = request.planning, plan
+            metrics = replace(plan.metrics, seconds=time.monotonic() - started)
+            self._cached_plan = request.planning, replace(plan, metrics=metrics)
         return self._cached_plan[1]
 
     def runtime_filters(self, request: ScanRequest, plan: ScanPlan) -> RuntimeFilters | None:
@@ -46,8 +47,7 @@ class ScanPlanner:
     @property
     def parallelism(self) -> int:
         """The number of tasks that run at a time."""
-        parallelism: int = self._jvm.constant("parallelism", lambda: self._jvm.context.defaultParallelism)
-        return parallelism
+        return self._jvm.constant("parallelism", lambda: int(self._jvm.context.defaultParallelism))
 
     def _replan(
         self, request: ScanRequest, answers: IndexAnswers, snapshot: Snapshot, predicate: Predicate

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any
+from functools import partial
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.registry import kept_warehouse, open_catalog
 from paimon_sql.errors import DatabaseExistsError, NotAllowedError, UnsupportedError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import DEFAULT_DATABASE
-from paimon_sql.spark.catalog.paimon_catalog import CatalogProxy, identifier_of
+from paimon_sql.spark.catalog.base import host_in, identifier_of
+from paimon_sql.spark.catalog.paimon_catalog import CatalogProxy
 from paimon_sql.spark.catalog.path_catalog import PATHS, PathCatalogProxy, PathNames
-from paimon_sql.spark.catalog.session_catalog import SessionCatalogProxy, options_of_session_catalog
-from paimon_sql.spark.jvm.gateway import CATALOG, Jvm, private_field
+from paimon_sql.spark.catalog.session_catalog import (
+    SessionCatalogProxy,
+    is_spark_table,
+    options_of_session_catalog,
+)
+from paimon_sql.spark.java.objects import Field
+from paimon_sql.spark.java.session import CatalogManager
+from paimon_sql.spark.jvm.gateway import CATALOG, private_field
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.rules.optimizer import add_rules
 from paimon_sql.spark.scan.rules.deleted_row_filter import DeletedRowFilter
 from paimon_sql.spark.scan.rules.storage_partitioning import StoragePartitioning
@@ -33,10 +41,10 @@ _SESSION_CATALOG_FIELD = "defaultSessionCatalog"
 
 
 class AttachedSession:
-    """One JVM session and its Paimon catalogs."""
+    """One session and its Paimon catalogs."""
 
-    def __init__(self, jvm: Jvm, session: Any, manager: Any) -> None:
-        self.jvm = jvm
+    def __init__(self, session: JvmSession, manager: CatalogManager) -> None:
+        self.jvm = session.jvm
         self.session = session
         self.catalogs: dict[str, CatalogProxy] = {}
         self._paths: PathCatalogProxy | None = None
@@ -44,20 +52,19 @@ class AttachedSession:
         _, self._registered = private_field(manager, "catalogs")
         # When a source merges aggregates completely, Spark treats their columns and counts as nullable until its next
         # rules run, and this validation of plans would refuse to write them into NOT NULL columns.
-        session.conf().set("spark.sql.lightweightPlanChangeValidation", "false")
+        session.conf.set("spark.sql.lightweightPlanChangeValidation", "false")
         # Values that a scan extracts from variants must not raise errors in rows that the query filters out.
-        if not session.sessionState().conf().contains(_DEFER_CAST_ERRORS):
-            session.conf().set(_DEFER_CAST_ERRORS, "true")
+        if not session.state.conf().contains(_DEFER_CAST_ERRORS):
+            session.conf.set(_DEFER_CAST_ERRORS, "true")
         self._retry_inconsistent_shuffles()
         add_rules(
-            jvm,
             session,
             [
-                DeletedRowFilter(jvm),
-                ExtractVariantsAbove(jvm),
-                StoragePartitioning(jvm, session),
-                StreamWriteRule(jvm, session, self._home),
-                TableAsSelect(jvm, self),
+                DeletedRowFilter(session.jvm),
+                ExtractVariantsAbove(session.jvm),
+                StoragePartitioning(session),
+                StreamWriteRule(session, self._home),
+                TableAsSelect(self),
             ],
         )
 
@@ -67,10 +74,10 @@ class AttachedSession:
         The bucket of a new key depends on the order of rows, as ``rand()`` does on the attempt. A task that is retried
         after its executor was lost could otherwise lose or duplicate rows.
         """
-        conf = self.session.sessionState().conf()
+        conf = self.session.state.conf()
         for key in ("enabled", "enableFullRetryOnMismatch"):
             if not conf.contains(_CHECKSUM + key):
-                self.session.conf().set(_CHECKSUM + key, "true")
+                self.session.conf.set(_CHECKSUM + key, "true")
 
     def add(self, name: str, options: dict[str, str]) -> bool:
         """Add a catalog, and create its default database; False if the session has a catalog of that name."""
@@ -81,26 +88,26 @@ class AttachedSession:
         if "warehouse" in given:
             # Workers may have another working directory than the driver.
             given = given | {"warehouse": kept_warehouse(given["warehouse"], given)}
-        catalog = open_catalog(name, given)
+        field, sparks = private_field(self._manager, _SESSION_CATALOG_FIELD)
+        is_taken = partial(is_spark_table, self.jvm, sparks)
+        catalog = open_catalog(name, given, host_in(self.jvm, is_taken) if is_shared else host_in(self.jvm))
         # A server may grant read access without the right to create databases.
         with contextlib.suppress(DatabaseExistsError, NotAllowedError):
             catalog.create_database(TableOptions(given).get(DEFAULT_DATABASE), {})
         if is_shared:
-            self._replace_session_catalog(catalog)
+            self._replace_session_catalog(SessionCatalogProxy(self.session, catalog, self, sparks), field)
         else:
-            self.catalogs[name] = CatalogProxy(self.jvm, catalog, self.session, self)
+            self.catalogs[name] = CatalogProxy(self.session, catalog, self)
             self._registered.put(name, self.catalogs[name])
         return True
 
-    def _replace_session_catalog(self, catalog: Catalog) -> None:
-        field, sparks = private_field(self._manager, _SESSION_CATALOG_FIELD)
-        proxy = SessionCatalogProxy(self.jvm, catalog, self.session, self, sparks)
+    def _replace_session_catalog(self, proxy: SessionCatalogProxy, field: Field) -> None:
         self.catalogs[SESSION_CATALOG] = proxy
         extension = proxy.extension()
         # Spark uses one or the other, depending on the settings of the session that is active in the thread.
         self._registered.put(SESSION_CATALOG, extension)
         field.set(self._manager, extension)
-        add_rules(self.jvm, self.session, [PaimonTableCommands(self.jvm, self.session, proxy)])
+        add_rules(self.session, [PaimonTableCommands(self.session, proxy)])
 
     def is_ordinary(self, table: TableName) -> bool:
         """Whether a name of the session's ``spark_catalog`` is not that of a Paimon table."""
@@ -110,7 +117,7 @@ class AttachedSession:
     def paths(self, names: PathNames) -> PathCatalogProxy:
         """The catalog of paths, created and registered at the first call."""
         if self._paths is None:
-            self._paths = PathCatalogProxy(self.jvm, names, self.session, self)
+            self._paths = PathCatalogProxy(self.session, names, self)
             self._registered.put(PATHS, self._paths)
         return self._paths
 
@@ -159,7 +166,7 @@ class AttachedSession:
             self._remove(name)
         self._registered.remove(PATHS)
         self._paths = None
-        getattr(self.session.sessionState().experimentalMethods(), "extraOptimizations_$eq")(self.jvm.seq([]))
+        getattr(self.session.state.experimentalMethods(), "extraOptimizations_$eq")(self.jvm.nil)
 
     def settle(self) -> None:
         """Set the default catalog as current catalog, if it is a Paimon catalog.
@@ -167,7 +174,7 @@ class AttachedSession:
         Otherwise Spark reads the default from the settings of the session that is active in the thread, so a
         ``DataFrame`` of this session could be written to another catalog.
         """
-        default = self.session.conf().get("spark.sql.defaultCatalog", "")
+        default = self.session.conf.get("spark.sql.defaultCatalog", "")
         manager = self._manager
         if default in self.catalogs and manager.currentCatalog().name() != default:
             manager.setCurrentCatalog(default)
@@ -176,7 +183,7 @@ class AttachedSession:
 
     def add_configured(self) -> None:
         """Add the catalogs of the session's settings that it lacks."""
-        settings = dict(self.session.conf().getAllAsJava())
+        settings = dict(self.session.conf.getAllAsJava())
         for key, value in settings.items():
             name = key.removeprefix(CATALOG_PREFIX)
             if key.startswith(CATALOG_PREFIX) and value == IMPLEMENTATION and "." not in name:

@@ -9,14 +9,18 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Mapping
-from typing import Any
 
 from pyspark import SparkContext
 
 from paimon_sql.spark.catalog.data_source import PaimonSource
 from paimon_sql.spark.catalog.path_catalog import PathCatalogProxy
+from paimon_sql.spark.java.objects import JavaObject
+from paimon_sql.spark.java.scala import Seq
+from paimon_sql.spark.java.session import CatalogManager, ClassicSession
 from paimon_sql.spark.jvm.callbacks import let_go_by_itself, secure_callbacks, send_at_once
-from paimon_sql.spark.jvm.gateway import Jvm, behind, private_field
+from paimon_sql.spark.jvm.gateway import Jvm, private_field
+from paimon_sql.spark.jvm.proxy import behind
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.rules.analyzer import STAGES, RuleBuilder, add_rule, inject
 from paimon_sql.spark.session.attached import CATALOG_PREFIX, AttachedSession
 from paimon_sql.spark.session.new_sessions import CatalogsBuilder
@@ -57,14 +61,14 @@ class Bridge:
                 cls._bridges[id(context)] = found = Bridge(context)
             return found
 
-    def attach(self, session: Any) -> None:
+    def attach(self, session: ClassicSession) -> None:
         """Attach the catalogs of its settings to a JVM session; add the parser and rules to it and its descendants."""
         self._equipped.add(session.sessionUUID())
         manager = session.sessionState().catalogManager()
         with self._lock:
             state = session.sessionState()
             builder = ParserBuilder(self.jvm, self.session)
-            if not str(state.sqlParser().toString()).startswith(ParserProxy.MARK):
+            if not state.sqlParser().toString().startswith(ParserProxy.MARK):
                 field, parser = private_field(state, "sqlParser")
                 field.set(state, builder.apply(session, parser))
             # Sessions created from this one share its extensions; other sessions must not, so it gets a copy.
@@ -72,9 +76,7 @@ class Bridge:
             extensions.injectParser(builder)
             extensions.injectCheckRule(CatalogsBuilder(self.jvm, catalog_settings(session), self.session))
             rules = [
-                RuleBuilder(
-                    self.jvm, MergeSchemas, lambda made: MergeSchemas(self.jvm, made, lambda: self.session(made))
-                ),
+                RuleBuilder(self.jvm, MergeSchemas, lambda made: MergeSchemas(made, lambda: self.session(made.java))),
                 RuleBuilder(self.jvm, CommonTables),
                 RuleBuilder(self.jvm, FileNames),
                 RuleBuilder(self.jvm, ShareSubqueryColumns),
@@ -85,9 +87,9 @@ class Bridge:
             private_field(session, "extensions")[0].set(session, extensions)
             self.session(session, manager=manager).add_configured()
             for rule in rules:
-                add_rule(self.jvm, session, rule)
+                add_rule(JvmSession(self.jvm, session), rule)
 
-    def _own_extensions(self, session: Any) -> Any:
+    def _own_extensions(self, session: ClassicSession) -> JavaObject:
         """A copy of a session's extensions without ours."""
         old = session.extensions()
         new = self.jvm.new("org.apache.spark.sql.SparkSessionExtensions")
@@ -102,12 +104,18 @@ class Bridge:
             if inject is None:
                 field.set(new, field.get(old))
                 continue
-            for builder in self.jvm.items(field.get(old).toSeq()):
+            builders: Seq[JavaObject] = field.get(old).toSeq()
+            for builder in self.jvm.items(builders):
                 if builder.toString() not in _MARKS:
                     inject(builder)
         return new
 
-    def session(self, session: Any, inherited: Mapping[str, str] | None = None, manager: Any = None) -> AttachedSession:
+    def session(
+        self,
+        session: ClassicSession,
+        inherited: Mapping[str, str] | None = None,
+        manager: CatalogManager | None = None,
+    ) -> AttachedSession:
         """Return the attached session of a JVM session; the first call adds its configured catalogs.
 
         Args:
@@ -122,18 +130,18 @@ class Bridge:
             if key not in self._sessions:
                 if key not in self._equipped:
                     _inherit(session, inherited or {})
-                self._sessions[key] = AttachedSession(self.jvm, session, manager)
+                self._sessions[key] = AttachedSession(JvmSession(self.jvm, session), manager)
                 self._sessions[key].add_configured()
                 self._sessions[key].settle()
                 self._of_thread.newest = weakref.ref(self._sessions[key])
             return self._sessions[key]
 
-    def newest_of_thread(self) -> Any:
+    def newest_of_thread(self) -> ClassicSession | None:
         """The session that this thread attached last; None if there is none, or it was garbage collected."""
-        newest = getattr(self._of_thread, "newest", lambda: None)()
-        return None if newest is None else newest.session
+        newest: AttachedSession | None = getattr(self._of_thread, "newest", lambda: None)()
+        return None if newest is None else newest.session.java
 
-    def forget(self, session: Any) -> None:
+    def forget(self, session: ClassicSession) -> None:
         """Detach a closed session, which must not be used again."""
         with self._lock:
             attached = self._sessions.pop(session.sessionUUID(), None)
@@ -144,7 +152,7 @@ class Bridge:
         if isinstance(parser, ParserProxy):
             parser.detach()
 
-    def _paths_of(self, session: Any) -> PathCatalogProxy:
+    def _paths_of(self, session: ClassicSession) -> PathCatalogProxy:
         """The catalog of paths of the active session.
 
         A ``DataFrameWriter`` uses that of its own session, which may be another one, so all sessions get it.
@@ -156,7 +164,7 @@ class Bridge:
             return active.paths(self._source.names)
 
 
-def _inherit(session: Any, settings: Mapping[str, str]) -> None:
+def _inherit(session: ClassicSession, settings: Mapping[str, str]) -> None:
     """Copy settings to a new session from the one that it was created from, except those that are set on it already."""
     context_conf = session.sparkContext().conf()
     for name, value in settings.items():
@@ -164,7 +172,7 @@ def _inherit(session: Any, settings: Mapping[str, str]) -> None:
             session.conf().set(name, value)
 
 
-def catalog_settings(session: Any) -> dict[str, str]:
+def catalog_settings(session: ClassicSession) -> dict[str, str]:
     """The catalog settings of a session, which Spark does not copy to sessions created from it."""
     settings = dict(session.conf().getAllAsJava())
     return {k: v for k, v in settings.items() if k.startswith(CATALOG_PREFIX) or k == "spark.sql.defaultCatalog"}

@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
@@ -39,7 +38,7 @@ _NOTEBOOK_SETTINGS = {"spark.sql.repl.eagerEval.enabled": "true", "spark.sql.rep
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 
 
-def connect(warehouse: str | os.PathLike[str] | None = None, **spark_conf: Any) -> SparkSession:
+def connect(warehouse: str | os.PathLike[str] | None = None, **spark_conf: object) -> SparkSession:
     """Start an embedded Spark, or join a running one, with the catalog ``paimon`` over a warehouse directory.
 
     The catalog is the current one, and its database ``default`` exists. Calls with other warehouses in one process

@@ -7,8 +7,8 @@ import re
 import sys
 import threading
 from collections import deque
-from typing import Any
 
+from py4j.java_gateway import JavaGateway
 from pyspark import SparkConf
 from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
@@ -30,7 +30,7 @@ _UNCAUGHT = re.compile(r'^Exception in thread "\w+" (?:[\w.$]+: )?')
 _MAX_LINES = 60
 
 
-def launch_jvm(conf: SparkConf) -> Any:
+def launch_jvm(conf: SparkConf) -> JavaGateway:
     """Start a JVM that runs Spark's driver and return its gateway; its standard error is forwarded to ours.
 
     Lines are buffered until the JVM answers, then forwarded immediately. Lines that Spark prints at every start are

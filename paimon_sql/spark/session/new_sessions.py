@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
-from paimon_sql.spark.jvm.gateway import EXECUTION, JavaObject, Jvm, private_field
+from paimon_sql.spark.java.objects import JavaObject
+from paimon_sql.spark.java.session import CatalogManager, ClassicSession, SessionState
+from paimon_sql.spark.jvm.gateway import EXECUTION, Jvm, private_field
+from paimon_sql.spark.jvm.proxy import Proxy
 
 
-class CatalogsBuilder(JavaObject):
+class CatalogsBuilder(Proxy):
     """A function from a session to a check of its plans, for ``SparkSessionExtensions.injectCheckRule``.
 
     Spark calls it while it builds a session's analyzer, which all access to the session's catalogs goes through. So the
@@ -23,7 +25,10 @@ class CatalogsBuilder(JavaObject):
     MARK = "paimon-sql catalogs builder"
 
     def __init__(
-        self, jvm: Jvm, catalogs: Mapping[str, str], attach: Callable[[Any, Mapping[str, str], Any], object]
+        self,
+        jvm: Jvm,
+        catalogs: Mapping[str, str],
+        attach: Callable[[ClassicSession, Mapping[str, str], CatalogManager], object],
     ) -> None:
         super().__init__(jvm)
         self._attach = attach
@@ -32,7 +37,7 @@ class CatalogsBuilder(JavaObject):
     def toString(self) -> str:
         return self.MARK
 
-    def apply(self, session: Any) -> Any:
+    def apply(self, session: ClassicSession) -> JavaObject:
         self._attach(session, self._catalogs, _manager_of(session.sessionState()))
         return self.jvm.singleton(f"{EXECUTION}.datasources.PreWriteCheck")
 
@@ -40,7 +45,7 @@ class CatalogsBuilder(JavaObject):
         implements = ["scala.Function1"]
 
 
-def _manager_of(state: Any) -> Any:
+def _manager_of(state: SessionState) -> CatalogManager:
     """The ``CatalogManager`` of a session whose analyzer is being built.
 
     The session's state gets it from the analyzer, which does not exist yet; their common builder has it.

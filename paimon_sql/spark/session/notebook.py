@@ -7,7 +7,7 @@ import importlib
 import sys
 import threading
 import time
-from typing import Any
+from typing import Protocol
 
 from paimon_sql.storage.execution.progress import Work, running
 
@@ -29,7 +29,7 @@ def show_in_notebook() -> bool:
         return False
     with _lock:
         if not _watching:
-            display: Any = importlib.import_module("IPython.display")
+            display: Display = importlib.import_module("IPython.display")
             thread = threading.Thread(target=_watch, args=(ProgressBars(display),), name="paimon-bars", daemon=True)
             _watching.append(thread)
             thread.start()
@@ -43,6 +43,23 @@ def in_notebook() -> bool:
     return shell is not None and type(shell).__name__ == _KERNEL_SHELL
 
 
+class Handle(Protocol):
+    """A displayed object, which can be replaced."""
+
+    def update(self, shown: object) -> None:
+        """Replace it."""
+
+
+class Display(Protocol):
+    """The module ``IPython.display``."""
+
+    def HTML(self, text: str) -> object:
+        """An object that is displayed as that HTML."""
+
+    def display(self, shown: object, *, display_id: bool) -> Handle:
+        """Display an object."""
+
+
 class ProgressBars:
     """The visible progress bars.
 
@@ -50,9 +67,9 @@ class ProgressBars:
         display: the module ``IPython.display``.
     """
 
-    def __init__(self, display: Any) -> None:
+    def __init__(self, display: Display) -> None:
         self._display = display
-        self._shown: dict[Work, Any] = {}
+        self._shown: dict[Work, Handle] = {}
 
     def draw(self) -> None:
         """Draw running work, and remove the bars of finished work."""

@@ -7,15 +7,18 @@ timestamp's precision. Raised by a proxy, the JVM would wrap them in an exceptio
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_sql.errors import UnsupportedError
+from paimon_sql.spark.java.objects import JavaMethod, JavaObject, Throwable
 from paimon_sql.spark.jvm.compat import lacks_change_queries
-from paimon_sql.spark.jvm.gateway import CATALYST, Jvm, raise_java
+from paimon_sql.spark.jvm.errors import thrown_by
+from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
+from paimon_sql.spark.jvm.proxy import raise_java
 
 T = TypeVar("T")
 
@@ -25,25 +28,22 @@ _PARSE_EXCEPTION = f"{CATALYST}.parser.ParseException"
 class DeclaredErrors:
     """A parser of the JVM whose methods raise only ``ParseException`` or unchecked exceptions."""
 
-    def __init__(self, jvm: Jvm, parser: Any) -> None:
+    def __init__(self, jvm: Jvm, parser: JavaObject) -> None:
         self._jvm = jvm
         self._parser = parser
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        method = getattr(self._parser, name)
-
-        def call(text: str, *arguments: Any) -> Any:
-            return self.raised_by(lambda: method(text, *arguments), text)
-
-        return call
+    def call(self, method: str, text: str, *arguments: object) -> JavaObject:
+        """The result of one of the parser's methods for a text."""
+        parse: JavaMethod = getattr(self._parser, method)
+        return self.raised_by(lambda: parse(text, *arguments), text)
 
     def raised_by(self, ask: Callable[[], T], text: str) -> T:
         """The result of a parser call for a text; errors are converted to declared ones."""
         try:
             return ask()
         except (Py4JJavaError, CapturedException) as error:
-            origin = error.java_exception if isinstance(error, Py4JJavaError) else error._origin
-            if self._is_hidden(origin):
+            origin = thrown_by(error)
+            if origin is not None and self._is_hidden(origin):
                 raise_java(self._declared(origin, text))
             if lacks_change_queries(text):
                 raise UnsupportedError(
@@ -52,17 +52,16 @@ class DeclaredErrors:
                 ) from None
             raise
 
-    def _is_hidden(self, exception: Any) -> bool:
+    def _is_hidden(self, exception: Throwable) -> bool:
         """Whether the JVM would hide the exception from a proxy's caller, and it can be converted."""
         gateway = self._jvm.gateway
         return (
-            exception is not None
-            and is_instance_of(gateway, exception, "org.apache.spark.SparkThrowable")
+            is_instance_of(gateway, exception, "org.apache.spark.SparkThrowable")
             and not is_instance_of(gateway, exception, "java.lang.RuntimeException")
             and not is_instance_of(gateway, exception, _PARSE_EXCEPTION)
         )
 
-    def _declared(self, exception: Any, text: str) -> Any:
+    def _declared(self, exception: Throwable, text: str) -> Throwable:
         jvm = self._jvm
         parameters = jvm.scala_map(exception.getMessageParameters())
         return jvm.new(

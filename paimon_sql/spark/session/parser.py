@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
 
 from paimon_sql.catalog.identifier import Identifier, parse_identifier
 from paimon_sql.catalog.table_types import AnyTable
@@ -16,9 +14,13 @@ from paimon_sql.format.options.engines.spark import WRITE_HIVE_STYLE_DYNAMIC_PAR
 from paimon_sql.procedures.base import Context
 from paimon_sql.spark.catalog_objects.blob_functions import blob_column
 from paimon_sql.spark.catalog_objects.system_functions import register_functions
+from paimon_sql.spark.java.objects import JavaObject, Throwable
+from paimon_sql.spark.java.session import ClassicSession
 from paimon_sql.spark.jvm.callbacks import send_at_once
 from paimon_sql.spark.jvm.compat import parse_exception, with_parameters
-from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, JavaObject, Jvm, raise_java
+from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
+from paimon_sql.spark.jvm.proxy import Proxy, raise_java
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.options.session import session_options
 from paimon_sql.spark.session.attached import AttachedSession
 from paimon_sql.spark.session.parse_errors import DeclaredErrors
@@ -28,20 +30,19 @@ from paimon_sql.sql.functions.session_functions import check_lasting, without_ou
 from paimon_sql.sql.rewrite import RewriteContext, Rewritten, holds_ours, rewrite
 from paimon_sql.storage.format_tables import FormatTable
 
-T = TypeVar("T")
-Attach = Callable[[Any], AttachedSession]
+Attach = Callable[[ClassicSession], AttachedSession]
 """Returns the attached session of a JVM session, and attaches its catalogs first if it has none."""
 
 
-class ParserProxy(JavaObject):
+class ParserProxy(Proxy):
     """One session's parser in front of Spark's own."""
 
     MARK = "paimon-sql parser"
 
-    def __init__(self, jvm: Jvm, attach: Attach, session: Any, delegate: Any) -> None:
+    def __init__(self, jvm: Jvm, attach: Attach, session: ClassicSession, delegate: JavaObject) -> None:
         super().__init__(jvm)
         self._attach = attach
-        self._session = session
+        self._of_session: JvmSession | None = JvmSession(jvm, session)
         self._delegate = DeclaredErrors(jvm, delegate)
         self._attached: AttachedSession | None = None
         self._has_functions = False
@@ -49,52 +50,57 @@ class ParserProxy(JavaObject):
     def toString(self) -> str:
         return self.MARK
 
-    def parsePlan(self, text: str) -> Any:
+    def parsePlan(self, text: str) -> JavaObject:
         canonical, _ = self._canonical(text)
-        return self._with_declared_errors(lambda: self._delegate.parsePlan(canonical))
+        return self._parsed("parsePlan", canonical)
 
-    def parsePlanWithParameters(self, text: str, parameters: Any) -> Any:
+    def parsePlanWithParameters(self, text: str, parameters: JavaObject) -> JavaObject:
         canonical, is_bound = self._canonical(text, parameters)
         if is_bound:
-            return self._with_declared_errors(lambda: self._delegate.parsePlan(canonical))
-        return self._with_declared_errors(lambda: self._delegate.parsePlanWithParameters(canonical, parameters))
+            return self._parsed("parsePlan", canonical)
+        return self._parsed("parsePlanWithParameters", canonical, parameters)
 
-    def parseQuery(self, text: str) -> Any:
+    def parseQuery(self, text: str) -> JavaObject:
         canonical, _ = self._canonical(text)
-        return self._with_declared_errors(lambda: self._delegate.parseQuery(canonical))
+        return self._parsed("parseQuery", canonical)
 
-    def parseExpression(self, text: str) -> Any:
-        return self._delegate.parseExpression(self._with_functions(text))
+    def parseExpression(self, text: str) -> JavaObject:
+        return self._delegate.call("parseExpression", self._with_functions(text))
 
-    def parseTableIdentifier(self, text: str) -> Any:
-        return self._delegate.parseTableIdentifier(text)
+    def parseTableIdentifier(self, text: str) -> JavaObject:
+        return self._delegate.call("parseTableIdentifier", text)
 
-    def parseFunctionIdentifier(self, text: str) -> Any:
-        return self._delegate.parseFunctionIdentifier(text)
+    def parseFunctionIdentifier(self, text: str) -> JavaObject:
+        return self._delegate.call("parseFunctionIdentifier", text)
 
-    def parseMultipartIdentifier(self, text: str) -> Any:
-        return self._delegate.parseMultipartIdentifier(_quoted_system_table(text))
+    def parseMultipartIdentifier(self, text: str) -> JavaObject:
+        return self._delegate.call("parseMultipartIdentifier", _quoted_system_table(text))
 
-    def parseTemporalTableIdentifier(self, text: str) -> Any:
-        return self._delegate.parseTemporalTableIdentifier(_quoted_system_table(text))
+    def parseTemporalTableIdentifier(self, text: str) -> JavaObject:
+        return self._delegate.call("parseTemporalTableIdentifier", _quoted_system_table(text))
 
-    def parseTableSchema(self, text: str) -> Any:
-        return self._delegate.parseTableSchema(text)
+    def parseTableSchema(self, text: str) -> JavaObject:
+        return self._delegate.call("parseTableSchema", text)
 
-    def parseDataType(self, text: str) -> Any:
-        return self._delegate.parseDataType(text)
+    def parseDataType(self, text: str) -> JavaObject:
+        return self._delegate.call("parseDataType", text)
 
-    def parseRoutineParam(self, text: str) -> Any:
-        return self._delegate.parseRoutineParam(text)
+    def parseRoutineParam(self, text: str) -> JavaObject:
+        return self._delegate.call("parseRoutineParam", text)
 
-    def splitStatements(self, text: str) -> Any:
-        return self._delegate.splitStatements(text)
+    def splitStatements(self, text: str) -> JavaObject:
+        return self._delegate.call("splitStatements", text)
 
     def detach(self) -> None:
         """Drop the references to a closed session; the parser must not be used again."""
-        self._session = self._attached = None
+        self._of_session = self._attached = None
 
-    def _canonical(self, text: str, parameters: Any = None) -> tuple[str, bool]:
+    @property
+    def _session(self) -> JvmSession:
+        assert self._of_session is not None, "the session is closed"
+        return self._of_session
+
+    def _canonical(self, text: str, parameters: JavaObject | None = None) -> tuple[str, bool]:
         """The SQL text for Spark's parser, and whether the values of its parameters are substituted already."""
         send_at_once(self.jvm.gateway)
         attached = self._catalogs()
@@ -104,10 +110,10 @@ class ParserProxy(JavaObject):
             return (text if called is substituted else called), False
         context = self._context(attached)
         rewritten = rewrite(called, context)
-        binds = rewritten.has_parameters and rewritten.spark_sql is not None and parameters is not None
-        if binds:
-            plain = rewritten.spark_sql or ""
-            bound = self._delegate.raised_by(lambda: with_parameters(self.jvm, plain, parameters), text)
+        plain, binds = rewritten.spark_sql, False
+        if rewritten.has_parameters and plain is not None and parameters is not None:
+            given, binds = (plain, parameters), True
+            bound = self._delegate.raised_by(lambda: with_parameters(self.jvm, *given), text)
             rewritten = rewrite(bound, context)
         self._check(rewritten)
         return (text if rewritten.sql == substituted else rewritten.sql), binds
@@ -116,21 +122,20 @@ class ParserProxy(JavaObject):
         """The text with the values of ``${name}``, which may contain statements of ours."""
         if "${" not in text:
             return text
-        substituted: str = self.jvm.new("org.apache.spark.sql.internal.VariableSubstitution").substitute(text)
-        return substituted
+        return str(self.jvm.new("org.apache.spark.sql.internal.VariableSubstitution").substitute(text))
 
-    def _with_declared_errors(self, parse: Callable[[], T]) -> T:
+    def _parsed(self, method: str, text: str, *arguments: object) -> JavaObject:
         """The result of Spark's parser; an exception that the interface does not declare is converted."""
         try:
-            return parse()
+            return self._delegate.call(method, text, *arguments)
         except Py4JJavaError as error:
-            raised = error.java_exception
+            raised: Throwable = error.java_exception
             if raised.getClass().getSimpleName() == "SqlScriptingException":
                 raise_java(parse_exception(self.jvm, raised))
             raise
 
     def _catalogs(self) -> AttachedSession:
-        self._attached = self._attached or self._attach(self._session)
+        self._attached = self._attached or self._attach(self._session.java)
         return self._attached
 
     def _with_functions(self, text: str) -> str:
@@ -140,7 +145,7 @@ class ParserProxy(JavaObject):
         rewritten, names = rewrite_calls(text, self._context(self._catalogs()))
         if names:
             check_lasting(text, called_function(names[0]))
-            register_functions(SparkSession(self.jvm.context, self._session), names)
+            register_functions(self._session.python, names)
             self._has_functions = True
         return rewritten
 
@@ -152,20 +157,19 @@ class ParserProxy(JavaObject):
             )
         if rewritten.spark_sql is not None:
             # Parsed only for errors in carried expressions: raised now, with their position, before anything runs.
-            plain = rewritten.spark_sql
-            self._with_declared_errors(lambda: self._delegate.parsePlan(plain))
+            self._parsed("parsePlan", rewritten.spark_sql)
 
     def _context(self, attached: AttachedSession) -> RewriteContext:
-        manager = self._session.sessionState().catalogManager()
+        manager = self._session.state.catalogManager()
         ours = frozenset(attached.catalogs)
         known = frozenset(self.jvm.items(manager.listCatalogs(self.jvm.none)))
         return RewriteContext(
-            current_catalog=manager.currentCatalog().name(),
+            current_catalog=str(manager.currentCatalog().name()),
             current_database=".".join(manager.currentNamespace()),
             catalogs=ours,
             other_catalogs=known - ours,
             shared_catalogs=ours & {SESSION_CATALOG},
-            default_provider=self._session.conf().get("spark.sql.sources.default"),
+            default_provider=self._session.conf.get("spark.sql.sources.default"),
             is_ordinary=attached.is_ordinary,
             partition_keys=lambda table: _partition_keys(attached, table),
             is_files=lambda table: isinstance(_open(attached, table), FormatTable),
@@ -183,7 +187,7 @@ class ParserProxy(JavaObject):
         if len(table) != 3:
             return False
         identifier = parse_identifier(table[1], table[2])
-        given = session_options(self.jvm, self._session, table[0], identifier)
+        given = session_options(self._session, table[0], identifier)
         return given.get(WRITE_MERGE_SCHEMA.key, "").lower() == "true"
 
     def _hive_columns(self, attached: AttachedSession, table: TableName) -> tuple[str, ...]:
@@ -191,18 +195,17 @@ class ParserProxy(JavaObject):
         found = _open(attached, table)
         if found is None:
             return ()
-        given = session_options(self.jvm, self._session, table[0], parse_identifier(table[1], table[2]))
+        given = session_options(self._session, table[0], parse_identifier(table[1], table[2]))
         enabled = given.get(WRITE_HIVE_STYLE_DYNAMIC_PARTITION_ENABLED.key, "").lower() == "true"
         return found.schema.names if enabled else ()
 
     def _query_columns(self, query: str) -> tuple[str, ...]:
         """The names of a query's columns in lower case; empty if it is invalid, which the statement itself reports."""
-        mode = self.jvm.singleton(f"{EXECUTION}.CommandExecutionMode").SKIP()
         try:
-            plan = self._session.sessionState().executePlan(self._delegate.parsePlan(query), mode).analyzed()
+            plan = self._session.execution(self._delegate.call("parsePlan", query)).analyzed()
         except (Py4JJavaError, PySparkException):
             return ()
-        return tuple(str(attribute.name()).lower() for attribute in self.jvm.items(plan.output()))
+        return tuple(attribute.name().lower() for attribute in self.jvm.items(plan.output()))
 
     class Java:
         implements = [f"{CATALYST}.parser.ParserInterface"]
@@ -234,7 +237,7 @@ def _has_function(attached: AttachedSession, function: TableName) -> bool:
         return False
 
 
-class ParserBuilder(JavaObject):
+class ParserBuilder(Proxy):
     """A function from a session and its parser to our parser, for ``SparkSessionExtensions.injectParser``."""
 
     MARK = "paimon-sql parser builder"
@@ -246,7 +249,7 @@ class ParserBuilder(JavaObject):
     def toString(self) -> str:
         return self.MARK
 
-    def apply(self, session: Any, delegate: Any) -> ParserProxy:
+    def apply(self, session: ClassicSession, delegate: JavaObject) -> ParserProxy:
         return ParserProxy(self.jvm, self._attach, session, delegate)
 
     class Java:

@@ -6,8 +6,7 @@ only that table's query, which would no longer find it.
 
 from __future__ import annotations
 
-from typing import Any
-
+from paimon_sql.spark.java.catalyst import LogicalPlan
 from paimon_sql.spark.jvm.gateway import CATALYST
 from paimon_sql.spark.rules.analyzer import BEFORE_RESOLUTION, AnalysisRule
 from paimon_sql.spark.rules.compiled_rule import NODE
@@ -32,7 +31,8 @@ class CommonTables(AnalysisRule):
             }}""",
     )
 
-    def rewritten(self, plan: Any) -> Any:
-        union, tables = plan.plan(), plan.cteDefs()
+    def rewritten(self, plan: LogicalPlan) -> LogicalPlan:
+        union: LogicalPlan = plan.plan()
+        tables = plan.cteDefs()
         inserts = [insert.withCTEDefs(tables) for insert in self.jvm.items(union.children())]
         return union.withNewChildren(self.jvm.seq(inserts))

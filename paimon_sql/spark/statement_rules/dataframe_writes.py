@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Protocol
-
-from pyspark.sql import DataFrame, SparkSession
+from typing import Protocol
 
 from paimon_sql.catalog.table_types import taking_rows
 from paimon_sql.format.options.engines.spark import WRITE_MERGE_SCHEMA
-from paimon_sql.spark.catalog.paimon_catalog import CatalogProxy, identifier_of
-from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, Jvm, behind
+from paimon_sql.spark.catalog.base import identifier_of
+from paimon_sql.spark.catalog.paimon_catalog import CatalogProxy
+from paimon_sql.spark.java.catalyst import LogicalPlan
+from paimon_sql.spark.jvm.gateway import CATALYST
+from paimon_sql.spark.jvm.proxy import behind
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.options.write import write_options
 from paimon_sql.spark.rules.analyzer import BEFORE_RESOLUTION, RELATION, AnalysisRule
 from paimon_sql.spark.rules.compiled_rule import NODE
@@ -43,7 +45,6 @@ class MergeSchemas(AnalysisRule):
     """Adds new columns of a DataFrame to its table, if an option of the writer or session requests it.
 
     Args:
-        jvm: the JVM.
         session: the session.
         catalogs: returns the session's catalogs.
     """
@@ -57,57 +58,57 @@ class MergeSchemas(AnalysisRule):
             }}""",
     )
 
-    def __init__(self, jvm: Jvm, session: Any, catalogs: Callable[[], Catalogs]) -> None:
-        super().__init__(jvm, session)
+    def __init__(self, session: JvmSession, catalogs: Callable[[], Catalogs]) -> None:
+        super().__init__(session)
         self._catalogs = catalogs
 
-    def rewritten(self, write: Any) -> Any:
+    def rewritten(self, write: LogicalPlan) -> LogicalPlan:
         enabled = self._writer_option(write)
-        if enabled is None and WRITE_MERGE_SCHEMA.key not in str(self.session.conf().getAll().toString()):
+        if enabled is None and WRITE_MERGE_SCHEMA.key not in self.session.conf.getAll().toString():
             return write
         if enabled == "false":
             return write
         relation = self._relation(write.table())
-        target = behind(self.jvm, relation.table()) if relation is not None else None
-        if not isinstance(target, TableProxy) or isinstance(target, MergedTableProxy):
+        if relation is None or not relation.identifier().isDefined():
             return write
-        if not relation.identifier().isDefined():
+        target = behind(self.jvm, relation.table())
+        if not isinstance(target, TableProxy) or isinstance(target, MergedTableProxy):
             return write
         return self._merged(write, relation, target)
 
-    def _writer_option(self, write: Any) -> str | None:
+    def _writer_option(self, write: LogicalPlan) -> str | None:
         """The writer's option ``write.merge-schema``; None if it is not set."""
-        given = self.jvm.texts(self.jvm.as_java(write.writeOptions()))
+        given = self.jvm.texts(self.jvm.as_map(write.writeOptions()))
         return next((v.lower() for k, v in given.items() if k.lower() == WRITE_MERGE_SCHEMA.key), None)
 
-    def _relation(self, table: Any) -> Any:
+    def _relation(self, table: LogicalPlan) -> LogicalPlan | None:
         """The relation of a write's table; None if it is not a table of a catalog."""
         found = table
         if table.getClass().getSimpleName() == "UnresolvedRelation":
-            skip = self.jvm.singleton(f"{EXECUTION}.CommandExecutionMode").SKIP()
-            found = self.session.sessionState().executePlan(table, skip).analyzed()
+            found = self.session.execution(table).analyzed()
         while found.getClass().getSimpleName() == "SubqueryAlias":
             found = found.child()
         return found if found.getClass().getName() == RELATION else None
 
-    def _merged(self, write: Any, relation: Any, target: TableProxy) -> Any:
+    def _merged(self, write: LogicalPlan, relation: LogicalPlan, target: TableProxy) -> LogicalPlan:
         jvm = self.jvm
         catalog = self._catalogs().catalog_named(str(relation.catalog().get().name()))
         if catalog is None:
             return write
-        given = write_options(jvm, target.written, jvm.new(_OPTIONS, jvm.as_java(write.writeOptions())))
+        given = write_options(jvm, target.written, jvm.new(_OPTIONS, jvm.as_map(write.writeOptions())))
         table = moved_to_branch(taking_rows(target.written), given, writes=True).with_options(given)
         if not table.options.get(WRITE_MERGE_SCHEMA):
             return write
-        rows = jvm.cls("org.apache.spark.sql.classic.Dataset").ofRows(self.session, write.query())
-        frame = DataFrame(rows, SparkSession(jvm.context, self.session))
-        case_sensitive = bool(self.session.sessionState().conf().caseSensitiveAnalysis())
-        merge = SchemaMerge(table, frame, case_sensitive=case_sensitive)
+        frame = self.session.frame(write.query())
+        merge = SchemaMerge(table, frame, case_sensitive=self.session.case_sensitive)
         ident = relation.identifier().get()
         evolved = merge.evolved(catalog.catalog, replace(identifier_of(catalog, ident), branch=table.branch))
         filled = merge.rows(evolved)
         query = write.query() if filled is frame else filled._jdf.queryExecution().analyzed()
         written = jvm.cls(RELATION).create(
-            MergedTableProxy(jvm, evolved, self.session), relation.catalog(), relation.identifier()
+            MergedTableProxy(self.session, evolved), relation.catalog(), relation.identifier()
         )
-        return write.withNewTable(with_parts(jvm, written, options=relation.options())).withNewQuery(query)
+        merged: LogicalPlan = write.withNewTable(with_parts(jvm, written, options=relation.options())).withNewQuery(
+            query
+        )
+        return merged

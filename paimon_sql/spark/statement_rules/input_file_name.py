@@ -8,10 +8,11 @@ where workers read.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from paimon_sql.format.options.table.index import DELETION_VECTORS_ENABLED
-from paimon_sql.spark.jvm.gateway import CATALYST, behind
+from paimon_sql.spark.java.catalyst import Expression, LogicalPlan
+from paimon_sql.spark.jvm.gateway import CATALYST
+from paimon_sql.spark.jvm.proxy import behind
 from paimon_sql.spark.rules.analyzer import RELATION, RESOLUTION, AnalysisRule
 from paimon_sql.spark.rules.trees import asks_for, from_below, with_expressions
 from paimon_sql.spark.tables.data_table import TableProxy
@@ -32,16 +33,16 @@ class FileNames(AnalysisRule):
     compiled = "paimon.FileNameRule"
     asks = asks_for(f"return expression instanceof {_FUNCTION};")
 
-    def rewritten(self, plan: Any) -> Any:
+    def rewritten(self, plan: LogicalPlan) -> LogicalPlan:
         return from_below(self.jvm, plan, self._replaced)
 
-    def _replaced(self, plan: Any, children: Sequence[Any]) -> Any:
+    def _replaced(self, plan: LogicalPlan, children: Sequence[LogicalPlan]) -> LogicalPlan:
         # Only in a resolved plan: before that, Spark derives the names of unnamed columns from the function.
         if len(children) != 1 or not plan.resolved() or not self._has_paths(children[0]):
             return plan
         return with_expressions(self.jvm, plan, self._path_expression)
 
-    def _has_paths(self, plan: Any) -> bool:
+    def _has_paths(self, plan: LogicalPlan) -> bool:
         """Whether a plan's rows come from one Paimon table that has the file of each row."""
         if [a.name() for a in self.jvm.items(plan.metadataOutput())].count(_PATH) != 1:
             return False
@@ -50,17 +51,17 @@ class FileNames(AnalysisRule):
             for table in map(self._table, self.jvm.items(plan.collectLeaves()))
         )
 
-    def _table(self, leaf: Any) -> Table | None:
+    def _table(self, leaf: LogicalPlan) -> Table | None:
         """The Paimon table of a leaf; None if it is another."""
         if leaf.getClass().getName() != RELATION:
             return None
         proxy = behind(self.jvm, leaf.table())
         return proxy.table if isinstance(proxy, TableProxy) else None
 
-    def _path_expression(self, expression: Any) -> Any:
+    def _path_expression(self, expression: Expression) -> Expression:
         if expression.getClass().getName() != _FUNCTION:
             return expression
-        return self.session.sessionState().sqlParser().parseExpression(_NAME)
+        return self.session.state.sqlParser().parseExpression(_NAME)
 
 
 def _merges_nothing(table: Table) -> bool:

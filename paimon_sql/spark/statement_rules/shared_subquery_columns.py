@@ -7,11 +7,13 @@ equal. Spark prunes the columns of its own file scans after the merge, but those
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from paimon_sql.format.schema.types import ArrayType, DataField, MapType, MultisetType, RowType, VariantType
+from paimon_sql.spark.java.catalyst import LogicalPlan
+from paimon_sql.spark.java.objects import JavaList, JavaMethod, JavaObject
 from paimon_sql.spark.jvm.compiled_class import compiled_class
-from paimon_sql.spark.jvm.gateway import CATALYST, behind
+from paimon_sql.spark.jvm.gateway import CATALYST
+from paimon_sql.spark.jvm.proxy import behind
 from paimon_sql.spark.options.read import ALSO_READ
 from paimon_sql.spark.rules.analyzer import RELATION, RESOLUTION, AnalysisRule
 from paimon_sql.spark.rules.compiled_rule import NODE
@@ -73,28 +75,30 @@ class ShareSubqueryColumns(AnalysisRule):
     compiled = "paimon.AlikeSubqueriesRule"
     asks = (_ASKS,)
 
-    def rewritten(self, plan: Any) -> Any:
+    def rewritten(self, plan: LogicalPlan) -> LogicalPlan:
         if not plan.resolved():
             return plan
-        found = self.jvm.new("java.util.ArrayList")
+        found: JavaList[LogicalPlan] = self.jvm.new("java.util.ArrayList")
         parts = [part.split(_PART) for part in str(self._compiled_description()(plan, found)).split(_SUBQUERY) if part]
         by_filters: dict[str, list[tuple[int, frozenset[str]]]] = {}
         for number, (filters, names) in enumerate(parts):
             by_filters.setdefault(filters, []).append((number, frozenset(filter(None, names.split(_NAME)))))
-        replacements: dict[Any, Any] = {}
+        replacements: dict[LogicalPlan, LogicalPlan] = {}
         for subqueries in by_filters.values():
             if len({names for _, names in subqueries}) > 1:
                 replacements |= self._sharing_columns(found, subqueries)
         return plan.transformAllExpressions(self._exchange(replacements)) if replacements else plan
 
-    def _sharing_columns(self, found: Any, subqueries: list[tuple[int, frozenset[str]]]) -> dict[Any, Any]:
+    def _sharing_columns(
+        self, found: JavaList[LogicalPlan], subqueries: list[tuple[int, frozenset[str]]]
+    ) -> dict[LogicalPlan, LogicalPlan]:
         """The replacements of subqueries with the same filters that read one table with the same options.
 
         Args:
             found: subqueries and their relations, alternating.
             subqueries: the numbers of subqueries, with the columns that they need.
         """
-        by_table: dict[tuple[object, ...], list[tuple[Any, Any, frozenset[str]]]] = {}
+        by_table: dict[tuple[object, ...], list[tuple[LogicalPlan, LogicalPlan, frozenset[str]]]] = {}
         for number, names in subqueries:
             subquery, relation = found.get(2 * number), found.get(2 * number + 1)
             proxy = behind(self.jvm, relation.table())
@@ -117,14 +121,14 @@ class ShareSubqueryColumns(AnalysisRule):
                 replaced[subquery] = with_leaves(self.jvm, subquery, {0: with_parts(self.jvm, relation, options=given)})
         return replaced
 
-    def _compiled_description(self) -> Any:
-        def compiled() -> Any:
+    def _compiled_description(self) -> JavaMethod:
+        def compiled() -> JavaMethod:
             compiled_class(self.jvm, _SUBQUERIES, (_NAMES, _DESCRIBE), beside=_PLAN)
             return self.jvm.static(_SUBQUERIES, "told")
 
         return self.jvm.constant("looks for alike subqueries", compiled)
 
-    def _exchange(self, replacements: dict[Any, Any]) -> Any:
+    def _exchange(self, replacements: dict[LogicalPlan, LogicalPlan]) -> JavaObject:
         """The Java function that replaces the plans of scalar subqueries."""
         plans = self.jvm.new("java.util.IdentityHashMap")
         for old, new in replacements.items():

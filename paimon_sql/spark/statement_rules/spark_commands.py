@@ -11,13 +11,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.spark.catalog.paimon_catalog import CatalogProxy
 from paimon_sql.spark.catalog.session_catalog import SessionCatalogProxy
 from paimon_sql.spark.ddl.create_table import PROVIDER
-from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST, Jvm, raise_java
+from paimon_sql.spark.java.catalyst import Attribute, LogicalPlan, TableName
+from paimon_sql.spark.java.scala import Option, Seq
+from paimon_sql.spark.java.types import InternalRow
+from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST
+from paimon_sql.spark.jvm.proxy import raise_java
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.rules.optimizer import PlanRule
 from paimon_sql.sql.context import SESSION_CATALOG
 
@@ -29,7 +33,7 @@ class Command(ABC):
     """The check of one kind of Spark's own commands."""
 
     @abstractmethod
-    def judged(self, command: Any, rule: PaimonTableCommands) -> Any:
+    def judged(self, command: LogicalPlan, rule: PaimonTableCommands) -> LogicalPlan:
         """The plan to execute: the command itself, or rows that replace its result.
 
         Raises:
@@ -48,12 +52,12 @@ class Making(Command):
         source: the ``TableIdentifier`` with the default database of the target; None for the current database.
     """
 
-    target: Callable[[Any], Any]
-    is_tolerant: Callable[[Any], Any]
-    writes: Callable[[Any], bool] = lambda command: False
-    source: Callable[[Any], Any] = lambda command: None
+    target: Callable[[LogicalPlan], TableName | None]
+    is_tolerant: Callable[[LogicalPlan], bool]
+    writes: Callable[[LogicalPlan], bool] = lambda command: False
+    source: Callable[[LogicalPlan], TableName | None] = lambda command: None
 
-    def judged(self, command: Any, rule: PaimonTableCommands) -> Any:
+    def judged(self, command: LogicalPlan, rule: PaimonTableCommands) -> LogicalPlan:
         target = self.target(command)
         if target is None:
             return command
@@ -61,7 +65,7 @@ class Making(Command):
         if not rule.is_paimons(database, name):
             return command
         if self.is_tolerant(command):
-            return rule.jvm.singleton(_ROWS).apply(rule.jvm.seq([]))
+            return rule.jvm.singleton(_ROWS).apply(rule.jvm.nil)
         if self.writes(command):
             raise UnsupportedError(
                 f"{SESSION_CATALOG}.{database}.{name} is a table of Paimon's, which is not written to as an ordinary"
@@ -75,7 +79,7 @@ class Making(Command):
 class Saving(Command):
     """``saveAsTable`` over an ordinary table, which Spark drops before it checks whether it can create the new one."""
 
-    def judged(self, command: Any, rule: PaimonTableCommands) -> Any:
+    def judged(self, command: LogicalPlan, rule: PaimonTableCommands) -> LogicalPlan:
         description = command.tableDesc()
         if command.mode().name() == "Overwrite" and description.provider().get().lower() == PROVIDER:
             raise UnsupportedError(
@@ -88,7 +92,7 @@ class Saving(Command):
 class DroppingDatabase(Command):
     """The legacy DROP DATABASE (``spark.sql.legacy.useV1Command``), which deletes the database's directory."""
 
-    def judged(self, command: Any, rule: PaimonTableCommands) -> Any:
+    def judged(self, command: LogicalPlan, rule: PaimonTableCommands) -> LogicalPlan:
         database = str(command.databaseName())
         if rule.has_tables(database):
             raise UnsupportedError(
@@ -101,47 +105,48 @@ class DroppingDatabase(Command):
 class Listing(Command):
     """SHOW TABLE EXTENDED: Paimon's tables are added to those of Spark's own catalog."""
 
-    def judged(self, command: Any, rule: PaimonTableCommands) -> Any:
+    def judged(self, command: LogicalPlan, rule: PaimonTableCommands) -> LogicalPlan:
         if not command.isExtended() or command.partitionSpec().isDefined():
             return command
-        found = command.databaseName()
-        database = str(found.get()) if found.isDefined() else rule.current_database()
+        found: Option[str] = command.databaseName()
+        database = found.get() if found.isDefined() else rule.current_database()
         ours = rule.described(database, str(command.tableIdentifierPattern().get()), command.output())
         if not ours:
             return command
         relation, jvm = rule.jvm.singleton(_ROWS), rule.jvm
-        sparks = relation.fromExternalRows(command.output(), command.run(rule.session)).data()
+        sparks: Seq[InternalRow] = relation.fromExternalRows(command.output(), command.run(rule.session.java)).data()
         # Spark's rows may include Paimon's tables from a shared metastore.
         rows = _by_name(jvm.items(sparks)) | ours
         listed = [rows[key] for key in sorted(rows)]
         return jvm.new(_ROWS, command.output(), jvm.seq(listed), False, jvm.none)
 
 
-def _by_name(rows: Iterable[Any]) -> dict[tuple[bool, str], Any]:
+def _by_name(rows: Iterable[InternalRow]) -> dict[tuple[bool, str], InternalRow]:
     """The rows of SHOW TABLE EXTENDED by whether the table is temporary, and by name."""
-    return {(bool(row.getBoolean(2)), str(row.getUTF8String(1).toString())): row for row in rows}
+    return {(row.getBoolean(2), row.getUTF8String(1).toString()): row for row in rows}
 
 
-def _persistent_view(command: Any) -> Any:
+def _persistent_view(command: LogicalPlan) -> TableName | None:
     is_persistent = command.viewType().getClass().getSimpleName().rstrip("$") == "PersistedView"
-    return command.name() if is_persistent else None
+    name: TableName = command.name()
+    return name if is_persistent else None
 
 
-def _ignores(command: Any) -> bool:
-    return bool(command.mode().name() == "Ignore")
+def _ignores(command: LogicalPlan) -> bool:
+    return str(command.mode().name()) == "Ignore"
 
 
-def _writes(command: Any) -> bool:
+def _writes(command: LogicalPlan) -> bool:
     return command.mode().name() in ("Append", "Overwrite")
 
 
 COMMANDS: dict[str, Command] = {
-    "CreateDataSourceTableCommand": Making(lambda c: c.table().identifier(), lambda c: c.ignoreIfExists()),
-    "CreateTableCommand": Making(lambda c: c.table().identifier(), lambda c: c.ignoreIfExists()),
+    "CreateDataSourceTableCommand": Making(lambda c: c.table().identifier(), lambda c: bool(c.ignoreIfExists())),
+    "CreateTableCommand": Making(lambda c: c.table().identifier(), lambda c: bool(c.ignoreIfExists())),
     "CreateDataSourceTableAsSelectCommand": Making(lambda c: c.table().identifier(), _ignores, _writes),
     "CreateHiveTableAsSelectCommand": Making(lambda c: c.tableDesc().identifier(), _ignores, _writes),
-    "CreateTableLikeCommand": Making(lambda c: c.targetTable(), lambda c: c.ifNotExists()),
-    "CreateViewCommand": Making(_persistent_view, lambda c: c.allowExisting()),
+    "CreateTableLikeCommand": Making(lambda c: c.targetTable(), lambda c: bool(c.ifNotExists())),
+    "CreateViewCommand": Making(_persistent_view, lambda c: bool(c.allowExisting())),
     "AlterTableRenameCommand": Making(lambda c: c.newName(), lambda c: False, source=lambda c: c.oldName()),
     "SaveAsV1TableCommand": Saving(),
     "DropDatabaseCommand": DroppingDatabase(),
@@ -154,27 +159,25 @@ class PaimonTableCommands(PlanRule):
     """Refuses Spark's own commands that would conflict with Paimon's tables, and completes their results.
 
     Args:
-        jvm: the JVM.
         session: the session of the commands.
         shared: its ``spark_catalog``.
     """
 
     roots = frozenset(COMMANDS)
 
-    def __init__(self, jvm: Jvm, session: Any, shared: SessionCatalogProxy) -> None:
-        super().__init__(jvm)
+    def __init__(self, session: JvmSession, shared: SessionCatalogProxy) -> None:
+        super().__init__(session.jvm)
         self.session = session
         self._shared = shared
 
-    def rewritten(self, plan: Any) -> Any:
-        return COMMANDS[str(plan.getClass().getSimpleName())].judged(plan, self)
+    def rewritten(self, plan: LogicalPlan) -> LogicalPlan:
+        return COMMANDS[plan.getClass().getSimpleName()].judged(plan, self)
 
     def is_paimons(self, database: str, name: str) -> bool:
         """Whether a name is that of a Paimon table, also in lower case if the session is case-insensitive."""
         if self._shared.holds(database, name):
             return True
-        case_sensitive = bool(self.session.sessionState().conf().caseSensitiveAnalysis())
-        return not case_sensitive and self._shared.holds(database.lower(), name.lower())
+        return not self.session.case_sensitive and self._shared.holds(database.lower(), name.lower())
 
     def has_tables(self, database: str) -> bool:
         """Whether a database has Paimon tables, views or functions."""
@@ -183,18 +186,18 @@ class PaimonTableCommands(PlanRule):
             return False
         return bool(catalog.list_tables(database) or catalog.list_views(database) or catalog.list_functions(database))
 
-    def named(self, target: Any, source: Any = None) -> tuple[str, str]:
+    def named(self, target: TableName, source: TableName | None = None) -> tuple[str, str]:
         """The database and name of a ``TableIdentifier``."""
         for identifier in (target, source):
             if identifier is not None and identifier.database().isDefined():
-                return str(identifier.database().get()), str(target.table())
-        return self.current_database(), str(target.table())
+                return identifier.database().get(), target.table()
+        return self.current_database(), target.table()
 
     def current_database(self) -> str:
         """The session's current database."""
-        return str(self.session.sessionState().catalog().getCurrentDatabase())
+        return str(self.session.state.catalog().getCurrentDatabase())
 
-    def described(self, database: str, pattern: str, output: Any) -> dict[tuple[bool, str], Any]:
+    def described(self, database: str, pattern: str, output: Seq[Attribute]) -> dict[tuple[bool, str], InternalRow]:
         """Spark's rows of SHOW TABLE EXTENDED for the Paimon tables of a database that match a pattern.
 
         Args:
@@ -205,6 +208,6 @@ class PaimonTableCommands(PlanRule):
         shared = self._shared
         if not shared.catalog.database_exists(database):
             return {}
-        own = CatalogProxy(self.jvm, shared.catalog, shared.session, shared.session_catalogs)
+        own = CatalogProxy(shared.session, shared.catalog, shared.session_catalogs)
         rows = self.jvm.new(_DESCRIBES, output, own, self.jvm.seq([database]), pattern).executeCollect()
         return {key: row for key, row in _by_name(rows).items() if not key[0]}

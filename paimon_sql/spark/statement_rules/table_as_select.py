@@ -9,15 +9,20 @@ the new table, and an existing table retains its definition, only its rows are o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 from paimon_sql.format.options import Scope, find_option
 from paimon_sql.format.options.registry import is_bare_alternative
 from paimon_sql.format.options.table.table import BRANCH, PATH
 from paimon_sql.spark.catalog.paimon_catalog import CatalogProxy
 from paimon_sql.spark.ddl.create_table import PROVIDER
+from paimon_sql.spark.java.catalyst import LogicalPlan
+from paimon_sql.spark.java.connector import Ident
+from paimon_sql.spark.java.objects import JavaObject
+from paimon_sql.spark.java.scala import ScalaMap, Seq
 from paimon_sql.spark.jvm.compat import write_by_name
-from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, Jvm
+from paimon_sql.spark.jvm.gateway import CATALYST
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.rules.optimizer import PlanRule
 from paimon_sql.spark.tables.base import SchemaTable
 from paimon_sql.sql.context import SESSION_CATALOG, TableName
@@ -33,7 +38,7 @@ _READ_OPTIONS = frozenset((*TRAVEL_KEYS, BRANCH.key, PATH.key))
 class Session(Protocol):
     """A session and its Paimon catalogs."""
 
-    session: Any
+    session: JvmSession
     catalogs: dict[str, CatalogProxy]
 
     def is_ordinary(self, table: TableName) -> bool:
@@ -45,18 +50,18 @@ class TableAsSelect(PlanRule):
 
     roots = frozenset((_CREATE, _REPLACE))
 
-    def __init__(self, jvm: Jvm, attached: Session) -> None:
-        super().__init__(jvm)
+    def __init__(self, attached: Session) -> None:
+        super().__init__(attached.session.jvm)
         self._attached = attached
 
-    def rewritten(self, plan: Any) -> Any:
+    def rewritten(self, plan: LogicalPlan) -> LogicalPlan:
         name = plan.name()
         catalog = self._attached.catalogs.get(str(name.catalog().name()))
         if catalog is None or (catalog.catalog.name == SESSION_CATALOG and not _is_paimon(plan.tableSpec())):
             return plan
         if plan.getClass().getSimpleName() == _REPLACE and self._is_saved_as_table():
-            identifier = name.identifier()
-            parts = (catalog.catalog.name, *identifier.namespace(), str(identifier.name()))
+            identifier: Ident = name.identifier()
+            parts = (catalog.catalog.name, *identifier.namespace(), identifier.name())
             existing = self._existing(catalog, identifier, parts)
             if existing is not None:
                 return self._overwriting(existing, parts, plan)
@@ -72,43 +77,43 @@ class TableAsSelect(PlanRule):
         trace = str(show(thread.getStackTrace()))
         return ".DataFrameWriter." in trace
 
-    def _existing(self, catalog: CatalogProxy, identifier: Any, parts: TableName) -> SchemaTable | None:
+    def _existing(self, catalog: CatalogProxy, identifier: Ident, parts: TableName) -> SchemaTable | None:
         """The Paimon table of that name; None if there is none."""
         if catalog.catalog.name == SESSION_CATALOG and self._attached.is_ordinary(parts):
             return None
         found = catalog.loadTable(identifier) if catalog.tableExists(identifier) else None
         return found if isinstance(found, SchemaTable) else None
 
-    def _overwriting(self, table: SchemaTable, parts: TableName, plan: Any) -> Any:
+    def _overwriting(self, table: SchemaTable, parts: TableName, plan: LogicalPlan) -> LogicalPlan:
         """The write by name that overwrites a table with a query's rows, in the session's overwrite mode."""
         jvm, session = self.jvm, self._attached.session
         no_options = jvm.new("org.apache.spark.sql.util.CaseInsensitiveStringMap", jvm.java_map({}))
         relation = jvm.new(f"{CATALYST}.analysis.UnresolvedRelation", jvm.seq(parts), no_options, False)
-        state, arguments = session.sessionState(), (relation, plan.query())
-        if table.table.schema.partition_keys and str(state.conf().partitionOverwriteMode().toString()) == "DYNAMIC":
+        mode, arguments = session.state.conf().partitionOverwriteMode(), (relation, plan.query())
+        if table.table.schema.partition_keys and mode.toString() == "DYNAMIC":
             write = write_by_name(jvm, "OverwritePartitionsDynamic", *arguments, plan.writeOptions())
         else:
             always = jvm.singleton(f"{CATALYST}.expressions.Literal").TrueLiteral()
             write = write_by_name(jvm, "OverwriteByExpression", *arguments, always, plan.writeOptions())
         # The command is being executed already: its replacement must be planned but not executed eagerly.
-        planned_only = jvm.singleton(f"{EXECUTION}.CommandExecutionMode").SKIP()
-        return state.executePlan(write, planned_only).optimizedPlan()
+        return session.execution(write).optimizedPlan()
 
-    def _with_properties(self, plan: Any) -> Any:
+    def _with_properties(self, plan: LogicalPlan) -> LogicalPlan:
         """The plan with the writer's table options moved to the table's properties."""
-        given = self.jvm.texts(self.jvm.as_java(plan.writeOptions()))
+        given = self.jvm.texts(self.jvm.as_map(plan.writeOptions()))
         table_options = {key: value for key, value in given.items() if _is_table_option(key)}
         if not table_options:
             return plan
         spec = plan.tableSpec()
-        properties, *rest = self.jvm.items(spec.productIterator().toSeq())
-        properties = self._scala({**self.jvm.texts(self.jvm.as_java(properties)), **table_options})
+        members: Seq[JavaObject] = spec.productIterator().toSeq()
+        first, *rest = self.jvm.items(members)
+        properties = self._scala({**self.jvm.texts(self.jvm.as_map(first)), **table_options})
         parts = self.jvm.items(plan.productIterator().toSeq())
-        parts[_SPEC] = self.jvm.new(spec.getClass().getName(), properties, *rest)
+        parts[_SPEC] = self.jvm.new(str(spec.getClass().getName()), properties, *rest)
         parts[_OPTIONS] = self._scala({key: value for key, value in given.items() if key not in table_options})
-        return plan.makeCopy(self.jvm.array("java.lang.Object", parts))
+        return plan.makeCopy(self.jvm.objects(parts))
 
-    def _scala(self, items: Mapping[str, str]) -> Any:
+    def _scala(self, items: Mapping[str, str]) -> ScalaMap[str, str]:
         return self.jvm.scala_map(self.jvm.java_map(items))
 
 
@@ -120,6 +125,6 @@ def _is_table_option(key: str) -> bool:
     return option.scope in (Scope.TABLE, Scope.FLINK)
 
 
-def _is_paimon(spec: Any) -> bool:
+def _is_paimon(spec: JavaObject) -> bool:
     provider = spec.provider()
     return bool(provider.isDefined()) and str(provider.get()).lower() == PROVIDER

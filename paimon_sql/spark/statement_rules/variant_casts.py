@@ -7,8 +7,8 @@ extracted as a variant if it is the only use of the column.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from paimon_sql.spark.java.catalyst import Expression, LogicalPlan
 from paimon_sql.spark.jvm.gateway import CATALYST
 from paimon_sql.spark.rules.analyzer import RESOLUTION, AnalysisRule
 from paimon_sql.spark.rules.trees import asks_for, from_below, with_expressions
@@ -34,15 +34,15 @@ class VariantCasts(AnalysisRule):
             && !((({_CAST}) expression).dataType() instanceof {_VARIANT});
     """)
 
-    def rewritten(self, plan: Any) -> Any:
+    def rewritten(self, plan: LogicalPlan) -> LogicalPlan:
         # Only in a resolved plan: before that, HAVING and ORDER BY match the written expressions of an aggregation, and
         # Spark derives column names from them.
         return from_below(self.jvm, plan, self._with_merged_casts) if plan.resolved() else plan
 
-    def _with_merged_casts(self, plan: Any, children: Sequence[Any]) -> Any:
+    def _with_merged_casts(self, plan: LogicalPlan, children: Sequence[LogicalPlan]) -> LogicalPlan:
         return with_expressions(self.jvm, plan, self._merged) if children else plan
 
-    def _merged(self, cast: Any) -> Any:
+    def _merged(self, cast: Expression) -> Expression:
         if cast.getClass().getName() != _CAST:
             return cast
         got, kind = cast.child(), cast.dataType()

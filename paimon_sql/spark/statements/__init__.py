@@ -13,10 +13,10 @@ __all__ = ["Answer", "StatementContext", "run_statement"]
 
 
 @cache
-def runners() -> dict[type[Statement], Runner]:
+def runners() -> dict[type[Statement], Runner[Statement]]:
     """The runners by the class of their statement."""
-    found = implementations(__name__, Runner)
-    return {runner.statement: runner() for runner in found}
+    kinds: list[type[Runner[Statement]]] = implementations(__name__, Runner)
+    return {runner.statement: runner for runner in (kind() for kind in kinds)}
 
 
 def run_statement(statement: Statement, context: StatementContext) -> Answer:

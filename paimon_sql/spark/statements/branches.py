@@ -8,7 +8,7 @@ from paimon_sql.sql.statements.tags import CreateBranch, DeleteBranch, RenameBra
 from paimon_sql.storage.branches.management import create_branch, delete_branches, rename_branch
 
 
-class RunCreateBranch(Runner):
+class RunCreateBranch(Runner[CreateBranch]):
     """CREATE BRANCH."""
 
     statement = CreateBranch
@@ -24,7 +24,7 @@ class RunCreateBranch(Runner):
         return Answer()
 
 
-class RunDeleteBranch(Runner):
+class RunDeleteBranch(Runner[DeleteBranch]):
     """DELETE BRANCH and DROP BRANCH."""
 
     statement = DeleteBranch
@@ -36,7 +36,7 @@ class RunDeleteBranch(Runner):
         return Answer()
 
 
-class RunRenameBranch(Runner):
+class RunRenameBranch(Runner[RenameBranch]):
     """RENAME BRANCH."""
 
     statement = RenameBranch
@@ -46,7 +46,7 @@ class RunRenameBranch(Runner):
         return Answer()
 
 
-class RunShowBranches(Runner):
+class RunShowBranches(Runner[ShowBranches]):
     """SHOW BRANCHES."""
 
     statement = ShowBranches

@@ -8,7 +8,7 @@ from paimon_sql.sql.statements.catalogs import CreateCatalog, DropCatalog
 from paimon_sql.sql.text.secrets import kept, release
 
 
-class RunCreateCatalog(Runner):
+class RunCreateCatalog(Runner[CreateCatalog]):
     """CREATE CATALOG .. WITH."""
 
     statement = CreateCatalog
@@ -24,7 +24,7 @@ class RunCreateCatalog(Runner):
         return Answer()
 
 
-class RunDropCatalog(Runner):
+class RunDropCatalog(Runner[DropCatalog]):
     """DROP CATALOG."""
 
     statement = DropCatalog

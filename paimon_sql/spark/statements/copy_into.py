@@ -23,7 +23,7 @@ _UNLOADED = (
 )
 
 
-class RunCopyIntoTable(Runner):
+class RunCopyIntoTable(Runner[CopyIntoTable]):
     """COPY INTO a table FROM files; the result has one row per file."""
 
     statement = CopyIntoTable
@@ -36,7 +36,7 @@ class RunCopyIntoTable(Runner):
         return Answer(_LOADED, rows)
 
 
-class RunCopyIntoLocation(Runner):
+class RunCopyIntoLocation(Runner[CopyIntoLocation]):
     """COPY INTO files FROM a table or query; the result has one row."""
 
     statement = CopyIntoLocation

@@ -23,7 +23,7 @@ from paimon_sql.sql.statements.functions import CreateFunction, DescribeFunction
 from paimon_sql.sql.types import spark_type
 
 
-class RunCreateFunction(Runner):
+class RunCreateFunction(Runner[CreateFunction]):
     """CREATE FUNCTION."""
 
     statement = CreateFunction
@@ -39,13 +39,13 @@ class RunCreateFunction(Runner):
             if statement.if_not_exists:
                 return Answer()
             raise FunctionExistsError(f"Function {catalog.name}.{identifier} already exists.", name=str(identifier))
-        maker = FunctionMaker(context.jvm, context.session, catalog)
+        maker = FunctionMaker(context.session, catalog)
         schema = maker.schema_of(identifier, statement.definition)
         catalog.create_function(identifier, schema, replace=statement.replace)
         return Answer()
 
 
-class RunDropFunction(Runner):
+class RunDropFunction(Runner[DropFunction]):
     """DROP FUNCTION."""
 
     statement = DropFunction
@@ -59,7 +59,7 @@ class RunDropFunction(Runner):
         return Answer()
 
 
-class RunDescribeFunction(Runner):
+class RunDescribeFunction(Runner[DescribeFunction]):
     """DESCRIBE FUNCTION, in Spark's format."""
 
     statement = DescribeFunction
@@ -71,7 +71,7 @@ class RunDescribeFunction(Runner):
             lines = _described(context.catalog.function(identifier), statement.extended)
             stored = context.catalog.function_name(identifier) or name
             return Answer.of_names("function_desc", [f"Function:      {catalog}.{database}.{stored}", *lines])
-        found = load_function(context.jvm, name, lambda: Context(context.catalog))
+        found = load_function(context.session.jvm, name, lambda: Context(context.catalog))
         if found is None:
             raise NotFoundError(
                 f"Catalog {catalog} has no function {database}.{name}.",

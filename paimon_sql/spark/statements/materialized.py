@@ -30,7 +30,7 @@ from paimon_sql.storage.materialized.definition import definition_of, is_materia
 from paimon_sql.system_tables.catalog.materialized_tables import materialized_names
 
 
-class RunCreateMaterialized(Runner):
+class RunCreateMaterialized(Runner[CreateMaterializedTable]):
     """CREATE MATERIALIZED TABLE."""
 
     statement = CreateMaterializedTable
@@ -40,7 +40,7 @@ class RunCreateMaterialized(Runner):
         return Answer()
 
 
-class RunChangeMaterializedQuery(Runner):
+class RunChangeMaterializedQuery(Runner[ChangeMaterializedQuery]):
     """ALTER MATERIALIZED TABLE .. AS."""
 
     statement = ChangeMaterializedQuery
@@ -50,7 +50,7 @@ class RunChangeMaterializedQuery(Runner):
         return Answer()
 
 
-class RunSuspendMaterialized(Runner):
+class RunSuspendMaterialized(Runner[SuspendMaterializedTable]):
     """ALTER MATERIALIZED TABLE .. SUSPEND."""
 
     statement = SuspendMaterializedTable
@@ -60,7 +60,7 @@ class RunSuspendMaterialized(Runner):
         return Answer()
 
 
-class RunResumeMaterialized(Runner):
+class RunResumeMaterialized(Runner[ResumeMaterializedTable]):
     """ALTER MATERIALIZED TABLE .. RESUME."""
 
     statement = ResumeMaterializedTable
@@ -70,19 +70,19 @@ class RunResumeMaterialized(Runner):
         return Answer()
 
 
-class RunRefreshMaterialized(Runner):
+class RunRefreshMaterialized(Runner[RefreshMaterializedTable]):
     """ALTER MATERIALIZED TABLE .. REFRESH; the result is that of the procedure."""
 
     statement = RefreshMaterializedTable
 
     def run(self, statement: RefreshMaterializedTable, context: StatementContext) -> Answer:
         identifier = context.identifier(statement.table)
-        refresher = SessionRefresher(context.jvm, context.session, context.catalog)
+        refresher = SessionRefresher(context.session, context.catalog)
         done = refresher.refresh(identifier, [statement.partition] if statement.partition else None)
         return Answer(RefreshProcedure.results, [refresh_row(identifier, done)])
 
 
-class RunDropMaterialized(Runner):
+class RunDropMaterialized(Runner[DropMaterializedTable]):
     """DROP MATERIALIZED TABLE."""
 
     statement = DropMaterializedTable
@@ -103,7 +103,7 @@ class RunDropMaterialized(Runner):
         return Answer()
 
 
-class RunShowMaterializedTables(Runner):
+class RunShowMaterializedTables(Runner[ShowMaterializedTables]):
     """SHOW MATERIALIZED TABLES, with the columns of SHOW TABLES."""
 
     statement = ShowMaterializedTables
@@ -116,7 +116,7 @@ class RunShowMaterializedTables(Runner):
         return Answer(columns, [(database, name) for name in names if pattern.fullmatch(name)])
 
 
-class RunShowCreateMaterialized(Runner):
+class RunShowCreateMaterialized(Runner[ShowCreateMaterializedTable]):
     """SHOW CREATE MATERIALIZED TABLE."""
 
     statement = ShowCreateMaterializedTable

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from paimon_sql.format.metadata.snapshot import Operation
 from paimon_sql.format.schema.types import BigIntType, DataField, string_type
 from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
@@ -10,42 +12,39 @@ from paimon_sql.spark.row_level.run import RowLevelRun
 from paimon_sql.sql.grammar.statement import RowChange
 from paimon_sql.sql.statements.explain import ExplainChange
 from paimon_sql.sql.statements.insert import EvolvingInsert
-from paimon_sql.sql.statements.rows import DeleteFrom, MergeInto, Update
+from paimon_sql.sql.statements.rows import DeleteFrom, MergeInto, RowStatement, Update
+
+C = TypeVar("C", DeleteFrom, Update, MergeInto)
 
 
-class _RunRowChange(Runner):
+class _RunRowChange(Runner[C]):
     """A row-level statement; the result is the number of changed rows."""
 
-    operation: Operation
-
-    def run(self, statement: RowChange, context: StatementContext) -> Answer:
-        found = _run_of(statement, context).run().named(self.operation)
+    def run(self, statement: C, context: StatementContext) -> Answer:
+        found = _run_of(statement, context).run().named(_OPERATIONS[self.statement])
         columns = tuple(DataField(-1, name, BigIntType(False)) for name in found)
         return Answer(columns, [tuple(found.values())])
 
 
-class RunDelete(_RunRowChange):
+class RunDelete(_RunRowChange[DeleteFrom]):
     """DELETE FROM."""
 
     statement = DeleteFrom
-    operation = Operation.DELETE
 
 
-class RunUpdate(_RunRowChange):
+class RunUpdate(_RunRowChange[Update]):
     """UPDATE .. SET."""
 
     statement = Update
-    operation = Operation.UPDATE
 
 
-class RunMerge(_RunRowChange):
+class RunMerge(_RunRowChange[MergeInto]):
     """MERGE INTO."""
 
     statement = MergeInto
-    operation = Operation.MERGE
 
 
-class RunEvolvingInsert(Runner):
+class RunEvolvingInsert(Runner[EvolvingInsert]):
     """INSERT with schema evolution; like any INSERT it has no result."""
 
     statement = EvolvingInsert
@@ -55,7 +54,7 @@ class RunEvolvingInsert(Runner):
         return Answer()
 
 
-class RunExplainChange(Runner):
+class RunExplainChange(Runner[ExplainChange]):
     """EXPLAIN of one of these statements; the result has one row."""
 
     statement = ExplainChange
@@ -65,24 +64,23 @@ class RunExplainChange(Runner):
         if isinstance(change, EvolvingInsert):
             plan = _insert_of(change, context).explain(statement.mode)
         else:
+            assert isinstance(change, RowStatement)
             plan = _run_of(change, context).explain(statement.mode)
         return Answer((DataField(-1, "plan", string_type(False)),), [(plan,)])
 
 
-def _run_of(statement: RowChange, context: StatementContext) -> RowLevelRun:
-    return RowLevelRun(
-        context.jvm,
-        context.session,
-        context.catalog,
-        context.identifier(statement.table),
-        statement,
-        _OPERATIONS[type(statement)],
-    )
+def _run_of(statement: RowStatement, context: StatementContext) -> RowLevelRun:
+    identifier = context.identifier(statement.table)
+    return RowLevelRun(context.session, context.catalog, identifier, statement, _OPERATIONS[type(statement)])
 
 
 def _insert_of(statement: EvolvingInsert, context: StatementContext) -> EvolvingInsertRun:
     identifier = context.identifier(statement.table)
-    return EvolvingInsertRun(context.jvm, context.session, context.catalog, identifier, statement)
+    return EvolvingInsertRun(context.session, context.catalog, identifier, statement)
 
 
-_OPERATIONS: dict[type[RowChange], Operation] = {r.statement: r.operation for r in (RunDelete, RunUpdate, RunMerge)}
+_OPERATIONS: dict[type[RowChange], Operation] = {
+    DeleteFrom: Operation.DELETE,
+    Update: Operation.UPDATE,
+    MergeInto: Operation.MERGE,
+}

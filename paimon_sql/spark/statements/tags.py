@@ -9,7 +9,7 @@ from paimon_sql.sql.statements.tags import CreateTag, DeleteTag, RenameTag, Show
 from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags, rename_tag, replace_tag
 
 
-class RunCreateTag(Runner):
+class RunCreateTag(Runner[CreateTag]):
     """CREATE TAG, REPLACE TAG and CREATE OR REPLACE TAG."""
 
     statement = CreateTag
@@ -27,7 +27,7 @@ class RunCreateTag(Runner):
         return Answer()
 
 
-class RunDeleteTag(Runner):
+class RunDeleteTag(Runner[DeleteTag]):
     """DELETE TAG."""
 
     statement = DeleteTag
@@ -43,7 +43,7 @@ class RunDeleteTag(Runner):
         return Answer()
 
 
-class RunRenameTag(Runner):
+class RunRenameTag(Runner[RenameTag]):
     """RENAME TAG."""
 
     statement = RenameTag
@@ -53,7 +53,7 @@ class RunRenameTag(Runner):
         return Answer()
 
 
-class RunShowTags(Runner):
+class RunShowTags(Runner[ShowTags]):
     """SHOW TAGS."""
 
     statement = ShowTags

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.format.options.table.table import PATH
 from paimon_sql.spark.connector.interfaces import TableInterface
 from paimon_sql.spark.conversion.references import partitioned_by
 from paimon_sql.spark.conversion.types import spark_struct
+from paimon_sql.spark.java.objects import JavaObject
+from paimon_sql.spark.java.types import StructType
 from paimon_sql.spark.jvm.compat import v2_columns
-from paimon_sql.spark.jvm.gateway import CATALOG, Jvm
+from paimon_sql.spark.jvm.gateway import CATALOG
+from paimon_sql.spark.jvm.session import JvmSession
 
 
 class SchemaTable(TableInterface):
@@ -25,8 +28,8 @@ class SchemaTable(TableInterface):
 
     abilities: ClassVar[tuple[str, ...]]
 
-    def __init__(self, jvm: Jvm, table: AnyTable, session: Any) -> None:
-        super().__init__(jvm)
+    def __init__(self, session: JvmSession, table: AnyTable) -> None:
+        super().__init__(session.jvm)
         self.table = table
         self.session = session
 
@@ -47,20 +50,20 @@ class SchemaTable(TableInterface):
     def _struct(self) -> str:
         return json.dumps(spark_struct(self.table.schema.fields))
 
-    def schema(self) -> Any:
+    def schema(self) -> StructType:
         return self.jvm.struct(self._struct)
 
-    def columns(self) -> Any:
+    def columns(self) -> Sequence[JavaObject]:
         return self._columns
 
     @cached_property
-    def _columns(self) -> Any:
+    def _columns(self) -> Sequence[JavaObject]:
         return self.jvm.remember(f"columns {self._struct}", lambda: v2_columns(self.jvm, self.schema()))
 
-    def partitioning(self) -> Any:
+    def partitioning(self) -> Sequence[JavaObject]:
         return partitioned_by(self.jvm, self.table.schema.partition_keys)
 
-    def properties(self) -> Any:
+    def properties(self) -> Mapping[str, str]:
         schema = self.table.schema
         known = {**schema.options, **self._own_properties()}
         known.pop(PATH.key, None)
@@ -74,7 +77,7 @@ class SchemaTable(TableInterface):
         """The properties that Spark reserves (Spark: ``TableCatalog.PROP_*``)."""
         return {"provider": "paimon", "location": self.table.path, "is_managed_location": "true"}
 
-    def capabilities(self) -> Any:
+    def capabilities(self) -> Collection[JavaObject]:
         kind, names = f"{CATALOG}.TableCapability", self.abilities
         return self.jvm.constant(
             f"capabilities {names}", lambda: self.jvm.java_set(self.jvm.enum(kind, name) for name in names)

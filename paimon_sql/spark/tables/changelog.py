@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.schema.system_fields import ROW_ID, SEQUENCE_NUMBER, TRACKED
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion.references import reference_to, references_to
-from paimon_sql.spark.conversion.types import spark_struct
+from paimon_sql.spark.conversion.types import spark_struct, struct_json
 from paimon_sql.spark.expressions.predicates import translate_all
 from paimon_sql.spark.expressions.serialized import expression_text
+from paimon_sql.spark.java.catalyst import Expression
+from paimon_sql.spark.java.connector import ChangelogRange, ConnectorExpression, StringMap
+from paimon_sql.spark.java.objects import JavaObject, Optional
+from paimon_sql.spark.java.scala import Seq
+from paimon_sql.spark.java.types import StructType
 from paimon_sql.spark.jvm.compat import HAS_CHANGE_QUERIES, v2_columns
-from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, JavaObject, Jvm
+from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, Jvm
+from paimon_sql.spark.jvm.proxy import Proxy
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.options.read import given_options, under_options
 from paimon_sql.spark.scan.path import describe
 from paimon_sql.spark.scan.proxies.python import PythonScanProxy
@@ -44,7 +51,7 @@ _SPARK_OPTIONS = frozenset(
 """The options of a query of changes that Spark evaluates."""
 
 
-class ChangelogProxy(JavaObject):
+class ChangelogProxy(Proxy):
     """The changes of a table between two commits as Spark's ``Changelog``.
 
     The primary key identifies a row, or its row id if the table tracks rows; other tables have no identity of rows.
@@ -61,7 +68,7 @@ class ChangelogProxy(JavaObject):
     def toString(self) -> str:
         return f"the changes of {self.table.name}"
 
-    def columns(self) -> Any:
+    def columns(self) -> Sequence[JavaObject]:
         return v2_columns(self.jvm, self.jvm.struct(json.dumps(spark_struct(self._fields))))
 
     @cached_property
@@ -86,17 +93,17 @@ class ChangelogProxy(JavaObject):
     def _identifies_rows(self) -> bool:
         return self.table.schema.has_key or self._is_tracked
 
-    def rowId(self) -> Any:
+    def rowId(self) -> Sequence[ConnectorExpression]:
         schema = self.table.schema
         key = (*schema.primary_keys, *bound_partition_keys(schema)) or ((ROW_ID.name,) if self._is_tracked else ())
         return references_to(self.jvm, key)
 
-    def rowVersion(self) -> Any:
+    def rowVersion(self) -> ConnectorExpression:
         if not self._is_tracked:
             raise UnsupportedError(f"{self.table.name} keeps no versions of its rows.", remedy="Track its rows.")
         return reference_to(self.jvm, SEQUENCE_NUMBER.name)
 
-    def newScanBuilder(self, options: Any) -> Any:
+    def newScanBuilder(self, options: StringMap) -> Proxy:
         builder = ChangesBuilderProxy(self.jvm, self.table, self.commits, self._fields)
         return under_push_down(self.jvm, self.table.options, builder, self._fields)
 
@@ -104,7 +111,7 @@ class ChangelogProxy(JavaObject):
         implements = [f"{CATALOG}.Changelog"] if HAS_CHANGE_QUERIES else []
 
 
-class ChangesBuilderProxy(JavaObject):
+class ChangesBuilderProxy(Proxy):
     """Builder of the scan of changes."""
 
     def __init__(self, jvm: Jvm, table: Table, commits: range, fields: tuple[DataField, ...]) -> None:
@@ -114,18 +121,18 @@ class ChangesBuilderProxy(JavaObject):
         self._fields = self._columns = fields
         self._predicates: list[Predicate] = []
 
-    def pruneColumns(self, struct: Any) -> None:
+    def pruneColumns(self, struct: StructType) -> None:
         known = {f.name: f for f in self._fields}
-        wanted = tuple(known[f["name"]] for f in json.loads(struct.json())["fields"])
+        wanted = tuple(known[f["name"]] for f in struct_json(struct)["fields"])
         # Batches without columns would lose the number of rows, so one column is read.
         self._columns = wanted or TOLD[:1]
 
-    def pushFilters(self, expressions: Any) -> Any:
+    def pushFilters(self, expressions: Seq[Expression]) -> Seq[Expression]:
         types = {f.name: f.type for f in self._table.schema.fields}
         self._predicates += [p for p in translate_all(expression_text(self.jvm, expressions), types) if p is not None]
         return expressions
 
-    def pushedFilters(self) -> Any:
+    def pushedFilters(self) -> Sequence[JavaObject]:
         return self.jvm.array(f"{CONNECTOR}.expressions.filter.Predicate")
 
     def build(self) -> PythonScanProxy:
@@ -145,12 +152,11 @@ class ChangesBuilderProxy(JavaObject):
         ]
 
 
-def load_changelog(jvm: Jvm, session: Any, table: Table, context: Any, options: Any) -> ChangelogProxy:
+def load_changelog(session: JvmSession, table: Table, context: JavaObject, options: StringMap) -> ChangelogProxy:
     """Return the changes of a table that a query requests.
 
     Args:
-        jvm: the JVM.
-        session: the JVM's session.
+        session: the session.
         table: the table.
         context: Spark's ``ChangelogContext``: the range, and how Spark post-processes the changes.
         options: the options of the query.
@@ -160,8 +166,8 @@ def load_changelog(jvm: Jvm, session: Any, table: Table, context: Any, options: 
         NoSuchSnapshotError: a version is not retained.
         UnsupportedError: commits moved rows that cannot be distinguished from those that they changed.
     """
-    given = {k: v for k, v in given_options(jvm, options).items() if k.lower() not in _SPARK_OPTIONS}
-    table = under_options(jvm, session, table, given)
+    given = {k: v for k, v in given_options(session.jvm, options).items() if k.lower() not in _SPARK_OPTIONS}
+    table = under_options(session, table, given)
     commits = commits_between(table, *_bounds(context.range()))
     identifies_rows = table.schema.has_key or is_tracked(table.schema)
     if not identifies_rows and context.deduplicationMode().name() != "NONE" and rewrites_rows(table, commits):
@@ -170,17 +176,15 @@ def load_changelog(jvm: Jvm, session: Any, table: Table, context: Any, options: 
             " and they have no ids by which to tell them apart.",
             remedy="Ask for all by WITH ('deduplicationMode' = 'none'), or track rows ('row-tracking.enabled').",
         )
-    return ChangelogProxy(jvm, table, commits)
+    return ChangelogProxy(session.jvm, table, commits)
 
 
-def _bounds(changes: Any) -> tuple[Bound | None, Bound | None]:
-    """The ends of a ``ChangelogRange``."""
+def _bounds(changes: ChangelogRange) -> tuple[Bound | None, Bound | None]:
+    """The ends of a range of changes."""
     kind = changes.getClass().getSimpleName()
     if kind == "UnboundedRange":
         return None, None
-    if kind == "VersionRange":
-        first, last = str(changes.startingVersion()), changes.endingVersion()
-    else:
-        first, last = changes.startingTimestamp(), changes.endingTimestamp()
+    first: str | int = changes.startingVersion() if kind == "VersionRange" else changes.startingTimestamp()
+    last: Optional[str | int] = changes.endingVersion() if kind == "VersionRange" else changes.endingTimestamp()
     end = Bound(last.get(), changes.endingBoundInclusive()) if last.isPresent() else None
     return Bound(first, changes.startingBoundInclusive()), end

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from enum import Enum
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from paimon_sql.catalog.table_types import taking_rows
 from paimon_sql.errors import InvalidInputError, PaimonError
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.spark.conversion.metadata_column import hidden_columns
-from paimon_sql.spark.jvm.gateway import CATALOG, Jvm
+from paimon_sql.spark.java.connector import StringMap, WriteInfo
+from paimon_sql.spark.java.objects import JavaObject
+from paimon_sql.spark.jvm.gateway import CATALOG
+from paimon_sql.spark.jvm.proxy import Proxy
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.options.read import also_read, given_options, under_options
 from paimon_sql.spark.scan.builder import ScanBuilderProxy
 from paimon_sql.spark.scan.pushdown.disabled import under_push_down
@@ -33,9 +38,11 @@ class _Unknown(Enum):
 class TableProxy(SchemaTable, PartitionManagement):
     """A table, or one of its branches, in one statement.
 
-    Attributes:
+    Args:
+        session: the session.
+        table: the table.
         written: the target of writes: the newest state, even if reads time travel because Spark did not announce a
-            write when it loaded the table.
+            write when it loaded the table; by default the table itself.
     """
 
     abilities: ClassVar[tuple[str, ...]] = (
@@ -44,9 +51,9 @@ class TableProxy(SchemaTable, PartitionManagement):
     )
     table: Table
 
-    def __init__(self, jvm: Jvm, table: Table, session: Any) -> None:
-        super().__init__(jvm, table, session)
-        self.written = table
+    def __init__(self, session: JvmSession, table: Table, written: Table | None = None) -> None:
+        super().__init__(session, table)
+        self.written = written or table
         self._planned: Snapshot | _Unknown | None = _Unknown.NOT_PLANNED
 
     def _is_like(self, other: SchemaTable) -> bool:
@@ -77,28 +84,32 @@ class TableProxy(SchemaTable, PartitionManagement):
         """The snapshot that a read would use now."""
         try:
             # A copy, since a table caches its metadata.
-            table = under_options(self.jvm, self.session, replace(self.table), {})
+            table = under_options(self.session, replace(self.table), {})
             return snapshot_to_see(table) if sees_one_branch(table) else _Unknown.UNDETERMINED
         except (PaimonError, OSError):
             return _Unknown.UNDETERMINED
 
-    def metadataColumns(self) -> Any:
+    def metadataColumns(self) -> Sequence[JavaObject]:
         return hidden_columns(self.jvm, hidden_fields(self.table.schema))
 
     def canRenameConflictingMetadataColumns(self) -> bool:
         return False
 
-    def newScanBuilder(self, options: Any) -> Any:
+    def read_as(self, table: Table) -> None:
+        """Let the scans that Spark will request read another state of the table."""
+        self.table = table
+
+    def newScanBuilder(self, options: StringMap) -> Proxy:
         seen = self.table if self._planned is _Unknown.NOT_PLANNED else replace(self.table)  # without cached metadata
-        table = under_options(self.jvm, self.session, seen, given_options(self.jvm, options))
-        builder = ScanBuilderProxy(self.jvm, table, self.session, self._note, also_read(options))
+        table = under_options(self.session, seen, given_options(self.jvm, options))
+        builder = ScanBuilderProxy(self.session, table, self._note, also_read(options))
         return under_push_down(self.jvm, table.options, builder, table.schema.fields)
 
     def _note(self, snapshot: Snapshot | None) -> None:
         self._planned = snapshot
 
-    def newWriteBuilder(self, info: Any) -> WriteBuilderProxy:
-        return WriteBuilderProxy(self.jvm, taking_rows(self._newest()), self.session, info, self.called)
+    def newWriteBuilder(self, info: WriteInfo) -> WriteBuilderProxy:
+        return WriteBuilderProxy(self.session, taking_rows(self._newest()), info, self.called)
 
     def _newest(self) -> Table:
         """Return the target of a write; its columns must be those against which Spark validated the rows."""

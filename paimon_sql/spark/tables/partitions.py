@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,7 +20,9 @@ from paimon_sql.spark.connector.interfaces import PartitionInterface
 from paimon_sql.spark.conversion.internal_rows import internal_rows
 from paimon_sql.spark.conversion.rows import row_values
 from paimon_sql.spark.conversion.types import spark_struct
+from paimon_sql.spark.java.types import InternalRow, StructType
 from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.data_files.live_files import filter_partitions, live_files, partition_values
 from paimon_sql.storage.expressions.predicates import Comparison, IsNull, Or, Predicate, all_of
@@ -35,24 +37,23 @@ class PartitionManagement(PartitionInterface):
 
     jvm: Jvm
     table: Table
-    session: Any
+    session: JvmSession
 
-    def partitionSchema(self) -> Any:
-        struct = spark_struct(self.table.schema.partition_fields)
-        return self.jvm.cls("org.apache.spark.sql.types.DataType").fromJson(json.dumps(struct))
+    def partitionSchema(self) -> StructType:
+        return self.jvm.struct(json.dumps(spark_struct(self.table.schema.partition_fields)))
 
-    def listPartitionIdentifiers(self, names: Any, row: Any) -> Any:
+    def listPartitionIdentifiers(self, names: Sequence[str], row: InternalRow) -> Sequence[InternalRow]:
         fields = self.table.schema.partition_fields
         chosen = self._entries(list(names), row)["partition"].combine_chunks()
         values = partition_values(self.table, pc.unique(chosen))
         table = pa.Table.from_arrays([values[f.name] for f in fields], schema=arrow_schema(fields))
-        return internal_rows(self.jvm, self.session, table, fields)
+        return internal_rows(self.session, table, fields)
 
-    def partitionExists(self, row: Any) -> bool:
+    def partitionExists(self, row: InternalRow) -> bool:
         names = list(self.table.schema.partition_keys)
         return holds_partition(self.table, having_values(self.table.schema, names, row))
 
-    def loadPartitionMetadata(self, row: Any) -> Any:
+    def loadPartitionMetadata(self, row: InternalRow) -> Mapping[str, str]:
         chosen = self._entries(list(self.table.schema.partition_keys), row)
         if not len(chosen):
             return self.jvm.java_map({})
@@ -64,9 +65,9 @@ class PartitionManagement(PartitionInterface):
         }
         return self.jvm.java_map({name: str(value) for name, value in figures.items()})
 
-    def createPartitions(self, rows: Any, properties: Any) -> None:
+    def createPartitions(self, rows: Sequence[InternalRow], properties: Sequence[Mapping[str, str]]) -> None:
         """Add partitions to the catalog's partition registry, if it has one; reads see a partition only by its rows."""
-        if any(given.containsKey("location") for given in properties):
+        if any("location" in given for given in properties):
             raise UnsupportedError(
                 f"{self.table.name}: a partition stands in the table's folder.", remedy="Leave LOCATION out."
             )
@@ -75,21 +76,21 @@ class PartitionManagement(PartitionInterface):
             types = [f.type for f in self.table.schema.partition_fields]
             self.table.listing.add([paths.spec(row_values(row, types)) for row in rows])
 
-    def truncatePartitions(self, rows: Any) -> bool:
+    def truncatePartitions(self, rows: Sequence[InternalRow]) -> bool:
         return self.dropPartitions(rows)
 
-    def dropPartitions(self, rows: Any) -> bool:
+    def dropPartitions(self, rows: Sequence[InternalRow]) -> bool:
         if len(rows):
             empty_table(taking_rows(self.table), any_of_rows(self.table.schema, rows))
-            cached_tables.renew(self.jvm, self.session)
+            cached_tables.renew(self.session)
         return True
 
-    def truncateTable(self, *options: Any) -> bool:
+    def truncateTable(self, *options: object) -> bool:
         empty_table(taking_rows(self.table), None)
-        cached_tables.renew(self.jvm, self.session)
+        cached_tables.renew(self.session)
         return True
 
-    def _entries(self, names: list[str], row: Any) -> pa.Table:
+    def _entries(self, names: list[str], row: InternalRow) -> pa.Table:
         """The newest files of partitions whose columns have these values."""
         entries = ScanLayout.of(self.table).newest_entries(self.table)
         return filter_partitions(self.table, entries, having_values(self.table.schema, names, row))
@@ -101,7 +102,7 @@ def holds_partition(table: Table, partitions: Predicate | None) -> bool:
     return bool(len(filter_partitions(table, entries, partitions)))
 
 
-def having_values(schema: TableSchema, names: list[str], row: Any) -> Predicate | None:
+def having_values(schema: TableSchema, names: list[str], row: InternalRow) -> Predicate | None:
     """The predicate that columns have the values of an ``InternalRow``; None without columns.
 
     The default partition name, which is null in paths, matches null as well.
@@ -112,14 +113,14 @@ def having_values(schema: TableSchema, names: list[str], row: Any) -> Predicate 
     return all_of([_having(f, v, default_name) for f, v in zip(fields, values, strict=True)])
 
 
-def _having(field: DataField, value: Any, default_name: str) -> Predicate:
+def _having(field: DataField, value: object, default_name: str) -> Predicate:
     if value is None:
         return IsNull(field.name)
     equal = Comparison(field.name, "=", pa.scalar(value, arrow_type(field.type)))
     return Or((IsNull(field.name), equal)) if value == default_name else equal
 
 
-def any_of_rows(schema: TableSchema, rows: Any) -> Predicate:
+def any_of_rows(schema: TableSchema, rows: Sequence[InternalRow]) -> Predicate:
     """The predicate that the partition columns have the values of any of the rows."""
     names = list(schema.partition_keys)
     predicates = [p for p in (having_values(schema, names, row) for row in rows) if p is not None]

@@ -5,13 +5,17 @@ Predicates, aggregates, limits and orders are not pushed down: all of them would
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from typing import Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.schema.types import DataField
-from paimon_sql.spark.jvm.gateway import CONNECTOR, JavaObject, Jvm
+from paimon_sql.spark.conversion.types import struct_json
+from paimon_sql.spark.java.connector import StringMap
+from paimon_sql.spark.java.objects import JavaObject
+from paimon_sql.spark.java.types import StructType
+from paimon_sql.spark.jvm.gateway import CONNECTOR, Jvm
+from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.options.read import given_options, under_options
 from paimon_sql.spark.scan.path import describe
 from paimon_sql.spark.scan.proxies.python import PythonScanProxy
@@ -33,15 +37,15 @@ class QueryAuthTableProxy(TableProxy):
     def _is_like(self, other: SchemaTable) -> bool:
         return False  # the rights may have changed
 
-    def metadataColumns(self) -> Any:
+    def metadataColumns(self) -> Sequence[JavaObject]:
         return self.jvm.array(f"{CONNECTOR}.catalog.MetadataColumn")
 
-    def newScanBuilder(self, options: Any) -> Any:
-        table = under_options(self.jvm, self.session, self.table, given_options(self.jvm, options))
+    def newScanBuilder(self, options: StringMap) -> Proxy:
+        table = under_options(self.session, self.table, given_options(self.jvm, options))
         return QueryAuthScanBuilder(self.jvm, table, self._note)
 
 
-class QueryAuthScanBuilder(JavaObject):
+class QueryAuthScanBuilder(Proxy):
     """Builder of one scan, of the columns of the query."""
 
     def __init__(self, jvm: Jvm, table: Table, note: Callable[[Snapshot | None], None]) -> None:
@@ -50,10 +54,10 @@ class QueryAuthScanBuilder(JavaObject):
         self._columns: tuple[DataField, ...] = table.schema.fields
         self._note = note
 
-    def pruneColumns(self, struct: Any) -> None:
+    def pruneColumns(self, struct: StructType) -> None:
         known = {f.name: f for f in self._table.schema.fields}
         # Batches without columns would lose the number of rows, so one column is read.
-        self._columns = tuple(known[f["name"]] for f in json.loads(struct.json())["fields"]) or self._columns[:1]
+        self._columns = tuple(known[f["name"]] for f in struct_json(struct)["fields"]) or self._columns[:1]
 
     def build(self) -> PythonScanProxy:
         table, names = self._table, tuple(f.name for f in self._columns)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.connector.interfaces import TableInterface
 from paimon_sql.spark.conversion.types import spark_struct
+from paimon_sql.spark.java.objects import JavaObject
+from paimon_sql.spark.java.types import StructType
 from paimon_sql.spark.jvm.compat import v2_columns
 from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR
 
@@ -33,23 +34,23 @@ class ReadOnlyTable(TableInterface):
     def toString(self) -> str:
         return self.name()
 
-    def schema(self) -> Any:
+    def schema(self) -> StructType:
         return self._struct
 
-    def columns(self) -> Any:
+    def columns(self) -> Sequence[JavaObject]:
         return v2_columns(self.jvm, self._struct)
 
-    def partitioning(self) -> Any:
+    def partitioning(self) -> Sequence[JavaObject]:
         return self.jvm.array(f"{CONNECTOR}.expressions.Transform")
 
-    def properties(self) -> Any:
+    def properties(self) -> Mapping[str, str]:
         return self.jvm.java_map({"provider": "paimon"})
 
-    def capabilities(self) -> Any:
+    def capabilities(self) -> Collection[JavaObject]:
         return self.jvm.java_set([self.jvm.enum(f"{CATALOG}.TableCapability", name) for name in self.reads])
 
     @cached_property
-    def _struct(self) -> Any:
+    def _struct(self) -> StructType:
         # Columns of the Java connector's system tables have no comments, and tools compare schemas.
         struct = spark_struct(replace(f, description=None) for f in self.fields())
         return self.jvm.struct(json.dumps(struct))

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Hashable, Sequence
-from typing import Any
 
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion.references import partitioned_by
+from paimon_sql.spark.conversion.types import struct_json
 from paimon_sql.spark.expressions.predicates import translate_all
 from paimon_sql.spark.expressions.serialized import expression_text
-from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, JavaObject, Jvm
+from paimon_sql.spark.java.catalyst import Expression
+from paimon_sql.spark.java.connector import StringMap
+from paimon_sql.spark.java.objects import JavaObject
+from paimon_sql.spark.java.scala import Seq
+from paimon_sql.spark.java.types import StructType
+from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, Jvm
+from paimon_sql.spark.jvm.proxy import Proxy
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.options.read import given_options, under_options
 from paimon_sql.spark.scan.builder import ScanBuilderProxy
 from paimon_sql.spark.scan.path import describe
 from paimon_sql.spark.scan.proxies.micro_batches import MicroBatchStreamProxy
+from paimon_sql.spark.scan.proxies.planned import PlannedTraits
 from paimon_sql.spark.scan.proxies.python import PythonScanProxy
 from paimon_sql.spark.scan.pushdown.disabled import under_push_down
 from paimon_sql.spark.scan.reporting.split_size import split_size
@@ -29,8 +36,8 @@ from paimon_sql.system_tables import ScannedTable, TableView
 class DerivedTableProxy(ReadOnlyTable):
     """A system table that returns data rows."""
 
-    def __init__(self, jvm: Jvm, table: Table, kind: ScannedTable | TableView, session: Any) -> None:
-        super().__init__(jvm)
+    def __init__(self, session: JvmSession, table: Table, kind: ScannedTable | TableView) -> None:
+        super().__init__(session.jvm)
         self.table = table
         self.kind = kind
         self.session = session
@@ -50,13 +57,13 @@ class DerivedTableProxy(ReadOnlyTable):
     def fields(self) -> Sequence[DataField]:
         return self.kind.fields(self.table) if isinstance(self.kind, ScannedTable) else self.table.schema.fields
 
-    def partitioning(self) -> Any:
+    def partitioning(self) -> Sequence[JavaObject]:
         return partitioned_by(self.jvm, self.table.schema.partition_keys)
 
-    def newScanBuilder(self, options: Any) -> Any:
-        table = under_options(self.jvm, self.session, self.table, given_options(self.jvm, options))
+    def newScanBuilder(self, options: StringMap) -> Proxy:
+        table = under_options(self.session, self.table, given_options(self.jvm, options))
         if isinstance(self.kind, TableView):
-            viewed = ScanBuilderProxy(self.jvm, self.kind.of(table), self.session)
+            viewed = ScanBuilderProxy(self.session, self.kind.of(table))
             return under_push_down(self.jvm, table.options, viewed, table.schema.fields)
         scanned = ScannedBuilderProxy(self.jvm, table, self.kind)
         return under_push_down(self.jvm, table.options, scanned, self.kind.fields(table))
@@ -65,7 +72,7 @@ class DerivedTableProxy(ReadOnlyTable):
         implements = [f"{CATALOG}.SupportsRead"]
 
 
-class ScannedBuilderProxy(JavaObject):
+class ScannedBuilderProxy(Proxy):
     """Builder of the scan of a system table that tasks read."""
 
     def __init__(self, jvm: Jvm, table: Table, kind: ScannedTable) -> None:
@@ -75,19 +82,19 @@ class ScannedBuilderProxy(JavaObject):
         self._columns = kind.fields(table)
         self._predicates: list[Predicate] = []
 
-    def pruneColumns(self, struct: Any) -> None:
+    def pruneColumns(self, struct: StructType) -> None:
         known = {f.name: f for f in self._kind.fields(self._table)}
-        wanted = tuple(known[f["name"]] for f in json.loads(struct.json())["fields"])
+        wanted = tuple(known[f["name"]] for f in struct_json(struct)["fields"])
         # Batches without columns would lose the number of rows, so one column is read.
         self._columns = wanted or self._kind.fields(self._table)[:1]
 
-    def pushFilters(self, expressions: Any) -> Any:
+    def pushFilters(self, expressions: Seq[Expression]) -> Seq[Expression]:
         types = {f.name: f.type for f in self._kind.shared(self._table)}
         found = translate_all(expression_text(self.jvm, expressions), types)
         self._predicates.extend(p for p in found if p is not None)
         return expressions
 
-    def pushedFilters(self) -> Any:
+    def pushedFilters(self) -> Sequence[JavaObject]:
         return self.jvm.array(f"{CONNECTOR}.expressions.filter.Predicate")
 
     def build(self) -> PythonScanProxy:
@@ -98,9 +105,8 @@ class ScannedBuilderProxy(JavaObject):
         what = describe(self._table, plan, predicate).replace(
             self._table.name, f"{self._table.name}${self._kind.name}", 1
         )
-        scan = PythonScanProxy(self.jvm, [[t] for t in tasks], self._columns, what, plan)
-        scan.stream = self._stream
-        return scan
+        traits = PlannedTraits(self._stream)
+        return PythonScanProxy(self.jvm, [[t] for t in tasks], self._columns, what, plan, traits=traits)
 
     def _stream(self) -> MicroBatchStreamProxy:
         kind, table, predicate = self._kind, self._table, all_of(self._predicates)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE
 from paimon_sql.format.schema.types import DataField
+from paimon_sql.spark.conversion.types import struct_json
 from paimon_sql.spark.expressions.predicates import translate_all
 from paimon_sql.spark.expressions.serialized import expression_text
-from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, JavaObject, Jvm
+from paimon_sql.spark.java.catalyst import Expression
+from paimon_sql.spark.java.connector import StringMap
+from paimon_sql.spark.java.objects import JavaObject
+from paimon_sql.spark.java.scala import Seq
+from paimon_sql.spark.java.types import StructType
+from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR
+from paimon_sql.spark.jvm.proxy import Proxy
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.options.read import given_options, under_options
 from paimon_sql.spark.scan.proxies.local import LocalScanProxy
 from paimon_sql.spark.scan.pushdown.disabled import under_push_down
@@ -32,8 +38,8 @@ Rows = Callable[[Sequence[str], Predicate | None], pa.Table]
 class MetadataTableProxy(ReadOnlyTable):
     """A table whose rows are computed on the driver."""
 
-    def __init__(self, jvm: Jvm, name: str, columns: tuple[DataField, ...], session: Any) -> None:
-        super().__init__(jvm)
+    def __init__(self, session: JvmSession, name: str, columns: tuple[DataField, ...]) -> None:
+        super().__init__(session.jvm)
         self.session = session
         self._name = name
         self._columns = columns
@@ -48,9 +54,12 @@ class MetadataTableProxy(ReadOnlyTable):
     def fields(self) -> Sequence[DataField]:
         return self._columns
 
-    def newScanBuilder(self, options: Any) -> Any:
+    def newScanBuilder(self, options: StringMap) -> Proxy:
+        return self._scan_builder(options)
+
+    def _scan_builder(self, options: StringMap) -> SystemScanBuilderProxy:
         rows = self.rows_under(given_options(self.jvm, options))
-        return SystemScanBuilderProxy(self.jvm, self._name, self._columns, rows, self.session)
+        return SystemScanBuilderProxy(self.session, self._name, self._columns, rows)
 
     class Java:
         implements = [f"{CATALOG}.SupportsRead"]
@@ -59,8 +68,8 @@ class MetadataTableProxy(ReadOnlyTable):
 class SystemTableProxy(MetadataTableProxy):
     """A system table ``t$name`` of one table."""
 
-    def __init__(self, jvm: Jvm, table: Table, system_table: SystemTable, session: Any) -> None:
-        super().__init__(jvm, f"{table.name}${system_table.name}", system_table.columns, session)
+    def __init__(self, session: JvmSession, table: Table, system_table: SystemTable) -> None:
+        super().__init__(session, f"{table.name}${system_table.name}", system_table.columns)
         self._table = table
         self._system_table = system_table
 
@@ -72,20 +81,20 @@ class SystemTableProxy(MetadataTableProxy):
     def _trait(self) -> Hashable:
         return self._name
 
-    def newScanBuilder(self, options: Any) -> Any:
-        return under_push_down(self.jvm, self._table.options, super().newScanBuilder(options), self._columns)
+    def newScanBuilder(self, options: StringMap) -> Proxy:
+        return under_push_down(self.jvm, self._table.options, self._scan_builder(options), self._columns)
 
     def rows_under(self, options: Mapping[str, str]) -> Rows:
-        table = under_options(self.jvm, self.session, self._table, options)
+        table = under_options(self.session, self._table, options)
         return lambda names, predicate: self._system_table.selected(table, names, predicate)
 
 
 class CatalogTableProxy(MetadataTableProxy):
     """A system table ``sys.name`` of one catalog."""
 
-    def __init__(self, jvm: Jvm, view: View, catalog_table: CatalogTable, session: Any) -> None:
+    def __init__(self, session: JvmSession, view: View, catalog_table: CatalogTable) -> None:
         name = f"{view.catalog.name}.{SYSTEM_DATABASE}.{catalog_table.name}"
-        super().__init__(jvm, name, catalog_table.columns, session)
+        super().__init__(session, name, catalog_table.columns)
         self._view = view
         self._catalog_table = catalog_table
 
@@ -99,11 +108,11 @@ class CatalogTableProxy(MetadataTableProxy):
         return lambda names, predicate: self._catalog_table.rows(self._view, predicate).select(list(names))
 
 
-class SystemScanBuilderProxy(JavaObject):
+class SystemScanBuilderProxy(Proxy):
     """Builder of the scan of a system table."""
 
-    def __init__(self, jvm: Jvm, name: str, columns: tuple[DataField, ...], rows: Rows, session: Any) -> None:
-        super().__init__(jvm)
+    def __init__(self, session: JvmSession, name: str, columns: tuple[DataField, ...], rows: Rows) -> None:
+        super().__init__(session.jvm)
         self._name = name
         self._all = columns
         self._rows = rows
@@ -112,19 +121,19 @@ class SystemScanBuilderProxy(JavaObject):
         self._predicates: list[Predicate] = []
         self._limit: int | None = None
 
-    def pruneColumns(self, struct: Any) -> None:
+    def pruneColumns(self, struct: StructType) -> None:
         by_name = {f.name: f for f in self._all}
-        wanted = tuple(by_name[f["name"]] for f in json.loads(struct.json())["fields"])
+        wanted = tuple(by_name[f["name"]] for f in struct_json(struct)["fields"])
         # Arrow tables without columns lose the number of rows when sliced or concatenated, so one column is read.
         self._columns = wanted or self._all[:1]
 
-    def pushFilters(self, expressions: Any) -> Any:
+    def pushFilters(self, expressions: Seq[Expression]) -> Seq[Expression]:
         types = {f.name: f.type for f in self._all}
         found = translate_all(expression_text(self.jvm, expressions), types)
         self._predicates.extend(p for p in found if p is not None)
         return expressions
 
-    def pushedFilters(self) -> Any:
+    def pushedFilters(self) -> Sequence[JavaObject]:
         return self.jvm.array(f"{CONNECTOR}.expressions.filter.Predicate")
 
     def pushLimit(self, limit: int) -> bool:
@@ -145,7 +154,7 @@ class SystemScanBuilderProxy(JavaObject):
                 found = found.filter(pc.fill_null(predicate.evaluate(columns), False))
             return found.slice(0, limit)
 
-        return LocalScanProxy(self.jvm, self._session, self._columns, rows, f"paimon {self._name}")
+        return LocalScanProxy(self._session, self._columns, rows, f"paimon {self._name}")
 
     class Java:
         implements = [

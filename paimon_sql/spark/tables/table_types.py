@@ -1,16 +1,15 @@
-"""Table types in Spark: one small class per type, found by the option ``type``."""
+"""Tables of the catalog in Spark: one small class per type of table makes its proxies."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from dataclasses import dataclass
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.table_types import AnyTable
-from paimon_sql.format.options.table.table import TYPE
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.tables.base import SchemaTable
 from paimon_sql.spark.tables.data_table import TableProxy
 from paimon_sql.spark.tables.format_tables.staged import CreatedFormatTable, ReplacedFormatTable
@@ -18,88 +17,84 @@ from paimon_sql.spark.tables.format_tables.table import FormatTableProxy
 from paimon_sql.spark.tables.query_auth import QueryAuthTableProxy
 from paimon_sql.spark.tables.staged.base import CreatedTableProxy, ReplacedTableProxy
 from paimon_sql.spark.tables.staged.successor import Successor
+from paimon_sql.storage.format_tables import FormatTable
 from paimon_sql.storage.format_tables.replacement import replacement
 from paimon_sql.storage.operations.replace_table import keeps_history
+from paimon_sql.storage.table.table import Table
 
 
-class SparkTableType(ABC):
-    """The proxies of the tables of one type.
-
-    Class attributes:
-        staged: the proxy of a table that its statement has created.
-    """
-
-    staged: ClassVar[type[CreatedTableProxy | CreatedFormatTable]]
+class SparkTable(ABC):
+    """A table of one type in a session."""
 
     @abstractmethod
-    def proxy(self, jvm: Jvm, table: Any, session: Any, *, writes: bool = False) -> SchemaTable:
-        """The proxy of a table (Spark: ``Table``); ``writes`` if the statement writes into it."""
+    def proxy(self, *, writes: bool = False) -> SchemaTable:
+        """The proxy of the table (Spark: ``Table``); ``writes`` if the statement writes into it."""
 
-    def created(
-        self,
-        jvm: Jvm,
-        table: Any,
-        session: Any,
-        catalog: Catalog,
-        identifier: Identifier,
-        successor: Successor | None = None,
-    ) -> SchemaTable:
+    @abstractmethod
+    def created(self, catalog: Catalog, identifier: Identifier, successor: Successor | None = None) -> SchemaTable:
         """The proxy of a table that its statement has created and will fill (Spark: ``StagedTable``).
 
         Args:
+            catalog: the table's catalog.
+            identifier: its name.
             successor: replaces another table by this one after the rows are written.
         """
-        return self.staged(jvm, table, session, catalog, identifier, successor)
 
     @abstractmethod
-    def keeps_history(self, old: Any, schema: TableSchema) -> bool:
-        """Whether a table of the type keeps its history if its definition is replaced by a schema of the same type."""
+    def keeps_history(self, schema: TableSchema) -> bool:
+        """Whether the table keeps its history if its definition is replaced by a schema of the same type."""
 
     @abstractmethod
-    def replaced(
-        self, jvm: Jvm, old: Any, schema: TableSchema, session: Any, catalog: Catalog, identifier: Identifier
-    ) -> SchemaTable:
-        """The proxy of a table whose definition and rows its statement replaces (Spark: ``StagedTable``).
+    def replaced(self, schema: TableSchema, catalog: Catalog, identifier: Identifier) -> SchemaTable:
+        """The proxy of the table whose definition and rows its statement replaces (Spark: ``StagedTable``).
 
         Raises:
             InvalidInputError: the table cannot have that definition.
         """
 
 
-class _Snapshots(SparkTableType):
-    staged = CreatedTableProxy
+@dataclass(frozen=True)
+class TableWithSnapshots(SparkTable):
+    """A table with snapshots; ``written`` is the state that writes change, by default the table itself."""
 
-    def proxy(self, jvm: Jvm, table: Any, session: Any, *, writes: bool = False) -> SchemaTable:
-        return (TableProxy if table.guard is None else QueryAuthTableProxy)(jvm, table, session)
+    session: JvmSession
+    table: Table
+    written: Table | None = None
 
-    def keeps_history(self, old: Any, schema: TableSchema) -> bool:
-        return keeps_history(old.schema, schema)
+    def proxy(self, *, writes: bool = False) -> SchemaTable:
+        kind = TableProxy if self.table.guard is None else QueryAuthTableProxy
+        return kind(self.session, self.table, self.written)
 
-    def replaced(
-        self, jvm: Jvm, old: Any, schema: TableSchema, session: Any, catalog: Catalog, identifier: Identifier
-    ) -> SchemaTable:
-        return ReplacedTableProxy(jvm, old, schema, session, catalog, identifier)
+    def created(self, catalog: Catalog, identifier: Identifier, successor: Successor | None = None) -> SchemaTable:
+        return CreatedTableProxy(self.session, self.table, catalog, identifier, successor)
+
+    def keeps_history(self, schema: TableSchema) -> bool:
+        return keeps_history(self.table.schema, schema)
+
+    def replaced(self, schema: TableSchema, catalog: Catalog, identifier: Identifier) -> SchemaTable:
+        return ReplacedTableProxy(self.session, self.table, schema, catalog, identifier)
 
 
-class _PlainFiles(SparkTableType):
-    staged = CreatedFormatTable
+@dataclass(frozen=True)
+class PlainFiles(SparkTable):
+    """A format table."""
 
-    def proxy(self, jvm: Jvm, table: Any, session: Any, *, writes: bool = False) -> SchemaTable:
-        return FormatTableProxy(jvm, table, session, writes=writes)
+    session: JvmSession
+    table: FormatTable
 
-    def keeps_history(self, old: Any, schema: TableSchema) -> bool:
+    def proxy(self, *, writes: bool = False) -> SchemaTable:
+        return FormatTableProxy(self.session, self.table, writes=writes)
+
+    def created(self, catalog: Catalog, identifier: Identifier, successor: Successor | None = None) -> SchemaTable:
+        return CreatedFormatTable(self.session, self.table, catalog, identifier, successor)
+
+    def keeps_history(self, schema: TableSchema) -> bool:
         return True
 
-    def replaced(
-        self, jvm: Jvm, old: Any, schema: TableSchema, session: Any, catalog: Catalog, identifier: Identifier
-    ) -> SchemaTable:
-        return ReplacedFormatTable(jvm, old, replacement(old, schema, catalog.options), session)
+    def replaced(self, schema: TableSchema, catalog: Catalog, identifier: Identifier) -> SchemaTable:
+        return ReplacedFormatTable(self.session, self.table, replacement(self.table, schema, catalog.options))
 
 
-_TYPES: dict[str, SparkTableType] = {"format-table": _PlainFiles()}
-_WITH_SNAPSHOTS = _Snapshots()
-
-
-def in_spark(table: AnyTable) -> SparkTableType:
-    """Return the type of a table, which makes its proxies."""
-    return _TYPES.get(table.options.get(TYPE), _WITH_SNAPSHOTS)
+def in_spark(session: JvmSession, table: AnyTable) -> SparkTable:
+    """The table in a session."""
+    return PlainFiles(session, table) if isinstance(table, FormatTable) else TableWithSnapshots(session, table)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar, TypeAlias
 
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE
 from paimon_sql.format.schema.types import DataField
@@ -19,7 +19,8 @@ from paimon_sql.spark.thrift.listing import SYSTEM_TABLE, TABLE, VIEW, Listing, 
 from paimon_sql.spark.thrift.patterns import NamePattern
 from paimon_sql.sql.context import SESSION_CATALOG
 
-Row = list[Any]
+Row: TypeAlias = list[str | int | None]
+GivenArgument: TypeAlias = str | list[str] | None
 _SPARK = "org.apache.spark.sql.hive.thriftserver"
 _HIVE = "org.apache.hive.service.cli.operation"
 _NO_NULLS, _NULLABLE = 0, 1
@@ -39,7 +40,7 @@ class MetadataCall(ABC):
     of_spark: ClassVar[bool] = True
 
     @abstractmethod
-    def rows(self, listing: Listing, arguments: Sequence[Any], known: list[Row]) -> list[Row]:
+    def rows(self, listing: Listing, arguments: Sequence[GivenArgument], known: list[Row]) -> list[Row]:
         """All rows of the result, in the order that JDBC specifies.
 
         Args:
@@ -55,7 +56,7 @@ class GetCatalogs(MetadataCall):
     maker = "newGetCatalogsOperation"
     operation = f"{_SPARK}.SparkGetCatalogsOperation"
 
-    def rows(self, listing: Listing, arguments: Sequence[Any], known: list[Row]) -> list[Row]:
+    def rows(self, listing: Listing, arguments: Sequence[GivenArgument], known: list[Row]) -> list[Row]:
         return [[name] for name in sorted({*listing.catalogs, SESSION_CATALOG})]
 
 
@@ -65,13 +66,14 @@ class GetSchemas(MetadataCall):
     maker = "newGetSchemasOperation"
     operation = f"{_SPARK}.SparkGetSchemasOperation"
 
-    def rows(self, listing: Listing, arguments: Sequence[Any], known: list[Row]) -> list[Row]:
-        catalog, database = arguments[0], NamePattern(arguments[1])
-        own = [[found, of] for of, found in listing.databases(catalog, database)]
-        sparks = [[found, SESSION_CATALOG] for found, of in known if _is_sparks(of, listing)]
-        matching = [row for row in sparks if catalog in (None, "", SESSION_CATALOG) and database.matches(row[0])]
+    def rows(self, listing: Listing, arguments: Sequence[GivenArgument], known: list[Row]) -> list[Row]:
+        catalog, database = _text(arguments[0]), NamePattern(_text(arguments[1]))
+        own = [(of, found) for of, found in listing.databases(catalog, database)]
+        sparks = [(SESSION_CATALOG, str(found)) for found, of in known if _is_sparks(of, listing)]
+        is_asked = catalog in (None, "", SESSION_CATALOG)
         # If spark_catalog is attached, both return its databases.
-        return sorted([*own, *(row for row in matching if row not in own)], key=lambda row: (row[1], row[0]))
+        matching = {name for name in sparks if is_asked and database.matches(name[1])}
+        return [[found, of] for of, found in sorted(matching.union(own))]
 
 
 class GetTables(MetadataCall):
@@ -80,13 +82,13 @@ class GetTables(MetadataCall):
     maker = "newGetTablesOperation"
     operation = f"{_SPARK}.SparkGetTablesOperation"
 
-    def rows(self, listing: Listing, arguments: Sequence[Any], known: list[Row]) -> list[Row]:
-        catalog, database, name = arguments[0], NamePattern(arguments[1]), NamePattern(arguments[2])
+    def rows(self, listing: Listing, arguments: Sequence[GivenArgument], known: list[Row]) -> list[Row]:
+        catalog, database, name = _text(arguments[0]), *(NamePattern(_text(a)) for a in arguments[1:3])
         kinds = frozenset(arguments[3] or ()) or _kinds_by_name(database, name)
         found = listing.relations(catalog, database, name, kinds)
         own: list[Row] = [[r.catalog, r.database, r.name, r.kind, r.comment, *[None] * 5] for r in found]
         rows = [*own, *_of_spark(known, listing, catalog, database, name)]
-        return sorted(rows, key=lambda row: [row[i] or "" for i in (3, 0, 1, 2)])
+        return sorted(rows, key=lambda row: [str(row[i] or "") for i in (3, 0, 1, 2)])
 
 
 class GetColumns(MetadataCall):
@@ -95,8 +97,8 @@ class GetColumns(MetadataCall):
     maker = "newGetColumnsOperation"
     operation = f"{_SPARK}.SparkGetColumnsOperation"
 
-    def rows(self, listing: Listing, arguments: Sequence[Any], known: list[Row]) -> list[Row]:
-        catalog, database, name, column = arguments[0], *map(NamePattern, arguments[1:4])
+    def rows(self, listing: Listing, arguments: Sequence[GivenArgument], known: list[Row]) -> list[Row]:
+        catalog, database, name, column = _text(arguments[0]), *(NamePattern(_text(a)) for a in arguments[1:4])
         found = listing.relations(catalog, database, name, _kinds_by_name(database, name))
         own = [
             _column_row(relation, field, position)
@@ -105,9 +107,9 @@ class GetColumns(MetadataCall):
             if column.matches(field.name)
         ]
         sparks = _of_spark(known, listing, catalog, database, name)
-        rows = [*own, *(row for row in sparks if column.matches(row[3]))]
+        rows = [*own, *(row for row in sparks if column.matches(str(row[3])))]
         # The sort is stable, so columns remain in their order.
-        return sorted(rows, key=lambda row: [row[i] or "" for i in (0, 1, 2)])
+        return sorted(rows, key=lambda row: [str(row[i] or "") for i in (0, 1, 2)])
 
 
 class GetTableTypes(MetadataCall):
@@ -116,8 +118,8 @@ class GetTableTypes(MetadataCall):
     maker = "newGetTableTypesOperation"
     operation = f"{_SPARK}.SparkGetTableTypesOperation"
 
-    def rows(self, listing: Listing, arguments: Sequence[Any], known: list[Row]) -> list[Row]:
-        return [[kind] for kind in sorted({SYSTEM_TABLE, TABLE, VIEW, *(row[0] for row in known)})]
+    def rows(self, listing: Listing, arguments: Sequence[GivenArgument], known: list[Row]) -> list[Row]:
+        return [[kind] for kind in sorted({SYSTEM_TABLE, TABLE, VIEW, *(str(row[0]) for row in known)})]
 
 
 class GetPrimaryKeys(MetadataCall):
@@ -127,13 +129,13 @@ class GetPrimaryKeys(MetadataCall):
     operation = f"{_HIVE}.GetPrimaryKeysOperation"
     of_spark = False
 
-    def rows(self, listing: Listing, arguments: Sequence[Any], known: list[Row]) -> list[Row]:
+    def rows(self, listing: Listing, arguments: Sequence[GivenArgument], known: list[Row]) -> list[Row]:
         rows: list[Row] = [
             [r.catalog, r.database, r.name, column, position, None]
-            for r in listing.primary_keys(arguments[0], arguments[1], arguments[2] or "")
+            for r in listing.primary_keys(_text(arguments[0]), _text(arguments[1]), _text(arguments[2]) or "")
             for position, column in enumerate(r.primary_keys, 1)
         ]
-        return sorted(rows, key=lambda row: row[3])
+        return sorted(rows, key=lambda row: str(row[3]))
 
 
 class GetCrossReference(MetadataCall):
@@ -143,7 +145,7 @@ class GetCrossReference(MetadataCall):
     operation = f"{_HIVE}.GetCrossReferenceOperation"
     of_spark = False
 
-    def rows(self, listing: Listing, arguments: Sequence[Any], known: list[Row]) -> list[Row]:
+    def rows(self, listing: Listing, arguments: Sequence[GivenArgument], known: list[Row]) -> list[Row]:
         return []
 
 
@@ -170,16 +172,20 @@ def _of_spark(
     """Spark's own rows that match; temporary views, which have no catalog, only if all databases are requested."""
     found: list[Row] = []
     for of, namespace, *rest in known:
-        if not name.matches(rest[0]):
+        if not name.matches(str(rest[0])):
             continue
         if namespace and _is_sparks(of, listing) and catalog in (None, "", SESSION_CATALOG):
-            found += [[SESSION_CATALOG, namespace, *rest]] if database.matches(namespace) else []
+            found += [[SESSION_CATALOG, namespace, *rest]] if database.matches(str(namespace)) else []
         elif not namespace and not catalog and database.is_all:
             found.append([None, None, *rest])
     return found
 
 
-def _is_sparks(catalog: str | None, listing: Listing) -> bool:
+def _text(argument: GivenArgument) -> str | None:
+    return argument if isinstance(argument, str) else None
+
+
+def _is_sparks(catalog: str | int | None, listing: Listing) -> bool:
     """Whether a row of Spark is of its own catalog, for which the catalog may be missing."""
     return catalog not in listing.catalogs or catalog == SESSION_CATALOG
 

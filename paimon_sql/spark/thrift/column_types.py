@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
+from paimon_sql.spark.conversion.types import TypeJson
 from paimon_sql.sql.text.names import name_sql
 
 _MAX_SIZE = 2**31 - 1
@@ -50,7 +50,7 @@ _OTHER = JdbcType(1111)
 _NAMES = {"byte": "TINYINT", "short": "SMALLINT", "integer": "INT", "long": "BIGINT"}
 
 
-def jdbc_type(kind: Any) -> JdbcType:
+def jdbc_type(kind: TypeJson) -> JdbcType:
     """Return JDBC's description of a type, which is in Spark's JSON."""
     if not isinstance(kind, str):
         return _NESTED.get(kind["type"], _OTHER)
@@ -62,7 +62,7 @@ def jdbc_type(kind: Any) -> JdbcType:
     return JdbcType(1 if match[1] == "char" else 12, size)
 
 
-def type_name(kind: Any) -> str:
+def type_name(kind: TypeJson) -> str:
     """Return Spark's SQL of a type, which is in Spark's JSON."""
     if isinstance(kind, str):
         return _NAMES.get(kind, kind.upper())

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import cast
 
 from paimon_sql.errors import PaimonError
-from paimon_sql.spark.jvm.gateway import Jvm, private_field, raise_java
+from paimon_sql.spark.java.objects import JavaObject
+from paimon_sql.spark.java.session import ClassicSession
+from paimon_sql.spark.jvm.gateway import Jvm, private_field
+from paimon_sql.spark.jvm.proxy import raise_java
 from paimon_sql.spark.jvm.subclass import subclass_instance
 from paimon_sql.spark.session.bridge import Bridge
-from paimon_sql.spark.thrift.calls import CALLS, MetadataCall, Row
+from paimon_sql.spark.thrift.calls import CALLS, GivenArgument, MetadataCall, Row
 from paimon_sql.spark.thrift.listing import Listing
 
 _HIVE = "org.apache.hive.service.cli"
@@ -19,7 +23,7 @@ _LITERAL = re.compile(r"[A-Za-z0-9_%]*")
 _MANAGER = f"{_HIVE}.operation.OperationManager"
 
 
-def operation_manager(bridge: Bridge, sessions: Any) -> Any:
+def operation_manager(bridge: Bridge, sessions: JavaObject) -> JavaObject:
     """Create a ``SparkSQLOperationManager`` that creates our operations for metadata, and Spark's for all other calls.
 
     Args:
@@ -45,14 +49,15 @@ class _Maker:
         self._jvm = bridge.jvm
         self._call = call
 
-    def operation(self, manager: Any, arguments: Any, _: Any) -> Any:
+    def operation(self, manager: JavaObject, arguments: Sequence[object], _: object) -> JavaObject:
         """Create the operation of a call and register it with the manager."""
-        connection, *given = arguments
+        connection, *given = cast(Sequence[JavaObject], arguments)
         session = manager.sessionToContexts().get(connection.getSessionHandle())
         if session is None:
             raise_java(self._jvm.new(f"{_HIVE}.HiveSQLException", "The connection is closed."))
-        answer = MetadataAnswer(self._bridge, self._call, session, tuple(given))
-        first = (session, connection) if self._call.of_spark else (connection,)
+        client = [a if a is None or isinstance(a, str) else list(cast(Sequence[str], a)) for a in given]
+        answer = MetadataAnswer(self._bridge, self._call, session, client)
+        first: tuple[object, ...] = (session, connection) if self._call.of_spark else (connection,)
         patterns = [_spark_pattern(argument) for argument in given]
         result = subclass_instance(self._jvm, self._call.operation, {"runInternal": answer.run}, *first, *patterns)
         manager.handleToOperation().put(result.getHandle(), result)
@@ -69,14 +74,16 @@ class MetadataAnswer:
         arguments: the client's arguments of the call.
     """
 
-    def __init__(self, bridge: Bridge, call: MetadataCall, session: Any, arguments: tuple[Any, ...]) -> None:
+    def __init__(
+        self, bridge: Bridge, call: MetadataCall, session: ClassicSession, arguments: Sequence[GivenArgument]
+    ) -> None:
         self._bridge = bridge
         self._jvm = bridge.jvm
         self._call = call
         self._session = session
         self._arguments = arguments
 
-    def run(self, operation: Any, _: Any, proceed: Any) -> None:
+    def run(self, operation: JavaObject, _: object, proceed: Callable[[], object]) -> None:
         """The operation's ``runInternal``."""
         known: list[Row] = []
         field, empty = private_field(operation, "rowSet")
@@ -90,27 +97,27 @@ class MetadataAnswer:
             self._state(operation, "FINISHED")
 
     def _rows(self, known: list[Row]) -> list[Row]:
-        arguments = [a if a is None or isinstance(a, str) else list(a) for a in self._arguments]
         listing = Listing(self._bridge.session(self._session).all())
         try:
-            return self._call.rows(listing, arguments, known)
+            return self._call.rows(listing, self._arguments, known)
         except (PaimonError, OSError) as error:
             raise_java(self._jvm.new(f"{_HIVE}.HiveSQLException", str(error)))
-            raise
 
-    def _read(self, row_set: Any) -> list[Row]:
-        rows: list[Row] = json.loads(_json(self._jvm).writeValueAsString(row_set.iterator()))
+    def _read(self, row_set: JavaObject) -> list[Row]:
+        rows: list[Row] = json.loads(str(_json(self._jvm).writeValueAsString(row_set.iterator())))
         return rows
 
-    def _row_set(self, operation: Any, rows: list[Row]) -> Any:
+    def _row_set(self, operation: JavaObject, rows: list[Row]) -> JavaObject:
         """The rows as the server's row set; one JSON string passes all rows, since a call per row would be slow."""
         jvm = self._jvm
         _, schema = private_field(operation, "RESULT_SET_SCHEMA")
-        row_set = jvm.static(f"{_HIVE}.RowSetFactory", "create")(schema, operation.getProtocolVersion(), False)
+        row_set: JavaObject = jvm.static(f"{_HIVE}.RowSetFactory", "create")(
+            schema, operation.getProtocolVersion(), False
+        )
         _json(jvm).readValue(json.dumps(rows), _list_of_rows(jvm)).forEach(_adder(jvm, row_set))
         return row_set
 
-    def _state(self, operation: Any, name: str) -> None:
+    def _state(self, operation: JavaObject, name: str) -> None:
         jvm = self._jvm
         kind = jvm.java_class(f"{_HIVE}.OperationState")
         # It is protected, and Py4J finds only public methods by name.
@@ -118,10 +125,10 @@ class MetadataAnswer:
             "setState", jvm.array("java.lang.Class", [kind])
         )
         method.setAccessible(True)
-        method.invoke(operation, jvm.array("java.lang.Object", [jvm.enum(f"{_HIVE}.OperationState", name)]))
+        method.invoke(operation, jvm.objects([jvm.enum(f"{_HIVE}.OperationState", name)]))
 
 
-def _spark_pattern(argument: Any) -> Any:
+def _spark_pattern(argument: object) -> object:
     """An argument for Spark's operation, which treats some characters as regular expressions: None if it has any.
 
     Spark then returns more rows than requested, which are filtered afterwards.
@@ -129,26 +136,26 @@ def _spark_pattern(argument: Any) -> Any:
     return None if isinstance(argument, str) and not _LITERAL.fullmatch(argument) else argument
 
 
-def _json(jvm: Jvm) -> Any:
+def _json(jvm: Jvm) -> JavaObject:
     return jvm.constant("JSON", lambda: jvm.new("com.fasterxml.jackson.databind.ObjectMapper"))
 
 
-def _list_of_rows(jvm: Jvm) -> Any:
-    def make() -> Any:
+def _list_of_rows(jvm: Jvm) -> JavaObject:
+    def make() -> JavaObject:
         types = _json(jvm).getTypeFactory()
         return types.constructCollectionType(jvm.java_class("java.util.ArrayList"), jvm.java_class(_ROW))
 
     return jvm.constant("list of rows", make)
 
 
-def _adder(jvm: Jvm, row_set: Any) -> Any:
+def _adder(jvm: Jvm, row_set: JavaObject) -> JavaObject:
     """A Java ``Consumer`` that adds a row to a row set without a callback to Python."""
 
-    def add_row() -> Any:
+    def add_row() -> JavaObject:
         kind = jvm.java_class(f"{_HIVE}.RowSet")
         takes = jvm.cls("java.lang.invoke.MethodType").methodType(kind, jvm.java_class(_ROW))
         return jvm.cls("java.lang.invoke.MethodHandles").publicLookup().findVirtual(kind, "addRow", takes)
 
-    method = jvm.constant("RowSet.addRow", add_row)
+    method = jvm.constant("RowSet.addRow", add_row).bindTo(row_set)
     consumer = jvm.java_class("java.util.function.Consumer")
-    return jvm.static("java.lang.invoke.MethodHandleProxies", "asInterfaceInstance")(consumer, method.bindTo(row_set))
+    return jvm.static("java.lang.invoke.MethodHandleProxies", "asInterfaceInstance")(consumer, method)

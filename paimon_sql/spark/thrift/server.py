@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import cast
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from paimon_sql.errors import InvalidInputError, SetupError
+from paimon_sql.spark.java.objects import JavaObject, Throwable
+from paimon_sql.spark.java.session import ClassicSession
 from paimon_sql.spark.jvm.gateway import Jvm, private_field
 from paimon_sql.spark.jvm.subclass import subclass_instance
 from paimon_sql.spark.session.bridge import Bridge
@@ -103,7 +105,7 @@ class ThriftServer:
         for name in self._process_options:
             self._jvm.static("java.lang.System", "clearProperty")(name)
 
-    def _start(self, session: Any, options: Mapping[str, str]) -> Any:
+    def _start(self, session: ClassicSession, options: Mapping[str, str]) -> JavaObject:
         jvm = self._jvm
         context = session.sparkContext()
         hive = jvm.singleton("org.apache.spark.sql.hive.HiveUtils")
@@ -134,27 +136,26 @@ class ThriftServer:
             raise
         return server
 
-    def _replace_operations(self, server: Any, conf: Any) -> None:
+    def _replace_operations(self, server: JavaObject, conf: JavaObject) -> None:
         """Replace Spark's operations by ours, before the server accepts connections."""
         jvm = self._jvm
         _, service = private_field(server, "cliService")
         _, manager = private_field(service, "sessionManager")
         field, old = private_field(manager, "sparkSqlOperationManager")
 
-        def closed(sessions: Any, arguments: Any, proceed: Any) -> Any:
+        def closed(sessions: JavaObject, arguments: Sequence[object], proceed: Callable[[], object]) -> object:
             session = proceed()
-            closed_session = session if session is not None else refused(sessions)
+            closed_session = refused(sessions) if session is None else cast(ClassicSession, session)
             if closed_session is not None and len(arguments) == 1 and closed_session.sessionUUID() != root_id:
                 self._bridge.forget(closed_session)
             return session
 
-        def refused(sessions: Any) -> Any:
+        def refused(sessions: JavaObject) -> ClassicSession | None:
             # A connection to a missing database is closed before its session is in the map.
             newest = self._bridge.newest_of_thread()
             return None if newest is None or sessions.containsValue(newest) else newest
 
-        _, root = private_field(server, "sparkSession")
-        root_id = root.sessionUUID()
+        root_id = private_field(server, "sparkSession")[1].sessionUUID()
         sessions = subclass_instance(jvm, "java.util.concurrent.ConcurrentHashMap", {"remove": closed})
         new = operation_manager(self._bridge, sessions)
         new.init(conf)
@@ -164,13 +165,13 @@ class ThriftServer:
         services.set(services.indexOf(old), new)
 
 
-def _listen(jvm: Jvm, companion: Any, server: Any, context: Any) -> None:
+def _listen(jvm: Jvm, companion: JavaObject, server: JavaObject, context: JavaObject) -> None:
     """Register the server's events in Spark's UI, which Spark itself would do only after the server has started."""
     method = next(m for m in companion.getClass().getDeclaredMethods() if m.getName() == "createListenerAndUI")
     method.setAccessible(True)
-    method.invoke(companion, jvm.array("java.lang.Object", [server, context]))
+    method.invoke(companion, jvm.objects([server, context]))
 
-    def ended(events: Any, arguments: Any, proceed: Any) -> None:
+    def ended(events: JavaObject, arguments: Sequence[object], proceed: Callable[[], object]) -> None:
         proceed()
         # A statement may start more jobs afterwards; Spark itself cancels only the running ones.
         context.cancelJobGroupAndFutureJobs(arguments[0])
@@ -180,7 +181,7 @@ def _listen(jvm: Jvm, companion: Any, server: Any, context: Any) -> None:
     getattr(companion, "eventManager_$eq")(events)
 
 
-def _root_message(error: Any) -> str:
-    while error.getCause() is not None:
-        error = error.getCause()
-    return str(error.getMessage() or error.toString()).rstrip(".")
+def _root_message(error: Throwable) -> str:
+    while (cause := error.getCause()) is not None:
+        error = cause
+    return (error.getMessage() or error.toString()).rstrip(".")

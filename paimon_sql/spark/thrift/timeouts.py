@@ -8,10 +8,9 @@ authentication.
 
 from __future__ import annotations
 
-from typing import Any
-
 from py4j.protocol import Py4JJavaError
 
+from paimon_sql.spark.java.objects import Class, JavaObject
 from paimon_sql.spark.jvm.gateway import Jvm, private_field
 
 _THRIFT = "org.apache.thrift"
@@ -74,7 +73,7 @@ _CONSTRUCTOR = f"""public TimedConnections({_HANDLER} inner, Object service, int
     this.inner = inner; this.service = service; this.login = login; this.idle = idle; }}"""
 
 
-def limit_connections(jvm: Jvm, frontend: Any, conf: Any) -> None:
+def limit_connections(jvm: Jvm, frontend: JavaObject, conf: JavaObject) -> None:
     """Set timeouts of a server's connections; call this before the server starts.
 
     The options are ``hive.server2.thrift.login.timeout`` and ``hive.server2.idle.session.timeout``.
@@ -88,17 +87,17 @@ def limit_connections(jvm: Jvm, frontend: Any, conf: Any) -> None:
     timed = jvm.constant(_CLASS, lambda: _class_of(jvm, inner))
     (constructor,) = timed.getConstructors()
     login, idle = (_millis(jvm, conf, name) for name in (_LOGIN, _IDLE))
-    field.set(frontend, constructor.newInstance(jvm.array("java.lang.Object", [inner, frontend, login, idle])))
+    field.set(frontend, constructor.newInstance(jvm.objects([inner, frontend, login, idle])))
 
 
-def _millis(jvm: Jvm, conf: Any, name: str) -> int:
+def _millis(jvm: Jvm, conf: JavaObject, name: str) -> int:
     """A duration of Hive's options in milliseconds; 0 for none."""
     variable = jvm.enum("org.apache.hadoop.hive.conf.HiveConf$ConfVars", name)
     unit = jvm.enum("java.util.concurrent.TimeUnit", "MILLISECONDS")
     return max(0, min(_MAX_MILLIS, int(conf.getTimeVar(variable, unit))))
 
 
-def _class_of(jvm: Jvm, inner: Any) -> Any:
+def _class_of(jvm: Jvm, inner: JavaObject) -> Class:
     loader = inner.getClass().getClassLoader()
     try:
         return loader.loadClass(_CLASS)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.options.operations.commit import DYNAMIC_PARTITION_OVERWRITE
 from paimon_sql.spark.connector import cached_tables
 from paimon_sql.spark.connector.interfaces import WriteInterface
 from paimon_sql.spark.expressions.connector_predicates import partition_condition
-from paimon_sql.spark.jvm.gateway import CONNECTOR, JavaObject, Jvm
+from paimon_sql.spark.java.connector import ConnectorExpression, WriteInfo
+from paimon_sql.spark.java.session import Dataset
+from paimon_sql.spark.jvm.gateway import CONNECTOR
+from paimon_sql.spark.jvm.proxy import Proxy
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.options.ineffective import warn_of_ineffective
 from paimon_sql.spark.options.write import write_options
 from paimon_sql.spark.write.dynamic_overwrite import DynamicOverwriteProxy
@@ -25,20 +29,19 @@ from paimon_sql.storage.table.table import Table
 _DYNAMIC = DYNAMIC_PARTITION_OVERWRITE.key
 
 
-class WriteBuilderProxy(JavaObject):
+class WriteBuilderProxy(Proxy):
     """Builder of a statement's write: append, or overwrite of all rows, some partitions, or those of the rows.
 
     Args:
-        jvm: the JVM.
+        session: the session.
         table: the table.
-        session: the JVM's session.
         info: Spark's ``LogicalWriteInfo``.
         called: the table's name in Spark, beginning with the catalog; empty if its catalog does not have it yet.
     """
 
-    def __init__(self, jvm: Jvm, table: Table, session: Any, info: Any, called: tuple[str, ...] = ()) -> None:
-        super().__init__(jvm)
-        given = write_options(jvm, table, info.options())
+    def __init__(self, session: JvmSession, table: Table, info: WriteInfo, called: tuple[str, ...] = ()) -> None:
+        super().__init__(session.jvm)
+        given = write_options(session.jvm, table, info.options())
         warn_of_ineffective(session, given)
         self.table = moved_to_branch(table, given, writes=True).with_options(given)
         self.session = session
@@ -55,23 +58,23 @@ class WriteBuilderProxy(JavaObject):
             # The statement's own option overrides Spark's partitionOverwriteMode.
             overwrite = Overwrite(None if self._dynamic else overwrite.partitions, self._dynamic)
         if overwrite is not None and self._is_batch:
-            return DynamicOverwriteProxy(self.jvm, self.table, self.session, self._struct, overwrite)
-        return V1WriteProxy(self.jvm, self.table, self.session, overwrite, self._stream, self._called)
+            return DynamicOverwriteProxy(self.session, self.table, self._struct, overwrite)
+        return V1WriteProxy(self.session, self.table, overwrite, self._stream, self._called)
 
-    def buildForBatch(self) -> Any:
+    def buildForBatch(self) -> Proxy:
         raise UnsupportedError("A V1 write has no batch form.")
 
-    def buildForStreaming(self) -> Any:
+    def buildForStreaming(self) -> Proxy:
         raise UnsupportedError("A V1 write has no streaming form of its own.")
 
     def truncate(self) -> WriteBuilderProxy:
         self._overwrite = Overwrite()
         return self
 
-    def canOverwrite(self, filters: Any) -> bool:
+    def canOverwrite(self, filters: Sequence[ConnectorExpression]) -> bool:
         return True
 
-    def overwrite(self, filters: Any) -> WriteBuilderProxy:
+    def overwrite(self, filters: Sequence[ConnectorExpression]) -> WriteBuilderProxy:
         self._overwrite = Overwrite(partition_condition(self.table, filters))
         return self
 
@@ -89,14 +92,13 @@ class V1WriteProxy(WriteInterface):
 
     def __init__(
         self,
-        jvm: Jvm,
+        session: JvmSession,
         table: Table,
-        session: Any,
         overwrite: Overwrite | None,
         query: str | None,
         called: tuple[str, ...],
     ) -> None:
-        super().__init__(jvm)
+        super().__init__(session.jvm)
         self.table = table
         self.session = session
         self._overwrite = overwrite
@@ -109,26 +111,25 @@ class V1WriteProxy(WriteInterface):
     def toStreaming(self) -> StreamingWriteProxy:
         if self._query is None:
             raise UnsupportedError("A table that a statement is making takes no stream.")
-        return StreamingWriteProxy(self.jvm, self.table, self.session, self._overwrite, self._query, self._called)
+        return StreamingWriteProxy(self.session, self.table, self._overwrite, self._query, self._called)
 
-    def toInsertableRelation(self) -> InsertableProxy:
-        return InsertableProxy(self.jvm, self.table, self.session, self._overwrite)
+    def toInsertableRelation(self) -> Proxy:
+        return InsertableProxy(self.session, self.table, self._overwrite)
 
 
-class InsertableProxy(JavaObject):
+class InsertableProxy(Proxy):
     """The relation into which Spark inserts the rows."""
 
-    def __init__(self, jvm: Jvm, table: Table, session: Any, overwrite: Overwrite | None) -> None:
-        super().__init__(jvm)
+    def __init__(self, session: JvmSession, table: Table, overwrite: Overwrite | None) -> None:
+        super().__init__(session.jvm)
         self.table = table
         self.session = session
         self._overwrite = overwrite
 
-    def insert(self, frame: Any, overwrite: bool) -> None:
-        session = SparkSession(self.jvm.context, self.session)
+    def insert(self, frame: Dataset, overwrite: bool) -> None:
         with Transaction(self.table) as transaction:
-            run_write(self.jvm, transaction, DataFrame(frame, session), self._overwrite)
-        cached_tables.renew(self.jvm, self.session)
+            run_write(self.jvm, transaction, DataFrame(frame, self.session.python), self._overwrite)
+        cached_tables.renew(self.session)
 
     class Java:
         implements = ["org.apache.spark.sql.sources.InsertableRelation"]

@@ -6,9 +6,8 @@ Rows are clustered by partition first, so that one task owns all buckets of a pa
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, WriterCommitMessage
@@ -19,7 +18,11 @@ from paimon_sql.spark.connector import cached_tables
 from paimon_sql.spark.connector.interfaces import WriteInterface
 from paimon_sql.spark.conversion.references import reference_to
 from paimon_sql.spark.execution.executor import SparkExecutor
-from paimon_sql.spark.jvm.gateway import CONNECTOR, Jvm
+from paimon_sql.spark.java.objects import JavaObject
+from paimon_sql.spark.java.types import StructType as JavaStruct
+from paimon_sql.spark.jvm.gateway import CONNECTOR
+from paimon_sql.spark.jvm.proxy import Proxy
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.compact.run import compact_due
 from paimon_sql.storage.operations import operations
@@ -47,8 +50,8 @@ class _Target(DataSource):
 class DynamicOverwriteProxy(WriteInterface):
     """A write that replaces the partitions of its rows, or those of the statement's own overwrite."""
 
-    def __init__(self, jvm: Jvm, table: Table, session: Any, struct: Any, overwrite: Overwrite) -> None:
-        super().__init__(jvm)
+    def __init__(self, session: JvmSession, table: Table, struct: JavaStruct, overwrite: Overwrite) -> None:
+        super().__init__(session.jvm)
         self.table = table
         self.session = session
         self._struct = struct
@@ -58,10 +61,10 @@ class DynamicOverwriteProxy(WriteInterface):
     def toString(self) -> str:
         return f"paimon {self.table.name}, dynamic overwrite"
 
-    def toBatch(self) -> Any:
+    def toBatch(self) -> Proxy:
         return self
 
-    def requiredDistribution(self) -> Any:
+    def requiredDistribution(self) -> JavaObject:
         columns = [reference_to(self.jvm, name) for name in self.table.schema.partition_keys]
         clusters = self.jvm.array(f"{CONNECTOR}.expressions.Expression", columns)
         return self.jvm.cls(f"{CONNECTOR}.distributions.Distributions").clustered(clusters)
@@ -75,10 +78,10 @@ class DynamicOverwriteProxy(WriteInterface):
     def advisoryPartitionSizeInBytes(self) -> int:
         return 0
 
-    def requiredOrdering(self) -> Any:
+    def requiredOrdering(self) -> Sequence[JavaObject]:
         return self.jvm.array(f"{CONNECTOR}.expressions.SortOrder")
 
-    def createBatchWriterFactory(self, info: Any) -> Any:
+    def createBatchWriterFactory(self, info: object) -> JavaObject:
         task = plan_write(self.table, Overwrite(dynamic=True))
 
         def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -92,10 +95,10 @@ class DynamicOverwriteProxy(WriteInterface):
     def useCommitCoordinator(self) -> bool:
         return True
 
-    def onDataWriterCommit(self, message: Any) -> None:
+    def onDataWriterCommit(self, message: object) -> None:
         pass
 
-    def commit(self, answers: Any, *summary: Any) -> None:
+    def commit(self, answers: Sequence[JavaObject], *summary: object) -> None:
         messages = _messages(answers)
         overwrite = self._overwrite
         if overwrite.dynamic and not messages:
@@ -109,9 +112,9 @@ class DynamicOverwriteProxy(WriteInterface):
                 [*messages, *compacted],
                 lambda latest: overwritten(self.table, latest, overwrite, messages),
             )
-        cached_tables.renew(self.jvm, self.session)
+        cached_tables.renew(self.session)
 
-    def abort(self, answers: Any) -> None:
+    def abort(self, answers: Sequence[JavaObject | None]) -> None:
         # After the commit has begun, only its transaction decides whether files are deleted.
         if not self._committed:
             with StagedFiles(self.table) as staged:
@@ -121,5 +124,5 @@ class DynamicOverwriteProxy(WriteInterface):
         implements = [f"{CONNECTOR}.write.RequiresDistributionAndOrdering", f"{CONNECTOR}.write.BatchWrite"]
 
 
-def _messages(answers: Iterable[Any]) -> list[CommitMessage]:
+def _messages(answers: Iterable[JavaObject]) -> list[CommitMessage]:
     return [m for a in answers for m in pickle.loads(bytes(a.pickledMessage())).messages if not m.is_empty()]

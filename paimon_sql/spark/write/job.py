@@ -13,6 +13,7 @@ from paimon_sql.spark.execution.arrow_batches import unmeasured_batches
 from paimon_sql.spark.execution.distribute import run_on_executors
 from paimon_sql.spark.execution.executor import SparkExecutor
 from paimon_sql.spark.execution.small_plans import fits_one_task
+from paimon_sql.spark.java.catalyst import LogicalPlan
 from paimon_sql.spark.jvm.compat import local_batches
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.write.bucket_distribution import distributed, in_partitions, in_ranges
@@ -92,7 +93,7 @@ def write_rows(jvm: Jvm, task: WriteTask, frame: DataFrame) -> list[CommitMessag
 
     The rows have the table's columns by position, for a primary key table optionally followed by the row kind.
     """
-    plan = frame._jdf.queryExecution().optimizedPlan()
+    plan: LogicalPlan = frame._jdf.queryExecution().optimizedPlan()
     if plan.getClass().getName() == _LOCAL:
         return task.run(local_batches(jvm, plan))
     names = [*task.table.schema.names, VALUE_KIND.name]

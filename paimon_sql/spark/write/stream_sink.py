@@ -12,9 +12,8 @@ import pickle
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from paimon_sql.catalog.base import Catalog
@@ -29,8 +28,12 @@ from paimon_sql.spark.conversion.types import row_struct, spark_struct
 from paimon_sql.spark.execution.distribute import answers_of
 from paimon_sql.spark.execution.executor import SparkExecutor
 from paimon_sql.spark.execution.worker_errors import Failure, answered
-from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, Jvm, behind
-from paimon_sql.spark.rules.optimizer import PlanRule, with_leaves
+from paimon_sql.spark.java.catalyst import LogicalPlan
+from paimon_sql.spark.java.objects import JavaObject
+from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, Jvm
+from paimon_sql.spark.jvm.proxy import behind
+from paimon_sql.spark.jvm.session import JvmSession
+from paimon_sql.spark.rules.optimizer import PlanRule, new_alias, new_id, with_leaves
 from paimon_sql.spark.write.bucket_distribution import distributed
 from paimon_sql.spark.write.job import commit_write
 from paimon_sql.spark.write.merge_schema import SchemaMerge
@@ -45,36 +48,26 @@ from paimon_sql.storage.write.plan import plan_write
 from paimon_sql.storage.write.task import WriteTask
 
 
-def with_lengths(jvm: Jvm, session: Any, rows: DataFrame, fields: Sequence[DataField]) -> DataFrame:
+def with_lengths(session: JvmSession, rows: DataFrame, fields: Sequence[DataField]) -> DataFrame:
     """The rows with each CHAR padded with blanks; strings that are too long fail when the rows are read.
 
     Args:
-        jvm: the JVM.
-        session: the JVM's session.
+        session: the session.
         rows: rows with these columns in order; CHAR and VARCHAR are strings.
         fields: the columns.
     """
     struct = spark_struct(fields)
     if struct == row_struct(fields):
         return rows
+    jvm = session.jvm
     util = jvm.singleton(f"{CATALYST}.util.CharVarcharUtils")
-    query = rows._jdf.queryExecution().analyzed()
+    query: LogicalPlan = rows._jdf.queryExecution().analyzed()
     types = jvm.struct(json.dumps(struct)).fields()
     columns = [
-        jvm.new(
-            f"{CATALYST}.expressions.Alias",
-            util.stringLengthCheck(column, types[i].dataType()),
-            column.name(),
-            jvm.singleton(f"{CATALYST}.expressions.NamedExpression").newExprId(),
-            jvm.seq([]),
-            jvm.none,
-            jvm.seq([]),
-        )
+        new_alias(jvm, util.stringLengthCheck(column, types[i].dataType()), column.name(), new_id(jvm))
         for i, column in enumerate(jvm.items(query.output()))
     ]
-    plan = jvm.new(f"{CATALYST}.plans.logical.Project", jvm.seq(columns), query)
-    dataset = jvm.cls("org.apache.spark.sql.classic.Dataset").ofRows(session, plan)
-    return DataFrame(dataset, SparkSession(jvm.context, session))
+    return session.frame(jvm.new(f"{CATALYST}.plans.logical.Project", jvm.seq(columns), query))
 
 
 _SOURCES = f"{EXECUTION}.streaming.sources"
@@ -94,9 +87,8 @@ class StreamingWriteProxy(StreamingWriteInterface):
     """The write of one micro-batch.
 
     Args:
-        jvm: the JVM.
-        table: the table.
         session: the session that started the stream.
+        table: the table.
         overwrite: the rows to replace; None appends.
         stream: the stream's id, which is the same after each restart from its checkpoint.
         called: the name or path of the table in the stream, beginning with the catalog.
@@ -104,14 +96,13 @@ class StreamingWriteProxy(StreamingWriteInterface):
 
     def __init__(
         self,
-        jvm: Jvm,
+        session: JvmSession,
         table: Table,
-        session: Any,
         overwrite: Overwrite | None,
         stream: str,
         called: tuple[str, ...],
     ) -> None:
-        super().__init__(jvm)
+        super().__init__(session.jvm)
         self._session = session
         # Each micro-batch is a separate statement, so it opens the table anew.
         self.table = replace(table)
@@ -124,7 +115,7 @@ class StreamingWriteProxy(StreamingWriteInterface):
     def toString(self) -> str:
         return f"paimon {self.table.name}"
 
-    def strategy_of_rows(self, session: Any, query: Any, home: Home | None) -> Any | None:
+    def strategy_of_rows(self, session: JvmSession, query: LogicalPlan, home: Home | None) -> LogicalPlan | None:
         """The plan that writes a query's rows by workers and returns their answers; None if the rule has run already.
 
         Args:
@@ -134,21 +125,20 @@ class StreamingWriteProxy(StreamingWriteInterface):
         """
         if self._task is not None:
             return None
-        rows = _no_rows(self.jvm, session, query)
+        rows = _no_rows(session, query)
         if home is not None and self.table.options.get(WRITE_MERGE_SCHEMA):
-            exact = bool(session.sessionState().conf().caseSensitiveAnalysis())
-            merge = SchemaMerge(self.table, rows, case_sensitive=exact)
+            merge = SchemaMerge(self.table, rows, case_sensitive=session.case_sensitive)
             self.table = merge.evolved(home.catalog, replace(home.identifier, branch=self.table.branch))
             rows = merge.rows(self.table)
         self._task = plan_write(self.table, self._overwrite)
-        return _write_plan(self.jvm, session, self._task, rows, query)
+        return _write_plan(session, self._task, rows, query)
 
-    def createStreamingWriterFactory(self, info: Any) -> Any:
+    def createStreamingWriterFactory(self, info: object) -> JavaObject:
         if self._task is None:
             raise UnsupportedError("This session cannot write streams: Spark's optimizer lacks a rule of ours.")
         return self.jvm.singleton(f"{_SOURCES}.PackedRowWriterFactory")
 
-    def commit(self, epoch: int, messages: Any) -> None:
+    def commit(self, epoch: int, messages: Sequence[JavaObject | None]) -> None:
         assert self._task is not None
         self._begun = epoch
         once = committed_once(
@@ -168,7 +158,7 @@ class StreamingWriteProxy(StreamingWriteInterface):
                 self._record_skipped(epoch)
             except EpochCommittedError:
                 pass  # by an earlier run, or by another process that runs this stream
-        cached_tables.renew(self.jvm, self._session)
+        cached_tables.renew(self._session)
 
     def _compacted_as(self, epoch: int) -> Table:
         """The table with the options by which a micro-batch compacts: only every n-th may compact fully."""
@@ -177,7 +167,7 @@ class StreamingWriteProxy(StreamingWriteInterface):
             return self.table
         return self.table.with_options({FULL_COMPACTION_DELTA_COMMITS.key: "0"})
 
-    def abort(self, epoch: int, messages: Any) -> None:
+    def abort(self, epoch: int, messages: Sequence[JavaObject | None]) -> None:
         # After the commit has begun, only its transaction decides whether files are deleted.
         if epoch > self._begun:
             with StagedFiles(self.table) as staged:
@@ -196,27 +186,27 @@ class StreamingWriteProxy(StreamingWriteInterface):
 
     def _began(self) -> int | None:
         """The time when the stream's checkpoint was created, in milliseconds since 1970; None if it is unknown."""
-        for run in self._session.sharedState().activeStreamingQueries().values():
+        for run in self._session.java.sharedState().activeStreamingQueries().values():
             if str(run.id()) == self._stream:
                 metadata = self.jvm.new("org.apache.hadoop.fs.Path", run.resolvedCheckpointRoot(), "metadata")
-                files = metadata.getFileSystem(self._session.sessionState().newHadoopConf())
+                files = metadata.getFileSystem(self._session.state.newHadoopConf())
                 return int(files.getFileStatus(metadata).getModificationTime())
         return None
 
 
-def _answers(messages: Any) -> list[list[CommitMessage] | Failure]:
+def _answers(messages: Sequence[JavaObject | None]) -> list[list[CommitMessage] | Failure]:
     """The workers' answers in the messages of Spark's tasks; messages of failed tasks are null."""
     rows = [row for message in messages if message is not None for row in message.rows()]
     return [pickle.loads(row.getBinary(0)) for row in rows]
 
 
-def _no_rows(jvm: Jvm, session: Any, query: Any) -> DataFrame:
+def _no_rows(session: JvmSession, query: LogicalPlan) -> DataFrame:
     """An empty frame with the columns of a query."""
-    empty = session.createDataFrame(jvm.context._jsc.emptyRDD(), query.schema())
-    return DataFrame(empty, SparkSession(jvm.context, session))
+    empty = session.java.createDataFrame(session.jvm.context._jsc.emptyRDD(), query.schema())
+    return DataFrame(empty, session.python)
 
 
-def _write_plan(jvm: Jvm, session: Any, task: WriteTask, rows: DataFrame, query: Any) -> Any:
+def _write_plan(session: JvmSession, task: WriteTask, rows: DataFrame, query: LogicalPlan) -> LogicalPlan:
     """The optimized plan that distributes and writes the rows of an optimized query.
 
     It is planned over an empty frame, whose leaf is then replaced by the query: only a stream's own execution can
@@ -225,12 +215,12 @@ def _write_plan(jvm: Jvm, session: Any, task: WriteTask, rows: DataFrame, query:
     _check_names(task.table, rows.columns)
     # All columns are nullable here: the writers reject nulls in NOT NULL columns.
     fields = [replace(f, type=f.type.as_nullable()) for f in task.table.schema.fields]
-    rows = with_lengths(jvm, session, rows.to(StructType.fromJson(row_struct(fields))), fields)
+    rows = with_lengths(session, rows.to(StructType.fromJson(row_struct(fields))), fields)
     # The look-up of keys in other partitions runs separate jobs, which a plan cannot contain; one worker needs none.
     writer, rows = (task, rows.coalesce(1)) if task.runs_jobs else distributed(task, rows)
-    plan = answers_of(rows, writer.run)._jdf.queryExecution().optimizedPlan()
-    (leaf,) = jvm.items(plan.collectLeaves())
-    return with_leaves(jvm, plan, {0: _as_leaf(jvm, query, leaf)})
+    plan: LogicalPlan = answers_of(rows, writer.run)._jdf.queryExecution().optimizedPlan()
+    (leaf,) = session.jvm.items(plan.collectLeaves())
+    return with_leaves(session.jvm, plan, {0: _as_leaf(session.jvm, query, leaf)})
 
 
 def _check_names(table: Table, names: Sequence[str]) -> None:
@@ -242,12 +232,10 @@ def _check_names(table: Table, names: Sequence[str]) -> None:
         )
 
 
-def _as_leaf(jvm: Jvm, query: Any, leaf: Any) -> Any:
+def _as_leaf(jvm: Jvm, query: LogicalPlan, leaf: LogicalPlan) -> LogicalPlan:
     """A query with the names and ids of a leaf's columns."""
     columns = [
-        jvm.new(
-            f"{CATALYST}.expressions.Alias", source, target.name(), target.exprId(), jvm.seq([]), jvm.none, jvm.seq([])
-        )
+        new_alias(jvm, source, target.name(), target.exprId())
         for source, target in zip(jvm.items(query.output()), jvm.items(leaf.output()), strict=True)
     ]
     return jvm.new(f"{CATALYST}.plans.logical.Project", jvm.seq(columns), query)
@@ -257,19 +245,18 @@ class StreamWriteRule(PlanRule):
     """Adds distribution and writing to the plan of a stream's micro-batch.
 
     Args:
-        jvm: the JVM.
-        session: the JVM's session.
+        session: the session.
         home: finds the catalog and identifier of a table by its name in Spark.
     """
 
     roots = frozenset((_ROOT,))
 
-    def __init__(self, jvm: Jvm, session: Any, home: Callable[[tuple[str, ...]], Home | None]) -> None:
-        super().__init__(jvm)
+    def __init__(self, session: JvmSession, home: Callable[[tuple[str, ...]], Home | None]) -> None:
+        super().__init__(session.jvm)
         self._session = session
         self._home = home
 
-    def rewritten(self, plan: Any) -> Any:
+    def rewritten(self, plan: LogicalPlan) -> LogicalPlan:
         if plan.batchWrite().getClass().getSimpleName() != _MICRO_BATCH:
             return plan
         write = behind(self.jvm, plan.batchWrite().writeSupport())

@@ -7,8 +7,7 @@ sqlglot cannot parse deeply is parsed shallowly.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Collection
 
 from sqlglot import exp
 from sqlglot.errors import ParseError
@@ -41,7 +40,9 @@ class PaimonParser(ColumnParser):
 
     # -- statements --------------------------------------------------------------------------------------------------
 
-    def _parse(self, parse_method: Any, raw_tokens: list[Token], sql: str | None = None) -> list[exp.Expr | None]:
+    def _parse(
+        self, parse_method: Callable[..., exp.Expr | None], raw_tokens: list[Token], sql: str | None = None
+    ) -> list[exp.Expr | None]:
         words = [token.text.upper() for token in raw_tokens[:3]]
         if words[:1] != ["BEGIN"] and words[1:] != [":", "BEGIN"]:
             return super()._parse(parse_method, whole_brackets(raw_tokens), sql)
@@ -168,7 +169,7 @@ class PaimonParser(ColumnParser):
     def _parse_ddl_select(self) -> exp.Expr | None:
         return self.query() if self.shallow else super()._parse_ddl_select()
 
-    def _parse_select(self, nested: bool = False, table: bool = False, *args: Any, **kwargs: Any) -> exp.Expr | None:
+    def _parse_select(self, nested: bool = False, table: bool = False, *args: bool, **kwargs: bool) -> exp.Expr | None:
         if not self.shallow:
             return super()._parse_select(nested, table, *args, **kwargs)
         if self.sees("("):
@@ -183,7 +184,7 @@ class PaimonParser(ColumnParser):
             return query
         return self.query() if self.sees("SELECT|WITH|VALUES|FROM") else None
 
-    def _parse_table_alias(self, alias_tokens: Any = None) -> exp.TableAlias | None:
+    def _parse_table_alias(self, alias_tokens: Collection[TokenType] | None = None) -> exp.TableAlias | None:
         first = self._next if self.sees("AS") else self._curr
         alias = super()._parse_table_alias(alias_tokens)
         return None if alias is None else self.placed(alias, first)

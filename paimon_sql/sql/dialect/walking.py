@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from sqlglot import exp
 from sqlglot.errors import ParseError
@@ -154,7 +154,7 @@ class Walking(SparkParser):
         last = self._prev if self._prev and self._prev.end >= first.start else first
         raise RefusedError(problem, first.start, last.end, remedy)
 
-    def raise_error(self, message: str, token: Any = None) -> NoReturn:
+    def raise_error(self, message: str, token: Token | None = None) -> NoReturn:
         at = token or self._curr or self._prev
         raise PositionedError(message, at.start, at.end) if at else ParseError(message)
 

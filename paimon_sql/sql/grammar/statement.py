@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from sqlglot import exp
 
@@ -44,7 +44,7 @@ class Statement(Node):
     @classmethod
     def of(cls, node: exp.Expr, reading: Reading) -> Statement | None:
         """The statement of a node; None if its table is another catalog's."""
-        given: dict[str, Any] = {}
+        given: dict[str, object] = {}
         for name in (f.name for f in fields(cls) if node.args.get(f.name) is not None):
             value = node.args[name]
             given[name] = cls.SLOTS[name].value(value, reading) if name in cls.SLOTS else value

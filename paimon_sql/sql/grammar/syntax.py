@@ -16,7 +16,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from paimon_sql.sql.dialect.errors import RefusedError
 from paimon_sql.sql.grammar.slots import SLOTS, Slot
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from paimon_sql.sql.dialect.parser import PaimonParser
 
-Found = dict[str, Any]
+Found = dict[str, object]
 """The parsed values of a statement by the names of its slots and flags."""
 _PIECE = re.compile(
     r"\(\*|\*\)|[\[\]]|\{(?P<slot>\w+)(?::(?P<kind>\w+))?\}|<(?P<flag>\w+):(?P<words>[^<>]*)>|[^\s\[\]{}<>]+"

@@ -83,7 +83,8 @@ def _reader(
             if parser.token and grammar.is_whole:
                 raise _trailing_error(parser, refusals)
         except RefusedError as error:
-            error.about = found.get("table") or found.get("function")
+            about = found.get("table") or found.get("function")
+            error.about = about if isinstance(about, exp.Expr) else None
             error.remedy = error.remedy or f"Write {grammar.usage()}."
             raise
         return None if parser.token else node(**found)

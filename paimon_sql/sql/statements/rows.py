@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from sqlglot import exp
 
@@ -80,6 +80,10 @@ class MergeInto(RowChange):
     schema_evolution: bool = False
     ctes: str = ""
     options: Options = field(default_factory=dict)
+
+
+RowStatement: TypeAlias = DeleteFrom | Update | MergeInto
+"""A statement that changes existing rows."""
 
 
 @rewrites(exp.Delete)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from paimon_sql.errors import InvalidInputError, InvalidOptionError, NotFoundError
 from paimon_sql.format.layout.partitions import PartitionPaths
@@ -27,7 +26,7 @@ from paimon_sql.storage.branches.management import branch_of
 from paimon_sql.storage.table.partitioning.times import PartitionTimes
 from paimon_sql.storage.table.table import Table
 
-Values = tuple[Any, ...]
+Values = tuple[object, ...]
 
 
 @dataclass(frozen=True)

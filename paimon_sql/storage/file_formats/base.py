@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 import pyarrow as pa
 
@@ -52,8 +52,8 @@ class ColumnRange:
     ``low`` and ``high`` are bounds as Python values, not necessarily existing values.
     """
 
-    low: Any
-    high: Any
+    low: object
+    high: object
     null_count: int | None
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from io import RawIOBase
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 
 class TailSink(RawIOBase):
@@ -20,7 +23,7 @@ class TailSink(RawIOBase):
     def writable(self) -> bool:
         return True
 
-    def write(self, data: Any) -> int:
+    def write(self, data: ReadableBuffer) -> int:
         size = memoryview(data).nbytes
         if self._buffer is None:
             self._stream.write(data)

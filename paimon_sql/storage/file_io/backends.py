@@ -10,7 +10,7 @@ import importlib
 import importlib.util
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Protocol, TypeAlias
 
 import pyarrow.fs as pafs
 
@@ -73,15 +73,21 @@ class Backend:
             return None
         return _ConditionalPut(_fsspec(self.conditional, self.fsspec_arguments(options)))
 
-    def fsspec_arguments(self, options: Options) -> dict[str, Any]:
+    def fsspec_arguments(self, options: Options) -> dict[str, object]:
         """Return the arguments of the fsspec file system that ``objects`` uses."""
         return {}
+
+
+class _FileSystem(Protocol):
+    """A file system of fsspec."""
+
+    def pipe_file(self, path: str, value: bytes, mode: str = "overwrite") -> None: ...
 
 
 class _ConditionalPut(Objects):
     """Create an object through fsspec with the store's own "only if absent" condition."""
 
-    def __init__(self, filesystem: Any) -> None:
+    def __init__(self, filesystem: _FileSystem) -> None:
         self._filesystem = filesystem
 
     def create(self, path: str, data: bytes) -> bool:
@@ -125,7 +131,7 @@ class GcsBackend(Backend):
             anonymous=options.get("fs.gs.auth.type", "").upper() == "UNAUTHENTICATED",
         )
 
-    def fsspec_arguments(self, options: Options) -> dict[str, Any]:
+    def fsspec_arguments(self, options: Options) -> dict[str, object]:
         return {
             "project": options.get("fs.gs.project.id"),
             "token": options.get("fs.gs.auth.service.account.json.keyfile"),
@@ -173,7 +179,7 @@ class HdfsBackend(Backend):
 
 
 class FsspecBackend(Backend):
-    """Any file system of fsspec, with the options ``fs.<scheme>.*`` as its arguments."""
+    """A file system of fsspec, with the options ``fs.<scheme>.*`` as its arguments."""
 
     why_not = "fsspec promises no conditional creation for it"
 
@@ -185,10 +191,10 @@ class FsspecBackend(Backend):
     def open(self, authority: str, options: Options) -> pafs.FileSystem:
         return pafs.PyFileSystem(pafs.FSSpecHandler(_fsspec(self._protocol, self._arguments(options))))
 
-    def fsspec_arguments(self, options: Options) -> dict[str, Any]:
+    def fsspec_arguments(self, options: Options) -> dict[str, object]:
         return self._arguments(options)
 
-    def _arguments(self, options: Options) -> dict[str, Any]:
+    def _arguments(self, options: Options) -> dict[str, object]:
         prefix = f"fs.{self._protocol}."
         return {k.removeprefix(prefix): v for k, v in options.items() if k.startswith(prefix)}
 
@@ -204,5 +210,6 @@ def has_fsspec(protocol: str) -> bool:
     return True
 
 
-def _fsspec(protocol: str, arguments: dict[str, Any]) -> Any:
-    return importlib.import_module("fsspec").filesystem(protocol, **arguments)
+def _fsspec(protocol: str, arguments: dict[str, object]) -> _FileSystem:
+    filesystem: _FileSystem = importlib.import_module("fsspec").filesystem(protocol, **arguments)
+    return filesystem

@@ -9,9 +9,9 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import BinaryIO, NotRequired, Protocol, TypedDict
 
 import pyarrow.fs as pafs
 
@@ -140,6 +140,26 @@ def s3_options(options: Options, bucket: str) -> dict[str, str]:
     return merged
 
 
+class _Found(TypedDict):
+    Body: BinaryIO
+    ETag: str
+    Errors: NotRequired[list[dict[str, str]]]
+
+
+class _Client(Protocol):
+    """A client of boto3, as far as it is used by name."""
+
+    def put_object(self, **arguments: object) -> object: ...
+
+    def get_object(self, **arguments: object) -> _Found: ...
+
+    def delete_object(self, **arguments: object) -> object: ...
+
+
+class _ClientError(Protocol):
+    response: dict[str, dict[str, object]]
+
+
 class _S3Objects(Objects):
     """Objects of a store, through boto3; the threads of a process share a client."""
 
@@ -148,7 +168,7 @@ class _S3Objects(Objects):
         self._conditional: dict[str, bool] = {}
 
     @cached_property
-    def _client(self) -> Any:
+    def _client(self) -> _Client:
         settings = self._settings
         core = importlib.import_module("botocore.config")
         unsigned = {"signature_version": importlib.import_module("botocore").UNSIGNED} if settings.is_anonymous else {}
@@ -169,7 +189,8 @@ class _S3Objects(Objects):
             region_name=settings.region,
             botocore_session=_assumed_role_session(settings.role, settings.region) if settings.role else None,
         )
-        return session.client("s3", endpoint_url=settings.endpoint, config=config)
+        client: _Client = session.client("s3", endpoint_url=settings.endpoint, config=config)
+        return client
 
     def create(self, path: str, data: bytes) -> bool:
         bucket, key = _bucket_and_key(path)
@@ -250,16 +271,16 @@ class _S3Objects(Objects):
         self._call("copy", CopySource={"Bucket": bucket, "Key": key}, Bucket=to_bucket, Key=to_key)
         return True
 
-    def _call(self, request: str, **arguments: Any) -> Mapping[str, Any]:
+    def _call(self, request: str, **arguments: object) -> _Found:
         errors = importlib.import_module("botocore.exceptions")
         try:
-            answer: Mapping[str, Any] = getattr(self._client, request)(**arguments)
+            answer: _Found = getattr(self._client, request)(**arguments)
         except (errors.ClientError, errors.BotoCoreError) as error:
             raise _os_error(error) from error
         return answer
 
 
-def _assumed_role_session(role: str, region: str | None) -> Any:
+def _assumed_role_session(role: str, region: str | None) -> object:
     """Return a botocore session in a role, whose credentials are refreshed before they expire."""
     sessions, credentials = (importlib.import_module(f"botocore.{name}") for name in ("session", "credentials"))
     own, assumed = sessions.Session(), sessions.Session()
@@ -275,7 +296,7 @@ def _bucket_and_key(path: str) -> tuple[str, str]:
     return bucket, key
 
 
-def _code(error: Any) -> str:
+def _code(error: _ClientError) -> str:
     return str(error.response.get("Error", {}).get("Code", ""))
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.format.iceberg.manifests import Entry, Status
-from paimon_sql.format.iceberg.values import has_single_values, raw_values, single_values
+from paimon_sql.format.iceberg.manifests import Entry, FileRecord, Status
+from paimon_sql.format.iceberg.values import RawValue, has_single_values, raw_values, single_values
 from paimon_sql.format.index_files.deletion_vectors import is_iceberg_layout
 from paimon_sql.format.metadata.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
 from paimon_sql.format.rows.decode import decode_columns
@@ -25,7 +25,7 @@ Located = Callable[[str], str]
 """Converts a path to the form used in the table's Iceberg metadata."""
 
 
-def partition_records(table: Table, partitions: pa.Array) -> list[dict[str, Any]]:
+def partition_records(table: Table, partitions: pa.Array) -> list[dict[str, RawValue]]:
     """Decode serialized partitions to partition records of Iceberg manifests.
 
     Args:
@@ -72,13 +72,13 @@ def data_entries(table: Table, files: pa.Table, snapshot_id: int, located: Locat
     ]
 
 
-def _entry(snapshot_id: int, **file: Any) -> Entry:
+def _entry(snapshot_id: int, **file: object) -> Entry:
     return {
         "status": Status.ADDED.value,
         "snapshot_id": snapshot_id,
         "sequence_number": snapshot_id,
         "file_sequence_number": snapshot_id,
-        "data_file": {**dict.fromkeys(_OPTIONAL), **file},
+        "data_file": cast("FileRecord", {**dict.fromkeys(_OPTIONAL), **file}),
     }
 
 
@@ -86,9 +86,9 @@ _METRICS = ("null_value_counts", "lower_bounds", "upper_bounds")
 _OPTIONAL = (*_METRICS, "referenced_data_file", "content_offset", "content_size_in_bytes", "first_row_id")
 
 
-def _metrics(table: Table, files: pa.Table) -> list[dict[str, list[dict[str, Any]]]]:
+def _metrics(table: Table, files: pa.Table) -> list[dict[str, list[dict[str, object]]]]:
     """Return null counts and bounds per file; statistics with the same columns are decoded together."""
-    found: list[dict[str, list[dict[str, Any]]]] = [{name: [] for name in _METRICS} for _ in range(len(files))]
+    found: list[dict[str, list[dict[str, object]]]] = [{name: [] for name in _METRICS} for _ in range(len(files))]
     groups: dict[tuple[int, tuple[str, ...] | None], list[int]] = {}
     columns = files["value_stats_cols"].to_pylist()
     for i, (schema, names) in enumerate(zip(files["schema_id"].to_pylist(), columns, strict=True)):
@@ -104,7 +104,7 @@ def _metrics(table: Table, files: pa.Table) -> list[dict[str, list[dict[str, Any
             [f.type for f in fields],
         )
         for field, column in zip(fields, stats, strict=True):
-            parts: dict[str, Iterable[Any]] = {"null_value_counts": column.null_count.to_pylist()}
+            parts: dict[str, Iterable[object]] = {"null_value_counts": column.null_count.to_pylist()}
             if has_single_values(field.type):
                 parts["lower_bounds"] = single_values(field.type, column.low)
                 parts["upper_bounds"] = single_values(field.type, column.high)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from paimon_sql.format.iceberg.manifests import (
     Status,
     is_live,
 )
-from paimon_sql.format.iceberg.values import single_values
+from paimon_sql.format.iceberg.values import RawValue, single_values
 from paimon_sql.format.options.operations.commit import MANIFEST_TARGET_FILE_SIZE
 from paimon_sql.format.options.table.iceberg import (
     METADATA_ICEBERG_COMPACTION_MAX_FILE_NUM,
@@ -75,11 +75,13 @@ class ManifestWriter:
         for entry in entries:
             if entry["snapshot_id"] is None:
                 entry["snapshot_id"] = manifest.added_snapshot_id
-            for name in ("sequence_number", "file_sequence_number"):
-                entry[name] = manifest.sequence_number if entry[name] is None else entry[name]
+            if entry["sequence_number"] is None:
+                entry["sequence_number"] = manifest.sequence_number
+            if entry["file_sequence_number"] is None:
+                entry["file_sequence_number"] = manifest.sequence_number
             file = entry["data_file"]
-            inherits = following is not None and manifest.content == Content.DATA and is_live(entry)
-            if inherits and file.get("first_row_id") is None:
+            inherits = manifest.content == Content.DATA and is_live(entry) and file.get("first_row_id") is None
+            if inherits and following is not None:
                 file["first_row_id"] = following
                 following += file["record_count"]
         return entries
@@ -104,7 +106,7 @@ class ManifestWriter:
             partition_spec_id=0,
             content=content.value,
             sequence_number=snapshot_id,
-            min_sequence_number=min(e["sequence_number"] for e in entries),
+            min_sequence_number=min(e["sequence_number"] or snapshot_id for e in entries),
             added_snapshot_id=snapshot_id,
             added_files_count=counts[Status.ADDED][0],
             existing_files_count=counts[Status.EXISTING][0],
@@ -116,7 +118,9 @@ class ManifestWriter:
         )
 
 
-def _summaries(columns: Sequence[t.DataField], partitions: Sequence[dict[str, Any]]) -> tuple[PartitionSummary, ...]:
+def _summaries(
+    columns: Sequence[t.DataField], partitions: Sequence[Mapping[str, RawValue]]
+) -> tuple[PartitionSummary, ...]:
     found = []
     for column in columns:
         values = [p[column.name] for p in partitions]
@@ -129,7 +133,7 @@ def _summaries(columns: Sequence[t.DataField], partitions: Sequence[dict[str, An
     return tuple(found)
 
 
-def _order(data_type: t.DataType) -> Callable[[Any], Any]:
+def _order(data_type: t.DataType) -> Callable[[Any], int | float | bytes]:
     if isinstance(data_type, t.DecimalType):
         return lambda value: int.from_bytes(value, "big", signed=True)
     if isinstance(data_type, t.CharType | t.VarCharType):
@@ -149,14 +153,14 @@ _RAW: dict[type[t.DataType], pa.DataType] = {
 _SMALL = (t.TinyIntType, t.SmallIntType, t.IntType)
 
 
-def _single_value(data_type: t.DataType, raw: Any) -> bytes | None:
+def _single_value(data_type: t.DataType, raw: RawValue) -> bytes | None:
     """Convert a raw partition value to Iceberg's single-value serialization."""
     if isinstance(raw, bytes):
         return raw
     if isinstance(raw, str):
         return raw.encode()
-    if isinstance(data_type, t.TimeType):
-        return int(raw).to_bytes(8, "little", signed=True)
+    if isinstance(data_type, t.TimeType) and isinstance(raw, int):
+        return raw.to_bytes(8, "little", signed=True)
     kind = pa.int32() if isinstance(data_type, _SMALL) else _RAW[type(data_type)]
     integers = isinstance(data_type, t.DateType)
     array = pa.array([raw], pa.int32()).cast(kind) if integers else pa.array([raw], kind)
@@ -175,7 +179,7 @@ class Removal:
     """
 
     names: set[str]
-    partitions: list[dict[str, Any]]
+    partitions: list[dict[str, RawValue]]
     rows: int = 0
     size: int = 0
 
@@ -198,7 +202,7 @@ class Removal:
         )
 
 
-def _within(data_type: t.DataType, raw: Any, summary: PartitionSummary) -> bool:
+def _within(data_type: t.DataType, raw: RawValue, summary: PartitionSummary) -> bool:
     if raw is None:
         return summary.contains_null
     if raw != raw or isinstance(data_type, t.DecimalType | t.FloatType | t.DoubleType):
@@ -206,11 +210,11 @@ def _within(data_type: t.DataType, raw: Any, summary: PartitionSummary) -> bool:
     if summary.lower_bound is None or summary.upper_bound is None:
         return not (isinstance(raw, int) and summary.contains_null)
     low, high = (_comparable(data_type, bound) for bound in (summary.lower_bound, summary.upper_bound))
-    value = raw.encode() if isinstance(raw, str) else raw
+    value: Any = raw.encode() if isinstance(raw, str) else raw
     return bool(low <= value <= high)
 
 
-def _comparable(data_type: t.DataType, bound: bytes) -> Any:
+def _comparable(data_type: t.DataType, bound: bytes) -> int | bytes:
     if isinstance(data_type, t.CharType | t.VarCharType | t.BinaryType | t.VarBinaryType):
         return bound
     return int.from_bytes(bound, "little", signed=not isinstance(data_type, t.BooleanType))
@@ -230,23 +234,17 @@ def take_out(
         if not missing or not removal.may_touch(manifest, writer.form.columns):
             parts.append([manifest])
             continue
-        entries, found = writer.read(manifest), 0
-        for entry in entries:
+        live, found = [entry for entry in writer.read(manifest) if is_live(entry)], 0
+        for entry in live:
             name = name_of(entry["data_file"]["file_path"])
-            if is_live(entry) and name in missing:
+            entry["status"] = Status.EXISTING.value
+            if name in missing:
                 missing.discard(name)
                 removal.rows += entry["data_file"]["record_count"]
                 removal.size += entry["data_file"]["file_size_in_bytes"]
                 entry["status"], entry["snapshot_id"] = Status.DELETED.value, snapshot_id
                 found += 1
-            elif is_live(entry):
-                entry["status"] = Status.EXISTING.value
-            else:
-                entry["status"] = None
-        if not found:
-            parts.append([manifest])
-            continue
-        parts.append(writer.write([e for e in entries if e["status"] is not None], Content.DATA, snapshot_id))
+        parts.append(writer.write(live, Content.DATA, snapshot_id) if found else [manifest])
     if missing:
         raise DivergedError
     return [m for part in reversed(parts) for m in part]

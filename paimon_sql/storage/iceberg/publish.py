@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,7 +24,13 @@ from paimon_sql.format.iceberg.manifests import (
     ManifestFormat,
     write_manifest_list,
 )
-from paimon_sql.format.iceberg.schemas import FIRST_PARTITION_ID, iceberg_schema, partition_spec, reads_as
+from paimon_sql.format.iceberg.schemas import (
+    FIRST_PARTITION_ID,
+    IcebergStruct,
+    iceberg_schema,
+    partition_spec,
+    reads_as,
+)
 from paimon_sql.format.iceberg.table_metadata import (
     COMMIT_IDENTITY,
     IcebergSnapshot,
@@ -63,6 +68,7 @@ from paimon_sql.storage.iceberg.places import is_published, metadata_folder
 from paimon_sql.storage.iceberg.registration import registration_of
 from paimon_sql.storage.iceberg.store import RETIRE_PENDING, MetadataStore
 from paimon_sql.storage.iceberg.visibility import LEAST_LEVEL, Visibility
+from paimon_sql.storage.metadata.refs.tags import NamedTag
 from paimon_sql.storage.retention.guard_tags import is_guard
 from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
@@ -231,12 +237,12 @@ class Publication:
     def _knows_schemas(self, newest: TableMetadata) -> bool:
         ids = set(self.table.schemas.ids())
         return all(
-            schema["schema-id"] in ids and dict(schema) == self._schema(schema["schema-id"])
+            schema["schema-id"] in ids and schema == self._schema(schema["schema-id"])
             for schema in newest.schemas
             if schema["schema-id"] <= self.schema.id
         )
 
-    def _schema(self, schema_id: int) -> dict[str, Any]:
+    def _schema(self, schema_id: int) -> IcebergStruct:
         return iceberg_schema(self.table.schemas.get(schema_id), self.format_version)
 
     def _located(self, path: str) -> str:
@@ -274,7 +280,7 @@ class Publication:
                 remedy="Compact the table fully, so that all of its files are of the new type.",
             )
 
-    def _reads_as(self, schema: TableSchema, current: Mapping[str, Any]) -> bool:
+    def _reads_as(self, schema: TableSchema, current: IcebergStruct) -> bool:
         """Whether files of a schema are readable with another one, apart from columns that were dropped since."""
         ids = {f["id"] for f in current["fields"]}
         fields = tuple(f for f in schema.fields if f.id in ids)
@@ -427,7 +433,7 @@ class Publication:
         return [s for s in snapshots if s.id == latest or s.id in existing or s.id in tagged]
 
     @cached_property
-    def _tags(self) -> list[Any]:
+    def _tags(self) -> list[NamedTag]:
         return [t for t in self.table.tags.all() if not is_guard(t.name)]
 
     def _metadata_of(

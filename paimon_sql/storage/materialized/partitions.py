@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import tzinfo
 from functools import cached_property
-from typing import Any
 
 import pyarrow as pa
 
@@ -41,7 +40,7 @@ class PartitionChoice:
         return ", ".join("/".join(f"{k}={v}" for k, v in spec.items()) for spec in self._named)
 
     @cached_property
-    def values(self) -> list[dict[str, Any]]:
+    def values(self) -> list[dict[str, object]]:
         """The values by column; columns that are not specified are absent."""
         return [{k: v.as_py() for k, v in spec.items()} for spec in self._scalars]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from paimon_sql.errors import NoSuchSnapshotError
 from paimon_sql.format.bytes.bounded import load_json
@@ -70,7 +69,7 @@ class RefreshState:
         if text is None:
             return None
         try:
-            found: dict[str, Any] = load_json(text)
+            found = load_json(text)
             sources = found["sources"]
             read = None if sources is None else tuple(SourceState(**source) for source in sources)
             return RefreshState(found["query"], found["refreshed"], found["mode"], read, found["views"])

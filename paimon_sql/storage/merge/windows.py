@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -99,7 +98,7 @@ class RowOrder:
         order = sort_order([*(SortColumn(k) for k in keys), *ties])
         return order, group_starts(keys, order)
 
-    def key(self, table: pa.Table, row: int) -> tuple[Any, ...]:
+    def key(self, table: pa.Table, row: int) -> tuple[object, ...]:
         """Return the key of a row as values that compare like keys."""
         return tuple(comparable(table[name].slice(row, 1))[0].as_py() for name in self.keys)
 
@@ -118,7 +117,7 @@ def windows(runs: Sequence[Run], by: RowOrder, window_bytes: int) -> Iterator[Wi
     total = max(1, sum(run.rows for run in runs))
     min_share = window_bytes // (_MIN_SHARE * max(1, len(runs)))
     feeds = [_Feed(run, max(min_share, window_bytes * run.rows // total)) for run in runs]
-    previous: tuple[Any, ...] | None = None
+    previous: tuple[object, ...] | None = None
     while True:
         for feed in feeds:
             feed.fill()

@@ -126,7 +126,7 @@ def _opened(table: Table, source: str) -> Table:
 def _fetched(fetcher: BlobFetcher, batch: pa.RecordBatch, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """The batch in slices, with descriptors replaced by the bytes that they refer to."""
     stored = [batch.column(name).to_pylist() for name in columns]
-    made: list[list[Any]] = [[] for _ in columns]
+    made: list[list[object]] = [[] for _ in columns]
     first = size = 0
     try:
         for row in range(batch.num_rows):
@@ -144,7 +144,7 @@ def _fetched(fetcher: BlobFetcher, batch: pa.RecordBatch, columns: Sequence[str]
         fetcher.close()
 
 
-def _content(fetcher: BlobFetcher, value: Any) -> tuple[Any, int]:
+def _content(fetcher: BlobFetcher, value: Any) -> tuple[object, int]:
     """A value with descriptors resolved, also in arrays and maps, and its size in bytes."""
     match value:
         case None:

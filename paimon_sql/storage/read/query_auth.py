@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,7 +13,7 @@ from paimon_sql.errors import CatalogUnavailableError, NotAllowedError, PaimonEr
 from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.format.schema.types import parse_type, string_type
 from paimon_sql.storage.expressions.casts import cast
-from paimon_sql.storage.metadata.environment.query_auth import Node, QueryAuthResult
+from paimon_sql.storage.metadata.environment.query_auth import FieldRef, Node, QueryAuthResult
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.table.table import Table
@@ -37,7 +36,7 @@ def shown(rights: QueryAuthResult, batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, names=rows.schema.names)
 
 
-def _named(node: Any) -> Iterator[str]:
+def _named(node: object) -> Iterator[str]:
     """The columns that a node refers to."""
     if isinstance(node, Mapping):
         if {"index", "name", "type"} <= node.keys():
@@ -69,7 +68,7 @@ def _holds(node: Node, batch: pa.RecordBatch) -> pa.Array:
     return pc.fill_null(_FUNCTIONS[function](value, _literals(literals, value.type)), False)
 
 
-def _literals(literals: Sequence[Any], kind: pa.DataType) -> pa.Array:
+def _literals(literals: Sequence[object], kind: pa.DataType) -> pa.Array:
     try:
         return pa.array(literals, kind)
     except (pa.ArrowInvalid, pa.ArrowTypeError):
@@ -129,9 +128,9 @@ def _value(node: Node, batch: pa.RecordBatch) -> pa.Array:
     raise _unknown(node)
 
 
-def _string(given: Any, batch: pa.RecordBatch) -> pa.Array:
+def _string(given: FieldRef | str | None, batch: pa.RecordBatch) -> pa.Array:
     kind = arrow_type(string_type())
-    if isinstance(given, Mapping):
+    if isinstance(given, dict):
         return batch.column(str(given["name"])).cast(kind)
     return pa.repeat(pa.scalar(given, kind), batch.num_rows)
 

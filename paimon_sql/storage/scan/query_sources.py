@@ -28,7 +28,7 @@ class Since(Enum):
     APPENDED = "appended"
     """Rows were added, none changed or removed."""
     CHANGED = "changed"
-    """Any other change, or an unknown one."""
+    """Another change, or an unknown one."""
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from paimon_sql.catalog.hive.layout.column_types import paimon_type
+from paimon_sql.catalog.hive.layout.structs import TableStruct
 from paimon_sql.catalog.hive.layout.tables import COMMENT, KIND, columns, is_view
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.layout.partitions import DEFAULT_NAME_KEY
@@ -56,7 +56,7 @@ _CLASSES = {
 }
 
 
-def format_of(entry: Any) -> str | None:
+def format_of(entry: TableStruct) -> str | None:
     """The format of a table of plain files; None for another entry of the metastore."""
     parameters: Mapping[str, str] = entry.parameters or {}
     # Not all files of transactional tables, and of tables with a storage handler, contain rows.
@@ -77,7 +77,7 @@ def format_of(entry: Any) -> str | None:
     return None
 
 
-def format_schema(entry: Any, location: str) -> TableSchema:
+def format_schema(entry: TableStruct, location: str) -> TableSchema:
     """The schema of a table of plain files, by its entry.
 
     Raises:
@@ -90,7 +90,7 @@ def format_schema(entry: Any, location: str) -> TableSchema:
         options[DEFAULT_NAME_KEY] = _HIVES_DEFAULT_NAME
     if file_format == "csv":
         settings = entry.sd.serdeInfo.parameters or {}
-        options |= _hives_text(entry.sd.serdeInfo.serializationLib, settings, parameters) if is_hive_table else {}
+        options |= _hives_text(str(entry.sd.serdeInfo.serializationLib), settings, parameters) if is_hive_table else {}
         options.setdefault(CSV_FIELD_DELIMITER.key, settings.get(_DELIMITER, _HIVES_DELIMITER))
     options |= {PATH.key: location, TYPE.key: _FORMAT_TABLE, FILE_FORMAT.key: file_format}
     keys = entry.partitionKeys or []
@@ -132,7 +132,7 @@ def _skipped(parameters: Mapping[str, str]) -> int | None:
     return int(first) if first in ("0", "1") and last == "0" else None
 
 
-def describe_format(entry: Any, schema: TableSchema) -> None:
+def describe_format(entry: TableStruct, schema: TableSchema) -> None:
     """Set an entry by the schema of a format table.
 
     Raises:

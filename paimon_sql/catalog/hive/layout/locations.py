@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
 
+from paimon_sql.catalog.hive.layout.structs import DatabaseStruct, PlacedStruct
 from paimon_sql.storage.file_io.paths import scheme_of, without_scheme
 
 _PROPERTY = "paimon_location"
@@ -14,18 +14,18 @@ class Locations(ABC):
     """Reads and writes the locations of entries."""
 
     @abstractmethod
-    def place_database(self, database: Any, location: str) -> None:
+    def place_database(self, database: DatabaseStruct, location: str) -> None:
         """Set the location of a database."""
 
     @abstractmethod
-    def place(self, thing: Any, location: str) -> None:
+    def place(self, thing: PlacedStruct, location: str) -> None:
         """Set the location of a table or a partition."""
 
-    def of_database(self, database: Any) -> str | None:
+    def of_database(self, database: DatabaseStruct) -> str | None:
         """The location of a database."""
         return plain(database.locationUri)
 
-    def of(self, thing: Any) -> str | None:
+    def of(self, thing: PlacedStruct) -> str | None:
         """The location of a table or a partition."""
         return plain(thing.sd.location if thing.sd else None)
 
@@ -33,27 +33,27 @@ class Locations(ABC):
 class InDescriptors(Locations):
     """Locations in Hive's own fields."""
 
-    def place_database(self, database: Any, location: str) -> None:
+    def place_database(self, database: DatabaseStruct, location: str) -> None:
         database.locationUri = location
 
-    def place(self, thing: Any, location: str) -> None:
+    def place(self, thing: PlacedStruct, location: str) -> None:
         thing.sd.location = location
 
 
 class InProperties(Locations):
     """Locations as properties, for storage that Hive cannot access."""
 
-    def place_database(self, database: Any, location: str) -> None:
+    def place_database(self, database: DatabaseStruct, location: str) -> None:
         database.parameters = {**(database.parameters or {}), _PROPERTY: location}
         database.locationUri = None
 
-    def place(self, thing: Any, location: str) -> None:
+    def place(self, thing: PlacedStruct, location: str) -> None:
         thing.parameters = {**(thing.parameters or {}), _PROPERTY: location}
 
-    def of_database(self, database: Any) -> str | None:
+    def of_database(self, database: DatabaseStruct) -> str | None:
         return plain((database.parameters or {}).get(_PROPERTY)) or super().of_database(database)
 
-    def of(self, thing: Any) -> str | None:
+    def of(self, thing: PlacedStruct) -> str | None:
         return plain((thing.parameters or {}).get(_PROPERTY)) or super().of(thing)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from pymetastore.hive_metastore.ttypes import FieldSchema, SerDeInfo, StorageDescriptor, Table
 
 from paimon_sql.catalog.hive.layout.column_types import hive_type
+from paimon_sql.catalog.hive.layout.structs import ColumnStruct, TableStruct
 from paimon_sql.errors import InvalidSchemaError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.operations.commit import METASTORE_PARTITIONED_TABLE
@@ -31,17 +31,17 @@ _MAX_COMMENT = 255
 _FOREVER = 2**31 - 1
 
 
-def is_paimon(table: Any) -> bool:
+def is_paimon(table: TableStruct) -> bool:
     """Whether an entry is a Paimon table."""
     return table.sd is not None and (table.sd.inputFormat, table.sd.outputFormat) == (_INPUT, _OUTPUT)
 
 
-def is_view(table: Any) -> bool:
+def is_view(table: TableStruct) -> bool:
     """Whether an entry is a view."""
     return bool(table.tableType == VIEW)
 
 
-def is_external(table: Any) -> bool:
+def is_external(table: TableStruct) -> bool:
     """Whether the files of an entry are kept when it is dropped."""
     # Hive 4 makes tables without transactions external, and marks those whose files it owns by this property.
     purged = (table.parameters or {}).get("external.table.purge", "").lower() == "true"
@@ -58,10 +58,10 @@ def is_partitioned(schema: TableSchema) -> bool:
     return bool(schema.partition_keys) and bool(TableOptions(schema.options).get(METASTORE_PARTITIONED_TABLE))
 
 
-def new_entry(database: str, name: str, owner: str, kind: str) -> Any:
+def new_entry(database: str, name: str, owner: str, kind: str) -> TableStruct:
     """A new entry without columns."""
     now = int(time.time())
-    entry = Table(
+    entry: TableStruct = Table(
         tableName=name,
         dbName=database,
         owner=owner,
@@ -74,11 +74,11 @@ def new_entry(database: str, name: str, owner: str, kind: str) -> Any:
         tableType=kind,
     )
     if kind == EXTERNAL:
-        entry.parameters["EXTERNAL"] = "TRUE"
+        entry.parameters = {"EXTERNAL": "TRUE"}
     return entry
 
 
-def describe(entry: Any, schema: TableSchema, *, all_properties: bool) -> None:
+def describe(entry: TableStruct, schema: TableSchema, *, all_properties: bool) -> None:
     """Set an entry by a table's schema.
 
     Args:
@@ -106,7 +106,7 @@ def describe(entry: Any, schema: TableSchema, *, all_properties: bool) -> None:
         entry.partitionKeys = [_column(DataField(0, tag_column, string_type()))]
 
 
-def forget(entry: Any, before: TableSchema, after: TableSchema) -> None:
+def forget(entry: TableStruct, before: TableSchema, after: TableSchema) -> None:
     """Remove the properties from an entry that an older schema has and a newer one does not."""
     removed = table_properties(before, all_properties=True).keys() - table_properties(after, all_properties=True).keys()
     entry.parameters = {k: v for k, v in (entry.parameters or {}).items() if k not in removed}
@@ -121,7 +121,7 @@ def table_properties(schema: TableSchema, *, all_properties: bool) -> dict[str, 
     return {**schema.options, **{k: ",".join(names) for k, names in keys.items() if names}}
 
 
-def columns(fields: Iterable[DataField]) -> list[Any]:
+def columns(fields: Iterable[DataField]) -> list[ColumnStruct]:
     """Columns as in the metastore, whose comments are short and of one line."""
     found = [_column(f) for f in fields]
     for column in found:
@@ -131,8 +131,9 @@ def columns(fields: Iterable[DataField]) -> list[Any]:
     return found
 
 
-def _column(field: DataField) -> Any:
-    return FieldSchema(name=field.name.lower(), type=hive_type(field.type), comment=field.description)
+def _column(field: DataField) -> ColumnStruct:
+    column: ColumnStruct = FieldSchema(name=field.name.lower(), type=hive_type(field.type), comment=field.description)
+    return column
 
 
 def _check_names(schema: TableSchema) -> None:

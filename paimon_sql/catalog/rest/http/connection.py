@@ -75,9 +75,7 @@ class Server:
         size = TableOptions(options).get(CLIENT_POOL_SIZE)
         return cls(address, tuple(sorted(headers.items())), authentication, size)
 
-    def ask(
-        self, method: str, path: Sequence[str], query: Mapping[str, str] | None = None, body: Any = None
-    ) -> dict[str, Any]:
+    def ask(self, method: str, path: Sequence[str], query: Mapping[str, str] | None = None, body: object = None) -> Any:
         """Send a request and return the response, which may be empty.
 
         The request is repeated after a wait if the server is busy, or if the connection failed and the method is GET.
@@ -125,7 +123,7 @@ class Server:
         headers |= self.authentication.headers(request)
         return transport.request(self.address, self.pool_size, request.method, url, request.body, headers)
 
-    def _members(self, request: str, data: bytes) -> dict[str, Any]:
+    def _members(self, request: str, data: bytes) -> dict[str, object]:
         if not data.strip():
             return {}
         try:

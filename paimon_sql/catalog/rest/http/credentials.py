@@ -13,7 +13,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
 
 from paimon_sql.catalog.required_options import required
 from paimon_sql.catalog.rest.http.request import check_header, fits_header
@@ -179,7 +178,7 @@ def parse(text: bytes, place: str) -> Credentials:
         CatalogUnavailableError: the JSON is invalid; the message does not repeat it, for it may be secret.
     """
     try:
-        members: dict[str, Any] = json.loads(text)
+        members = json.loads(text)
         expiration = members.get("Expiration")
         end = expiration and datetime.strptime(expiration, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc)
         key_id, secret = str(members["AccessKeyId"]), str(members["AccessKeySecret"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from paimon_sql.errors import (
     AlreadyExistsError,
@@ -64,7 +63,7 @@ def refusal(server: str, request: str, status: int, body: bytes, request_id: str
     return AnswerLostError(message, remedy="Look what came of it before you run the statement again.")
 
 
-def _members(body: bytes) -> dict[str, Any]:
+def _members(body: bytes) -> dict[str, object]:
     try:
         members = json.loads(body)
     except (ValueError, RecursionError):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import http.client
 import os
+import socket
 import threading
 import time
 from functools import partial
-from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -71,8 +71,17 @@ def _read(response: BaseHTTPResponse) -> bytes:
 class _Answer(http.client.HTTPResponse):
     """A response with a deadline for status, headers and body together."""
 
-    def __init__(self, connected: Any, *arguments: Any, seconds: float, **named: Any) -> None:
-        super().__init__(TimedReading(connected, time.monotonic() + seconds), *arguments, **named)  # type: ignore[arg-type]
+    def __init__(
+        self,
+        connected: socket.socket,
+        debuglevel: int = 0,
+        method: str | None = None,
+        url: str | None = None,
+        *,
+        seconds: float,
+    ) -> None:
+        reading = TimedReading(connected, time.monotonic() + seconds)
+        super().__init__(reading, debuglevel, method, url)  # type: ignore[arg-type]
 
 
 class _Connection(HTTPConnection):

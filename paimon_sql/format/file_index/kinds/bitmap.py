@@ -25,7 +25,7 @@ from paimon_sql.format.bytes.bounded import MAX_FILE_ROWS, check_count, check_ra
 from paimon_sql.format.file_index.base import FileIndexKind, IndexBuilder, IndexReader, RowsReader
 from paimon_sql.format.file_index.bitmaps import all_rows, most_bytes, read_bitmap, serialized
 from paimon_sql.format.file_index.columns import ColumnBuilder
-from paimon_sql.format.file_index.keys import KeyType, RankedColumn, fixed, with_length
+from paimon_sql.format.file_index.keys import Key, KeyType, RankedColumn, fixed, with_length
 from paimon_sql.format.file_index.many_bitmaps import serialized_each
 from paimon_sql.format.options.table_options import TableOptions
 from paimon_sql.format.options.values import integer, memory_size
@@ -42,7 +42,7 @@ INDEX_BLOCK_SIZE = memory_size("index-block-size", "16 kb", "How many bytes of v
 _HEAD = struct.Struct(">iib")
 _INT = struct.Struct(">i")
 _PAIR = struct.Struct(">ii")
-Key = int | bytes
+
 _Numbers = npt.NDArray[np.int64]
 _Bytes = npt.NDArray[np.uint8]
 
@@ -205,7 +205,7 @@ class _Reader(RowsReader):
             at = stop + suffix.size
         return found, at
 
-    def equal(self, key: Any) -> BitMap:
+    def equal(self, key: Key) -> BitMap:
         return self._bitmap(self._find(key))
 
     def _find(self, key: Any) -> _Location | None:

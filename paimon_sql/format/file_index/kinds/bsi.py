@@ -27,7 +27,7 @@ from paimon_sql.format.file_index.bitmaps import (
     slices_of,
 )
 from paimon_sql.format.file_index.columns import ColumnBuilder
-from paimon_sql.format.file_index.keys import Numbers, RankedColumn
+from paimon_sql.format.file_index.keys import Key, Numbers, RankedColumn
 from paimon_sql.format.options.table_options import TableOptions
 from paimon_sql.format.schema import types as t
 
@@ -90,16 +90,19 @@ class _Reader(RowsReader):
         except (struct.error, IndexError) as error:
             raise ValueError(f"a bit-sliced index that is cut off: {error}") from error
 
-    def equal(self, key: int) -> BitMap:
+    def equal(self, key: Key) -> BitMap:
+        assert isinstance(key, int)
         side, number = (self._positive, key) if key >= 0 else (self._negative, -key)
         return side.equal(number)
 
-    def below(self, key: int, *, inclusive: bool) -> BitMap:
+    def below(self, key: Key, *, inclusive: bool) -> BitMap:
+        assert isinstance(key, int)
         if key < 0:
             return self._negative.above(-key, inclusive=inclusive)
         return self._negative.rows | self._positive.below(key, inclusive=inclusive)
 
-    def above(self, key: int, *, inclusive: bool) -> BitMap:
+    def above(self, key: Key, *, inclusive: bool) -> BitMap:
+        assert isinstance(key, int)
         if key >= 0:
             return self._positive.above(key, inclusive=inclusive)
         return self._positive.rows | self._negative.below(-key, inclusive=inclusive)

@@ -38,7 +38,7 @@ from paimon_sql.format.file_index.bitmaps import (
     slices_of,
 )
 from paimon_sql.format.file_index.columns import ColumnBuilder
-from paimon_sql.format.file_index.keys import KeyType, RankedColumn, with_length
+from paimon_sql.format.file_index.keys import Key, KeyType, RankedColumn, with_length
 from paimon_sql.format.options.table_options import TableOptions
 from paimon_sql.format.options.values import memory_size
 from paimon_sql.format.schema import types as t
@@ -189,16 +189,16 @@ class _Reader(RowsReader):
         except (struct.error, IndexError) as error:
             raise ValueError(f"a range bitmap that is cut off: {error}") from error
 
-    def equal(self, key: Any) -> BitMap:
+    def equal(self, key: Key) -> BitMap:
         rank, found = self._words.find(key)
         return self._slices.split(rank)[1] if found else BitMap()
 
-    def below(self, key: Any, *, inclusive: bool) -> BitMap:
+    def below(self, key: Key, *, inclusive: bool) -> BitMap:
         rank, found = self._words.find(key)
         less, equal, _ = self._slices.split(rank)
         return less | equal if inclusive and found else less
 
-    def above(self, key: Any, *, inclusive: bool) -> BitMap:
+    def above(self, key: Key, *, inclusive: bool) -> BitMap:
         rank, found = self._words.find(key)
         _, equal, greater = self._slices.split(rank)
         return greater if found and not inclusive else greater | equal
@@ -249,18 +249,18 @@ class _Dictionary:
                 high = middle
         return number + 1 + low, low < size and self._other(at, low, lengths) == key
 
-    def _head(self, chunk: int) -> tuple[Any, tuple[int, ...]]:
+    def _head(self, chunk: int) -> tuple[Key, tuple[int, ...]]:
         (offset,) = self._numbers(_INT, self._offsets + chunk * _INT.size)
         key, at = self._key(self._heads + offset + 1)
         return key, self._numbers(_CHUNK_HEAD, at)
 
-    def _other(self, at: int, index: int, lengths: list[int]) -> Any:
+    def _other(self, at: int, index: int, lengths: list[int]) -> Key:
         if not self._keys.is_text:
             return self._key(at + index * lengths[1])[0]
         (offset,) = self._numbers(_INT, at + index * _INT.size)
         return self._key(at + lengths[0] + offset)[0]
 
-    def _key(self, at: int) -> tuple[Any, int]:
+    def _key(self, at: int) -> tuple[Key, int]:
         if self._keys.is_text:
             (size,) = self._numbers(_INT, at)
             check_range(at + _INT.size, size, len(self._data), "a key of a range bitmap")

@@ -6,7 +6,6 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from pyspark.errors import AnalysisException
 
@@ -16,7 +15,7 @@ from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion.nested_fields import NestedFields
 from paimon_sql.spark.row_level.analysis import Analyzer
-from paimon_sql.sql.statements.rows import Assignment
+from paimon_sql.sql.statements.rows import Assignment, MergeInto, Update
 from paimon_sql.sql.text.names import quote_name
 from paimon_sql.storage.schema.changes import apply_changes
 from paimon_sql.storage.schema.changes.incoming import IncomingColumns
@@ -35,7 +34,7 @@ class EvolvingChange(ABC):
     """
 
     analyzer: Analyzer
-    statement: Any
+    statement: Update | MergeInto
     table: Table
     case_sensitive: bool
 
@@ -137,9 +136,10 @@ class EvolvingChange(ABC):
         Raises:
             InvalidInputError: Spark cannot analyze it.
         """
-        parsed = self.analyzer.parse(f"{self.statement.ctes} SELECT {', '.join(values)} {scope}")
+        session = self.analyzer.session
+        parsed = session.parsed(f"{self.statement.ctes} SELECT {', '.join(values)} {scope}")
         try:
-            struct = self.analyzer.frame(parsed).schema.json()
+            struct = session.frame(parsed).schema.json()
         except AnalysisException as error:
             raise InvalidInputError(str(error).split(";\n", 1)[0]) from None
         existing = self.table.schema.fields

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
@@ -14,7 +13,7 @@ from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.row_level.analysis import Analyzer
 from paimon_sql.spark.row_level.evolution.change import EvolvingChange
 from paimon_sql.spark.row_level.evolution.merge import EvolvingMerge
-from paimon_sql.sql.statements.rows import MergeInto, Update
+from paimon_sql.sql.statements.rows import MergeInto, RowStatement, Update
 from paimon_sql.storage.table.table import Table
 
 
@@ -39,22 +38,22 @@ class EvolvingUpdate(EvolvingChange):
         return self._columns(self.statement.assignments, f"FROM {self._target()}")
 
 
-_EVOLVING: dict[type[Any], type[EvolvingChange]] = {MergeInto: EvolvingMerge, Update: EvolvingUpdate}
-
-
 def evolve(
-    analyzer: Analyzer, catalog: Catalog, identifier: Identifier, table: Table, statement: Any
+    analyzer: Analyzer, catalog: Catalog, identifier: Identifier, table: Table, statement: RowStatement
 ) -> tuple[Table, str]:
     """Add a statement's new columns to its table; return the table and the statement's text for it.
 
     Nothing changes unless the statement or an option requests schema evolution.
     """
-    kind = _EVOLVING.get(type(statement))
     evolves = table.options.get(WRITE_MERGE_SCHEMA) or getattr(statement, "schema_evolution", False)
-    if kind is None or not evolves:
+    if not isinstance(statement, MergeInto | Update) or not evolves:
         return table, statement.text
-    case_sensitive = bool(analyzer.session.sessionState().conf().caseSensitiveAnalysis())
-    change = kind(analyzer, statement, table, case_sensitive)
+    case_sensitive = analyzer.session.case_sensitive
+    change: EvolvingChange = (
+        EvolvingMerge(analyzer, statement, table, case_sensitive)
+        if isinstance(statement, MergeInto)
+        else EvolvingUpdate(analyzer, statement, table, case_sensitive)
+    )
     has_data = table.snapshots.latest_id() is not None
     if change.evolved(table.schema, has_data=has_data) is not table.schema:
         catalog.alter_table(identifier, lambda schema: change.evolved(schema, has_data=has_data))

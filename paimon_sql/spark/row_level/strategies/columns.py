@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -110,7 +109,7 @@ def change_columns(
     table: Table,
     base: Snapshot | None,
     changed: ChangedRows,
-    statement: Any,
+    statement: Update | MergeInto,
     operation: Operation,
     target: TargetProxy,
 ) -> Counts:

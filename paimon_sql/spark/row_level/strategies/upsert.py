@@ -19,6 +19,8 @@ from paimon_sql.spark.execution.executor import SparkExecutor
 from paimon_sql.spark.execution.small_plans import few_rows
 from paimon_sql.spark.expressions.predicates import translate_values
 from paimon_sql.spark.expressions.serialized import expression_text
+from paimon_sql.spark.java.catalyst import Expression, LogicalPlan
+from paimon_sql.spark.java.scala import Seq
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.row_level.analysis import ChangedRows
 from paimon_sql.spark.row_level.counts import CountedRows, Counts
@@ -110,10 +112,11 @@ def _change(jvm: Jvm, table: Table, frame: DataFrame, operation: Operation) -> C
     """The change of the scanned rows as the storage core can compute it; None if only Spark can."""
     if operation is Operation.DELETE:
         return Change(RowKind.DELETE)
-    plan = frame._jdf.queryExecution().optimizedPlan()
+    plan: LogicalPlan = frame._jdf.queryExecution().optimizedPlan()
     if plan.getClass().getSimpleName() != "Project" or plan.child().getClass().getSimpleName() == "Project":
         return None
-    *values, _ = jvm.items(plan.projectList())
+    projected: Seq[Expression] = plan.projectList()
+    *values, _ = jvm.items(projected)
     found = translate_values(expression_text(jvm, jvm.seq(values)), table.schema.fields)
     return None if found is None else Change(RowKind.UPDATE_AFTER, found)
 

@@ -10,13 +10,17 @@ import json
 import os
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 from paimon_sql.format.schema.types import DataField
-from paimon_sql.spark.conversion.types import spark_struct
+from paimon_sql.spark.conversion.types import FieldJson, spark_struct, struct_of
 from paimon_sql.spark.execution.executor import SparkExecutor
+from paimon_sql.spark.java.catalyst import Expression
+from paimon_sql.spark.java.scala import Seq
+from paimon_sql.spark.java.types import InternalRow, StructType
 from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.scan.proxies.native import NativeScanProxy, reads_in_batches
+from paimon_sql.spark.scan.proxies.planned import PLAIN, PlannedTraits
 from paimon_sql.spark.scan.pushdown.variants import Structs, with_structs
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.execution.threads import spread
@@ -24,9 +28,9 @@ from paimon_sql.storage.expressions.predicates import Predicate, about
 from paimon_sql.storage.read.deletion_mask import BitsCache, Merging, bits_of, selects
 from paimon_sql.storage.scan.plan import PlannedRange, ScanPlan
 
-POSITION: dict[str, Any] = {"name": "_tmp_metadata_row_index", "type": "long", "nullable": True, "metadata": {}}
+POSITION: FieldJson = {"name": "_tmp_metadata_row_index", "type": "long", "nullable": True, "metadata": {}}
 """The column that Spark's Parquet reader fills with the position of each row in its file."""
-DEAD: dict[str, Any] = {"name": "__paimon_dead_rows", "type": "binary", "nullable": False, "metadata": {}}
+DEAD: FieldJson = {"name": "__paimon_dead_rows", "type": "binary", "nullable": False, "metadata": {}}
 """The bits of a file's masked rows; rows after the last bit are live."""
 _MAX_ROWS = 1 << 29
 """Maximum rows in files with masked rows: their bits take 64 MiB on the driver."""
@@ -102,37 +106,37 @@ class MaskedScanProxy(NativeScanProxy):
 
     def __init__(
         self,
-        jvm: Jvm,
-        session: Any,
+        session: JvmSession,
         fields: Sequence[DataField],
-        filters: Any,
+        filters: Seq[Expression] | None,
         what: str,
         plan: ScanPlan,
         predicate: Predicate | None,
         structs: Structs | None = None,
+        traits: PlannedTraits = PLAIN,
     ) -> None:
-        super().__init__(jvm, session, fields, filters, what, plan, structs)
+        super().__init__(session, fields, filters, what, plan, structs, traits)
         self._predicate = predicate
-        self._mask = DeletionMask(jvm, plan, predicate)
+        self._mask = DeletionMask(session.jvm, plan, predicate)
 
-    def over(self, plan: ScanPlan) -> MaskedScanProxy:
-        arguments = (self.jvm, self._session, self.columns, self._filters, self._what, plan)
-        return MaskedScanProxy(*arguments, self._predicate, self._structs)
+    def over(self, plan: ScanPlan, traits: PlannedTraits) -> MaskedScanProxy:
+        arguments = (self._session, self.columns, self._filters, self._what, plan)
+        return MaskedScanProxy(*arguments, self._predicate, self._structs, traits)
 
-    def readSchema(self) -> Any:
+    def readSchema(self) -> StructType:
         return self.jvm.struct(_with_mask_columns(self.columns, self._structs))
 
-    def _constant_columns(self) -> Any:
-        return self.jvm.struct(json.dumps(_struct([DEAD])))
+    def _constant_columns(self) -> StructType:
+        return self.jvm.struct(json.dumps(struct_of([DEAD])))
 
-    def _constants(self, file: PlannedRange) -> Any:
+    def _constants(self, file: PlannedRange) -> InternalRow:
         if file.path not in self._rows:
             value = bytearray(self._mask.bits.get(file.path, b""))
-            self._rows[file.path] = self.jvm.new(_ROW, self.jvm.array("java.lang.Object", [value]))
+            self._rows[file.path] = self.jvm.new(_ROW, self.jvm.objects([value]))
         return self._rows[file.path]
 
     @cached_property
-    def _rows(self) -> dict[str, Any]:
+    def _rows(self) -> dict[str, InternalRow]:
         """The constant values of each file's rows, by path."""
         return {}
 
@@ -149,8 +153,4 @@ def has_deletion_mask(plan: ScanPlan) -> bool:
 
 def _with_mask_columns(fields: Sequence[DataField], structs: Structs | None = None) -> str:
     columns = with_structs(spark_struct(fields), structs or {})["fields"]
-    return json.dumps(_struct([*columns, POSITION, DEAD]))
-
-
-def _struct(fields: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    return {"type": "struct", "fields": list(fields)}
+    return json.dumps(struct_of([*columns, POSITION, DEAD]))

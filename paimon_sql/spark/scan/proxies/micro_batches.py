@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
 
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion.types import spark_struct
-from paimon_sql.spark.jvm.gateway import CONNECTOR, EXECUTION, JavaObject, Jvm
+from paimon_sql.spark.java.connector import Offset
+from paimon_sql.spark.java.objects import JavaObject, Object
+from paimon_sql.spark.jvm.gateway import CONNECTOR, EXECUTION, Jvm
+from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.scan.proxies.python import Task, input_partitions, reader_factory
 from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.streams.position import Position, parse_position
@@ -19,7 +21,7 @@ _OFFSET = f"{EXECUTION}.datasources.v2.python.PythonStreamingSourceOffset"
 _ALL = "ReadAllAvailable"
 
 
-class MicroBatchStreamProxy(JavaObject):
+class MicroBatchStreamProxy(Proxy):
     """A table as a stream of micro-batches, read by Python workers.
 
     Args:
@@ -41,48 +43,47 @@ class MicroBatchStreamProxy(JavaObject):
     def toString(self) -> str:
         return f"paimon {self._source.table.name}"
 
-    def initialOffset(self) -> Any:
+    def initialOffset(self) -> Offset:
         return self._offset(self._begin)
 
     @cached_property
     def _begin(self) -> Position:
         return self._source.start()
 
-    def deserializeOffset(self, text: str) -> Any:
+    def deserializeOffset(self, text: str) -> Offset:
         return self._offset(parse_position(text))
 
-    def getDefaultReadLimit(self) -> Any:
+    def getDefaultReadLimit(self) -> JavaObject:
         # Only its class matters (`latestOffset`): it marks a trigger with limits.
         return self.jvm.cls(f"{_STREAMING}.ReadLimit").maxRows(2**63 - 1)
 
-    def reportLatestOffset(self) -> Any:
+    def reportLatestOffset(self) -> None:
         return None
 
     def prepareForTriggerAvailableNow(self) -> None:
         self._until = self._source.newest()
 
-    def latestOffset(self, *given: Any) -> Any:
-        """The end of the next micro-batch; ``given`` is its start and its read limit, both or neither."""
-        start, limit = given if given else (None, None)
+    def latestOffset(self, start: Offset | None = None, limit: Object | None = None) -> Offset | None:
+        """The end of the next micro-batch, from its start and its read limit; Spark gives both or neither."""
         begin = self._begin if start is None else parse_position(start.json())
         limits = None if limit is None or limit.getClass().getSimpleName() == _ALL else self._source.limits
         end = self._source.end(begin, limits, self._until)
         return start if end is None else self._offset(end)
 
-    def planInputPartitions(self, start: Any, end: Any) -> Any:
+    def planInputPartitions(self, start: Offset, end: Offset) -> Sequence[JavaObject]:
         splits = self._source.splits(parse_position(start.json()), parse_position(end.json()))
         return input_partitions(self.jvm, [[self._task_of(split)] for split in splits])
 
-    def createReaderFactory(self) -> Any:
+    def createReaderFactory(self) -> JavaObject:
         return reader_factory(self.jvm, spark_struct(self._fields))
 
-    def commit(self, end: Any) -> None:
+    def commit(self, end: Offset) -> None:
         self._source.done(parse_position(end.json()))
 
     def stop(self) -> None:
         pass
 
-    def _offset(self, position: Position) -> Any:
+    def _offset(self, position: Position) -> Offset:
         return self.jvm.new(_OFFSET, position.to_json())
 
     class Java:

@@ -11,14 +11,18 @@ import os
 from collections.abc import Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
 
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion.types import spark_struct
+from paimon_sql.spark.java.catalyst import Expression
+from paimon_sql.spark.java.objects import JavaObject
+from paimon_sql.spark.java.scala import Seq
+from paimon_sql.spark.java.types import InternalRow, StructType
 from paimon_sql.spark.jvm.gateway import CONNECTOR, EXECUTION, Jvm
 from paimon_sql.spark.jvm.hadoop_files import hadoop_settings, hadoop_url
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.jvm.settings import under_settings
-from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy
+from paimon_sql.spark.scan.proxies.planned import PLAIN, PlannedScanProxy, PlannedTraits
 from paimon_sql.spark.scan.pushdown.variants import Structs, with_structs
 from paimon_sql.spark.scan.reporting.partition_keys import FILES, Key, PartitionKeys
 from paimon_sql.storage.scan.plan import PlannedRange, ScanPlan
@@ -38,49 +42,49 @@ class NativeScanProxy(PlannedScanProxy):
     """A Parquet scan over the file ranges of a plan.
 
     Args:
-        jvm: the JVM.
-        session: the JVM's session.
+        session: the session.
         fields: the columns, which are read by name.
         filters: Catalyst expressions by which the reader may skip row groups and pages.
         what: a description for EXPLAIN.
         plan: the plan.
         structs: the structs that replace variants of which only some values are requested.
+        traits: what it offers besides its rows.
     """
 
     def __init__(
         self,
-        jvm: Jvm,
-        session: Any,
+        session: JvmSession,
         fields: Sequence[DataField],
-        filters: Any,
+        filters: Seq[Expression] | None,
         what: str,
         plan: ScanPlan,
         structs: Structs | None = None,
+        traits: PlannedTraits = PLAIN,
     ) -> None:
-        super().__init__(jvm, what, plan, fields)
+        super().__init__(session.jvm, what, plan, fields, traits)
         self._session = session
         self._filters = filters
         self._structs = structs or {}
 
-    def over(self, plan: ScanPlan) -> NativeScanProxy:
-        return NativeScanProxy(self.jvm, self._session, self.columns, self._filters, self._what, plan, self._structs)
+    def over(self, plan: ScanPlan, traits: PlannedTraits) -> NativeScanProxy:
+        return NativeScanProxy(self._session, self.columns, self._filters, self._what, plan, self._structs, traits)
 
     @property
     def partition_count(self) -> int:
         return len(self.plan.file_ranges())
 
-    def readSchema(self) -> Any:
+    def readSchema(self) -> StructType:
         return self.jvm.struct(json.dumps(with_structs(spark_struct(self.columns), self._structs)))
 
     # Both are cached: Spark plans a query more than once, and each reader factory broadcasts Hadoop's configuration.
 
-    def planInputPartitions(self) -> Any:
+    def planInputPartitions(self) -> Sequence[JavaObject]:
         return self._input_partitions
 
-    def createReaderFactory(self) -> Any:
+    def createReaderFactory(self) -> JavaObject:
         return self._reader_factory
 
-    def columnarSupportMode(self) -> Any:
+    def columnarSupportMode(self) -> JavaObject:
         if self.is_stream:
             return super().columnarSupportMode()
         # Otherwise Spark would ask for the partitions during planning, and EXPLAIN would read what only they need.
@@ -96,7 +100,7 @@ class NativeScanProxy(PlannedScanProxy):
         return not jvm.singleton(f"{EXECUTION}.WholeStageCodegenExec").isTooManyFields(settings, struct)
 
     @cached_property
-    def _input_partitions(self) -> Any:
+    def _input_partitions(self) -> Sequence[JavaObject]:
         if self.keys is not None:
             made = self._keyed_partitions(self.keys)
         else:
@@ -106,7 +110,7 @@ class NativeScanProxy(PlannedScanProxy):
             ]
         return self.jvm.array(f"{CONNECTOR}.read.InputPartition", made)
 
-    def _keyed_partitions(self, keys: PartitionKeys) -> list[Any]:
+    def _keyed_partitions(self, keys: PartitionKeys) -> list[JavaObject]:
         plan, rows = self.plan, keys.rows(self.plan)
         if keys.in_order:
             each = enumerate(plan.splits)
@@ -118,25 +122,26 @@ class NativeScanProxy(PlannedScanProxy):
         return [FILES.make(self.jvm, row, i, self._files(ranges)) for i, (row, ranges) in enumerate(packed)]
 
     @cached_property
-    def _reader_factory(self) -> Any:
-        factory = self._parquet_scan().createReaderFactory()
-        if bool(factory.supportColumnarReads(None)) == self._is_columnar:
-            return factory
-        # The session's settings have changed since Spark planned for batches, or for rows.
-        planned = _IN_BATCHES if self._is_columnar else _IN_ROWS
-        return under_settings(self.jvm, planned, lambda: self._parquet_scan().createReaderFactory())
+    def _reader_factory(self) -> JavaObject:
+        factory: JavaObject = self._parquet_scan().createReaderFactory()
+        if bool(factory.supportColumnarReads(None)) != self._is_columnar:
+            # The session's settings have changed since Spark planned for batches, or for rows.
+            planned = _IN_BATCHES if self._is_columnar else _IN_ROWS
+            factory = under_settings(self.jvm, planned, lambda: self._parquet_scan().createReaderFactory())
+        return factory
 
-    def _constants(self, file: PlannedRange) -> Any:
-        """The values of a file's constant columns, as an ``InternalRow``."""
-        return self.jvm.constant(
+    def _constants(self, file: PlannedRange) -> InternalRow:
+        """The values of a file's constant columns."""
+        found: InternalRow = self.jvm.constant(
             "empty InternalRow", lambda: self.jvm.singleton("org.apache.spark.sql.catalyst.InternalRow").empty()
         )
+        return found
 
-    def _constant_columns(self) -> Any:
+    def _constant_columns(self) -> StructType:
         """The columns that are constant per file, as a struct."""
         return self.jvm.struct(json.dumps(spark_struct(())))
 
-    def _files(self, ranges: Sequence[PlannedRange]) -> Any:
+    def _files(self, ranges: Sequence[PlannedRange]) -> Sequence[JavaObject]:
         no_hosts, no_metadata = self.jvm.strings(), self.jvm.empty_map()
         path_of = self.jvm.singleton("org.apache.spark.paths.SparkPath")
         made = [
@@ -155,13 +160,13 @@ class NativeScanProxy(PlannedScanProxy):
         ]
         return self.jvm.array(f"{_DATASOURCES}.PartitionedFile", made)
 
-    def _parquet_scan(self) -> Any:
+    def _parquet_scan(self) -> JavaObject:
         jvm, struct = self.jvm, self.readSchema()
-        constant = jvm.new(f"{_DATASOURCES}.PartitionSpec", self._constant_columns(), jvm.seq([]))
+        constant = jvm.new(f"{_DATASOURCES}.PartitionSpec", self._constant_columns(), jvm.nil)
         index = jvm.new(
             f"{_DATASOURCES}.InMemoryFileIndex",
-            self._session,
-            jvm.seq([]),
+            self._session.java,
+            jvm.nil,
             jvm.empty_map(),
             jvm.none,
             jvm.singleton(f"{_DATASOURCES}.NoopCache"),
@@ -175,14 +180,14 @@ class NativeScanProxy(PlannedScanProxy):
             made(jvm.java_map(settings)) if settings else jvm.constant("no options", lambda: made(jvm.java_map({})))
         )
         builder = jvm.new(
-            f"{_DATASOURCES}.v2.parquet.ParquetScanBuilder", self._session, index, struct, struct, options
+            f"{_DATASOURCES}.v2.parquet.ParquetScanBuilder", self._session.java, index, struct, struct, options
         )
         if self._filters is not None:
             builder.pushFilters(self._filters)
         return builder.build()
 
 
-def reads_in_batches(jvm: Jvm, struct: Any) -> bool:
+def reads_in_batches(jvm: Jvm, struct: StructType) -> bool:
     """Whether Spark's Parquet reader decodes the columns of a struct in batches, by the settings of this thread."""
     reader = jvm.singleton(f"{_DATASOURCES}.parquet.ParquetUtils")
     return bool(reader.isBatchReadSupportedForSchema(jvm.settings, struct))

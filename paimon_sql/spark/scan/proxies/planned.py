@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar
 from weakref import WeakSet
 
 from paimon_sql.format.schema.types import DataField
-from paimon_sql.spark.connector.interfaces import ScanInterface
+from paimon_sql.spark.connector.interfaces import ScanInterface, ScanTraits
 from paimon_sql.spark.conversion.references import references_to
+from paimon_sql.spark.java.connector import ConnectorExpression
+from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import CONNECTOR, EXECUTION, Jvm
+from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.scan.pushdown.runtime_filters import RuntimeFilters
 from paimon_sql.spark.scan.reporting.partition_keys import PartitionKeys
-from paimon_sql.spark.scan.reporting.statistics import StatisticsProxy, bytes_of
+from paimon_sql.spark.scan.reporting.statistics import StatisticsProxy, bytes_of, optional_long
 from paimon_sql.storage.scan.plan import ScanPlan
 from paimon_sql.storage.write.buckets.reported_partitioning import Bucketing
 
@@ -21,7 +25,25 @@ _PYTHON = f"{EXECUTION}.datasources.v2.python"
 _KEY = "paimonPlanned"
 
 
-def supported_metrics(jvm: Jvm, plan: ScanPlan) -> Any:
+@dataclass(frozen=True)
+class PlannedTraits(ScanTraits):
+    """What a planned scan offers besides its rows.
+
+    Attributes:
+        runtime: the runtime filters; None if it supports none.
+        bucketing: the buckets of its rows; None if they are unknown.
+        keys: the keys of its partitions; None if files are packed only by size.
+    """
+
+    runtime: RuntimeFilters | None = None
+    bucketing: Bucketing | None = None
+    keys: PartitionKeys | None = None
+
+
+PLAIN = PlannedTraits()
+
+
+def supported_metrics(jvm: Jvm, plan: ScanPlan) -> Sequence[JavaObject]:
     """The scan's metric as ``CustomMetric[]``; Spark's UI shows its description."""
     m = plan.metrics
     title = (
@@ -31,7 +53,7 @@ def supported_metrics(jvm: Jvm, plan: ScanPlan) -> Any:
     return jvm.array(f"{CONNECTOR}.metric.CustomMetric", [jvm.new(f"{_PYTHON}.PythonCustomMetric", _KEY, title)])
 
 
-def reported_metrics(jvm: Jvm, plan: ScanPlan) -> Any:
+def reported_metrics(jvm: Jvm, plan: ScanPlan) -> Sequence[JavaObject]:
     """The value of the metric as ``CustomTaskMetric[]``; it is known after planning."""
     value = jvm.new(f"{_PYTHON}.PythonCustomTaskMetric", _KEY, plan.metrics.bytes_read)
     return jvm.array(f"{CONNECTOR}.metric.CustomTaskMetric", [value])
@@ -45,29 +67,35 @@ class PlannedScanProxy(ScanInterface, ABC):
         what: a description for EXPLAIN.
         plan: the plan.
         columns: the columns of the rows, in order.
+        traits: what it offers besides its rows.
 
     Attributes:
         plan: the plan.
         columns: the columns of the rows.
-        runtime: the runtime filters; None if it supports none.
-        keys: the keys of its partitions; None if files are packed only by size.
         native_twin: a scan by Spark's own reader that may replace it, with a filter above; None without.
     """
 
-    runtime: RuntimeFilters | None = None
-    keys: PartitionKeys | None = None
+    traits: PlannedTraits
     native_twin: PlannedScanProxy | None = None
     with_native_twin: ClassVar[WeakSet[PlannedScanProxy]] = WeakSet()
     """The live scans that have a native twin."""
     in_buckets: ClassVar[WeakSet[PlannedScanProxy]] = WeakSet()
     """The live scans whose rows are in known buckets."""
-    _bucketing: Bucketing | None = None
 
-    def __init__(self, jvm: Jvm, what: str, plan: ScanPlan, columns: Sequence[DataField]) -> None:
-        super().__init__(jvm)
+    def __init__(
+        self, jvm: Jvm, what: str, plan: ScanPlan, columns: Sequence[DataField], traits: PlannedTraits
+    ) -> None:
+        super().__init__(jvm, traits)
         self.columns = columns
         self._what = what
         self.plan = self._remaining = plan
+        if traits.bucketing is not None:
+            self.in_buckets.add(self)
+
+    @property
+    def keys(self) -> PartitionKeys | None:
+        """The keys of its partitions; None if files are packed only by size."""
+        return self.traits.keys
 
     def toString(self) -> str:
         return self.description()
@@ -83,70 +111,52 @@ class PlannedScanProxy(ScanInterface, ABC):
         return isinstance(other, PlannedScanProxy) and self.keys == other.keys and super()._is_like(other)
 
     @property
-    def stand_ins(self) -> tuple[PlannedScanProxy, ...]:
-        """The scans that rules may replace it with."""
-        return () if self.native_twin is None else (self.native_twin,)
-
-    @property
-    def bucketing(self) -> Bucketing | None:
-        """The buckets of its rows; None if they are unknown."""
-        return self._bucketing
-
-    @bucketing.setter
-    def bucketing(self, bucketing: Bucketing | None) -> None:
-        self._bucketing = bucketing
-        if bucketing is not None:
-            self.in_buckets.add(self)
-
-    @property
     @abstractmethod
     def partition_count(self) -> int:
         """The number of partitions if files are packed only by size."""
 
     @abstractmethod
-    def over(self, plan: ScanPlan) -> PlannedScanProxy:
-        """The same scan over another plan."""
+    def over(self, plan: ScanPlan, traits: PlannedTraits) -> PlannedScanProxy:
+        """The same scan over another plan, with other traits."""
 
-    def filterAttributes(self) -> Any:
-        return references_to(self.jvm, ()) if self.runtime is None else self.runtime.attributes()
+    def filterAttributes(self) -> Sequence[ConnectorExpression]:
+        runtime = self.traits.runtime
+        return references_to(self.jvm, ()) if runtime is None else runtime.attributes()
 
-    def filter(self, conditions: Any) -> None:
-        if self.runtime is not None:
-            self.runtime.take(conditions)
+    def filter(self, conditions: Sequence[ConnectorExpression]) -> None:
+        if self.traits.runtime is not None:
+            self.traits.runtime.take(conditions)
 
-    def toBatch(self) -> Any:
+    def toBatch(self) -> Proxy:
         # Spark calls this again after `filter`. The scan itself does not change, since other plans may use it.
-        remaining = None if self.runtime is None else self.runtime.taken()
+        remaining = None if self.traits.runtime is None else self.traits.runtime.taken()
         if remaining is None:
             return self
         self._remaining = remaining
-        scan = self.over(remaining if self.keys is None else self.keys.arranged(remaining))
-        scan.keys = self.keys
-        return scan
+        plan = remaining if self.keys is None else self.keys.arranged(remaining)
+        return self.over(plan, PlannedTraits(keys=self.keys))
 
     def keyed(self, keys: PartitionKeys, plan: ScanPlan) -> PlannedScanProxy:
         """The same scan with partitions by these keys, over its plan from `PartitionKeys.arranged`."""
-        scan = self.over(plan)
-        scan.keys, scan.runtime, scan.likeness, scan.stream = keys, self.runtime, self.likeness, self.stream
-        return scan
+        return self.over(plan, replace(self.traits, keys=keys, bucketing=None))
 
-    def pushedPredicates(self) -> Any:
+    def pushedPredicates(self) -> Sequence[JavaObject]:
         return self.jvm.array(f"{CONNECTOR}.expressions.filter.Predicate")
 
     def supportsIterativePushdown(self) -> bool:
         return False
 
-    def supportedCustomMetrics(self) -> Any:
+    def supportedCustomMetrics(self) -> Sequence[JavaObject]:
         return supported_metrics(self.jvm, self.plan)
 
-    def reportDriverMetrics(self) -> Any:
+    def reportDriverMetrics(self) -> Sequence[JavaObject]:
         return reported_metrics(self.jvm, self._remaining)
 
-    def estimateStatistics(self) -> Any:
+    def estimateStatistics(self) -> StatisticsProxy:
         return StatisticsProxy(self.jvm, self.plan, self.columns)
 
-    def estimateSizeInBytes(self) -> Any:
-        return self.jvm.cls("java.util.OptionalLong").of(bytes_of(self.plan, self.columns))
+    def estimateSizeInBytes(self) -> JavaObject:
+        return optional_long(self.jvm, bytes_of(self.plan, self.columns))
 
     def reflectsFullyPushedDownFilters(self) -> bool:
         # Otherwise Spark would keep filters above the scan that the scan evaluates.

@@ -6,7 +6,7 @@ import json
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, InputPartition
@@ -15,10 +15,12 @@ from pyspark.sql.udf import _wrap_function
 
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion.arrow_types import for_spark
-from paimon_sql.spark.conversion.types import spark_struct, type_inside
+from paimon_sql.spark.conversion.types import StructJson, spark_struct, struct_inside
 from paimon_sql.spark.execution.worker_errors import one_message
+from paimon_sql.spark.java.objects import JavaObject
+from paimon_sql.spark.java.types import StructType as JavaStruct
 from paimon_sql.spark.jvm.gateway import CONNECTOR, EXECUTION, Jvm
-from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy
+from paimon_sql.spark.scan.proxies.planned import PLAIN, PlannedScanProxy, PlannedTraits
 from paimon_sql.spark.scan.reporting.partition_keys import TASKS
 from paimon_sql.storage.scan.plan import ScanPlan
 
@@ -79,8 +81,9 @@ class PythonScanProxy(PlannedScanProxy):
         plan: ScanPlan,
         native_twin: PlannedScanProxy | None = None,
         partitions_of: Callable[[ScanPlan], Sequence[Sequence[Task]]] | None = None,
+        traits: PlannedTraits = PLAIN,
     ) -> None:
-        super().__init__(jvm, what, plan, fields)
+        super().__init__(jvm, what, plan, fields, traits)
         self._partitions = partitions
         self._struct = spark_struct(fields)
         self._partitions_of = partitions_of
@@ -88,19 +91,19 @@ class PythonScanProxy(PlannedScanProxy):
         if native_twin is not None:
             self.with_native_twin.add(self)
 
-    def over(self, plan: ScanPlan) -> PythonScanProxy:
+    def over(self, plan: ScanPlan, traits: PlannedTraits) -> PythonScanProxy:
         tasks_of = self._partitions_of
         assert tasks_of is not None
-        return PythonScanProxy(self.jvm, tasks_of(plan), self.columns, self._what, plan, partitions_of=tasks_of)
+        return PythonScanProxy(self.jvm, tasks_of(plan), self.columns, self._what, plan, None, tasks_of, traits)
 
     @property
     def partition_count(self) -> int:
         return len(self._partitions)
 
-    def readSchema(self) -> Any:
+    def readSchema(self) -> JavaStruct:
         return self.jvm.struct(json.dumps(self._struct))
 
-    def planInputPartitions(self) -> Any:
+    def planInputPartitions(self) -> Sequence[JavaObject]:
         if self.keys is None:
             return input_partitions(self.jvm, self._partitions)
         rows = self.keys.rows(self.plan)
@@ -112,11 +115,11 @@ class PythonScanProxy(PlannedScanProxy):
             ),
         )
 
-    def createReaderFactory(self) -> Any:
+    def createReaderFactory(self) -> JavaObject:
         return reader_factory(self.jvm, self._struct)
 
 
-def input_partitions(jvm: Jvm, partitions: Sequence[Sequence[Task]]) -> Any:
+def input_partitions(jvm: Jvm, partitions: Sequence[Sequence[Task]]) -> Sequence[JavaObject]:
     """Spark's partitions for workers, each with its tasks in sequence."""
     made = (
         jvm.new(f"{_PYTHON}.PythonInputPartition", i, jvm.pickle(TaskPartition(tasks)))
@@ -125,16 +128,16 @@ def input_partitions(jvm: Jvm, partitions: Sequence[Sequence[Task]]) -> Any:
     return _as_array(jvm, made)
 
 
-def _as_array(jvm: Jvm, partitions: Iterable[Any]) -> Any:
+def _as_array(jvm: Jvm, partitions: Iterable[JavaObject]) -> Sequence[JavaObject]:
     return jvm.array(f"{CONNECTOR}.read.InputPartition", partitions)
 
 
-def reader_factory(jvm: Jvm, struct: dict[str, Any]) -> Any:
+def reader_factory(jvm: Jvm, struct: StructJson) -> JavaObject:
     """The reader factory of such partitions, for rows of a struct in Spark's JSON form.
 
     CHAR and VARCHAR become strings: PySpark's workers of 4.1 do not know them.
     """
-    struct = type_inside(struct)
+    struct = struct_inside(struct)
     source = jvm.new(f"{_PYTHON}.UserDefinedPythonDataSource", _wrap_function(jvm.context, _Source))
     function = jvm.pickle((read_partition, StructType.fromJson(struct)))
     schema = jvm.struct(json.dumps(struct))

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
 
 from paimon_sql.format.schema.types import DataField
-from paimon_sql.spark.connector.interfaces import ScanInterface
+from paimon_sql.spark.connector.interfaces import ScanInterface, ScanTraits
 from paimon_sql.spark.conversion.types import spark_struct
+from paimon_sql.spark.java.objects import JavaObject
+from paimon_sql.spark.java.types import StructType
 from paimon_sql.spark.jvm.gateway import CONNECTOR, Jvm
+from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy
+from paimon_sql.spark.scan.reporting.statistics import StatisticsProxy
 
 
 class UnplannedScanProxy(ScanInterface):
@@ -22,10 +25,18 @@ class UnplannedScanProxy(ScanInterface):
         name: the table's name.
         fields: the columns.
         plan: plans the scan of the batch.
+        traits: what it offers besides its rows.
     """
 
-    def __init__(self, jvm: Jvm, name: str, fields: Sequence[DataField], plan: Callable[[], PlannedScanProxy]) -> None:
-        super().__init__(jvm)
+    def __init__(
+        self,
+        jvm: Jvm,
+        name: str,
+        fields: Sequence[DataField],
+        plan: Callable[[], PlannedScanProxy],
+        traits: ScanTraits,
+    ) -> None:
+        super().__init__(jvm, traits)
         self._name = name
         self._fields = fields
         self._plan = plan
@@ -40,16 +51,16 @@ class UnplannedScanProxy(ScanInterface):
     def description(self) -> str:
         return f"paimon {self._name}"
 
-    def readSchema(self) -> Any:
+    def readSchema(self) -> StructType:
         return self.jvm.struct(json.dumps(spark_struct(self._fields)))
 
-    def toBatch(self) -> Any:
+    def toBatch(self) -> Proxy:
         return self._planned.toBatch()
 
-    def estimateStatistics(self) -> Any:
+    def estimateStatistics(self) -> StatisticsProxy:
         return self._planned.estimateStatistics()
 
-    def estimateSizeInBytes(self) -> Any:
+    def estimateSizeInBytes(self) -> JavaObject:
         return self._planned.estimateSizeInBytes()
 
     def reflectsFullyPushedDownFilters(self) -> bool:

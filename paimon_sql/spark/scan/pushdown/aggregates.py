@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.types import BigIntType, DataField
 from paimon_sql.spark.conversion.references import column_of
+from paimon_sql.spark.java.connector import Aggregation, ConnectorExpression
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.storage.expressions.aggregate_functions import (
     MOST_DIGITS,
@@ -39,13 +39,13 @@ _MAKERS: dict[str, Callable[[str, t.DataType], PartialAggregate]] = {
 _SMALL = (t.TinyIntType, t.SmallIntType, t.IntType)
 
 
-def simple_aggregation(jvm: Jvm, aggregation: Any, fields: Sequence[DataField]) -> PartialAggregation | None:
+def simple_aggregation(jvm: Jvm, aggregation: Aggregation, fields: Sequence[DataField]) -> PartialAggregation | None:
     """An aggregation of only COUNT, MIN and MAX, parsed from its string, which saves round trips.
 
     None if it has anything else, such as names that must be quoted.
     """
     show = jvm.static("org.apache.commons.lang3.ArrayUtils", "toString")
-    functions, groups = show(aggregation.aggregateExpressions()), show(aggregation.groupByExpressions())
+    functions, groups = str(show(aggregation.aggregateExpressions())), str(show(aggregation.groupByExpressions()))
     if not _SIMPLE.fullmatch(f"{functions}{groups}"):
         return None
     # In the string a constant looks like a column of that name.
@@ -58,7 +58,7 @@ def simple_aggregation(jvm: Jvm, aggregation: Any, fields: Sequence[DataField]) 
     return PartialAggregation(tuple(names), tuple(aggregates))
 
 
-def sums_for_averages(aggregation: Any, fields: Sequence[DataField]) -> bool:
+def sums_for_averages(aggregation: Aggregation, fields: Sequence[DataField]) -> bool:
     """Whether all averages of an aggregation may be computed from sums and counts.
 
     Spark averages BIGINTs as floating-point numbers. With push-down it divides their sum by their count instead, and
@@ -74,7 +74,7 @@ def sums_for_averages(aggregation: Any, fields: Sequence[DataField]) -> bool:
     return not any(c is None or isinstance(c.type, t.BigIntType) for c in columns)
 
 
-def partial_aggregation(aggregation: Any, fields: Sequence[DataField]) -> PartialAggregation | None:
+def partial_aggregation(aggregation: Aggregation, fields: Sequence[DataField]) -> PartialAggregation | None:
     """The partial aggregation of Spark's; None if readers cannot compute it.
 
     Args:
@@ -105,13 +105,13 @@ def answer_fields(aggregation: PartialAggregation, fields: Sequence[DataField]) 
     return tuple(DataField(-1, name, kind) for name, kind in zip(aggregation.names, plain, strict=True))
 
 
-def _column(expression: Any, known: dict[str, DataField]) -> DataField | None:
+def _column(expression: ConnectorExpression, known: dict[str, DataField]) -> DataField | None:
     """The column that an expression refers to; None for other expressions."""
     name = column_of(expression)
     return None if name is None else known.get(name)
 
 
-def _aggregate(function: Any, known: dict[str, DataField]) -> PartialAggregate | None:
+def _aggregate(function: ConnectorExpression, known: dict[str, DataField]) -> PartialAggregate | None:
     kind = function.getClass().getSimpleName()
     if kind == "CountStar":
         return CountRows()

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.spark import READ_PUSH_DOWN_ENABLED
 from paimon_sql.format.schema.types import DataField
-from paimon_sql.spark.conversion.types import spark_struct
-from paimon_sql.spark.jvm.gateway import CONNECTOR, JavaObject, Jvm
+from paimon_sql.spark.conversion.types import spark_struct, struct_json, struct_of
+from paimon_sql.spark.java.types import StructType
+from paimon_sql.spark.jvm.gateway import CONNECTOR, Jvm
+from paimon_sql.spark.jvm.proxy import Proxy
 
 
 class ScanBuilder(Protocol):
     """The common methods of scan builders."""
 
-    def pruneColumns(self, struct: Any) -> None:
+    def pruneColumns(self, struct: StructType) -> None:
         """Set the columns to read."""
 
-    def build(self) -> Any:
+    def build(self) -> object:
         """The scan."""
 
 
@@ -40,7 +42,7 @@ def under_push_down(
     return builder if options.get(READ_PUSH_DOWN_ENABLED) else PlainScanBuilderProxy(jvm, builder, columns)
 
 
-class PlainScanBuilderProxy(JavaObject):
+class PlainScanBuilderProxy(Proxy):
     """Builder of a scan of all rows and columns: Spark can push no predicate, limit, order or aggregate into it.
 
     Metadata columns are read if a query names them.
@@ -51,12 +53,12 @@ class PlainScanBuilderProxy(JavaObject):
         self._builder = builder
         self._own = spark_struct(columns)["fields"]
 
-    def pruneColumns(self, struct: Any) -> None:
+    def pruneColumns(self, struct: StructType) -> None:
         names = {field["name"] for field in self._own}
-        hidden = [field for field in json.loads(struct.json())["fields"] if field["name"] not in names]
-        self._builder.pruneColumns(self.jvm.struct(json.dumps({"type": "struct", "fields": [*self._own, *hidden]})))
+        hidden = [field for field in struct_json(struct)["fields"] if field["name"] not in names]
+        self._builder.pruneColumns(self.jvm.struct(json.dumps(struct_of([*self._own, *hidden]))))
 
-    def build(self) -> Any:
+    def build(self) -> object:
         return self._builder.build()
 
     class Java:

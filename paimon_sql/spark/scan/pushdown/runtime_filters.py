@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
-from typing import Any
 
 import pyarrow as pa
 
@@ -19,6 +18,7 @@ from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.spark.conversion.references import column_of, references_to
+from paimon_sql.spark.java.connector import ConnectorExpression
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.storage.expressions.predicates import In, Predicate, all_of
 from paimon_sql.storage.scan.plan import ScanPlan
@@ -30,7 +30,7 @@ _MIN_BLOOM_FILTER_BYTES = "spark.sql.optimizer.runtime.bloomFilter.applicationSi
 _MIN_PARTS = 8
 """Minimum buckets, or key ranges per bucket: of fewer, a join needs nearly all."""
 _TEXT = re.compile(r"'((?:[^']|'')*)'")
-_PARSERS: dict[type[t.DataType], Callable[[str], Any]] = {
+_PARSERS: dict[type[t.DataType], Callable[[str], object]] = {
     t.BooleanType: lambda text: text == "true",
     t.TinyIntType: int,
     t.SmallIntType: int,
@@ -62,7 +62,7 @@ class RuntimeFilters:
         # A thread of Spark passes the conditions, then asks for the partitions; several may do so at the same time.
         self._filtered = threading.local()
 
-    def attributes(self) -> Any:
+    def attributes(self) -> Sequence[ConnectorExpression]:
         """The columns whose values can skip files, as a ``NamedReference[]``."""
         useful = self._useful()
         return references_to(self._jvm, [name for name in self._columns if name in useful])
@@ -91,7 +91,7 @@ class RuntimeFilters:
         )
         return self._plan.metrics.bytes_read >= int(minimum)
 
-    def take(self, conditions: Iterable[Any]) -> None:
+    def take(self, conditions: Iterable[ConnectorExpression]) -> None:
         """Plan the read with conditions, for the next call of `taken` by this thread."""
         schema = self._plan.table.schema
         found = (_values(schema, condition) for condition in conditions)
@@ -118,7 +118,7 @@ def _pruning_keys(schema: TableSchema, splits: Sequence[Split]) -> set[str]:
     return keys
 
 
-def _values(schema: TableSchema, condition: Any) -> Predicate | None:
+def _values(schema: TableSchema, condition: ConnectorExpression) -> Predicate | None:
     """The predicate of a condition ``IN`` or ``=`` on a column; None for others, which skip no files."""
     sign = {"IN": " IN (", "=": " = "}.get(condition.name())
     if sign is None:
@@ -129,7 +129,7 @@ def _values(schema: TableSchema, condition: Any) -> Predicate | None:
         return None
     data_type = schema.field(column).type
     # A round trip per value would take long, so all are parsed from one string.
-    text, prefix, parse = str(condition.toString()), f"{reference.toString()}{sign}", _parser(data_type)
+    text, prefix, parse = condition.toString(), f"{reference.toString()}{sign}", _parser(data_type)
     if parse is None or not text.startswith(prefix):
         return None
     values = text[len(prefix) :].removesuffix(")") if sign == " IN (" else text[len(prefix) :]
@@ -139,7 +139,7 @@ def _values(schema: TableSchema, condition: Any) -> Predicate | None:
         return None
 
 
-def _parser(data_type: t.DataType) -> Callable[[str], list[Any]] | None:
+def _parser(data_type: t.DataType) -> Callable[[str], list[object]] | None:
     """The parser of a list of values of a type; None if the type has none."""
     if isinstance(data_type, t.VarCharType):
         return lambda text: [value.replace("''", "'") for value in _TEXT.findall(text)]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.spark.conversion.references import column_of
+from paimon_sql.spark.java.catalyst import Attribute, Expression
+from paimon_sql.spark.java.connector import SortOrder
 from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
 from paimon_sql.storage.scan.selection.top_n import TopN
 
 
-def first_in_order(orders: Any, limit: int, schema: TableSchema) -> TopN | None:
+def first_in_order(orders: Sequence[SortOrder], limit: int, schema: TableSchema) -> TopN | None:
     """The top-n of a query; None if its first order is not by a column.
 
     Args:
@@ -26,7 +28,7 @@ def first_in_order(orders: Any, limit: int, schema: TableSchema) -> TopN | None:
     return TopN(name, descending, first.nullOrdering().name() == "NULLS_FIRST", limit, alone=len(orders) == 1)
 
 
-def ascending(jvm: Jvm, attribute: Any) -> Any:
+def ascending(jvm: Jvm, attribute: Attribute) -> Expression:
     """Catalyst's ascending order by an attribute, which sort-merge joins require."""
     direction = jvm.singleton(f"{CATALYST}.expressions.Ascending")
-    return jvm.singleton(f"{CATALYST}.expressions.SortOrder").apply(attribute, direction, jvm.seq([]))
+    return jvm.singleton(f"{CATALYST}.expressions.SortOrder").apply(attribute, direction, jvm.nil)

@@ -6,17 +6,28 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TypedDict, TypeGuard
 
 from paimon_sql.format.schema.types import DataField, RowType, VariantType
 from paimon_sql.format.variant.paths import Path, parse_path, path_text
+from paimon_sql.spark.conversion.types import StructJson, TypeJson, struct_of, type_json
+from paimon_sql.spark.java.connector import VariantExtraction
 from paimon_sql.spark.jvm.gateway import Jvm
 
 Place = tuple[str, ...]
 """The path to a variant: the name of its column, then those of the fields of structs above it."""
-Structs = Mapping[Place, dict[str, Any]]
+Structs = Mapping[Place, StructJson]
 """The structs that replace variants in a scan, in Spark's JSON form, with one field per extraction."""
 _METADATA = "__VARIANT_METADATA_KEY"
+
+
+class _Details(TypedDict, total=False):
+    """Spark's description of an extraction, in the metadata of its field."""
+
+    path: str
+    timeZoneId: str
+    failOnError: bool
+    castErrorFor: str
 
 
 @dataclass(frozen=True)
@@ -30,8 +41,8 @@ class Extraction:
     """
 
     column: Place
-    kind: Any
-    metadata: dict[str, Any]
+    kind: TypeJson
+    metadata: dict[str, _Details]
 
     @property
     def path(self) -> Path | None:
@@ -41,65 +52,59 @@ class Extraction:
     @property
     def text(self) -> str:
         """The path as written in the query."""
-        return str(self.metadata[_METADATA]["path"])
+        return self.metadata[_METADATA]["path"]
 
     @property
     def time_zone(self) -> str:
         """The time zone of casts."""
-        return str(self.metadata[_METADATA]["timeZoneId"])
+        return self.metadata[_METADATA]["timeZoneId"]
 
     @property
     def may_fail(self) -> bool:
         """Whether a value that cannot be cast is an error."""
-        return bool(self.metadata[_METADATA]["failOnError"]) and self.kind not in ("variant", "string")
+        return self.metadata[_METADATA]["failOnError"] and self.kind not in ("variant", "string")
 
     @property
     def error_of(self) -> str | None:
         """The field of the struct whose failed casts it reports; None if it is a value itself."""
-        found: str | None = self.metadata[_METADATA].get("castErrorFor")
-        return found
+        return self.metadata[_METADATA].get("castErrorFor")
 
 
-def answers(jvm: Jvm, extractions: Any, accepted: bool) -> Any:
+def answers(jvm: Jvm, extractions: Sequence[VariantExtraction], accepted: bool) -> Sequence[bool]:
     """A ``boolean[]`` that accepts all extractions of Spark's, or none."""
     count = len(extractions)
-    flags = jvm.gateway.new_array(jvm.gateway.jvm.boolean, count)
+    flags: list[bool] = jvm.gateway.new_array(jvm.gateway.jvm.boolean, count)
     for i in range(count if accepted else 0):
         flags[i] = True
     return flags
 
 
-def extractions_of(extractions: Any) -> list[Extraction]:
+def extractions_of(extractions: Sequence[VariantExtraction]) -> tuple[Extraction, ...]:
     """Convert Spark's ``VariantExtraction[]``."""
-    return [
-        Extraction(
-            tuple(one.columnName()), json.loads(one.expectedDataType().json()), json.loads(one.metadata().json())
-        )
+    return tuple(
+        Extraction(tuple(one.columnName()), type_json(one.expectedDataType()), json.loads(one.metadata().json()))
         for one in extractions
-    ]
+    )
 
 
+@dataclass(frozen=True)
 class VariantsWanted:
     """The values of a table's variants that a query needs.
 
-    Args:
-        extractions: all values that it extracts.
-
     Attributes:
+        extractions: all values that it extracts.
         extracted: whether the scan itself returns these values; otherwise it returns variants, in which parts that the
             query does not need may be missing.
     """
 
-    extracted = False
-
-    def __init__(self, extractions: Sequence[Extraction]) -> None:
-        self._extractions = extractions
+    extractions: tuple[Extraction, ...]
+    extracted: bool = False
 
     @cached_property
     def paths(self) -> dict[Place, tuple[Path, ...]]:
         """The requested paths of each variant that is not requested as a whole."""
         found: dict[Place, list[Path] | None] = {}
-        for extraction in (e for e in self._extractions if e.error_of is None):
+        for extraction in (e for e in self.extractions if e.error_of is None):
             path = extraction.path
             known = found.setdefault(extraction.column, [])
             if not path or known is None:
@@ -111,8 +116,8 @@ class VariantsWanted:
     @property
     def can_be_extracted(self) -> bool:
         """Whether extraction by the scan reads less, and fails only where the query itself would."""
-        reported = sum(e.error_of is not None for e in self._extractions)
-        return bool(self.paths) and reported == sum(e.may_fail for e in self._extractions)
+        reported = sum(e.error_of is not None for e in self.extractions)
+        return bool(self.paths) and reported == sum(e.may_fail for e in self.extractions)
 
     def of(self, columns: Sequence[DataField]) -> tuple[DataField, ...]:
         """Columns with their variants narrowed to the requested paths."""
@@ -129,7 +134,7 @@ class VariantsWanted:
     @property
     def given(self) -> tuple[Extraction, ...]:
         """The extractions that the scan itself performs."""
-        return tuple(self._extractions) if self.extracted else ()
+        return self.extractions if self.extracted else ()
 
     @property
     def by_place(self) -> dict[Place, list[Extraction]]:
@@ -145,28 +150,27 @@ class VariantsWanted:
         return {place: _struct(extractions) for place, extractions in self.by_place.items()}
 
 
-def with_structs(struct: dict[str, Any], structs: Structs, above: Place = ()) -> dict[str, Any]:
+def with_structs(struct: StructJson, structs: Structs, above: Place = ()) -> StructJson:
     """A struct in Spark's JSON form with variants replaced by structs of values."""
 
-    def replaced(kind: Any, place: Place) -> Any:
+    def replaced(kind: TypeJson, place: Place) -> TypeJson:
         if place in structs:
             return structs[place]
         return with_structs(kind, structs, place) if is_struct(kind) else kind
 
-    fields = [{**f, "type": replaced(f["type"], (*above, f["name"]))} for f in struct["fields"]]
-    return {**struct, "fields": fields}
+    return struct_of({**f, "type": replaced(f["type"], (*above, f["name"]))} for f in struct["fields"])
 
 
-def is_struct(kind: Any) -> bool:
+def is_struct(kind: TypeJson) -> TypeGuard[StructJson]:
     """Whether a type in Spark's JSON form is a struct."""
     return isinstance(kind, dict) and kind["type"] == "struct"
 
 
-def _struct(extractions: Sequence[Extraction]) -> dict[str, Any]:
-    fields = [
-        {"name": str(i), "type": e.kind, "nullable": True, "metadata": e.metadata} for i, e in enumerate(extractions)
-    ]
-    return {"type": "struct", "fields": fields}
+def _struct(extractions: Sequence[Extraction]) -> StructJson:
+    return struct_of(
+        {"name": str(i), "type": e.kind, "nullable": True, "metadata": {**e.metadata}}
+        for i, e in enumerate(extractions)
+    )
 
 
 def paths_into(columns: Iterable[DataField], above: str = "") -> list[str]:

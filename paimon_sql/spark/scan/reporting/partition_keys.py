@@ -9,16 +9,20 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 
 from paimon_sql.format.schema.types import DataField, IntType
 from paimon_sql.spark.conversion.internal_rows import internal_rows
-from paimon_sql.spark.conversion.types import spark_type, type_inside
+from paimon_sql.spark.conversion.types import TypeJson, spark_type, type_inside
+from paimon_sql.spark.java.catalyst import Attribute, Expression
+from paimon_sql.spark.java.objects import Class, JavaObject
+from paimon_sql.spark.java.scala import Seq
+from paimon_sql.spark.java.types import InternalRow
 from paimon_sql.spark.jvm.compat import transform_expression
 from paimon_sql.spark.jvm.compiled_class import compiled_class
 from paimon_sql.spark.jvm.gateway import CATALYST, CONNECTOR, EXECUTION, Jvm
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.storage.data_files.live_files import partition_values
 from paimon_sql.storage.scan.key_order import in_key_order
 from paimon_sql.storage.scan.plan import ScanPlan
@@ -44,12 +48,12 @@ class _Keyed:
     parent: str
     parameters: tuple[tuple[str, str], ...]
 
-    def make(self, jvm: Jvm, key: Any, *arguments: Any) -> Any:
+    def make(self, jvm: Jvm, key: InternalRow, *arguments: object) -> JavaObject:
         """A partition with a key; ``arguments`` are those of the parent's constructor."""
         jvm.constant(f"compiled {self.name}", lambda: self._compiled(jvm))
         return jvm.new(self.name, *arguments, key)
 
-    def _compiled(self, jvm: Jvm) -> Any:
+    def _compiled(self, jvm: Jvm) -> Class:
         simple = self.name.rpartition(".")[2]
         parameters = ", ".join(f"{kind} {name}" for kind, name in self.parameters)
         names = [name for _, name in self.parameters]
@@ -79,17 +83,13 @@ class PartitionKeys:
     """The keys of a scan's partitions.
 
     Args:
-        jvm: the JVM.
-        session: the JVM's session.
+        session: the session.
         bucketing: the buckets of the rows.
         partitioned: whether a key includes the values of all partition columns.
         in_order: whether there is one partition per key, with rows in the order of the primary key.
     """
 
-    def __init__(
-        self, jvm: Jvm, session: Any, bucketing: Bucketing, partitioned: bool, *, in_order: bool = False
-    ) -> None:
-        self._jvm = jvm
+    def __init__(self, session: JvmSession, bucketing: Bucketing, partitioned: bool, *, in_order: bool = False) -> None:
         self._session = session
         self._bucketing = bucketing
         self._partitioned = partitioned
@@ -117,7 +117,7 @@ class PartitionKeys:
 
     def reported_in_order(self) -> PartitionKeys:
         """The same keys for partitions with rows in key order."""
-        return PartitionKeys(self._jvm, self._session, self._bucketing, self._partitioned, in_order=True)
+        return PartitionKeys(self._session, self._bucketing, self._partitioned, in_order=True)
 
     def columns(self, plan: ScanPlan) -> list[str]:
         """The columns of the key, in the order of `expressions`."""
@@ -129,37 +129,38 @@ class PartitionKeys:
         in_order = ", in the order of their keys" if self.in_order else ""
         return ", ".join([*partition_keys, f"bucket({self._bucketing.count}, {column})"]) + in_order
 
-    def expressions(self, plan: ScanPlan, attributes: Mapping[str, Any]) -> Any:
-        """The key as a Scala ``Seq`` of Catalyst's expressions over attributes by name."""
+    def expressions(self, plan: ScanPlan, attributes: Mapping[str, Attribute]) -> Seq[Expression]:
+        """The key as Catalyst's expressions over attributes by name."""
+        jvm = self._session.jvm
         *partition_keys, column = self.columns(plan)
         kind = type_inside(spark_type(plan.table.schema.field(column).type))
-        function = _bucket_function(self._jvm, self._bucketing, kind)
-        bucket = transform_expression(self._jvm, function, attributes[column])
-        return self._jvm.seq([*(attributes[name] for name in partition_keys), bucket])
+        function = _bucket_function(jvm, self._bucketing, kind)
+        bucket = transform_expression(jvm, function, attributes[column])
+        return jvm.seq([*(attributes[name] for name in partition_keys), bucket])
 
-    def rows(self, plan: ScanPlan) -> dict[Key, Any]:
-        """The ``InternalRow`` of each key of a plan."""
+    def rows(self, plan: ScanPlan) -> dict[Key, InternalRow]:
+        """The row of each key of a plan."""
+        jvm = self._session.jvm
         keys = list(dict.fromkeys(map(self.of, plan.splits)))
         if not self._partitioned:
             # Integers need no conversion.
             row = f"{CATALYST}.expressions.GenericInternalRow"
-            return {k: self._jvm.new(row, self._jvm.array("java.lang.Object", [k[1]])) for k in keys}
+            return {k: jvm.new(row, jvm.objects([k[1]])) for k in keys}
         values = partition_values(plan.table, pa.array([partition for partition, _ in keys], pa.binary()))
         buckets = pa.array([bucket for _, bucket in keys], pa.int32())
         table = pa.table([*values.values(), buckets], names=[*values, _BUCKET.name])
-        rows = internal_rows(self._jvm, self._session, table, [*plan.table.schema.partition_fields, _BUCKET])
+        rows = internal_rows(self._session, table, [*plan.table.schema.partition_fields, _BUCKET])
         return {key: rows[i] for i, key in enumerate(keys)}
 
 
-def _bucket_function(jvm: Jvm, bucketing: Bucketing, kind: Any) -> Any:
+def _bucket_function(jvm: Jvm, bucketing: Bucketing, kind: TypeJson) -> JavaObject:
     """The function by which Spark compares the partitioning of scans; those with equal names are equal."""
     jvm.constant(f"compiled {_FUNCTION}", lambda: _compiled(jvm))
     family = f"paimon.bucket.{bucketing.function}({bucketing.form})"
-    data_type = jvm.static(_TYPE, "fromJson")(json.dumps(kind))
-    return jvm.new(_FUNCTION, family, bucketing.count, data_type)
+    return jvm.new(_FUNCTION, family, bucketing.count, jvm.struct(json.dumps(kind)))
 
 
-def _compiled(jvm: Jvm) -> Any:
+def _compiled(jvm: Jvm) -> Class:
     number, function = "org.apache.spark.sql.types.DataTypes.IntegerType", _FUNCTION.rpartition(".")[2]
     bound, reducible, reducer = (f"{_FUNCTIONS}.{name}" for name in ("BoundFunction", "ReducibleFunction", "Reducer"))
     members = (

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from datetime import datetime
+from typing import cast
 
 from paimon_sql.format.rows.binary_field import epoch_nanos
 from paimon_sql.format.schema import types as t
@@ -12,16 +13,22 @@ from paimon_sql.format.schema.types import DataField
 from paimon_sql.format.statistics.table_statistics import ColumnStatistics
 from paimon_sql.format.text.values import parse_text
 from paimon_sql.spark.conversion.references import reference_to
-from paimon_sql.spark.jvm.gateway import CONNECTOR, JavaObject, Jvm
+from paimon_sql.spark.java.objects import JavaObject
+from paimon_sql.spark.jvm.gateway import CONNECTOR, Jvm
+from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.scan.reporting.row_size import row_width
 from paimon_sql.storage.branches.chains import Chain
 from paimon_sql.storage.scan.plan import ScanPlan
 from paimon_sql.storage.table.statistics import statistics_of
 
-_LONG, _OBJECT = "java.util.OptionalLong", "java.util.Optional"
+
+def optional_long(jvm: Jvm, value: int | None) -> JavaObject:
+    """A ``java.util.OptionalLong``."""
+    kind = jvm.cls("java.util.OptionalLong")
+    return kind.empty() if value is None else kind.of(value)
 
 
-class StatisticsProxy(JavaObject):
+class StatisticsProxy(Proxy):
     """Rows and bytes of a scan before merging and filtering, and the statistics of analyzed columns."""
 
     def __init__(self, jvm: Jvm, plan: ScanPlan, fields: Sequence[DataField]) -> None:
@@ -29,13 +36,13 @@ class StatisticsProxy(JavaObject):
         self._plan = plan
         self._fields = fields
 
-    def sizeInBytes(self) -> Any:
-        return self.jvm.cls(_LONG).of(bytes_of(self._plan, self._fields))
+    def sizeInBytes(self) -> JavaObject:
+        return optional_long(self.jvm, bytes_of(self._plan, self._fields))
 
-    def numRows(self) -> Any:
-        return self.jvm.cls(_LONG).of(self._plan.row_count)
+    def numRows(self) -> JavaObject:
+        return optional_long(self.jvm, self._plan.row_count)
 
-    def columnStats(self) -> Any:
+    def columnStats(self) -> JavaObject:
         # Spark uses column statistics only for cost-based optimization.
         table = self._plan.table
         # A chain table's statistics cover only its own branch, a small part of its rows.
@@ -72,7 +79,7 @@ def _is_estimable(column: ColumnStatistics, data_type: t.DataType) -> bool:
     return not isinstance(data_type, t.TimestampType)
 
 
-class ColumnStatisticsProxy(JavaObject):
+class ColumnStatisticsProxy(Proxy):
     """The statistics of one column from ANALYZE TABLE."""
 
     def __init__(self, jvm: Jvm, column: ColumnStatistics, data_type: t.DataType) -> None:
@@ -80,36 +87,34 @@ class ColumnStatisticsProxy(JavaObject):
         self._column = column
         self._type = data_type
 
-    def distinctCount(self) -> Any:
-        return self._number(self._column.distinct_count)
+    def distinctCount(self) -> JavaObject:
+        return optional_long(self.jvm, self._column.distinct_count)
 
-    def min(self) -> Any:
+    def min(self) -> JavaObject:
         return self._bound(self._column.least)
 
-    def max(self) -> Any:
+    def max(self) -> JavaObject:
         return self._bound(self._column.greatest)
 
-    def nullCount(self) -> Any:
-        return self._number(self._column.null_count)
+    def nullCount(self) -> JavaObject:
+        return optional_long(self.jvm, self._column.null_count)
 
-    def avgLen(self) -> Any:
-        return self._number(self._column.average_length)
+    def avgLen(self) -> JavaObject:
+        return optional_long(self.jvm, self._column.average_length)
 
-    def maxLen(self) -> Any:
-        return self._number(self._column.greatest_length)
+    def maxLen(self) -> JavaObject:
+        return optional_long(self.jvm, self._column.greatest_length)
 
-    def histogram(self) -> Any:
-        return self.jvm.cls(_OBJECT).empty()
+    def histogram(self) -> JavaObject:
+        return self._bound(None)
 
-    def _number(self, value: int | None) -> Any:
-        optional = self.jvm.cls(_LONG)
-        return optional.empty() if value is None else optional.of(value)
+    def _bound(self, text: str | None) -> JavaObject:
+        made: JavaObject = self.jvm.static("java.util.Optional", "ofNullable")(
+            None if text is None else self._value(text)
+        )
+        return made
 
-    def _bound(self, text: str | None) -> Any:
-        optional = self.jvm.cls(_OBJECT)
-        return optional.empty() if text is None else optional.of(self._value(text))
-
-    def _value(self, text: str) -> Any:
+    def _value(self, text: str) -> object:
         """The value in Spark's internal form: a date as its day number, a timestamp in microseconds."""
         if isinstance(self._type, t.DecimalType):
             return self.jvm.cls("org.apache.spark.sql.types.Decimal").apply(text)
@@ -117,7 +122,7 @@ class ColumnStatisticsProxy(JavaObject):
             return int(text)
         value = parse_text(text, self._type)
         if isinstance(self._type, t.TimestampType | t.LocalZonedTimestampType):
-            return epoch_nanos(value, self._type.precision) // 1000
+            return epoch_nanos(cast("datetime | int", value), self._type.precision) // 1000
         return value
 
     class Java:

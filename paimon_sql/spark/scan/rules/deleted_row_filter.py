@@ -6,8 +6,8 @@ test, and before the others, which must not see the values of masked rows.
 
 from __future__ import annotations
 
-from typing import Any
-
+from paimon_sql.spark.java.catalyst import Attribute, Expression, LogicalPlan
+from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import CATALYST
 from paimon_sql.spark.rules.node_exchange import compiled_exchange
 from paimon_sql.spark.rules.optimizer import PlanRule, new_attribute, with_parts, with_scans
@@ -65,29 +65,28 @@ class DeletedRowFilter(PlanRule):
 
     reads_scans = True
 
-    def rewritten(self, plan: Any) -> Any:
+    def rewritten(self, plan: LogicalPlan) -> LogicalPlan:
         if not PlannedScanProxy.with_native_twin:
             return plan
         return with_scans(self.jvm, plan, self._masked, self._merged_filters)
 
-    def _merged_filters(self, plan: Any) -> Any:
+    def _merged_filters(self, plan: LogicalPlan) -> LogicalPlan:
         """A plan with each mask filter merged into the query's own filter, after the conditions that cannot fail.
 
         Conditions that fail for some values must not see the values of masked rows.
         """
 
-        def compiled() -> Any:
+        def compiled() -> JavaObject:
             members = (f"public {_EXPRESSION} alive;", _IS_SAFE, _JOINED, _MERGED)
             return compiled_exchange(self.jvm, _FILTERS, members, alive=self._parts()[2])
 
         return plan.transformUp(self.jvm.constant("puts filters for dead rows behind conditions", compiled))
 
-    def _parts(self) -> tuple[Any, Any, Any]:
+    def _parts(self) -> tuple[Attribute, Attribute, Expression]:
         # The attributes are not visible above the filter, so all scans can share them.
-        parts: tuple[Any, Any, Any] = self.jvm.constant("parts of a filter for dead rows", self._filter_parts)
-        return parts
+        return self.jvm.constant("parts of a filter for dead rows", self._filter_parts)
 
-    def _masked(self, relation: Any, scan: Any) -> Any | None:
+    def _masked(self, relation: LogicalPlan, scan: object) -> LogicalPlan | None:
         if not isinstance(scan, PlannedScanProxy) or scan.native_twin is None:
             return None
         jvm = self.jvm
@@ -97,31 +96,31 @@ class DeletedRowFilter(PlanRule):
         filtered = jvm.new(f"{_PLANS}.Filter", is_live, wider)
         return jvm.new(f"{_PLANS}.Project", output, filtered)
 
-    def _filter_parts(self) -> tuple[Any, Any, Any]:
+    def _filter_parts(self) -> tuple[Attribute, Attribute, Expression]:
         position, mask = (
             new_attribute(self.jvm, f["name"], f["type"], nullable=f["nullable"]) for f in (POSITION, DEAD)
         )
         return position, mask, self._is_live(position, mask)
 
-    def _is_live(self, position: Any, mask: Any) -> Any:
+    def _is_live(self, position: Attribute, mask: Attribute) -> Expression:
         """The condition of live rows: the mask of the file ends before the row, or its bit is not set."""
         jvm = self.jvm
         # If the reader does not fill positions the query must fail, not return masked rows.
-        known = jvm.new(f"{_EXPRESSIONS}.objects.AssertNotNull", position, jvm.seq([]))
+        known: Expression = jvm.new(f"{_EXPRESSIONS}.objects.AssertNotNull", position, jvm.nil)
         index = self._int(jvm.new(f"{_EXPRESSIONS}.ShiftRight", known, self._literal(3)))
         bit = jvm.new(f"{_EXPRESSIONS}.BitwiseAnd", self._int(known), self._literal(7))
         byte = self._byte(mask, index)
-        shifted = jvm.new(f"{_EXPRESSIONS}.ShiftRight", byte, bit)
+        shifted: Expression = jvm.new(f"{_EXPRESSIONS}.ShiftRight", byte, bit)
         clear = self._equal(jvm.new(f"{_EXPRESSIONS}.BitwiseAnd", shifted, self._literal(1)), self._literal(0))
         past_end = jvm.new(f"{_EXPRESSIONS}.GreaterThanOrEqual", index, jvm.new(f"{_EXPRESSIONS}.OctetLength", mask))
         return jvm.new(f"{_EXPRESSIONS}.Or", past_end, clear)
 
-    def _byte(self, binary: Any, index: Any) -> Any:
+    def _byte(self, binary: Expression, index: Expression) -> Expression:
         """One byte of a binary value as an int."""
         jvm, objects = self.jvm, f"{_EXPRESSIONS}.objects"
         buffer = jvm.java_class("java.nio.ByteBuffer")
         kind = jvm.new(f"{_TYPES}.ObjectType", buffer)
-        no_types = jvm.seq([])
+        no_types = jvm.nil
         wrapped = jvm.new(
             f"{objects}.StaticInvoke", buffer, kind, "wrap", jvm.seq([binary]), no_types, True, False, True, jvm.none
         )
@@ -130,13 +129,13 @@ class DeletedRowFilter(PlanRule):
             jvm.new(f"{objects}.Invoke", wrapped, "get", byte_type, jvm.seq([index]), no_types, True, False, True)
         )
 
-    def _equal(self, left: Any, right: Any) -> Any:
+    def _equal(self, left: Expression, right: Expression) -> Expression:
         return self.jvm.new(f"{_EXPRESSIONS}.EqualTo", left, right)
 
-    def _literal(self, value: int) -> Any:
+    def _literal(self, value: int) -> Expression:
         return self.jvm.singleton(f"{_EXPRESSIONS}.Literal").apply(value)
 
-    def _int(self, expression: Any) -> Any:
+    def _int(self, expression: Expression) -> Expression:
         """A number cast to int without a check for overflow: no file has so many rows."""
         jvm = self.jvm
         legacy = jvm.singleton(f"{_EXPRESSIONS}.EvalMode").LEGACY()

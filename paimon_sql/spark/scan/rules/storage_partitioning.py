@@ -12,10 +12,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import gcd
-from typing import Any
 
+from paimon_sql.spark.java.catalyst import LogicalPlan
+from paimon_sql.spark.java.objects import JavaMethod, JavaObject
 from paimon_sql.spark.jvm.compiled_class import compiled_class
-from paimon_sql.spark.jvm.gateway import CATALYST, Jvm, behind
+from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
+from paimon_sql.spark.jvm.proxy import behind
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.rules.optimizer import PlanRule, scans_of, with_leaves, with_parts
 from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy
 from paimon_sql.spark.scan.pushdown.sort_orders import ascending
@@ -99,7 +102,7 @@ class _Side:
     """
 
     leaf: int
-    relation: Any
+    relation: LogicalPlan
     scan: PlannedScanProxy
     bucketing: Bucketing
     ids: dict[str, int]
@@ -134,17 +137,16 @@ class StoragePartitioning(PlanRule):
     """Makes scans of tables with fixed buckets report their partitioning where that may avoid a shuffle.
 
     Args:
-        jvm: the JVM.
-        session: the JVM's session.
+        session: the session.
     """
 
     reads_scans = True
 
-    def __init__(self, jvm: Jvm, session: Any) -> None:
-        super().__init__(jvm)
+    def __init__(self, session: JvmSession) -> None:
+        super().__init__(session.jvm)
         self._session = session
 
-    def rewritten(self, plan: Any) -> Any:
+    def rewritten(self, plan: LogicalPlan) -> LogicalPlan:
         if not PlannedScanProxy.in_buckets or not self._may_shuffle(plan):
             return plan
         sides = self._sides(plan)
@@ -154,13 +156,16 @@ class StoragePartitioning(PlanRule):
         leaves = {side.leaf: self._reported(side, keys) for group in groups for side, keys in self._keyed(group)}
         return with_leaves(self.jvm, plan, leaves) if leaves else plan
 
-    def _may_shuffle(self, plan: Any) -> bool:
+    def _may_shuffle(self, plan: LogicalPlan) -> bool:
         """Whether the plan has an operator that requires a distribution of its rows."""
         return any(plan.containsPattern(self._pattern(name)) for name in _PATTERNS)
 
-    def _pattern(self, name: str) -> Any:
+    def _pattern(self, name: str) -> JavaObject:
         patterns = f"{CATALYST}.trees.TreePattern"
-        return self.jvm.constant(f"{patterns}.{name}", lambda: getattr(self.jvm.singleton(patterns), name)())
+        found: JavaObject = self.jvm.constant(
+            f"{patterns}.{name}", lambda: getattr(self.jvm.singleton(patterns), name)()
+        )
+        return found
 
     def _is_enabled(self) -> bool:
         """Whether Spark uses reported partitioning, but not for shuffles: executors have no bucket function."""
@@ -168,25 +173,26 @@ class StoragePartitioning(PlanRule):
         return self._is_on(scans, "true") and not self._is_on(shuffles, "false")
 
     def _is_on(self, key: str, default: str) -> bool:
-        return str(self.jvm.settings.getConfString(key, default)).lower() == "true"
+        return self.jvm.settings.getConfString(key, default).lower() == "true"
 
-    def _sides(self, plan: Any) -> list[_Side]:
+    def _sides(self, plan: LogicalPlan) -> list[_Side]:
         found = []
         for number, leaf in scans_of(self.jvm, plan):
             scan = behind(self.jvm, leaf.scan())
-            if not isinstance(scan, PlannedScanProxy) or scan.bucketing is None:
+            bucketing = scan.traits.bucketing if isinstance(scan, PlannedScanProxy) else None
+            if not isinstance(scan, PlannedScanProxy) or bucketing is None:
                 continue
             if scan.keys is not None or leaf.keyGroupedPartitioning().isDefined():
                 continue  # the rule has already run on the plan
-            ids = _numbers(_operators(self.jvm, "ids")(leaf.output()))
+            ids = _numbers(str(_operators(self.jvm, "ids")(leaf.output())))
             names = (f.name for f in scan.columns)  # metadata columns may follow in the output
-            found.append(_Side(number, leaf, scan, scan.bucketing, dict(zip(names, ids, strict=False))))
+            found.append(_Side(number, leaf, scan, bucketing, dict(zip(names, ids, strict=False))))
         return found
 
     def _keyed(self, group: _Group) -> Iterable[tuple[_Side, PartitionKeys]]:
         """The best keys of a group's scans; empty if a shuffle is better."""
         for partitioned in sorted(group.kinds, reverse=True):
-            keys = [PartitionKeys(self.jvm, self._session, s.bucketing, partitioned) for s in group.sides]
+            keys = [PartitionKeys(self._session, s.bucketing, partitioned) for s in group.sides]
             if all(self._is_worth(s.scan, k) for s, k in zip(group.sides, keys, strict=True)):
                 return list(zip(group.sides, keys, strict=True))
         return ()
@@ -202,14 +208,14 @@ class StoragePartitioning(PlanRule):
         # Partially clustered, Spark may split the rows of a key.
         return not is_sequential or self._is_on(_PARTIALLY_CLUSTERED, "false")
 
-    def _reported(self, side: _Side, keys: PartitionKeys) -> Any:
+    def _reported(self, side: _Side, keys: PartitionKeys) -> LogicalPlan:
         """A relation whose scan reports its partitioning, and its order if each key is one sorted run."""
         jvm, plan = self.jvm, side.scan.plan
         schema = plan.table.schema
         names = {side.bucketing.column, *schema.partition_keys, *schema.trimmed_primary_keys}
-        output = jvm.as_java(side.relation.output())
+        output = jvm.as_list(side.relation.output())
         attributes = {name: output.get(i) for i, name in enumerate(side.ids) if name in names}
-        reported = {"keyGroupedPartitioning": jvm.some(keys.expressions(plan, attributes))}
+        reported: dict[str, object] = {"keyGroupedPartitioning": jvm.some(keys.expressions(plan, attributes))}
         # Partially clustered, Spark may split the rows of a key, which loses their order.
         columns = ordered_columns(schema, attributes)
         in_order = None if not columns or self._is_on(_PARTIALLY_CLUSTERED, "false") else in_key_order(plan, keys.of)
@@ -219,10 +225,10 @@ class StoragePartitioning(PlanRule):
         return with_parts(jvm, side.relation, scan=side.scan.keyed(keys, plan), **reported)
 
 
-def _operators(jvm: Jvm, method: str) -> Any:
+def _operators(jvm: Jvm, method: str) -> JavaMethod:
     """A method of the compiled class that collects a plan's operators in one round trip."""
 
-    def compiled() -> Any:
+    def compiled() -> JavaMethod:
         compiled_class(jvm, _OPERATORS, (_IDS, _RENAMED, _COLLECT, _DESCRIBE), beside=_PLAN)
         return jvm.static(_OPERATORS, method)
 
@@ -248,7 +254,7 @@ class _Requirements:
             self._by_key.setdefault(side.key, []).append(side)
         self._groups: dict[int, _Group] = {}
 
-    def of(self, plan: Any) -> list[_Group]:
+    def of(self, plan: LogicalPlan) -> list[_Group]:
         """The scans that could avoid a shuffle, grouped by joins."""
         joins = self._jvm.new("java.util.ArrayList")
         for line in str(_operators(self._jvm, "describe")(plan, joins)).splitlines():
@@ -271,7 +277,7 @@ class _Requirements:
             partitioned = bool(side.partitions) and ids.issuperset(side.partitions)
             self._require([side], self._kinds(len(ids), len(side.partitions) if partitioned else None, _STRICT_GROUPS))
 
-    def _join(self, pairs: set[tuple[int, int]], joins: Any, number: int) -> None:
+    def _join(self, pairs: set[tuple[int, int]], joins: JavaObject, number: int) -> None:
         """Require rows of both sides with equal values of each pair of columns in one partition."""
         by_key = self._by_key
         matches = [
@@ -293,15 +299,15 @@ class _Requirements:
         if not one.is_like(other) or one.count == other.count:
             return one.is_like(other)
         compatible = self._jvm.settings.getConfString(f"{_SETTINGS}allowCompatibleTransforms.enabled", "false")
-        return str(compatible).lower() == "true" and gcd(one.count, other.count) > 1
+        return compatible.lower() == "true" and gcd(one.count, other.count) > 1
 
-    def _is_broadcast(self, join: Any) -> bool:
+    def _is_broadcast(self, join: LogicalPlan) -> bool:
         """Whether Spark will broadcast a side, by its size or a hint."""
         hint = str(join.hint().toString())
         if "strategy=" in hint:
             return "strategy=broadcast" in hint
-        maximum = int(self._jvm.settings.autoBroadcastJoinThreshold())
-        sides = (join.left(), join.right())
+        maximum = self._jvm.settings.autoBroadcastJoinThreshold()
+        sides: tuple[LogicalPlan, LogicalPlan] = (join.left(), join.right())
         is_small = maximum >= 0 and any(int(str(side.stats().sizeInBytes())) <= maximum for side in sides)
         return is_small and str(join.joinType().toString()) != "FullOuter"
 
@@ -314,7 +320,7 @@ class _Requirements:
             setting: the setting, and its default, by which Spark requires all of the operator's columns in the key.
         """
         counts = {False: 1} if partitions is None else {True: 1 + partitions, False: 1}
-        strict = str(self._jvm.settings.getConfString(*setting)).lower() == "true"
+        strict = self._jvm.settings.getConfString(*setting).lower() == "true"
         return frozenset(kind for kind, count in counts.items() if count == required or not strict)
 
     def _require(self, sides: Sequence[_Side], kinds: frozenset[bool]) -> None:

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 from weakref import WeakSet
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.spark.conversion.types import spark_struct
+from paimon_sql.spark.conversion.types import TypeJson, spark_struct
+from paimon_sql.spark.java.catalyst import Expression, LogicalPlan
+from paimon_sql.spark.java.objects import JavaObject
+from paimon_sql.spark.java.types import DataType, StructType
 from paimon_sql.spark.jvm.gateway import CATALYST
-from paimon_sql.spark.rules.optimizer import PlanRule, new_attribute, with_parts, with_scans
-from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy
+from paimon_sql.spark.rules.optimizer import PlanRule, new_alias, new_attribute, with_parts, with_scans
+from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy, PlannedTraits
 from paimon_sql.spark.scan.proxies.python import PythonScanProxy
-from paimon_sql.spark.scan.pushdown.variants import Extraction, Place, VariantsWanted, with_structs
+from paimon_sql.spark.scan.pushdown.variants import Extraction, Place, VariantsWanted, is_struct, with_structs
 from paimon_sql.storage.scan.plan import ScanPlan
 
 _EXPRESSIONS = f"{CATALYST}.expressions"
@@ -30,6 +33,7 @@ class PromisedScanProxy(PlannedScanProxy):
         whole: the scan by workers, whose rows have variants.
         twin: a scan that extracts the values itself; None without.
         wanted: the promised extractions.
+        traits: what it offers besides its rows.
     """
 
     waiting: ClassVar[WeakSet[PromisedScanProxy]] = WeakSet()
@@ -40,8 +44,9 @@ class PromisedScanProxy(PlannedScanProxy):
         whole: PythonScanProxy,
         twin: PlannedScanProxy | None,
         wanted: VariantsWanted,
+        traits: PlannedTraits,
     ) -> None:
-        super().__init__(whole.jvm, whole.description(), whole.plan, whole.columns)
+        super().__init__(whole.jvm, whole.description(), whole.plan, whole.columns, traits)
         self.whole = whole
         self.wanted = wanted
         self.native_twin = twin
@@ -49,28 +54,24 @@ class PromisedScanProxy(PlannedScanProxy):
         if twin is not None:
             self.with_native_twin.add(self)
 
-    def over(self, plan: ScanPlan) -> PlannedScanProxy:
-        twin = None if self.native_twin is None else self.native_twin.over(plan)
-        return PromisedScanProxy(self.whole.over(plan), twin, self.wanted)
-
-    @property
-    def stand_ins(self) -> tuple[PlannedScanProxy, ...]:
-        return (self.whole, *super().stand_ins)
+    def over(self, plan: ScanPlan, traits: PlannedTraits) -> PlannedScanProxy:
+        twin = None if self.native_twin is None else self.native_twin.over(plan, traits)
+        return PromisedScanProxy(self.whole.over(plan, traits), twin, self.wanted, traits)
 
     @property
     def partition_count(self) -> int:
         return self.whole.partition_count
 
-    def readSchema(self) -> Any:
+    def readSchema(self) -> StructType:
         return self.jvm.struct(json.dumps(with_structs(spark_struct(self.columns), self.wanted.structs)))
 
-    def planInputPartitions(self) -> Any:
+    def planInputPartitions(self) -> Sequence[JavaObject]:
         raise UnsupportedError(
             "Values cannot be taken out of variants here beside hidden columns.",
             remedy="SET spark.sql.variant.pushVariantIntoScan = false.",
         )
 
-    def createReaderFactory(self) -> Any:
+    def createReaderFactory(self) -> JavaObject:
         return self.whole.createReaderFactory()
 
 
@@ -79,52 +80,53 @@ class ExtractVariantsAbove(PlanRule):
 
     reads_scans = True
 
-    def rewritten(self, plan: Any) -> Any:
+    def rewritten(self, plan: LogicalPlan) -> LogicalPlan:
         return with_scans(self.jvm, plan, self._above) if PromisedScanProxy.waiting else plan
 
-    def _above(self, relation: Any, scan: Any) -> Any | None:
+    def _above(self, relation: LogicalPlan, scan: object) -> LogicalPlan | None:
         if not isinstance(scan, PromisedScanProxy):
             return None
         jvm, extractions = self.jvm, scan.wanted.by_place
         kinds = {f["name"]: f["type"] for f in spark_struct(scan.columns)["fields"]}
-        columns, projected, none = [], [], jvm.seq([])
+        columns, projected = [], []
         for promised in jvm.items(relation.output()):
-            name = str(promised.name())
+            name, column = promised.name(), promised
+            extracted: Expression = promised
             if any(place[0] == name for place in extractions):
                 column = new_attribute(jvm, name, kinds[name])
                 struct = self._rebuilt(column, kinds[name], (name,), extractions)
-                alias = (struct, name, promised.exprId(), none, jvm.none, none)
-                promised, extracted = column, jvm.new(f"{_EXPRESSIONS}.Alias", *alias)
-            else:
-                extracted = promised
-            columns.append(promised)
+                extracted = new_alias(jvm, struct, name, promised.exprId())
+            columns.append(column)
             projected.append(extracted)
         read = with_parts(jvm, relation, scan=scan.whole, output=jvm.seq(columns))
         return jvm.new(f"{CATALYST}.plans.logical.Project", jvm.seq(projected), read)
 
-    def _rebuilt(self, value: Any, kind: Any, place: Place, extractions: Mapping[Place, Sequence[Extraction]]) -> Any:
+    def _rebuilt(
+        self, value: Expression, kind: TypeJson, place: Place, extractions: Mapping[Place, Sequence[Extraction]]
+    ) -> Expression:
         """A value with its variants replaced by structs of the extracted values."""
         if place in extractions:
             return self._struct(value, self._fields(value, extractions[place]))
         if not any(other[: len(place)] == place for other in extractions):
             return value
+        assert is_struct(kind)
         fields = []
         for i, field in enumerate(kind["fields"]):
-            inner = self.jvm.new(f"{_EXPRESSIONS}.GetStructField", value, i, self.jvm.none)
+            inner: Expression = self.jvm.new(f"{_EXPRESSIONS}.GetStructField", value, i, self.jvm.none)
             made = self._rebuilt(inner, field["type"], (*place, field["name"]), extractions)
             fields += [self._literal(field["name"]), made]
         return self._struct(value, fields)
 
-    def _struct(self, value: Any, fields: list[Any]) -> Any:
+    def _struct(self, value: Expression, fields: list[Expression]) -> Expression:
         """A struct of names and values; null where `value` is null."""
         jvm = self.jvm
         struct = jvm.new(f"{_EXPRESSIONS}.CreateNamedStruct", jvm.seq(fields))
         null = jvm.singleton(f"{_EXPRESSIONS}.Literal").create(None, struct.dataType())
         return jvm.new(f"{_EXPRESSIONS}.If", jvm.new(f"{_EXPRESSIONS}.IsNull", value), null, struct)
 
-    def _fields(self, variant: Any, extractions: Sequence[Extraction]) -> list[Any]:
+    def _fields(self, variant: Expression, extractions: Sequence[Extraction]) -> list[Expression]:
         """The names and values extracted from a variant."""
-        fields = []
+        fields: list[Expression] = []
         by_name = {str(i): e for i, e in enumerate(extractions)}
         for name, extraction in by_name.items():
             strict = by_name.get(extraction.error_of or "")
@@ -132,11 +134,11 @@ class ExtractVariantsAbove(PlanRule):
             fields += [self._literal(name), made]
         return fields
 
-    def _value(self, variant: Any, extraction: Extraction) -> Any:
+    def _value(self, variant: Expression, extraction: Extraction) -> Expression:
         """A value; null where the cast fails, which another field reports."""
         return self._get(variant, extraction, extraction.kind)
 
-    def _error(self, variant: Any, strict: Extraction) -> Any:
+    def _error(self, variant: Expression, strict: Extraction) -> Expression:
         """The value of a failed cast as a string; null where the cast succeeds."""
         jvm = self.jvm
         text = self._type("string")
@@ -145,14 +147,14 @@ class ExtractVariantsAbove(PlanRule):
         failed = jvm.new(f"{_EXPRESSIONS}.IsNull", self._value(variant, strict))
         return jvm.new(f"{_EXPRESSIONS}.If", failed, found, null)
 
-    def _get(self, variant: Any, extraction: Extraction, kind: Any) -> Any:
+    def _get(self, variant: Expression, extraction: Extraction, kind: TypeJson) -> Expression:
         jvm = self.jvm
         path = self._literal(extraction.text)
         zone = jvm.some(extraction.time_zone)
         return jvm.new(f"{_EXPRESSIONS}.variant.VariantGet", variant, path, self._type(kind), False, zone)
 
-    def _literal(self, text: str) -> Any:
+    def _literal(self, text: str) -> Expression:
         return self.jvm.singleton(f"{_EXPRESSIONS}.Literal").apply(text)
 
-    def _type(self, kind: Any) -> Any:
+    def _type(self, kind: TypeJson) -> DataType:
         return self.jvm.struct(json.dumps(kind))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from paimon_sql.errors import InvalidInputError, NoSuchPartitionError, UnsupportedError
 from paimon_sql.format.options.operations.commit import METASTORE_PARTITIONED_TABLE
 from paimon_sql.format.options.operations.scan import SCAN_BUCKET, SCAN_SNAPSHOT_ID
@@ -12,7 +10,10 @@ from paimon_sql.format.schema import types as t
 from paimon_sql.format.statistics.table_statistics import ColumnStatistics, TableStatistics
 from paimon_sql.format.text.values import cast_text, java_text
 from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
-from paimon_sql.spark.jvm.gateway import EXECUTION, Jvm
+from paimon_sql.spark.java.catalyst import Attribute, LogicalPlan
+from paimon_sql.spark.java.objects import JavaObject
+from paimon_sql.spark.java.scala import Option, ScalaMap, Tuple
+from paimon_sql.spark.jvm.gateway import EXECUTION
 from paimon_sql.spark.statements.tables.partitions import read_partition
 from paimon_sql.sql.statements.tables.partitions import AnalyzeTable
 from paimon_sql.sql.text.names import quote_name
@@ -59,7 +60,7 @@ def _leading_values(statement: AnalyzeTable, table: FormatTable, context: Statem
     Raises:
         InvalidInputError: a column is not a partition column, or the columns are not leading ones.
     """
-    case_sensitive = bool(context.session.sessionState().conf().caseSensitiveAnalysis())
+    case_sensitive = context.session.case_sensitive
     keys = {key if case_sensitive else key.lower(): key for key in table.schema.partition_keys}
     given: dict[str, str] = {}
     for name, value in statement.partition or ():
@@ -84,7 +85,7 @@ _WITHOUT_STATISTICS = (t.ArrayType, t.MapType, t.MultisetType, t.RowType, t.Vari
 _NANOS_OF_MICRO = 1_000
 
 
-class RunAnalyzeTable(Runner):
+class RunAnalyzeTable(Runner[AnalyzeTable]):
     """ANALYZE TABLE .. COMPUTE STATISTICS [FOR COLUMNS ..]; a table without snapshots is not changed."""
 
     statement = AnalyzeTable
@@ -130,7 +131,7 @@ class RunAnalyzeTable(Runner):
 
     @staticmethod
     def _columns(statement: AnalyzeTable, table: Table, context: StatementContext) -> list[t.DataField]:
-        case_sensitive = bool(context.session.sessionState().conf().caseSensitiveAnalysis())
+        case_sensitive = context.session.case_sensitive
         known = {f.name if case_sensitive else f.name.lower(): f for f in table.schema.fields}
         chosen = list(table.schema.fields) if statement.all_columns else []
         for name in statement.columns:
@@ -154,22 +155,22 @@ def _compute(
     context: StatementContext, name: tuple[str, ...], snapshot: int, columns: list[t.DataField]
 ) -> tuple[int, dict[str, ColumnStatistics]]:
     """The number of merged rows of a snapshot, and Spark's statistics of the columns."""
-    jvm = context.jvm
-    rows = context.session.read().option(SCAN_SNAPSHOT_ID.key, str(snapshot))
-    relation = rows.table(".".join(map(quote_name, name))).queryExecution().analyzed()
+    session, jvm = context.session, context.session.jvm
+    rows = session.java.read().option(SCAN_SNAPSHOT_ID.key, str(snapshot))
+    relation: LogicalPlan = rows.table(".".join(map(quote_name, name))).queryExecution().analyzed()
     by_name = {a.name(): a for a in jvm.items(relation.output())}
     attributes = jvm.seq([by_name[f.name] for f in columns])
     command = jvm.singleton(f"{EXECUTION}.command.CommandUtils")
-    answer = command.computeColumnStats(context.session, relation, attributes)
+    answer: Tuple[int, ScalaMap[Attribute, JavaObject]] = command.computeColumnStats(session.java, relation, attributes)
     found = answer._2()
-    return int(answer._1()), {f.name: _statistics(jvm, f, found.apply(by_name[f.name])) for f in columns}
+    return int(answer._1()), {f.name: _statistics(f, found.apply(by_name[f.name])) for f in columns}
 
 
-def _statistics(jvm: Jvm, field: t.DataField, found: Any) -> ColumnStatistics:
-    def number(option: Any) -> int | None:
+def _statistics(field: t.DataField, found: JavaObject) -> ColumnStatistics:
+    def number(option: Option[object]) -> int | None:
         return int(str(option.get())) if option.isDefined() else None
 
-    def bound(option: Any) -> str | None:
+    def bound(option: Option[object]) -> str | None:
         return _text(option.get(), field.type) if option.isDefined() else None
 
     return ColumnStatistics(
@@ -183,9 +184,9 @@ def _statistics(jvm: Jvm, field: t.DataField, found: Any) -> ColumnStatistics:
     )
 
 
-def _text(value: Any, data_type: t.DataType) -> str:
+def _text(value: object, data_type: t.DataType) -> str:
     """A value of Spark as a string of the statistics file."""
-    if isinstance(data_type, t.TimestampType | t.LocalZonedTimestampType):
+    if isinstance(data_type, t.TimestampType | t.LocalZonedTimestampType) and isinstance(value, int):
         return cast_text(from_epoch_nanos(value * _NANOS_OF_MICRO, data_type.precision), data_type)
     if isinstance(data_type, t.FloatType | t.DoubleType | t.BooleanType):
         return java_text(value, data_type)

@@ -10,7 +10,7 @@ from paimon_sql.sql.types import read_type_text
 from paimon_sql.storage.schema.changes import AddColumn, ModifyColumn, Position, SchemaChange
 
 
-class RunAddColumns(Runner):
+class RunAddColumns(Runner[AddColumns]):
     """ALTER TABLE .. ADD (..)."""
 
     statement = AddColumns
@@ -23,7 +23,7 @@ class RunAddColumns(Runner):
         )
 
 
-class RunModifyColumns(Runner):
+class RunModifyColumns(Runner[ModifyColumns]):
     """ALTER TABLE .. MODIFY."""
 
     statement = ModifyColumns
@@ -37,7 +37,7 @@ class RunModifyColumns(Runner):
 
 
 def _alter(context: StatementContext, name: TableName, changes: list[SchemaChange]) -> Answer:
-    case_sensitive = bool(context.session.sessionState().conf().caseSensitiveAnalysis())
+    case_sensitive = context.session.case_sensitive
     alter_table(context.catalog, context.identifier(name), changes, case_sensitive=case_sensitive)
     return Answer()
 

@@ -9,7 +9,7 @@ from paimon_sql.spark.tables.placement import placed
 from paimon_sql.sql.statements.tables.create_table_like import CreateTableLike
 
 
-class RunCreateTableLike(Runner):
+class RunCreateTableLike(Runner[CreateTableLike]):
     """CREATE TABLE .. LIKE: a table with the columns, keys and options of another; the statement's options override."""
 
     statement = CreateTableLike
@@ -17,7 +17,7 @@ class RunCreateTableLike(Runner):
     def run(self, statement: CreateTableLike, context: StatementContext) -> Answer:
         target = context.identifier(statement.table)
         catalog = context.catalog
-        if statement.if_not_exists and (catalog.table_exists(target) or catalog.is_taken(target)):
+        if statement.if_not_exists and (catalog.table_exists(target) or catalog.host.is_taken(target)):
             return Answer()
         if statement.source[0] != catalog.name:
             raise UnsupportedError(

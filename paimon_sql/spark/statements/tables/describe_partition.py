@@ -8,7 +8,6 @@ from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.types import DataField, string_type
 from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
-from paimon_sql.spark.jvm.gateway import EXECUTION
 from paimon_sql.sql.statements.tables.partitions import DescribePartition
 from paimon_sql.sql.text.names import quote_name
 from paimon_sql.sql.types import spark_type
@@ -16,18 +15,16 @@ from paimon_sql.sql.types import spark_type
 _COLUMNS = ("col_name", "data_type", "comment")
 
 
-class RunDescribePartition(Runner):
+class RunDescribePartition(Runner[DescribePartition]):
     """DESCRIBE {EXTENDED | FORMATTED} t PARTITION (..)."""
 
     statement = DescribePartition
 
     def run(self, statement: DescribePartition, context: StatementContext) -> Answer:
-        jvm = context.jvm
-        parser = jvm.new(f"{EXECUTION}.SparkSqlParser")
-        name = ".".join(map(quote_name, statement.table))
-        plan = parser.parsePlan(f"DESCRIBE TABLE EXTENDED {name} PARTITION {statement.partition}")
+        session, name = context.session, ".".join(map(quote_name, statement.table))
+        plan = session.parsed(f"DESCRIBE TABLE EXTENDED {name} PARTITION {statement.partition}")
         try:
-            described = jvm.cls("org.apache.spark.sql.classic.Dataset").ofRows(context.session, plan).collectAsList()
+            described = session.dataset(plan).collectAsList()
         except AnalysisException as error:
             # A procedure must not throw Spark's checked exception.
             raise InvalidInputError(str(error).split(";\n", 1)[0]) from None

@@ -14,7 +14,7 @@ from paimon_sql.format.options.table.table import BRANCH
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.spark.connector import cached_tables
 from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
-from paimon_sql.spark.jvm.gateway import EXECUTION
+from paimon_sql.spark.java.scala import Seq
 from paimon_sql.spark.options.session import session_options, under_session
 from paimon_sql.spark.tables.partitions import empty_table, having_values, holds_partition
 from paimon_sql.sql.context import TableName
@@ -29,7 +29,7 @@ from paimon_sql.storage.format_tables.registration import repair
 from paimon_sql.storage.table.table import Table
 
 
-class RunDropPartitions(Runner):
+class RunDropPartitions(Runner[DropPartitions]):
     """ALTER TABLE .. DROP PARTITION (..), PARTITION (..): drops all matching partitions, or none on an error.
 
     As in Spark, a partition spec with all columns must exist; one with some columns may match no partition.
@@ -56,7 +56,7 @@ class RunDropPartitions(Runner):
         return Answer()
 
 
-class RunRepairPartitions(Runner):
+class RunRepairPartitions(Runner[RepairPartitions]):
     """MSCK REPAIR TABLE: updates the catalog's partition registry; without one it has no effect."""
 
     statement = RepairPartitions
@@ -70,14 +70,14 @@ class RunRepairPartitions(Runner):
             try:
                 repair(table, adds=adds, drops=drops, counts=_counts(context, statement.table))
             finally:
-                cached_tables.renew(context.jvm, context.session)
+                cached_tables.renew(context.session)
         return Answer()
 
 
 def _counts(context: StatementContext, name: TableName) -> bool:
     """Whether a repair also measures partitions."""
     identifier = context.identifier(name)
-    options = session_options(context.jvm, context.session, context.catalog.name, identifier)
+    options = session_options(context.session, context.catalog.name, identifier)
     return TableOptions(options).get(FORMAT_TABLE_REPAIR_COLLECT_STATISTICS)
 
 
@@ -87,7 +87,7 @@ def _table(context: StatementContext, name: TableName) -> Table | FormatTable:
     table = context.catalog.any_table(identifier)
     if isinstance(table, FormatTable):
         return table
-    options = session_options(context.jvm, context.session, context.catalog.name, identifier)
+    options = session_options(context.session, context.catalog.name, identifier)
     return under_session(on_its_branch(taking_rows(table), options.get(BRANCH.key)), options, writes=True)
 
 
@@ -96,15 +96,15 @@ def read_partition(
 ) -> tuple[Predicate, bool]:
     """The predicate of a partition spec ``(a = 1)``, and whether it names all partition columns."""
     # Spark's rules validate the columns and cast the values, as those of a statement that accepts some of the columns.
-    jvm, state = context.jvm, context.session.sessionState()
-    plan = state.sqlParser().parsePlan(f"SHOW PARTITIONS {'.'.join(map(quote_name, name))} PARTITION {text}")
-    skip = jvm.singleton(f"{EXECUTION}.CommandExecutionMode").SKIP()
+    session = context.session
+    plan = session.state.sqlParser().parsePlan(f"SHOW PARTITIONS {'.'.join(map(quote_name, name))} PARTITION {text}")
     try:
-        spec = state.executePlan(plan, skip).analyzed().pattern().get()
+        spec = session.execution(plan).analyzed().pattern().get()
     except AnalysisException as error:
         # A procedure must not throw Spark's checked exception.
         raise InvalidInputError(str(error).split(";\n", 1)[0]) from None
-    names = jvm.items(spec.names())
+    columns: Seq[str] = spec.names()
+    names = session.jvm.items(columns)
     predicate = having_values(schema, names, spec.ident())
     assert predicate is not None
     return predicate, len(names) == len(schema.partition_keys)

@@ -7,10 +7,11 @@ into its own tables (Spark: ``V1WriteCommand``, ``Empty2Null``), but not into ta
 
 from __future__ import annotations
 
-from typing import Any
-
-from paimon_sql.spark.jvm.gateway import CATALYST, Jvm, behind
-from paimon_sql.spark.rules.optimizer import PlanRule, add_rules
+from paimon_sql.spark.java.catalyst import Attribute, Expression, LogicalPlan
+from paimon_sql.spark.jvm.gateway import CATALYST
+from paimon_sql.spark.jvm.proxy import behind
+from paimon_sql.spark.jvm.session import JvmSession
+from paimon_sql.spark.rules.optimizer import PlanRule, add_rules, new_alias, new_id
 from paimon_sql.spark.tables.format_tables.write import FormatWrite
 
 _EXPRESSIONS = f"{CATALYST}.expressions"
@@ -22,16 +23,16 @@ class EmptyPartitionsAsNull(PlanRule):
     roots = frozenset(("AppendData", "OverwriteByExpression", "OverwritePartitionsDynamic"))
 
     @classmethod
-    def ensure(cls, jvm: Jvm, session: Any) -> None:
+    def ensure(cls, session: JvmSession) -> None:
         """Add the rule to a session that lacks it; call this before a plan is optimized."""
 
         def add() -> bool:
-            add_rules(jvm, session, [cls(jvm)])
+            add_rules(session, [cls(session.jvm)])
             return True
 
-        jvm.constant(f"{cls.__name__} of {session.sessionUUID()}", add)
+        session.jvm.constant(f"{cls.__name__} of {session.java.sessionUUID()}", add)
 
-    def rewritten(self, plan: Any) -> Any:
+    def rewritten(self, plan: LogicalPlan) -> LogicalPlan:
         write = behind(self.jvm, plan.write().get()) if plan.write().isDefined() else None
         done = self.jvm.new(f"{CATALYST}.trees.TreeNodeTag", type(self).__name__)
         if not isinstance(write, FormatWrite) or plan.getTagValue(done).isDefined():
@@ -45,15 +46,15 @@ class EmptyPartitionsAsNull(PlanRule):
         plan.setTagValue(done, True)
         return plan
 
-    def _without_empty(self, query: Any, columns: list[Any]) -> Any:
+    def _without_empty(self, query: LogicalPlan, columns: list[Attribute]) -> LogicalPlan:
         """The query with NULL for empty strings, projected below its sort by partitions."""
         jvm, replacements = self.jvm, {c.exprId().id(): self._null_if_empty(c) for c in columns}
 
-        def of(attribute: Any) -> Any:
-            found = replacements.get(attribute.exprId().id())
+        def of(attribute: Expression) -> Expression:
+            found = replacements.get(int(attribute.exprId().id()))
             return found.toAttribute() if found is not None else attribute
 
-        def order(of_rows: Any) -> Any:
+        def order(of_rows: Expression) -> Expression:
             return of_rows.withNewChildren(jvm.seq(map(of, jvm.items(of_rows.children()))))
 
         is_sorted = query.getClass().getSimpleName() == "Sort"
@@ -65,14 +66,13 @@ class EmptyPartitionsAsNull(PlanRule):
         orders = jvm.seq(map(order, jvm.items(query.order())))
         return jvm.new(f"{CATALYST}.plans.logical.Sort", orders, getattr(query, "global")(), projected, query.hint())
 
-    def _null_if_empty(self, column: Any) -> Any:
+    def _null_if_empty(self, column: Attribute) -> Attribute:
         jvm = self.jvm
         literals, kind = jvm.singleton(f"{_EXPRESSIONS}.Literal"), column.dataType()
         is_empty = jvm.new(f"{_EXPRESSIONS}.EqualTo", column, literals.create("", kind))
         value = jvm.new(f"{_EXPRESSIONS}.If", is_empty, literals.create(None, kind), column)
-        named = jvm.singleton(f"{_EXPRESSIONS}.NamedExpression").newExprId()
-        return jvm.new(f"{_EXPRESSIONS}.Alias", value, column.name(), named, column.qualifier(), jvm.none, jvm.seq([]))
+        return new_alias(jvm, value, column.name(), new_id(jvm), column.qualifier(), jvm.none)
 
 
-def _is_string(column: Any) -> bool:
-    return str(column.dataType().typeName()) == "string"
+def _is_string(column: Attribute) -> bool:
+    return column.dataType().typeName() == "string"

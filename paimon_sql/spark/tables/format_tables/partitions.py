@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
@@ -14,7 +14,10 @@ from paimon_sql.spark.connector.interfaces import PartitionInterface
 from paimon_sql.spark.conversion.internal_rows import internal_rows
 from paimon_sql.spark.conversion.rows import row_values
 from paimon_sql.spark.conversion.types import spark_struct
-from paimon_sql.spark.jvm.gateway import CATALYST, Jvm, raise_java
+from paimon_sql.spark.java.types import InternalRow, StructType
+from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
+from paimon_sql.spark.jvm.proxy import raise_java
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.tables.partitions import any_of_rows, having_values
 from paimon_sql.storage.expressions.casts import cast
 from paimon_sql.storage.format_tables import FormatTable, all_partitions, chosen_partitions
@@ -30,51 +33,51 @@ class FormatPartitions(PartitionInterface):
 
     jvm: Jvm
     table: FormatTable
-    session: Any
+    session: JvmSession
 
-    def partitionSchema(self) -> Any:
+    def partitionSchema(self) -> StructType:
         return self.jvm.struct(json.dumps(spark_struct(self.table.partition_fields)))
 
-    def listPartitionIdentifiers(self, names: Any, row: Any) -> Any:
+    def listPartitionIdentifiers(self, names: Sequence[str], row: InternalRow) -> Sequence[InternalRow]:
         fields = self.table.partition_fields
         found = chosen_partitions(self.table, having_values(self.table.schema, list(names), row))
         columns = partition_columns(self.table, found)
         table = pa.table([columns[f.name] for f in fields], names=[f.name for f in fields])
         # One partition may have several directories, such as h=7 and h=07.
         table = table.group_by(table.column_names, use_threads=False).aggregate([])
-        return internal_rows(self.jvm, self.session, table, fields)
+        return internal_rows(self.session, table, fields)
 
-    def partitionExists(self, row: Any) -> bool:
+    def partitionExists(self, row: InternalRow) -> bool:
         names = list(self.table.schema.partition_keys)[: row.numFields()]
         return bool(chosen_partitions(self.table, having_values(self.table.schema, names, row)))
 
-    def createPartitions(self, rows: Any, properties: Any) -> None:
-        if any(given.containsKey("location") for given in properties):
+    def createPartitions(self, rows: Sequence[InternalRow], properties: Sequence[Mapping[str, str]]) -> None:
+        if any("location" in given for given in properties):
             raise UnsupportedError(
                 f"{self.table.name}: a partition stands in the table's folder.", remedy="Leave LOCATION out."
             )
         add_partitions(self.table, [self._directory_values(row) for row in rows])
 
-    def dropPartitions(self, rows: Any) -> bool:
+    def dropPartitions(self, rows: Sequence[InternalRow]) -> bool:
         drop_partitions(self.table, chosen_partitions(self.table, any_of_rows(self.table.schema, rows)))
         return True
 
-    def truncatePartition(self, row: Any) -> bool:
+    def truncatePartition(self, row: InternalRow) -> bool:
         if not self.partitionExists(row):
             error = f"{CATALYST}.analysis.NoSuchPartitionException"
             raise_java(self.jvm.new(error, self.table.name, row, self.partitionSchema()))
         return super().truncatePartition(row)
 
-    def truncatePartitions(self, rows: Any) -> bool:
+    def truncatePartitions(self, rows: Sequence[InternalRow]) -> bool:
         if len(rows):
             empty(self.table, chosen_partitions(self.table, any_of_rows(self.table.schema, rows)))
         return True
 
-    def truncateTable(self, *options: Any) -> bool:
+    def truncateTable(self, *options: object) -> bool:
         empty(self.table, all_partitions(self.table))
         return True
 
-    def _directory_values(self, row: Any) -> list[str | None]:
+    def _directory_values(self, row: InternalRow) -> list[str | None]:
         """The values of a row as strings for directory names."""
         fields = self.table.partition_fields
         values = row_values(row, [f.type for f in fields])

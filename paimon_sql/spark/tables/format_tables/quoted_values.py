@@ -7,10 +7,13 @@ numbers as well, and cast above the scan.
 from __future__ import annotations
 
 import json
-from typing import Any
 
-from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, Jvm, behind
-from paimon_sql.spark.rules.optimizer import PlanRule, add_rules, scans_of, with_leaves
+from paimon_sql.spark.conversion.types import StructJson, TypeJson, struct_json, struct_of, type_json
+from paimon_sql.spark.java.catalyst import Attribute, Expression, LogicalPlan
+from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION
+from paimon_sql.spark.jvm.proxy import behind
+from paimon_sql.spark.jvm.session import JvmSession
+from paimon_sql.spark.rules.optimizer import PlanRule, add_rules, new_alias, scans_of, with_leaves
 from paimon_sql.storage.format_tables import FormatTable
 
 _EXPRESSIONS = f"{CATALYST}.expressions"
@@ -30,17 +33,17 @@ class ReadQuotedValues(PlanRule):
     reads_scans = True
 
     @classmethod
-    def ensure(cls, jvm: Jvm, session: Any) -> None:
+    def ensure(cls, session: JvmSession) -> None:
         """Add the rule to a session that lacks it; call this before a plan is optimized."""
 
         def add() -> bool:
-            add_rules(jvm, session, [cls(jvm)])
+            add_rules(session, [cls(session.jvm)])
             return True
 
-        jvm.constant(f"{cls.__name__} of {session.sessionUUID()}", add)
+        session.jvm.constant(f"{cls.__name__} of {session.java.sessionUUID()}", add)
 
-    def rewritten(self, plan: Any) -> Any:
-        replacements: dict[int, Any] = {}
+    def rewritten(self, plan: LogicalPlan) -> LogicalPlan:
+        replacements: dict[int, LogicalPlan] = {}
         for number, leaf in scans_of(self.jvm, plan):
             if self._is_ours(leaf):
                 replacement = self._read_as_strings(leaf)
@@ -48,62 +51,66 @@ class ReadQuotedValues(PlanRule):
                     replacements[number] = replacement
         return with_leaves(self.jvm, plan, replacements) if replacements else plan
 
-    def _is_ours(self, relation: Any) -> bool:
+    def _is_ours(self, relation: LogicalPlan) -> bool:
         """Whether a relation reads JSON files of a format table."""
         if relation.scan().getClass().getName() != _SCAN:
             return False
         return isinstance(getattr(behind(self.jvm, relation.relation().table()), "table", None), FormatTable)
 
-    def _read_as_strings(self, relation: Any) -> Any:
+    def _read_as_strings(self, relation: LogicalPlan) -> LogicalPlan | None:
         """A relation that reads strings, below a projection that casts them; None if none is needed or possible."""
         jvm, scan = self.jvm, relation.scan()
-        struct, data = json.loads(scan.readDataSchema().json()), json.loads(scan.dataSchema().json())
+        struct, data = struct_json(scan.readDataSchema()), struct_json(scan.dataSchema())
         mode = str(scan.options().getOrDefault("mode", _PERMISSIVE)).upper()
         corrupt = scan.options().getOrDefault(_CORRUPT, jvm.settings.columnNameOfCorruptRecord())
         names = {f["name"] for f in struct["fields"]}
-        if mode not in (_PERMISSIVE, _FAIL) or corrupt in names or as_texts(struct) == struct:
+        if mode not in (_PERMISSIVE, _FAIL) or corrupt in names or texts_in(struct) == struct:
             return None
-        expressions = jvm.seq([])
         reads = jvm.new(
             _SCAN,
             scan.sparkSession(),
             scan.fileIndex(),
-            jvm.struct(json.dumps(as_texts(data))),
-            jvm.struct(json.dumps(as_texts(struct))),
+            jvm.struct(json.dumps(texts_in(data))),
+            jvm.struct(json.dumps(texts_in(struct))),
             scan.readPartitionSchema(),
             scan.options(),
             jvm.array("org.apache.spark.sql.sources.Filter"),
             scan.partitionFilters(),
-            expressions,
+            jvm.nil,
         )
         evaluation = jvm.singleton(f"{_EXPRESSIONS}.EvalMode")
         strict = evaluation.ANSI() if mode == _FAIL else evaluation.TRY()
-        read, shown = [], []
+        read: list[Attribute] = []
+        shown: list[Attribute] = []
         for attribute in jvm.items(relation.output()):
-            kind = attribute.dataType()
-            text = as_texts(json.loads(kind.json())) if attribute.name() in names else None
-            if text is None or text == json.loads(kind.json()):
+            kind = type_json(attribute.dataType())
+            text = as_texts(kind) if attribute.name() in names else kind
+            if text == kind:
                 read.append(attribute)
                 shown.append(attribute)
                 continue
             read.append(attribute.withDataType(jvm.struct(json.dumps(text))).newInstance())
-            value = jvm.new(f"{_EXPRESSIONS}.Cast", read[-1], kind, jvm.some("UTC"), strict)
+            value: Expression = jvm.new(f"{_EXPRESSIONS}.Cast", read[-1], attribute.dataType(), jvm.some("UTC"), strict)
             if not value.resolved():  # a malformed value would become null in a non-nullable field
                 return None
-            same = (attribute.exprId(), attribute.qualifier(), jvm.some(attribute.metadata()), jvm.seq([]))
-            shown.append(jvm.new(f"{_EXPRESSIONS}.Alias", value, attribute.name(), *same))
+            same = (attribute.exprId(), attribute.qualifier(), jvm.some(attribute.metadata()))
+            shown.append(new_alias(jvm, value, attribute.name(), *same))
         parts = jvm.items(relation.productIterator().toSeq())
         parts[1:3] = [reads, jvm.seq(read)]
-        copied = relation.makeCopy(jvm.array("java.lang.Object", parts))
-        return jvm.new(f"{CATALYST}.plans.logical.Project", jvm.seq(shown), copied)
+        return jvm.new(f"{CATALYST}.plans.logical.Project", jvm.seq(shown), relation.makeCopy(jvm.objects(parts)))
 
 
-def as_texts(kind: Any) -> Any:
+def texts_in(struct: StructJson) -> StructJson:
+    """As `as_texts`, for a struct."""
+    return struct_of({**f, "type": as_texts(f["type"])} for f in struct["fields"])
+
+
+def as_texts(kind: TypeJson) -> TypeJson:
     """A type in Spark's JSON with strings instead of numbers, booleans and the keys of maps."""
-    if not isinstance(kind, dict):
+    if isinstance(kind, str):
         return "string" if kind in _QUOTED else kind
     if kind["type"] == "struct":
-        return {**kind, "fields": [{**f, "type": as_texts(f["type"])} for f in kind["fields"]]}
+        return texts_in(kind)
     if kind["type"] == "array":
         return {**kind, "elementType": as_texts(kind["elementType"])}
     if kind["type"] == "map":

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.spark.connector import cached_tables
-from paimon_sql.spark.jvm.gateway import CATALOG, Jvm
+from paimon_sql.spark.java.connector import WriteInfo
+from paimon_sql.spark.java.types import StructType
+from paimon_sql.spark.jvm.gateway import CATALOG
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.tables.format_tables.table import FormatTableProxy
 from paimon_sql.spark.tables.format_tables.write import FormatWrite, FormatWriteBuilder
 from paimon_sql.spark.tables.staged.successor import Successor
@@ -20,9 +21,8 @@ class CreatedFormatTable(FormatTableProxy):
     """A format table that this statement has created, and drops if the statement fails.
 
     Args:
-        jvm: the JVM.
+        session: the session.
         table: the table.
-        session: the JVM's session.
         catalog: the table's catalog.
         identifier: its name.
         successor: replaces another table by this one after the rows are written.
@@ -30,14 +30,13 @@ class CreatedFormatTable(FormatTableProxy):
 
     def __init__(
         self,
-        jvm: Jvm,
+        session: JvmSession,
         table: FormatTable,
-        session: Any,
         catalog: Catalog,
         identifier: Identifier,
         successor: Successor | None = None,
     ) -> None:
-        super().__init__(jvm, table, session, writes=True)
+        super().__init__(session, table, writes=True)
         self.catalog = catalog
         self.identifier = identifier
         self._successor = successor
@@ -45,7 +44,7 @@ class CreatedFormatTable(FormatTableProxy):
     def commitStagedChanges(self) -> None:
         if self._successor is not None:
             self._successor.take_place()
-            cached_tables.renew(self.jvm, self.session)
+            cached_tables.renew(self.session)
 
     def abortStagedChanges(self) -> None:
         if self._successor is not None:
@@ -61,19 +60,18 @@ class ReplacedFormatTable(FormatTableProxy):
     """A format table whose definition and files are replaced; readers see no change before the commit.
 
     Args:
-        jvm: the JVM.
+        session: the session.
         old: the existing table.
         table: the table with its new definition.
-        session: the JVM's session.
     """
 
-    def __init__(self, jvm: Jvm, old: FormatTable, table: FormatTable, session: Any) -> None:
-        super().__init__(jvm, table, session, writes=True)
+    def __init__(self, session: JvmSession, old: FormatTable, table: FormatTable) -> None:
+        super().__init__(session, table, writes=True)
         self._old = old
         self._staged: list[str] = []
 
-    def newWriteBuilder(self, info: Any) -> FormatWriteBuilder:
-        return _StagedWriteBuilder(self.jvm, self._under(info.options()), self.session, info, self._staged)
+    def newWriteBuilder(self, info: WriteInfo) -> FormatWriteBuilder:
+        return _StagedWriteBuilder(self.session, self._under(info.options()), info, self._staged)
 
     def commitStagedChanges(self) -> None:
         try:
@@ -93,19 +91,19 @@ class ReplacedFormatTable(FormatTableProxy):
 class _StagedWriteBuilder(FormatWriteBuilder):
     """Builder of the write into a table that is not visible yet."""
 
-    def __init__(self, jvm: Jvm, table: FormatTable, session: Any, info: Any, staged: list[str]) -> None:
-        super().__init__(jvm, table, session, info)
+    def __init__(self, session: JvmSession, table: FormatTable, info: WriteInfo, staged: list[str]) -> None:
+        super().__init__(session, table, info)
         self._staged = staged
 
     def build(self) -> FormatWrite:
-        return _StagedWrite(self.jvm, self.table, self.session, self._struct, self._staged)
+        return _StagedWrite(self.session, self.table, self._struct, self._staged)
 
 
 class _StagedWrite(FormatWrite):
     """A write whose files are published by the statement's commit."""
 
-    def __init__(self, jvm: Jvm, table: FormatTable, session: Any, struct: Any, staged: list[str]) -> None:
-        super().__init__(jvm, table, session, struct, None)
+    def __init__(self, session: JvmSession, table: FormatTable, struct: StructType, staged: list[str]) -> None:
+        super().__init__(session, table, struct, None)
         self._staged = staged
 
     def _publish(self) -> None:

@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 from paimon_sql.errors import WrongKindError
 from paimon_sql.format.layout.partitions import DEFAULT_NAME_KEY
@@ -16,7 +15,10 @@ from paimon_sql.format.options.table.data_file import FILE_FORMAT
 from paimon_sql.format.options.table.format_table import FORMAT_TABLE_PARTITION_PATH_ONLY_VALUE
 from paimon_sql.format.options.table.table import PARTITION, PATH, PRIMARY_KEY, TYPE
 from paimon_sql.spark.conversion.types import spark_struct
-from paimon_sql.spark.jvm.gateway import CATALOG, Jvm
+from paimon_sql.spark.java.connector import StringMap, WriteInfo
+from paimon_sql.spark.jvm.gateway import CATALOG
+from paimon_sql.spark.jvm.proxy import Proxy
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.options.read import given_options
 from paimon_sql.spark.scan.pushdown.disabled import under_push_down
 from paimon_sql.spark.tables.base import SchemaTable
@@ -56,22 +58,21 @@ class FormatTableProxy(SchemaTable, FormatPartitions):
     """A format table in one statement.
 
     Args:
-        jvm: the JVM.
+        session: the session.
         table: the table.
-        session: the JVM's session.
         writes: whether the statement writes into it: NOT NULL holds for written rows, but not for rows of the files.
     """
 
     abilities = ("BATCH_READ", "BATCH_WRITE", "OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC", "TRUNCATE")
     table: FormatTable
 
-    def __init__(self, jvm: Jvm, table: FormatTable, session: Any, *, writes: bool = False) -> None:
-        super().__init__(jvm, table, session)
+    def __init__(self, session: JvmSession, table: FormatTable, *, writes: bool = False) -> None:
+        super().__init__(session, table)
         self._writes = writes
         if table.format == Json.name and not writes:
-            ReadQuotedValues.ensure(jvm, session)
+            ReadQuotedValues.ensure(session)
         if table.partition_fields and writes:
-            EmptyPartitionsAsNull.ensure(jvm, session)
+            EmptyPartitionsAsNull.ensure(session)
 
     @cached_property
     def _struct(self) -> str:
@@ -86,15 +87,15 @@ class FormatTableProxy(SchemaTable, FormatPartitions):
             return {**known, "external": "true"}
         return {**known, "is_managed_location": "true"}
 
-    def newScanBuilder(self, options: Any) -> Any:
+    def newScanBuilder(self, options: StringMap) -> Proxy:
         table = self._under(options)
-        builder = FormatScanBuilder(self.jvm, table, self.session)
+        builder = FormatScanBuilder(self.session, table)
         return under_push_down(self.jvm, table.options, builder, table.schema.fields)
 
-    def newWriteBuilder(self, info: Any) -> FormatWriteBuilder:
-        return FormatWriteBuilder(self.jvm, self._under(info.options()), self.session, info)
+    def newWriteBuilder(self, info: WriteInfo) -> FormatWriteBuilder:
+        return FormatWriteBuilder(self.session, self._under(info.options()), info)
 
-    def _under(self, options: Any) -> FormatTable:
+    def _under(self, options: StringMap) -> FormatTable:
         """The table with the options of one read or write, including Spark's own."""
         given = given_options(self.jvm, options)
         validate(given, Scope.TABLE)

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import json
 import uuid
-from typing import Any
+from collections.abc import Sequence
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.spark.connector.interfaces import WriteInterface
 from paimon_sql.spark.conversion.references import reference_to
+from paimon_sql.spark.conversion.types import struct_json, struct_of
+from paimon_sql.spark.execution.running_tasks import RunningTasks
 from paimon_sql.spark.expressions.connector_predicates import partition_condition
-from paimon_sql.spark.jvm.gateway import CATALYST, CONNECTOR, EXECUTION, JavaObject, Jvm
+from paimon_sql.spark.java.catalyst import Attribute
+from paimon_sql.spark.java.connector import ConnectorExpression, WriteInfo
+from paimon_sql.spark.java.objects import JavaObject
+from paimon_sql.spark.java.scala import Seq
+from paimon_sql.spark.java.types import StructType
+from paimon_sql.spark.jvm.gateway import CATALYST, CONNECTOR, EXECUTION
 from paimon_sql.spark.jvm.hadoop_files import check_table, hadoop_path, hadoop_settings
-from paimon_sql.spark.jvm.running_tasks import RunningTasks
+from paimon_sql.spark.jvm.proxy import Proxy
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.tables.format_tables.formats import FORMATS
 from paimon_sql.storage.file_io.paths import store_of
 from paimon_sql.storage.format_tables import FormatTable
@@ -22,34 +30,34 @@ _SOURCES = f"{EXECUTION}.datasources"
 _COMMITTERS = "org.apache.spark.internal.io.FileCommitProtocol"
 
 
-class FormatWriteBuilder(JavaObject):
+class FormatWriteBuilder(Proxy):
     """Builder of a statement's write: append, or overwrite of all rows, some partitions, or those of the rows."""
 
-    def __init__(self, jvm: Jvm, table: FormatTable, session: Any, info: Any) -> None:
-        super().__init__(jvm)
+    def __init__(self, session: JvmSession, table: FormatTable, info: WriteInfo) -> None:
+        super().__init__(session.jvm)
         self.table = table
         self.session = session
         self._struct = info.schema()
-        check_table(jvm, session, table)
+        check_table(session, table)
         self._replaced: Replaced | None = None
 
     def build(self) -> FormatWrite:
-        return FormatWrite(self.jvm, self.table, self.session, self._struct, self._replaced)
+        return FormatWrite(self.session, self.table, self._struct, self._replaced)
 
-    def buildForBatch(self) -> Any:
+    def buildForBatch(self) -> Proxy:
         return self.build()
 
-    def buildForStreaming(self) -> Any:
+    def buildForStreaming(self) -> Proxy:
         raise UnsupportedError(f"{self.table.name} is a format table, into which no stream is written.")
 
     def truncate(self) -> FormatWriteBuilder:
         self._replaced = Replaced()
         return self
 
-    def canOverwrite(self, filters: Any) -> bool:
+    def canOverwrite(self, filters: Sequence[ConnectorExpression]) -> bool:
         return True
 
-    def overwrite(self, filters: Any) -> FormatWriteBuilder:
+    def overwrite(self, filters: Sequence[ConnectorExpression]) -> FormatWriteBuilder:
         self._replaced = Replaced(partition_condition(self.table, filters))
         return self
 
@@ -65,23 +73,23 @@ class FormatWriteBuilder(JavaObject):
 class FormatWrite(WriteInterface):
     """One write."""
 
-    def __init__(self, jvm: Jvm, table: FormatTable, session: Any, struct: Any, replaced: Replaced | None) -> None:
-        super().__init__(jvm)
+    def __init__(self, session: JvmSession, table: FormatTable, struct: StructType, replaced: Replaced | None) -> None:
+        super().__init__(session.jvm)
         self.table = table
         self.session = session
         self._struct = struct
         self._replaced = replaced
         self._staging = staging_folder(table)
-        self._write: Any = None
-        self._tasks = RunningTasks(jvm)
+        self._write: JavaObject | None = None
+        self._tasks = RunningTasks(session.jvm)
 
     def toString(self) -> str:
         return f"{self.table.format} {self.table.name}"
 
-    def toBatch(self) -> Any:
+    def toBatch(self) -> Proxy:
         return self
 
-    def requiredDistribution(self) -> Any:
+    def requiredDistribution(self) -> JavaObject:
         return self.jvm.cls(f"{CONNECTOR}.distributions.Distributions").unspecified()
 
     def distributionStrictlyRequired(self) -> bool:
@@ -93,7 +101,7 @@ class FormatWrite(WriteInterface):
     def advisoryPartitionSizeInBytes(self) -> int:
         return 0
 
-    def requiredOrdering(self) -> Any:
+    def requiredOrdering(self) -> Sequence[JavaObject]:
         # Spark's writer has one file open at a time, that of the current partition.
         expressions = f"{CONNECTOR}.expressions"
         ascending = self.jvm.enum(f"{expressions}.SortDirection", "ASCENDING")
@@ -103,24 +111,25 @@ class FormatWrite(WriteInterface):
         ]
         return self.jvm.array(f"{expressions}.SortOrder", orders)
 
-    def createBatchWriterFactory(self, info: Any) -> Any:
+    def createBatchWriterFactory(self, info: object) -> JavaObject:
         self._write = self._spark_write()
-        factory = self._write.createBatchWriterFactory(info)
+        factory: JavaObject = self._write.createBatchWriterFactory(info)
         self._tasks.begin()
         return factory
 
     def useCommitCoordinator(self) -> bool:
         return False  # Spark's own write calls the coordinator
 
-    def onDataWriterCommit(self, message: Any) -> None:
+    def onDataWriterCommit(self, message: object) -> None:
         pass
 
-    def commit(self, messages: Any, *summary: Any) -> None:
+    def commit(self, messages: object, *summary: object) -> None:
+        assert self._write is not None
         self._tasks.end()
         self._write.commit(messages)
         self._publish()
 
-    def abort(self, messages: Any) -> None:
+    def abort(self, messages: object) -> None:
         try:
             if self._write is not None:
                 self._tasks.end()
@@ -133,28 +142,29 @@ class FormatWrite(WriteInterface):
         """Make the files visible to readers."""
         publish(self.table, self._staging, self._replaced)
 
-    def _spark_write(self) -> Any:
+    def _spark_write(self) -> JavaObject:
         """Spark's own write into the hidden directory, with one subdirectory per partition."""
         jvm, table, kind = self.jvm, self.table, FORMATS[self.table.format]
         given = kind.write_options(table)
         settings = hadoop_settings(table.file_io.options, [store_of(table.location)])
         options = jvm.scala_map(jvm.java_map({**settings, **given}))
-        state = self.session.sessionState()
+        state = self.session.state
         job = jvm.cls("org.apache.hadoop.mapreduce.Job").getInstance(state.newHadoopConfWithOptions(options))
         void = jvm.java_class("java.lang.Void")
         job.setOutputKeyClass(void)
         job.setOutputValueClass(jvm.java_class(f"{CATALYST}.InternalRow"))
         directory = hadoop_path(jvm, self._staging)
         jvm.cls("org.apache.hadoop.mapreduce.lib.output.FileOutputFormat").setOutputPath(job, directory)
-        columns = jvm.items(jvm.singleton(f"{CATALYST}.types.DataTypeUtils").toAttributes(self._struct))
+        attributes: Seq[Attribute] = jvm.singleton(f"{CATALYST}.types.DataTypeUtils").toAttributes(self._struct)
         keys = list(table.schema.partition_keys)
         # Columns may be declared as NOT NULL from before `EmptyPartitionsAsNull` replaced empty strings by NULL.
-        columns = [c.withNullability(True) if str(c.name()) in keys else c for c in columns]
-        by_name = {str(c.name()): c for c in columns}
+        columns = [c.withNullability(True) if c.name() in keys else c for c in jvm.items(attributes)]
+        by_name = {c.name(): c for c in columns}
         data_columns = [name for name in by_name if name not in keys]
-        fields = [f for f in json.loads(self._struct.json())["fields"] if f["name"] in data_columns]
-        struct = {"type": "struct", "fields": fields}
-        writers = jvm.new(kind.file_format).prepareWrite(self.session, job, options, jvm.struct(json.dumps(struct)))
+        struct = struct_of(f for f in struct_json(self._struct)["fields"] if f["name"] in data_columns)
+        writers = jvm.new(kind.file_format).prepareWrite(
+            self.session.java, job, options, jvm.struct(json.dumps(struct))
+        )
         committer = jvm.static(_COMMITTERS, "instantiate")(
             state.conf().fileCommitProtocolClass(), str(uuid.uuid4()), directory.toString(), False
         )
@@ -171,7 +181,7 @@ class FormatWrite(WriteInterface):
             jvm.empty_map(),
             int(given.get("maxRecordsPerFile", state.conf().maxRecordsPerFile())),
             state.conf().sessionLocalTimeZone(),
-            jvm.seq([]),
+            jvm.nil,
         )
         committer.setupJob(job)
         return jvm.new(f"{_SOURCES}.v2.FileBatchWrite", job, description, committer)

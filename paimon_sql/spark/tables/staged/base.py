@@ -8,9 +8,9 @@ commit.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
@@ -18,7 +18,11 @@ from paimon_sql.errors import PaimonError
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.spark.connector import cached_tables
 from paimon_sql.spark.execution.executor import SparkExecutor
-from paimon_sql.spark.jvm.gateway import CATALOG, JavaObject, Jvm
+from paimon_sql.spark.java.connector import WriteInfo
+from paimon_sql.spark.java.session import Dataset
+from paimon_sql.spark.jvm.gateway import CATALOG
+from paimon_sql.spark.jvm.proxy import Proxy
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.tables.base import SchemaTable
 from paimon_sql.spark.tables.data_table import TableProxy
 from paimon_sql.spark.tables.staged.successor import Successor
@@ -44,8 +48,8 @@ class StagedTableProxy(TableProxy):
 
     overwrite: ClassVar[Overwrite | None] = None
 
-    def __init__(self, jvm: Jvm, table: Table, session: Any, catalog: Catalog, identifier: Identifier) -> None:
-        super().__init__(jvm, table, session)
+    def __init__(self, session: JvmSession, table: Table, catalog: Catalog, identifier: Identifier) -> None:
+        super().__init__(session, table)
         self.catalog = catalog
         self.identifier = identifier
         self.transaction = Transaction(table)
@@ -54,8 +58,8 @@ class StagedTableProxy(TableProxy):
     def _is_like(self, other: SchemaTable) -> bool:
         return False
 
-    def newWriteBuilder(self, info: Any) -> WriteBuilderProxy:
-        builder = StagedWriteBuilder(self.jvm, self, info)
+    def newWriteBuilder(self, info: WriteInfo) -> WriteBuilderProxy:
+        builder = StagedWriteBuilder(self, info)
         self.transaction = Transaction(builder.table)  # the options of the write apply to its commit
         return builder
 
@@ -82,9 +86,8 @@ class CreatedTableProxy(StagedTableProxy):
     """A table that this statement has created, and drops if the statement fails.
 
     Args:
-        jvm: the JVM.
-        table: the table.
         session: the session.
+        table: the table.
         catalog: the table's catalog.
         identifier: its name.
         successor: replaces another table by this one after the rows are committed.
@@ -92,14 +95,13 @@ class CreatedTableProxy(StagedTableProxy):
 
     def __init__(
         self,
-        jvm: Jvm,
+        session: JvmSession,
         table: Table,
-        session: Any,
         catalog: Catalog,
         identifier: Identifier,
         successor: Successor | None = None,
     ) -> None:
-        super().__init__(jvm, table, session, catalog, identifier)
+        super().__init__(session, table, catalog, identifier)
         self._successor = successor
 
     def commitStagedChanges(self) -> None:
@@ -108,7 +110,7 @@ class CreatedTableProxy(StagedTableProxy):
                 operations.append(self.transaction, self.all_messages())
         if self._successor is not None:
             self._successor.take_place()
-            cached_tables.renew(self.jvm, self.session)
+            cached_tables.renew(self.session)
 
     def abortStagedChanges(self) -> None:
         super().abortStagedChanges()
@@ -125,10 +127,9 @@ class ReplacedTableProxy(StagedTableProxy):
     """A table whose definition and rows are replaced; readers see no change before the commit.
 
     Args:
-        jvm: the JVM.
+        session: the session.
         old: the existing table.
         schema: its new definition, as of a new table.
-        session: the session.
         catalog: the table's catalog.
         identifier: its name.
 
@@ -139,48 +140,48 @@ class ReplacedTableProxy(StagedTableProxy):
     overwrite = Overwrite()
 
     def __init__(
-        self, jvm: Jvm, old: Table, schema: TableSchema, session: Any, catalog: Catalog, identifier: Identifier
+        self, session: JvmSession, old: Table, schema: TableSchema, catalog: Catalog, identifier: Identifier
     ) -> None:
-        super().__init__(jvm, replace(old, schema=replacement(old, schema)), session, catalog, identifier)
+        super().__init__(session, replace(old, schema=replacement(old, schema)), catalog, identifier)
         self._old = old
 
     def commitStagedChanges(self) -> None:
         with self.transaction:
             replace_table(self.transaction, self._old, self.all_messages())
-        cached_tables.renew(self.jvm, self.session)
+        cached_tables.renew(self.session)
 
 
 class StagedWriteBuilder(WriteBuilderProxy):
     """Builder of the write into a staged table."""
 
-    def __init__(self, jvm: Jvm, target: StagedTableProxy, info: Any) -> None:
-        super().__init__(jvm, target.table, target.session, info)
+    def __init__(self, target: StagedTableProxy, info: WriteInfo) -> None:
+        super().__init__(target.session, target.table, info)
         self._target = target
 
     def build(self) -> StagedWriteProxy:
-        return StagedWriteProxy(self.jvm, self._target, self.table)
+        return StagedWriteProxy(self._target, self.table)
 
 
 class StagedWriteProxy(V1WriteProxy):
     """A write to staged files, which the statement commits."""
 
-    def __init__(self, jvm: Jvm, target: StagedTableProxy, table: Table) -> None:
-        super().__init__(jvm, table, target.session, None, None, ())
+    def __init__(self, target: StagedTableProxy, table: Table) -> None:
+        super().__init__(target.session, table, None, None, ())
         self._target = target
 
-    def toInsertableRelation(self) -> Any:
-        return StagedInsertableProxy(self.jvm, self._target)
+    def toInsertableRelation(self) -> Proxy:
+        return StagedInsertableProxy(self._target)
 
 
-class StagedInsertableProxy(JavaObject):
+class StagedInsertableProxy(Proxy):
     """The relation into which Spark inserts the rows."""
 
-    def __init__(self, jvm: Jvm, target: StagedTableProxy) -> None:
-        super().__init__(jvm)
+    def __init__(self, target: StagedTableProxy) -> None:
+        super().__init__(target.jvm)
         self._target = target
 
-    def insert(self, frame: Any, overwrite: bool) -> None:
-        self._target.write(DataFrame(frame, SparkSession(self.jvm.context, self._target.session)))
+    def insert(self, frame: Dataset, overwrite: bool) -> None:
+        self._target.write(DataFrame(frame, self._target.session.python))
 
     class Java:
         implements = ["org.apache.spark.sql.sources.InsertableRelation"]

@@ -6,17 +6,18 @@ see an empty table. Earlier snapshots stay readable.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import CommitUnknownError, PaimonError, UnsupportedError
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.spark.connector import cached_tables
-from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.tables.staged.base import StagedTableProxy
 from paimon_sql.storage.operations import operations
+from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.staging.overwrite import Overwrite
 from paimon_sql.storage.table.table import Table
 
@@ -25,10 +26,9 @@ class ServerReplacedTableProxy(StagedTableProxy):
     """A table whose definition the server replaces, and this statement its rows.
 
     Args:
-        jvm: the JVM.
+        session: the session.
         old: the existing table.
         schema: its new definition, as of a new table.
-        session: the session.
         catalog: the table's catalog.
         identifier: its name.
     """
@@ -36,21 +36,21 @@ class ServerReplacedTableProxy(StagedTableProxy):
     overwrite = Overwrite()
 
     def __init__(
-        self, jvm: Jvm, old: Table, schema: TableSchema, session: Any, catalog: Catalog, identifier: Identifier
+        self, session: JvmSession, old: Table, schema: TableSchema, catalog: Catalog, identifier: Identifier
     ) -> None:
         # Files are written before the server replaces the schema, so they need its expected id.
         expected = replace(schema, id=old.schema.id + 1)
-        super().__init__(jvm, replace(old, schema=expected), session, catalog, identifier)
+        super().__init__(session, replace(old, schema=expected), catalog, identifier)
         self._expected = expected
 
     def commitStagedChanges(self) -> None:
         with self.transaction:
             messages = self.all_messages()
             self._replace()
-            cached_tables.renew(self.jvm, self.session)
+            cached_tables.renew(self.session)
             if messages:
                 self._fill(messages)
-        cached_tables.renew(self.jvm, self.session)
+        cached_tables.renew(self.session)
 
     def _replace(self) -> None:
         self.catalog.replace_table(self.identifier, self._expected)
@@ -63,7 +63,7 @@ class ServerReplacedTableProxy(StagedTableProxy):
         if (schema.id, schema.fields) != (self._expected.id, self._expected.fields) and self.messages:
             raise self._rows_lost("its definition was changed meanwhile")
 
-    def _fill(self, messages: Any) -> None:
+    def _fill(self, messages: Sequence[CommitMessage]) -> None:
         try:
             operations.append(self.transaction, messages)
         except CommitUnknownError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from decimal import Context, Decimal
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +20,7 @@ _COMPACT_DIGITS = 18
 _INT_RANGE = (-(2**31), 2**31 - 1)
 _LONG_LIMIT = 2.0**63
 
-_NUMPY: dict[type[t.DataType], Any] = {
+_NUMPY: dict[type[t.DataType], type[np.generic]] = {
     t.TinyIntType: np.int8,
     t.SmallIntType: np.int16,
     t.IntType: np.int32,
@@ -31,13 +30,13 @@ _NUMPY: dict[type[t.DataType], Any] = {
 }
 
 
-def plain_values(array: pa.Array) -> npt.NDArray[Any]:
+def plain_values(array: pa.Array) -> npt.NDArray[np.generic]:
     """Return a numeric column as NumPy array; nulls are zeros."""
-    values: npt.NDArray[Any] = pc.fill_null(array, pa.scalar(0, array.type)).to_numpy(zero_copy_only=False)
+    values: npt.NDArray[np.generic] = pc.fill_null(array, pa.scalar(0, array.type)).to_numpy(zero_copy_only=False)
     return values
 
 
-def _typed(values: npt.NDArray[Any], call: CastCall) -> npt.NDArray[Any]:
+def _typed(values: npt.NDArray[np.generic], call: CastCall) -> npt.NDArray[np.generic]:
     with np.errstate(over="ignore"):
         return values.astype(_NUMPY[type(call.target)])
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 Indices = npt.NDArray[np.int64]
-_FLOAT_BITS: dict[pa.DataType, Any] = {pa.float32(): np.int32, pa.float64(): np.int64}
+_FLOAT_BITS = {pa.float32(): "i4", pa.float64(): "i8"}
 
 
 @dataclass(frozen=True)
@@ -36,11 +35,10 @@ def comparable(array: pa.Array | pa.ChunkedArray) -> pa.Array:
         flat = flat.dictionary_decode()
     kind = flat.type
     if kind in _FLOAT_BITS:
-        signed = _FLOAT_BITS[kind]
         bits = flat.fill_null(0).to_numpy(zero_copy_only=False)
         # All NaNs are equal in Java; the order of negatives is reversed by flipping their other bits.
-        raw = np.where(np.isnan(bits), np.array(np.nan, bits.dtype), bits).view(signed)
-        ordered = np.where(raw < 0, np.bitwise_xor(raw, np.iinfo(signed).max), raw)
+        raw = np.where(np.isnan(bits), np.array(np.nan, bits.dtype), bits).view(_FLOAT_BITS[kind])
+        ordered = np.where(raw < 0, np.bitwise_xor(raw, np.iinfo(raw.dtype).max), raw)
         mask = flat.is_null().to_numpy(zero_copy_only=False) if flat.null_count else None
         return pa.array(ordered, mask=mask)
     if pa.types.is_date32(kind) or pa.types.is_time32(kind):
@@ -50,14 +48,14 @@ def comparable(array: pa.Array | pa.ChunkedArray) -> pa.Array:
     return flat
 
 
-def ordinals(values: pa.Array) -> npt.NDArray[Any]:
+def ordinals(values: pa.Array) -> npt.NDArray[np.generic]:
     """Return numbers in the order of the values, equal for equal values; arbitrary for nulls."""
     ordered = comparable(values)
     if pa.types.is_boolean(ordered.type):
         ordered = ordered.cast(pa.int8())
     if not pa.types.is_integer(ordered.type):
         ordered = pc.rank(ordered, tiebreaker="dense")
-    numbers: npt.NDArray[Any] = ordered.fill_null(0).to_numpy(zero_copy_only=False)
+    numbers: npt.NDArray[np.generic] = ordered.fill_null(0).to_numpy(zero_copy_only=False)
     return numbers
 
 

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence, Sized
 from itertools import chain
-from typing import Any
+from typing import TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
 
+from paimon_sql.format.avro.schemas import AvroMembers, AvroRecord, AvroType
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.storage.expressions.kernels.conform import conform
-from paimon_sql.storage.file_formats.avro.schema import Schema, branch_of
+from paimon_sql.storage.file_formats.avro.schema import branch_of
+
+T = TypeVar("T")
 
 _UNITS = {"millis": "ms", "micros": "us", "nanos": "ns"}
 _DECIMAL_BYTES = 16
 _MILLIS_DIGITS = 3
 
 
-def decode_column(values: Sequence[Any], schema: Schema, data_type: t.DataType) -> pa.Array:
+def decode_column(values: Sequence[object], schema: AvroType, data_type: t.DataType) -> pa.Array:
     """Convert values decoded without logical types to an array of the column's canonical type.
 
     Args:
@@ -38,13 +41,13 @@ def decode_column(values: Sequence[Any], schema: Schema, data_type: t.DataType) 
         case t.DateType() | t.TimeType():
             return pa.array(values, pa.int32()).view(target)
         case t.DecimalType():
-            return _decimals(values, target)
+            return _decimals(cast("Sequence[bytes | None]", values), target)
         case t.RowType():
-            return _rows(values, branch, data_type, target)
+            return _rows(cast("Sequence[AvroRecord | None]", values), branch, data_type, target)
         case t.ArrayType() | t.VectorType():
-            inner = decode_column(_flat(values), branch["items"], data_type.element)
-            lists = _lists(values, pa.list_(target.value_field), inner)
-            return conform(lists, target)
+            lists = cast("Sequence[list[object] | None]", values)
+            inner = decode_column(_flat(lists), branch["items"], data_type.element)
+            return conform(_lists(lists, pa.list_(target.value_field), inner), target)
         case t.MapType():
             return _maps(values, branch, data_type.key, data_type.value, target)
         case t.MultisetType():
@@ -52,8 +55,8 @@ def decode_column(values: Sequence[Any], schema: Schema, data_type: t.DataType) 
     return pa.array(values, target)
 
 
-def _unit(branch: Schema, precision: int) -> str:
-    logical = str(branch.get("logicalType", "")) if isinstance(branch, dict) else ""
+def _unit(branch: AvroMembers, precision: int) -> str:
+    logical = str(branch.get("logicalType", ""))
     default = "ms" if precision <= _MILLIS_DIGITS else "us"
     return _UNITS.get(logical.rpartition("-")[2], default)
 
@@ -77,7 +80,7 @@ def _decimals(values: Sequence[bytes | None], target: pa.Decimal128Type) -> pa.A
     return pa.Array.from_buffers(target, len(binary), [binary.buffers()[0], pa.py_buffer(matrix)])
 
 
-def _rows(values: Sequence[Any], branch: Schema, row: t.RowType, target: pa.StructType) -> pa.Array:
+def _rows(values: Sequence[AvroRecord | None], branch: AvroMembers, row: t.RowType, target: pa.StructType) -> pa.Array:
     stored = {member["name"]: member["type"] for member in branch["fields"]}
     children = []
     for i, field in enumerate(row.fields):
@@ -93,25 +96,28 @@ def _rows(values: Sequence[Any], branch: Schema, row: t.RowType, target: pa.Stru
     return pa.StructArray.from_arrays(children, fields=fields, mask=mask)
 
 
-def _maps(values: Sequence[Any], branch: Schema, key: t.DataType, value: t.DataType, target: pa.MapType) -> pa.Array:
+def _maps(
+    values: Sequence[object], branch: AvroMembers, key: t.DataType, value: t.DataType, target: pa.MapType
+) -> pa.Array:
+    maps = cast("Sequence[AvroRecord | list[AvroRecord] | None]", values)
     if branch["type"] == "map":
-        keys = decode_column(_flat(values), "string", key)
-        entries = [None if one is None else one.values() for one in values]
-        items = decode_column(_flat(entries), branch["values"], value)
+        named = [one for one in maps if isinstance(one, dict)]
+        keys = decode_column(_flat(named), "string", key)
+        items = decode_column(_flat([one.values() for one in named]), branch["values"], value)
     else:
-        pairs = _flat(values)
-        types = {member["name"]: member["type"] for member in branch["items"]["fields"]}
+        pairs = _flat([one for one in maps if isinstance(one, list)])
+        types = {member["name"]: member["type"] for member in branch_of(branch["items"])["fields"]}
         keys = decode_column([pair["key"] for pair in pairs], types["key"], key)
         items = decode_column([pair["value"] for pair in pairs], types["value"], value)
     entry = pa.StructArray.from_arrays([keys, items], fields=[target.key_field, target.item_field])
-    return _lists(values, target, entry)
+    return _lists(maps, target, entry)
 
 
-def _flat(values: Sequence[Any]) -> list[Any]:
+def _flat(values: Sequence[Iterable[T] | None]) -> list[T]:
     return list(chain.from_iterable(value for value in values if value is not None))
 
 
-def _lists(values: Sequence[Any], target: pa.DataType, inner: pa.Array) -> pa.Array:
+def _lists(values: Sequence[Sized | None], target: pa.DataType, inner: pa.Array) -> pa.Array:
     sizes = np.fromiter((0 if value is None else len(value) for value in values), np.int32, len(values))
     offsets = np.zeros(len(values) + 1, np.int32)
     np.cumsum(sizes, out=offsets[1:])

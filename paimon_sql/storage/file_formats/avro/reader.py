@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
 
 import pyarrow as pa
 
 from paimon_sql.errors import CorruptFileError, PaimonError
-from paimon_sql.format.avro.container import AvroContainer, container_at, without_logical_types
+from paimon_sql.format.avro.container import AvroContainer, container_at
+from paimon_sql.format.avro.schemas import AvroMembers, AvroRecord, without_logical_types
 from paimon_sql.format.bytes.bounded import decoding, load_json
 from paimon_sql.storage.file_formats.avro.decode import decode_column
-from paimon_sql.storage.file_formats.avro.schema import Schema
 from paimon_sql.storage.file_formats.base import FileRead, batch_of, canonical
 from paimon_sql.storage.file_io.base import FileIO
 from paimon_sql.storage.file_io.errors import refusals
@@ -34,7 +33,7 @@ def _batches(container: AvroContainer, wanted: FileRead) -> Iterator[tuple[int, 
     with decoding("an Avro file", wanted.path):
         decoder = _Decoder(container, wanted)
     max_rows = min(wanted.batch_rows, _MAX_RECORDS)
-    rows: list[dict[str, Any]] = []
+    rows: list[AvroRecord] = []
     first = at = size = 0
     for count, block in container.blocks():
         if not wanted.touches(at, count):
@@ -74,15 +73,15 @@ class _Decoder:
     def __init__(self, container: AvroContainer, wanted: FileRead) -> None:
         self._wanted = wanted
         self._container = container
-        writer: Schema = load_json(container.schema_text)
+        writer: AvroMembers = load_json(container.schema_text)
         self._stored = {member["name"]: member["type"] for member in writer["fields"]}
         self._schema_text = json.dumps(without_logical_types(writer))
 
-    def rows(self, count: int, block: bytes) -> Iterator[list[dict[str, Any]]]:
+    def rows(self, count: int, block: bytes) -> Iterator[list[AvroRecord]]:
         """Yield the records of a block, in several lists for a large one."""
         return self._container.batches([(count, block)], self._schema_text)
 
-    def batch(self, rows: list[dict[str, Any]]) -> pa.RecordBatch:
+    def batch(self, rows: list[AvroRecord]) -> pa.RecordBatch:
         """Convert records to a canonical batch."""
         columns = []
         for field in self._wanted.wanted:

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, TypeAlias
 
 from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.avro.schemas import AvroField, AvroMembers, AvroType
 from paimon_sql.format.schema import types as t
-
-Schema: TypeAlias = Any
-"""An Avro schema as parsed JSON."""
 
 _NAMESPACE = "org.apache.paimon.avro.generated"
 _ROOT = "record"
@@ -41,29 +38,29 @@ def avro_schema(fields: Sequence[t.DataField]) -> str:
     Raises:
         UnsupportedError: Avro does not support a type.
     """
-    body = _record(fields, _ROOT)
-    body = {"type": "record", "name": _ROOT, "namespace": _NAMESPACE, "fields": body["fields"]}
+    body = {"type": "record", "name": _ROOT, "namespace": _NAMESPACE, "fields": _fields(fields, _ROOT)}
     return json.dumps(body, separators=(",", ":"), ensure_ascii=False)
 
 
-def _record(fields: Sequence[t.DataField], name: str) -> dict[str, Any]:
-    members = []
-    for f in fields:
-        member = {"name": f.name, "type": _schema(f.type, f"{name}_{f.name}")}
-        members.append({**member, "default": None} if f.type.nullable else member)
-    return {"type": "record", "name": name, "fields": members}
+def _fields(fields: Sequence[t.DataField], name: str) -> list[AvroField]:
+    return [_field(f.name, f.type, f"{name}_{f.name}") for f in fields]
 
 
-def _schema(data_type: t.DataType, name: str) -> Schema:
+def _field(name: str, data_type: t.DataType, type_name: str) -> AvroField:
+    member: AvroField = {"name": name, "type": _schema(data_type, type_name)}
+    return {**member, "default": None} if data_type.nullable else member
+
+
+def _schema(data_type: t.DataType, name: str) -> AvroType:
     plain = _not_null(data_type, name)
     return ["null", plain] if data_type.nullable else plain
 
 
-def _not_null(data_type: t.DataType, name: str) -> Schema:
+def _not_null(data_type: t.DataType, name: str) -> AvroType:
     match data_type:
         case t.DecimalType():
-            sizes = {"precision": data_type.precision, "scale": data_type.scale}
-            return {"type": "bytes", "logicalType": "decimal", **sizes}
+            precision, scale = data_type.precision, data_type.scale
+            return {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": scale}
         case t.DateType():
             return {"type": "int", "logicalType": "date"}
         case t.TimeType():
@@ -72,7 +69,7 @@ def _not_null(data_type: t.DataType, name: str) -> Schema:
             local = "local-" if isinstance(data_type, t.LocalZonedTimestampType) else ""
             return {"type": "long", "logicalType": f"{local}timestamp-{_unit(data_type)}"}
         case t.RowType():
-            return _record(data_type.fields, name)
+            return {"type": "record", "name": name, "fields": _fields(data_type.fields, name)}
         case t.ArrayType() | t.VectorType():
             return {"type": "array", "items": _schema(data_type.element, name)}
         case t.MapType():
@@ -98,21 +95,20 @@ def has_text_keys(key: t.DataType) -> bool:
     return isinstance(key, t.CharType | t.VarCharType)
 
 
-def _map(key: t.DataType, value: t.DataType, name: str) -> Schema:
+def _map(key: t.DataType, value: t.DataType, name: str) -> AvroMembers:
     if has_text_keys(key):
         return {"type": "map", "values": _schema(value, name)}
-    members = [
+    members: list[AvroField] = [
         {"name": "key", "type": _schema(key, f"{name}_key")},
-        {"name": "value", "type": _schema(value, f"{name}_value"), **({"default": None} if value.nullable else {})},
+        _field("value", value, f"{name}_value"),
     ]
     return {"type": "array", "items": {"type": "record", "name": name, "fields": members}, "logicalType": "map"}
 
 
-def branch_of(schema: Schema) -> Schema:
-    """Return a union's only non-null branch, any other schema itself."""
-    if isinstance(schema, list):
-        branches = [branch for branch in schema if branch != "null"]
-        if len(branches) != 1:
-            raise UnsupportedError(f"An Avro union of {len(branches)} types cannot be read as a column.")
-        return branches[0]
-    return schema
+def branch_of(schema: AvroType) -> AvroMembers:
+    """Return the members of a union's only non-null branch, or of any other schema."""
+    branches = [branch for branch in schema if branch != "null"] if isinstance(schema, list) else [schema]
+    if len(branches) != 1:
+        raise UnsupportedError(f"An Avro union of {len(branches)} types cannot be read as a column.")
+    (branch,) = branches
+    return branch if isinstance(branch, dict) else {"type": branch}

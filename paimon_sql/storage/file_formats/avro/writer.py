@@ -8,9 +8,9 @@ import json
 import lzma
 import sys
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TypeVar
 
 import cramjam
 import numpy as np
@@ -18,7 +18,8 @@ import pyarrow as pa
 from fastavro import parse_schema, schemaless_writer
 
 from paimon_sql.errors import ConstraintViolationError
-from paimon_sql.format.avro.container import codec_name, without_logical_types, write_container
+from paimon_sql.format.avro.container import codec_name, write_container
+from paimon_sql.format.avro.schemas import without_logical_types
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.expressions.kernels.conform import conform
 from paimon_sql.storage.file_formats.avro.schema import avro_schema, has_text_keys
@@ -27,11 +28,13 @@ from paimon_sql.storage.file_formats.settings import WriteSettings, unknown_comp
 from paimon_sql.storage.file_io.base import FileIO
 from paimon_sql.storage.file_io.errors import refusals
 
+T = TypeVar("T")
+
 _MILLIS_DIGITS = 3
 _DECIMAL_BYTES = 16
 
 
-def encode_column(array: pa.Array, data_type: t.DataType) -> list[Any]:
+def encode_column(array: pa.Array, data_type: t.DataType) -> Sequence[object]:
     """Return one encoded value per row, None for null, for a schema without logical types."""
     match data_type:
         case t.TimestampType() | t.LocalZonedTimestampType():
@@ -55,29 +58,29 @@ def encode_column(array: pa.Array, data_type: t.DataType) -> list[Any]:
     return list(array.to_pylist())
 
 
-def _rows(columns: list[list[Any]], rows: int) -> Any:
+def _rows(columns: Sequence[Sequence[object]], rows: int) -> Iterable[tuple[object, ...]]:
     return zip(*columns, strict=True) if columns else ((),) * rows
 
 
-def _where_valid(array: pa.Array, values: list[Any]) -> list[Any]:
+def _where_valid(array: pa.Array, values: Sequence[T]) -> Sequence[T | None]:
     if array.null_count == 0:
         return values
     return [value if valid else None for value, valid in zip(values, array.is_valid().to_pylist(), strict=True)]
 
 
-def _slices(array: pa.Array, values: list[Any]) -> list[Any]:
+def _slices(array: pa.Array, values: Sequence[T]) -> Sequence[Sequence[T] | None]:
     offsets = array.offsets.to_pylist()
     return _where_valid(array, [values[low:high] for low, high in pairwise(offsets)])
 
 
-def _maps(array: pa.Array, key: t.DataType, value: t.DataType) -> list[Any]:
+def _maps(array: pa.Array, key: t.DataType, value: t.DataType) -> Sequence[object]:
     pairs = zip(encode_column(array.keys, key), encode_column(array.items, value), strict=True)
     if has_text_keys(key):
         return [None if entries is None else dict(entries) for entries in _slices(array, list(pairs))]
     return _slices(array, [{"key": k, "value": v} for k, v in pairs])
 
 
-def _decimals(array: pa.Array) -> list[bytes | None]:
+def _decimals(array: pa.Array) -> Sequence[bytes | None]:
     """Return the shortest big-endian two's complement of each unscaled value."""
     first = array.offset * _DECIMAL_BYTES
     little = np.frombuffer(array.buffers()[1], np.uint8, len(array) * _DECIMAL_BYTES, first)

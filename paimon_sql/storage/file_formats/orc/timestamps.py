@@ -7,10 +7,9 @@ declared as integers: the seconds since 2015 of their first stream. The second s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from io import RawIOBase
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -219,7 +218,7 @@ def _standard_offset(zone: str) -> int:
     return int(pc.min(pc.subtract(local.view(pa.int64()), year)).as_py())
 
 
-def _in_zone(zone: str, convert: Any) -> Any:
+def _in_zone(zone: str, convert: Callable[[str], pa.Array]) -> pa.Array:
     try:
         return convert(_arrow_zone(zone))
     except pa.ArrowInvalid as error:

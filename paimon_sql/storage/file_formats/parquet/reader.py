@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -90,7 +89,7 @@ def column_ranges(row_group: pq.RowGroupMetaData) -> Mapping[str, ColumnRange]:
     return ranges
 
 
-def _bounds(statistics: pq.Statistics) -> tuple[Any, Any]:
+def _bounds(statistics: pq.Statistics) -> tuple[object, object]:
     if not statistics.has_min_max:
         return None, None
     try:

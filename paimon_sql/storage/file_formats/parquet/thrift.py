@@ -6,7 +6,7 @@ The meaning of fields is unknown here, so rewritten metadata preserves its conte
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from paimon_sql.format.bytes.bounded import check_count
 
@@ -19,11 +19,14 @@ _MAX_DEPTH = 64
 """Maximum nesting of structs and lists; Parquet's have less than ten levels."""
 
 
+Value: TypeAlias = "bool | int | bytes | Struct | Items"
+
+
 @dataclass
 class Struct:
     """A struct: its fields by id, each with type code and value, in the order of the ids."""
 
-    fields: dict[int, tuple[int, Any]] = field(default_factory=dict)
+    fields: dict[int, tuple[int, Value]] = field(default_factory=dict)
 
     def get(self, field_id: int) -> Any:
         """Return a field's value; None if absent."""
@@ -36,7 +39,7 @@ class Items:
     """A list: the type code of its elements, and the elements."""
 
     kind: int
-    values: list[Any]
+    values: list[Value]
 
 
 def decode(data: bytes) -> Struct:
@@ -100,7 +103,7 @@ class _Reader:
         check_count(size, len(self._data) - self._at, "elements of a list")
         return Items(element, [self._value(element, in_list=True) for _ in range(size)])
 
-    def _value(self, kind: int, in_list: bool) -> Any:
+    def _value(self, kind: int, in_list: bool) -> Value:
         if kind in (_TRUE, _FALSE):
             return self._byte() == _TRUE if in_list else kind == _TRUE
         if kind in _INTEGERS:
@@ -110,7 +113,7 @@ class _Reader:
         if kind in (_STRUCT, _LIST, _SET):
             check_count(self._depth, _MAX_DEPTH, "levels of nesting")
             self._depth += 1
-            found = self.struct() if kind == _STRUCT else self._items()
+            found: Value = self.struct() if kind == _STRUCT else self._items()
             self._depth -= 1
             return found
         if kind == _BYTE:
@@ -147,15 +150,12 @@ def _write_struct(out: bytearray, struct: Struct) -> None:
     out.append(0)
 
 
-def _write_value(out: bytearray, kind: int, value: Any) -> None:
-    if kind in _INTEGERS:
+def _write_value(out: bytearray, kind: int, value: Value) -> None:
+    if isinstance(value, int):
         _write_zigzag(out, value)
-    elif kind == _BINARY:
-        _write_varint(out, len(value))
-        out += value
-    elif kind == _STRUCT:
+    elif isinstance(value, Struct):
         _write_struct(out, value)
-    elif kind in (_LIST, _SET):
+    elif isinstance(value, Items):
         size = len(value.values)
         if size < _LONG_LIST:
             out.append(size << 4 | value.kind)
@@ -168,4 +168,6 @@ def _write_value(out: bytearray, kind: int, value: Any) -> None:
             else:
                 _write_value(out, value.kind, item)
     else:
+        if kind == _BINARY:
+            _write_varint(out, len(value))
         out += value

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 
@@ -115,11 +114,17 @@ def given_shapes(options: TableOptions) -> dict[str, t.DataType] | None:
     return {f.name: f.type for f in found.fields}
 
 
-def _with_ids(kind: Any) -> Any:
-    """Add ids to all fields of a type's JSON; their values do not matter."""
-    if not isinstance(kind, dict):
+def _with_ids(kind: t.TypeJson) -> t.TypeJson:
+    """Add ids to all fields of a row type's JSON; their values do not matter."""
+    if isinstance(kind, str):
         return kind
-    inner = {key: _with_ids(part) if key in ("element", "key", "value") else part for key, part in kind.items()}
+    inner = kind.copy()
+    if "element" in inner:
+        inner["element"] = _with_ids(inner["element"])
+    if "key" in inner:
+        inner["key"] = _with_ids(inner["key"])
+    if "value" in inner:
+        inner["value"] = _with_ids(inner["value"])
     if "fields" in inner:
         inner["fields"] = [{"id": i, **f, "type": _with_ids(f["type"])} for i, f in enumerate(inner["fields"])]
     return inner

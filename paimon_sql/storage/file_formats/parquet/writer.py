@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -120,21 +119,21 @@ class ParquetWriter(DataFileWriter):
                 chosen.append(path)
         return chosen
 
-    def _newer_options(self) -> dict[str, Any]:
+    def _newer_options(self) -> dict[str, object]:
         """Return arguments that only newer supported versions of Arrow accept, if the file needs them."""
-        options: dict[str, Any] = {}
+        options: dict[str, object] = {}
         if any(pa.types.is_time(physical) for _, physical in leaves(self._schema)):
             options["write_time_adjusted_to_utc"] = True
         if filters := self._bloom_filters():
             options["bloom_filter_options"] = filters
         return options
 
-    def _bloom_filters(self) -> dict[str, dict[str, Any]] | None:
+    def _bloom_filters(self) -> dict[str, dict[str, object]] | None:
         settings = self._settings
         wanted = settings.flags_by_column("bloom.filter.enabled")
         ndv = settings.texts_by_column("bloom.filter.expected.ndv")
         fpp = settings.texts_by_column("bloom.filter.fpp")
-        filters: dict[str, dict[str, Any]] = {}
+        filters: dict[str, dict[str, object]] = {}
         for column in (c for c, flag in wanted.items() if flag):
             filters[column] = {"ndv": int(ndv[column])} if column in ndv else {}
             if column in fpp:

@@ -13,11 +13,14 @@ import ssl
 import time
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from paimon_sql.errors import MissingFileError, PaimonError
 from paimon_sql.storage.file_io.external.locations import WEB_PORTS, shown
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 _READ_TIMEOUT = 30.0
 """Seconds without a byte after which a server counts as dead."""
@@ -166,7 +169,7 @@ class _RawReading(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int | None:
+    def readinto(self, buffer: WriteableBuffer) -> int | None:
         self._socket.settimeout(_remaining_seconds(self._deadline))
         return self._raw.readinto(buffer)
 

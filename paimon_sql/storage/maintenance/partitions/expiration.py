@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from itertools import groupby
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -213,10 +212,10 @@ def _of_chain(
         {p.partition: replace(p, branch=branch) for p in _partitions(branch, branch.snapshots.latest(), without_time)}
         for branch in (chain.snapshots(), chain.deltas())
     )
-    groups: dict[tuple[Any, ...], list[ExpiredPartition]] = {}
+    groups: dict[tuple[object, ...], list[ExpiredPartition]] = {}
     for place in chain.places(full):
         groups.setdefault(place.group, []).append(full[place.partition])
-    ends: dict[tuple[Any, ...], int] = {}
+    ends: dict[tuple[object, ...], int] = {}
     expired, left = [], 0
     for group, members in groups.items():
         due = sorted((p for p in members if p.time < before), key=lambda p: (p.time, p.text))

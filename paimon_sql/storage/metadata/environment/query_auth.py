@@ -6,12 +6,32 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 from paimon_sql.errors import CatalogUnavailableError
+from paimon_sql.format.schema.types import TypeJson
 
-Node = Mapping[str, Any]
-"""A predicate or a value transformation, as JSON."""
+
+class FieldRef(TypedDict):
+    """A reference to a column, as JSON."""
+
+    index: int
+    name: str
+    type: TypeJson
+
+
+class Node(TypedDict, total=False):
+    """A predicate or a value transformation, as JSON: the members of all kinds."""
+
+    kind: str
+    function: str
+    children: list[Node] | None
+    literals: list[object] | None
+    transform: Node
+    name: str
+    fieldRef: FieldRef
+    type: TypeJson
+    inputs: list[FieldRef | str | None] | None
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -106,7 +105,7 @@ def question(predicate: Predicate, field: DataField) -> Question | None:
     return Question(low=bound, is_range=True, with_low=operator == ">=")
 
 
-def _numpy(keys: pa.Array) -> npt.NDArray[Any]:
+def _numpy(keys: pa.Array) -> npt.NDArray[np.generic]:
     """Keys as a NumPy array, for a binary search."""
     return keys.to_numpy() if pa.types.is_integer(keys.type) else np.array(keys.to_pylist(), dtype=object)
 

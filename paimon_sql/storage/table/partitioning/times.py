@@ -57,7 +57,7 @@ class PartitionTimes:
             key = PARTITION_TIMESTAMP_FORMATTER.key
             raise InvalidOptionError(f"The option '{key}': {error.message}", key=key, remedy=error.remedy) from error
 
-    def of(self, values: Mapping[str, Any]) -> int | None:
+    def of(self, values: Mapping[str, object]) -> int | None:
         """Return the time of a partition.
 
         Args:
@@ -91,7 +91,7 @@ class PartitionTimes:
         return None
 
     @staticmethod
-    def _text(value: Any, data_type: t.DataType) -> str:
+    def _text(value: object, data_type: t.DataType) -> str:
         return cast_text(value, data_type) if isinstance(data_type, _SHOWN_AS_CAST) else java_text(value, data_type)
 
 

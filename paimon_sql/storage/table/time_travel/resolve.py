@@ -9,7 +9,6 @@ from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import tzinfo
-from typing import Any
 
 from paimon_sql.errors import InvalidOptionError, NoSuchSnapshotError, UnsupportedError
 from paimon_sql.format.metadata.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
@@ -37,9 +36,9 @@ _NO_WATERMARK = -(2**63)
 _TIMES = (SCAN_TIMESTAMP, SCAN_TIMESTAMP_MILLIS)
 _VERSIONS = (SCAN_VERSION, SCAN_SNAPSHOT_ID, SCAN_TAG_NAME, SCAN_WATERMARK)
 _CREATION = (SCAN_CREATION_TIME_MILLIS, SCAN_FILE_CREATION_TIME_MILLIS)
-_TRAVELS: tuple[Option[Any], ...] = (*_VERSIONS, *_TIMES, *_CREATION)
+_TRAVELS: tuple[Option[object], ...] = (*_VERSIONS, *_TIMES, *_CREATION)
 _NEWEST = ("latest-full", "full", "latest", "compacted-full")
-_MODES: dict[str, tuple[Option[Any], ...]] = {
+_MODES: dict[str, tuple[Option[object], ...]] = {
     **dict.fromkeys(_NEWEST, ()),
     "from-timestamp": _TIMES,
     "from-snapshot": _VERSIONS,
@@ -92,25 +91,25 @@ def version_to_read(table: Table, zone: tzinfo | None = None) -> Version:
         InvalidOptionError: the options contradict each other.
     """
     options = table.options
-    given = [o for o in _TRAVELS if options.has(o)]
     mode = options.get(SCAN_MODE)
-    _check(mode, given)
-    if not given:
-        latest = _compacted(table) if mode == "compacted-full" else table.snapshots.latest()
-        return Version(latest, table.schema.id)
-    option, value = given[0], options.get(given[0])
-    if option is SCAN_VERSION:
-        return _named(table, value)
-    if option in _CREATION:
-        return _created_from(table, value, by_snapshot=option is SCAN_CREATION_TIME_MILLIS)
-    if option is SCAN_TAG_NAME:
-        return _tagged(table, value)
-    if option is SCAN_SNAPSHOT_ID:
-        return _travelled(retained_snapshot(table, value))
-    if option is SCAN_WATERMARK:
-        return _travelled(snapshot_at_watermark(table, value))
-    millis = parse_instant(value, zone) if option is SCAN_TIMESTAMP else value
-    return _travelled(snapshot_at_time(table, millis))
+    _check(mode, [option for option in _TRAVELS if options.has(option)])
+    if (version := options.get(SCAN_VERSION)) is not None:
+        return _named(table, version)
+    for creation in _CREATION:
+        if (since := options.get(creation)) is not None:
+            return _created_from(table, since, by_snapshot=creation is SCAN_CREATION_TIME_MILLIS)
+    if (tag := options.get(SCAN_TAG_NAME)) is not None:
+        return _tagged(table, tag)
+    if (snapshot_id := options.get(SCAN_SNAPSHOT_ID)) is not None:
+        return _travelled(retained_snapshot(table, snapshot_id))
+    if (watermark := options.get(SCAN_WATERMARK)) is not None:
+        return _travelled(snapshot_at_watermark(table, watermark))
+    time = options.get(SCAN_TIMESTAMP)
+    millis = options.get(SCAN_TIMESTAMP_MILLIS) if time is None else parse_instant(time, zone)
+    if millis is not None:
+        return _travelled(snapshot_at_time(table, millis))
+    latest = _compacted(table) if mode == "compacted-full" else table.snapshots.latest()
+    return Version(latest, table.schema.id)
 
 
 def retained_snapshot(table: Table, snapshot_id: int) -> Snapshot:
@@ -249,7 +248,7 @@ def retained_range(table: Table) -> str:
     )
 
 
-def _check(mode: str, given: list[Option[Any]]) -> None:
+def _check(mode: str, given: list[Option[object]]) -> None:
     keys = [o.key for o in given]
     if len(given) > 1:
         raise InvalidOptionError(

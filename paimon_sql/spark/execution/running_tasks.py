@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 import uuid
-from typing import Any
 
 from paimon_sql.spark.jvm.gateway import Jvm
 
@@ -50,7 +49,7 @@ class RunningTasks:
         return list(self._jvm.context._jsc.sc().statusTracker().getJobIdsForTag(self._tag)) or None
 
     def _runs(self, number: int) -> bool:
-        tracker: Any = self._jvm.context.statusTracker()
+        tracker = self._jvm.context.statusTracker()
         job = tracker.getJobInfo(number)
         if job is None:
             return False

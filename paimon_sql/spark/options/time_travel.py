@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import tzinfo
-from typing import Any
-
-from py4j.java_gateway import JavaObject
+from typing import cast
 
 from paimon_sql.errors import NoSuchSnapshotError
 from paimon_sql.format.options import canonical
+from paimon_sql.spark.java.connector import StringMap
+from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.options.read import given_options
 from paimon_sql.storage.scan.layout import ScanLayout
@@ -21,7 +21,7 @@ _VERSION, _MILLIS = "scan.version", "scan.timestamp-millis"
 _PLAIN = "TableContext{timeTravel=null, writePrivileges=[]}"
 
 
-def travel_options(jvm: Jvm, context: tuple[Any, ...]) -> dict[str, str]:
+def travel_options(jvm: Jvm, context: tuple[object, ...]) -> dict[str, str]:
     """The options of time travel in the arguments of a ``loadTable`` call after the name.
 
     Spark passes a version as a string, a time as microseconds, and privileges as a set, which is ignored here. Since
@@ -29,7 +29,8 @@ def travel_options(jvm: Jvm, context: tuple[Any, ...]) -> dict[str, str]:
     """
     if not context:
         return {}
-    if _is_plain(context) and (len(context) < 2 or context[1].isEmpty()):
+    options = _options_in(context)
+    if _is_plain(context) and (options is None or options.isEmpty()):
         return {}
     first = context[0]
     if isinstance(first, str):
@@ -37,27 +38,30 @@ def travel_options(jvm: Jvm, context: tuple[Any, ...]) -> dict[str, str]:
     if isinstance(first, int):
         return {_MILLIS: str(first // 1000)}
     if isinstance(first, JavaObject) and first.getClass().getSimpleName() == "TableContext":
-        options = given_options(jvm, context[1]) if len(context) > 1 else {}
-        by_option = {key: value for key, value in options.items() if key in TRAVEL_KEYS}
+        by_option = {key: value for key, value in given_options(jvm, options).items() if key in TRAVEL_KEYS}
         if by_option:
             return by_option
         travel = first.timeTravel()
         if travel.isPresent():
             point = travel.get()
             if point.getClass().getSimpleName() == "AsOfVersion":
-                return {_VERSION: point.version()}
-            return {_MILLIS: str(point.micros() // 1000)}
+                return {_VERSION: str(point.version())}
+            return {_MILLIS: str(int(point.micros()) // 1000)}
     return {}
 
 
-def asked_for(jvm: Jvm, context: tuple[Any, ...]) -> dict[str, str]:
+def asked_for(jvm: Jvm, context: tuple[object, ...]) -> dict[str, str]:
     """The relation's options in a ``loadTable`` call, by their canonical names."""
-    if len(context) < 2 or not isinstance(context[1], JavaObject) or context[1].isEmpty():
-        return {}
-    return canonical(given_options(jvm, context[1]))
+    return canonical(given_options(jvm, _options_in(context)))
 
 
-def _is_plain(context: tuple[Any, ...]) -> bool:
+def _options_in(context: tuple[object, ...]) -> StringMap | None:
+    """The relation's options in a ``loadTable`` call; None before 4.3, which passes none."""
+    is_given = len(context) > 1 and isinstance(context[1], JavaObject)
+    return cast(StringMap, context[1]) if is_given else None
+
+
+def _is_plain(context: tuple[object, ...]) -> bool:
     """Whether a ``TableContext`` is empty, as most are: one call to the JVM instead of one per member."""
     return isinstance(context[0], JavaObject) and bool(context[0].toString() == _PLAIN)
 
@@ -84,7 +88,7 @@ def as_of(table: Table, options: Mapping[str, str], zone: Callable[[], tzinfo], 
         raise
 
 
-def is_write(context: tuple[Any, ...]) -> bool:
+def is_write(context: tuple[object, ...]) -> bool:
     """Whether a ``loadTable`` call is for a statement that writes: only then Spark passes privileges."""
     if not context or not isinstance(context[0], JavaObject) or _is_plain(context):
         return False

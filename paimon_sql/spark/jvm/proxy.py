@@ -1,0 +1,153 @@
+"""Proxies: Python objects behind Java interfaces.
+
+Py4J never falls back to a Java default method, so a proxy must implement all methods of its interface. `Proxy` is the
+base of all proxies: it answers ``equals``, ``hashCode`` and ``toString``, and converts errors to Java exceptions.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Hashable
+from typing import NoReturn, TypeVar
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors.exceptions.captured import CapturedException
+
+from paimon_sql.errors import PaimonError
+from paimon_sql.spark.java.objects import JavaMethod, JavaObject, Object, Throwable
+from paimon_sql.spark.jvm.compiled_class import compiled_class
+from paimon_sql.spark.jvm.errors import note_crossing
+from paimon_sql.spark.jvm.gateway import Jvm
+
+P = TypeVar("P", bound="Proxy")
+T = TypeVar("T")
+
+_JOB_EXCEPTION = "org.apache.spark.SparkException"
+_HANDLER = "py4j.reflection.PythonProxyHandler"
+_NAMES = "paimon.PythonObjects"
+_FIELD = "public static volatile java.lang.reflect.Field kept;"
+_NAME_OF = f"""
+    public static String of(Object target) {{
+        if (target == null || !java.lang.reflect.Proxy.isProxyClass(target.getClass())) return null;
+        Object handler = java.lang.reflect.Proxy.getInvocationHandler(target);
+        return handler instanceof {_HANDLER} ? (String) kept.get(handler) : null;
+    }}"""
+
+
+def raise_java(exception: Object) -> NoReturn:
+    """Raise a Java exception so that it reaches the JVM unchanged."""
+    raise Py4JJavaError("", exception)
+
+
+def behind(jvm: Jvm, target: Object) -> object:
+    """The Python object behind a Java proxy; None for other Java objects."""
+    # Spark compares often: this costs one round trip.
+    name = jvm.constant("names of Python objects", lambda: _names(jvm))(target)
+    return None if name is None else jvm.gateway.gateway_property.pool[name]
+
+
+def _names(jvm: Jvm) -> JavaMethod:
+    """A Java function from a proxy to the name of its Python object; null for other Java objects."""
+    identifier = jvm.java_class(_HANDLER).getDeclaredField("id")
+    identifier.setAccessible(True)
+    made = compiled_class(jvm, _NAMES, (_FIELD, _NAME_OF), beside=_HANDLER)
+    made.getField("kept").set(None, identifier)
+    return jvm.static(_NAMES, "of")
+
+
+class Proxy:
+    """A proxy: a Python object that Java code calls through the interfaces of its inner class ``Java``.
+
+    The public methods of a subclass are wrapped: a `PaimonError` becomes a Java exception with the message alone, any
+    other Python error a Java exception that names the error's class; Java exceptions pass through.
+    """
+
+    jvm: Jvm
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name, member in list(vars(cls).items()):
+            if callable(member) and not name.startswith("_") and not isinstance(member, type):
+                setattr(cls, name, _crossing(member))
+
+    def __init__(self, jvm: Jvm) -> None:
+        self.jvm = jvm
+
+    def equals(self, other: object) -> bool:
+        # Java passes never the Python object itself, but its proxy.
+        if not isinstance(other, JavaObject):
+            return self is other
+        found = behind(self.jvm, other)
+        return found is self or (type(found) is type(self) and self._is_like(found))
+
+    def hashCode(self) -> int:
+        return hash(self._trait()) & 0x7FFF_FFFF
+
+    def _is_like(self: P, other: P) -> bool:
+        """Whether another object of the same class is equal to this one."""
+        return False
+
+    def _trait(self) -> Hashable:
+        """A value that equal objects share, for the hash."""
+        return id(self)
+
+    def toString(self) -> str:
+        return type(self).__name__
+
+
+class _LastAnswer(threading.local):
+    """The last object that this thread returned to the JVM, kept alive until the JVM has received it.
+
+    The answer travels as an id, under which the JVM holds the object until Python's garbage collection releases it.
+    Py4J sends the release over another connection; if it arrived before the answer, the JVM would read null. The next
+    call that the thread answers proves that the previous answer has arrived.
+    """
+
+    answer: object = None
+
+
+_last = _LastAnswer()
+
+
+def _crossing(method: Callable[..., T]) -> Callable[..., T]:
+    @functools.wraps(method)
+    def call(self: Proxy, *arguments: object) -> T:
+        try:
+            answer = method(self, *arguments)
+        except Py4JJavaError as error:
+            _last.answer = _unchecked(self.jvm, error.java_exception)
+            if isinstance(error.__context__, PaimonError):  # raised as a Java exception that the interface declares
+                note_crossing(_last.answer, error.__context__)
+            raise Py4JJavaError("", _last.answer) from None
+        except CapturedException as error:
+            # PySpark wraps the JVM's exceptions; the JVM gets the original back.
+            _last.answer = _unchecked(self.jvm, error._origin)
+            raise Py4JJavaError("", _last.answer) from None
+        except Exception as error:
+            _last.answer = to_java(self.jvm, error)
+            raise Py4JJavaError("", _last.answer) from error
+        _last.answer = answer if isinstance(answer, JavaObject) else None
+        return answer
+
+    return call
+
+
+def _unchecked(jvm: Jvm, exception: Throwable) -> Throwable:
+    """A Java exception; the checked one of a failed or cancelled job is wrapped, so that every method may throw it."""
+    if str(exception.getClass().getName()) != _JOB_EXCEPTION:
+        return exception
+    return jvm.new("java.lang.RuntimeException", exception.getMessage(), exception)
+
+
+def to_java(jvm: Jvm, error: Exception) -> Throwable:
+    """A Java exception that carries a Python error's message to the caller of the JVM.
+
+    It is unchecked: a proxy may throw a checked exception only where the interface declares it; the JVM would wrap any
+    other one in an exception without a message.
+    """
+    message = str(error) if isinstance(error, PaimonError) else f"{type(error).__name__}: {error}"
+    exception = jvm.new("java.lang.IllegalArgumentException", message)
+    if isinstance(error, PaimonError):
+        note_crossing(exception, error)
+    return exception
