@@ -157,7 +157,6 @@ def _every_snapshot(world: World, **members: Any) -> None:
     root = Path(world.table.path)
     for path in (*root.glob("snapshot/snapshot-*"), *root.glob("tag/tag-*")):
         path.write_text(json.dumps({**json.loads(path.read_text()), **members}))
-    world.table.snapshots.forget()
 
 
 ATTACKS: dict[str, tuple[Callable[[World, str], None], tuple[str, ...]]] = {

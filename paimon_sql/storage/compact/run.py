@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from paimon_sql.format.metadata.snapshot import CommitKind
+from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
 from paimon_sql.format.options.operations.compaction import WRITE_ONLY
 from paimon_sql.format.options.table.bucket import BUCKET
 from paimon_sql.storage.commit.checks.append_only import growth_error, is_append_only
@@ -31,7 +31,11 @@ from paimon_sql.storage.write.clustering.clustering import clusters
 
 
 def compact_due(
-    table: Table, messages: Sequence[CommitMessage], executor: Executor, overwrite: Overwrite | None = None
+    table: Table,
+    messages: Sequence[CommitMessage],
+    executor: Executor,
+    overwrite: Overwrite | None = None,
+    planned_on: Snapshot | None = None,
 ) -> list[CommitMessage]:
     """Run the compactions that become due by new files, in their buckets; none for write-only tables.
 
@@ -42,14 +46,15 @@ def compact_due(
         messages: the messages to commit.
         executor: runs the tasks.
         overwrite: what the write replaces; None for one that appends.
+        planned_on: the snapshot that the write was planned on, which is not read again if it is still the latest.
     """
     if table.options.get(WRITE_ONLY) or is_append_only(table) or is_ordered_by_snapshots(table.schema):
         return []
-    if table.schema.primary_keys:
-        return run_tasks(table, executor, run_task, plan_triggered(table, messages, overwrite=overwrite))
-    if table.options.get(BUCKET) <= 0:
+    if not table.schema.primary_keys and table.options.get(BUCKET) <= 0:
         return []
-    base = table.snapshots.latest()
+    base = table.snapshots.latest(planned_on)
+    if table.schema.primary_keys:
+        return run_tasks(table, executor, run_task, plan_triggered(table, base, messages, overwrite=overwrite))
     if clusters(table):
         due = plan_clustering_triggered(table, base, messages, overwrite)
         return with_vectors(table, base, run_tasks(table, executor, run_cluster_task, due))
@@ -85,14 +90,14 @@ def plan_table(table: Table, *, full: bool, scope: Scope = EVERYTHING, asked: bo
             lambda executor: with_vectors(table, base, run_tasks(table, executor, run_cluster_task, units)),
         )
     if not table.schema.primary_keys:
-        packs = plan_append_compaction(table, full=full, scope=scope)
+        packs = plan_append_compaction(table, base, full=full, scope=scope)
         return PlannedCompaction(
             [f for task in packs for f in task.moved.files],
             lambda executor: with_vectors(table, base, run_tasks(table, executor, run_append_task, packs)),
         )
     if bucket_mode(table.schema).is_postponed:
-        return plan_postponed(table, scope=scope, full=full and asked)
-    tasks = plan_compaction(table, full=full, scope=scope)
+        return plan_postponed(table, base, scope=scope, full=full and asked)
+    tasks = plan_compaction(table, base, full=full, scope=scope)
     return PlannedCompaction(
         [f for task in tasks for f in task.changed_files],
         lambda executor: run_tasks(table, executor, run_task, tasks),

@@ -10,7 +10,6 @@ import logging
 import time
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import replace
 from datetime import timedelta
 from functools import cache
 from typing import TypeVar
@@ -56,8 +55,7 @@ def after_commit(table: Table, made: Sequence[Snapshot] = ()) -> ExpirationResul
     if table.options.get(WRITE_ONLY):
         return None
     if table.options.get(SNAPSHOT_EXPIRE_EXECUTION_MODE) == "async":
-        # The statement may continue to use its table, which caches what it reads, so the thread gets a copy.
-        job = _background().submit(_maintain, replace(table), tuple(made))
+        job = _background().submit(_maintain, table, tuple(made))
         _running.add(job)
         job.add_done_callback(_running.discard)
         return None
@@ -181,8 +179,8 @@ def _is_due(table: Table, made: Sequence[Snapshot]) -> bool:
     if not interval or table.options.get(END_INPUT_CHECK_PARTITION_EXPIRE):
         return True
     first = made[0].id if made else latest.id
-    exists = table.snapshots.exists(first - 1)
-    before = table.snapshots.get(first - 1).time_millis if exists else table.schema.time_millis
+    previous = table.snapshots.find(first - 1)
+    before = table.schema.time_millis if previous is None else previous.time_millis
     return before is None or latest.time_millis // interval != before // interval
 
 

@@ -10,6 +10,7 @@ import uuid
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import count
 
 import pyarrow as pa
 
@@ -121,7 +122,7 @@ class ManifestStore:
         self._schema = schema
         self._run = uuid.uuid4()
         self._threads: int = TableOptions(schema.options).get(SCAN_MANIFEST_PARALLELISM) or _THREADS
-        self._numbers = {"manifest": 0, "manifest-list": 0, "index-manifest": 0}
+        self._numbers = {"manifest": count(), "manifest-list": count(), "index-manifest": count()}
 
     def path(self, name: str) -> str:
         """Return the path of a manifest or manifest list."""
@@ -129,9 +130,7 @@ class ManifestStore:
 
     def new_name(self, prefix: str) -> str:
         """Return a unique name: ``manifest``, ``manifest-list`` or ``index-manifest``, a UUID and a number."""
-        number = self._numbers[prefix]
-        self._numbers[prefix] = number + 1
-        return f"{prefix}-{self._run}-{number}"
+        return f"{prefix}-{self._run}-{next(self._numbers[prefix])}"
 
     def read(self, name: str) -> pa.Table:
         """Return a manifest's entries as a table of ``MANIFEST_SCHEMA``."""

@@ -61,16 +61,19 @@ def run_append_task(task: AppendCompactTask) -> CommitMessage:
     return task.run()
 
 
-def plan_append_compaction(table: Table, *, full: bool, scope: Scope = EVERYTHING) -> list[AppendCompactTask]:
-    """Plan the compaction of the latest snapshot of an append table.
+def plan_append_compaction(
+    table: Table, base: Snapshot | None, *, full: bool, scope: Scope = EVERYTHING
+) -> list[AppendCompactTask]:
+    """Plan the compaction of an append table.
 
     Args:
         table: the table.
+        base: the latest snapshot.
         full: whether fixed buckets are packed as far as possible; otherwise only what is due.
         scope: the buckets to compact.
     """
-    live = scope.of(table, live_files(table, table.snapshots.latest()).entries)
-    return _tasks(table, entries(live), full=full)
+    live = scope.of(table, live_files(table, base).entries)
+    return _tasks(table, entries(live), base, full=full)
 
 
 def plan_append_triggered(
@@ -78,7 +81,7 @@ def plan_append_triggered(
 ) -> list[AppendCompactTask]:
     """Plan the compactions that become due by new files in fixed buckets; arguments as in `touched_files`."""
     touched = files_of_touched_buckets(table, base, messages, overwrite)
-    return _tasks(table, touched, full=False) if touched else []
+    return _tasks(table, touched, base, full=False) if touched else []
 
 
 def files_of_touched_buckets(
@@ -118,11 +121,13 @@ def with_vectors(table: Table, base: Snapshot | None, messages: Sequence[CommitM
     return [*messages, *dropped]
 
 
-def _tasks(table: Table, files: Iterable[ManifestEntry], *, full: bool) -> list[AppendCompactTask]:
+def _tasks(
+    table: Table, files: Iterable[ManifestEntry], base: Snapshot | None, *, full: bool
+) -> list[AppendCompactTask]:
     packing = _Packing(table)
     tasks = []
     packs: Iterable[list[DataFileMeta]]
-    for bucket in by_bucket(table, files, table.snapshots.latest()):
+    for bucket in by_bucket(table, files, base):
         if table.options.get(BUCKET) <= 0:
             packs = packing.unordered(bucket.files, bucket.deletions)
         else:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.layout.paths import POSTPONE_BUCKET
 from paimon_sql.format.metadata.manifest import ManifestEntry, entries
+from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options.operations.compaction import WRITE_ONLY
 from paimon_sql.format.options.table.merge_engine import SEQUENCE_SNAPSHOT_ORDERING
 from paimon_sql.storage.compact.compaction import PlannedCompaction, run_tasks
@@ -23,11 +24,14 @@ from paimon_sql.storage.write.buckets.postponed.distribution import as_compactio
 from paimon_sql.storage.write.buckets.state import WriteState
 
 
-def plan_postponed(table: Table, *, scope: Scope = EVERYTHING, full: bool = False) -> PlannedCompaction:
+def plan_postponed(
+    table: Table, base: Snapshot | None, *, scope: Scope = EVERYTHING, full: bool = False
+) -> PlannedCompaction:
     """Plan the compaction that moves postponed rows to real buckets and compacts these.
 
     Args:
         table: the table.
+        base: the latest snapshot.
         scope: the partitions to compact.
         full: whether all buckets are compacted fully, also those that get no rows; otherwise only what is due.
     """
@@ -37,9 +41,9 @@ def plan_postponed(table: Table, *, scope: Scope = EVERYTHING, full: bool = Fals
             f" ('{SEQUENCE_SNAPSHOT_ORDERING.key}').",
             remedy="Copy the table's rows into one with another 'bucket'.",
         )
-    state = WriteState(table, None, table.snapshots.latest())
+    state = WriteState(table, None, base)
     postponed = [e for e in entries(scope.of(table, state.files)) if e.bucket == POSTPONE_BUCKET]
-    rest = plan_compaction(table, full=full, scope=scope)
+    rest = plan_compaction(table, base, full=full, scope=scope)
     files = [*(e.file for e in postponed), *(f for task in rest for f in task.changed_files)]
     return PlannedCompaction(files, lambda executor: _compact(table, executor, state, postponed, rest, full=full))
 
@@ -59,7 +63,8 @@ def _compact(
         for messages in executor.map(run_distribution, plan_distribution(table, postponed, totals, state.sequences)):
             distributed.extend(staged.take(messages))
         touched = {(m.partition, m.bucket) for m in distributed}
-        tasks = plan_triggered(table.with_options({WRITE_ONLY.key: "false"}), distributed, full=full)
+        latest = table.snapshots.latest(state.snapshot)
+        tasks = plan_triggered(table.with_options({WRITE_ONLY.key: "false"}), latest, distributed, full=full)
         tasks += [task for task in rest if (task.partition, task.bucket) not in touched]
         merged = run_tasks(table, executor, run_task, tasks)
         staged.release_all()
