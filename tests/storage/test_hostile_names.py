@@ -27,6 +27,7 @@ from paimon_sql.format.metadata.index_manifest import (
 )
 from paimon_sql.format.metadata.manifest import read_manifest, read_manifest_list, write_manifest, write_manifest_list
 from paimon_sql.format.statistics.simple_stats import EMPTY_ROW
+from paimon_sql.process import PROCESS
 from paimon_sql.storage.branches.management import create_branch
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import FileIO, LocalFileIO
@@ -35,8 +36,6 @@ from paimon_sql.storage.maintenance.orphans.run import Search, find_orphans, rem
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
 from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags
-from paimon_sql.storage.metadata import manifests
-from paimon_sql.storage.metadata.manifests import ManifestCache, ManifestListCache
 from paimon_sql.storage.operations.purge import purge
 from paimon_sql.storage.repair.repair import give_up_before
 from paimon_sql.storage.retention.policy import Retention
@@ -122,8 +121,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def world(tmp_path: Path, template: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     made = World(tmp_path, template)
-    monkeypatch.setattr(manifests, "CACHE", ManifestCache())
-    monkeypatch.setattr(manifests, "LISTS", ManifestListCache())
+    PROCESS.clear_caches()
     made.io.touched.clear()
     yield made
     made.check()
@@ -252,9 +250,9 @@ def _external(tmp_path: Path, root: str, file_io: FileIO) -> tuple[Table, Path]:
 def test_a_whole_file_system_is_no_external_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, root: str
 ) -> None:
-    monkeypatch.setattr(manifests, "CACHE", ManifestCache())
+    PROCESS.clear_caches()
     table, moved = _external(tmp_path, root.format(far=tmp_path / "far"), LocalFileIO())
-    monkeypatch.setattr(manifests, "CACHE", ManifestCache())
+    PROCESS.clear_caches()
     latest = table.snapshots.latest()
     assert latest is not None
     with pytest.raises(UnsafePathError):
@@ -269,7 +267,7 @@ def test_a_catalog_says_which_external_directories_count(tmp_path: Path, monkeyp
     latest = table.snapshots.latest()
     assert latest is not None
     for allowed, counts in ((None, True), (f"/x, file:{tmp_path}/far/", True), (str(tmp_path), True), ("/x", False)):
-        monkeypatch.setattr(manifests, "CACHE", ManifestCache())
+        PROCESS.clear_caches()
         options = {} if allowed is None else {"external-paths.allowed-roots": allowed}
         opened = fresh(replace(table, access=ExternalAccess.of(options)))
         if counts:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import json
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -22,6 +21,7 @@ from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.serializers import CloudPickleSerializer
 
+from paimon_sql.cache import Cache
 from paimon_sql.errors import PaimonError
 from paimon_sql.spark.jvm.compiled_class import compiled_class
 from paimon_sql.spark.jvm.errors import note_crossing
@@ -55,7 +55,7 @@ class Jvm:
         self.gateway: Any = context._gateway
         self.pickler = CloudPickleSerializer()
         self._classes: dict[str, Any] = {}
-        self._remembered: OrderedDict[str, Any] = OrderedDict()
+        self._remembered = Cache[str, Any](_MAX_REMEMBERED)
         ensure_callback_server_started(self.gateway)
         # Otherwise a Java exception raised inside a callback would reach the JVM wrapped in a Python traceback.
         self.gateway._callback_server.callback_server_parameters.propagate_java_exceptions = True
@@ -197,11 +197,7 @@ class Jvm:
 
     def remember(self, key: str, make: Callable[[], Any]) -> Any:
         """An immutable Java object in an LRU cache."""
-        found = self._remembered.pop(key, None) or make()
-        self._remembered[key] = found
-        if len(self._remembered) > _MAX_REMEMBERED:
-            self._remembered.popitem(last=False)
-        return found
+        return self._remembered.compute(key, make)
 
     def pickle(self, value: Any) -> bytearray:
         """A Python value for a worker, pickled; Py4J converts it to ``byte[]``."""

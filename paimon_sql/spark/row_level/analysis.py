@@ -16,6 +16,7 @@ from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.schema.row_kind import RowKind
 from paimon_sql.format.schema.system_fields import VALUE_KIND
+from paimon_sql.process import share
 from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST, EXECUTION, Jvm, private_field
 from paimon_sql.spark.row_level.target import TargetProxy
 from paimon_sql.spark.rules.analyzer import RELATION
@@ -72,7 +73,7 @@ _OPERATION, _BEFORE = "__row_operation", "__original_row_id_"
 _GROUP_FILTER = "spark.sql.optimizer.runtime.rowLevelOperationGroupFilter.enabled"
 _RULES = "extendedResolutionRules"
 _REWRITES = ("ResolveRowLevelCommandAssignments", "RewriteUpdateTable", "RewriteMergeIntoTable")
-_RULES_LOCK = threading.RLock()
+_rules_lock = share(threading.RLock)
 """Held while a session's rules are replaced; otherwise concurrent statements would restore outdated rules."""
 _DELETE, _UPDATE = 1, 2
 """Spark's values of the operation column; any other value is an insert (Spark: ``RowDeltaUtils``)."""
@@ -198,7 +199,7 @@ class Analyzer:
         kind = analyzer.getClass().getName()
         field = jvm.constant(f"{_RULES} of {kind}", lambda: private_field(analyzer, _RULES)[0])
         rewrites = [jvm.singleton(f"{CATALYST}.analysis.{name}") for name in _REWRITES]
-        with _RULES_LOCK:
+        with _rules_lock():
             rules = field.get(analyzer)
             field.set(analyzer, jvm.seq([*jvm.items(rules), *rewrites, hidden_attributes_rule(jvm)]))
             try:

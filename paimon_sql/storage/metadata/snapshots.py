@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 
+from paimon_sql.cache import Cache
 from paimon_sql.errors import MissingFileError, NoSuchSnapshotError
 from paimon_sql.format.layout.paths import MAIN_BRANCH
 from paimon_sql.format.metadata.snapshot import Snapshot, parse_snapshot
+from paimon_sql.process import share
 from paimon_sql.storage.execution.threads import spread
 from paimon_sql.storage.file_io import FileIO, FileStatus
 from paimon_sql.storage.metadata.environment.snapshot_authority import VersionManagement
@@ -19,30 +19,10 @@ from paimon_sql.storage.metadata.rollback_marks import Rewind, RollbackMark
 _THREADS = 16
 _MAX_PROBED = 16
 """Maximum number of ids of a gap that are checked before the directory is listed."""
-_CACHED_LISTED = 20_000
+_MAX_LISTED = 20_000
 
-
-class ListedSnapshots:
-    """Cache of snapshots by the listed status of their files, bounded in number; first in, first out."""
-
-    def __init__(self, capacity: int = _CACHED_LISTED) -> None:
-        self.capacity = capacity
-        self._snapshots: OrderedDict[FileStatus, Snapshot] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, file: FileStatus) -> Snapshot | None:
-        """Return the snapshot of a file; None if not cached."""
-        return self._snapshots.get(file)
-
-    def put(self, file: FileStatus, snapshot: Snapshot) -> None:
-        """Cache the snapshot of a file."""
-        with self._lock:
-            self._snapshots[file] = snapshot
-            if len(self._snapshots) > self.capacity:
-                self._snapshots.popitem(last=False)
-
-
-LISTED = ListedSnapshots()
+_listed = share(lambda: Cache[FileStatus, Snapshot](_MAX_LISTED))
+"""Snapshots by the listed status of their files."""
 
 
 class SnapshotManager:
@@ -204,14 +184,14 @@ class SnapshotManager:
 
         The status is the file's size and modification time. Deletions and commits must not rely on them.
         """
-        files = self.directory.files()
-        snapshots = {number: LISTED.get(status) for number, status in files.items()}
+        files, cache = self.directory.files(), _listed()
+        snapshots = {number: cache.get(status) for number, status in files.items()}
         missing = [number for number, snapshot in snapshots.items() if snapshot is None]
         threads = self.directory.file_io.threads_for(self.directory.directory, len(missing), _THREADS)
         for number, snapshot in zip(missing, spread(self.find, missing, threads), strict=True):
             snapshots[number] = snapshot
             if snapshot is not None:
-                LISTED.put(files[number], snapshot)
+                cache.put(files[number], snapshot)
         return [snapshot for snapshot in snapshots.values() if snapshot is not None]
 
     def _read(self, snapshot_id: int) -> Snapshot:

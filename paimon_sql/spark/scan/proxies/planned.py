@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 from weakref import WeakSet
 
 from paimon_sql.format.schema.types import DataField
+from paimon_sql.process import share
 from paimon_sql.spark.connector.interfaces import ScanInterface
 from paimon_sql.spark.conversion.references import references_to
 from paimon_sql.spark.jvm.gateway import CONNECTOR, EXECUTION, Jvm
@@ -57,10 +58,6 @@ class PlannedScanProxy(ScanInterface, ABC):
     runtime: RuntimeFilters | None = None
     keys: PartitionKeys | None = None
     native_twin: PlannedScanProxy | None = None
-    with_native_twin: ClassVar[WeakSet[PlannedScanProxy]] = WeakSet()
-    """The live scans that have a native twin."""
-    in_buckets: ClassVar[WeakSet[PlannedScanProxy]] = WeakSet()
-    """The live scans whose rows are in known buckets."""
     _bucketing: Bucketing | None = None
 
     def __init__(self, jvm: Jvm, what: str, plan: ScanPlan, columns: Sequence[DataField]) -> None:
@@ -96,7 +93,7 @@ class PlannedScanProxy(ScanInterface, ABC):
     def bucketing(self, bucketing: Bucketing | None) -> None:
         self._bucketing = bucketing
         if bucketing is not None:
-            self.in_buckets.add(self)
+            scans_in_buckets().add(self)
 
     @property
     @abstractmethod
@@ -158,3 +155,9 @@ class PlannedScanProxy(ScanInterface, ABC):
             f"{CONNECTOR}.read.SupportsRuntimeV2Filtering",
             f"{CONNECTOR}.read.Batch",
         ]
+
+
+scans_with_native_twin = share(lambda: WeakSet[PlannedScanProxy]())
+"""The live scans that have a native twin."""
+scans_in_buckets = share(lambda: WeakSet[PlannedScanProxy]())
+"""The live scans whose rows are in known buckets."""

@@ -18,7 +18,7 @@ from paimon_sql.spark.conversion.arrow_types import for_spark
 from paimon_sql.spark.conversion.types import spark_struct, type_inside
 from paimon_sql.spark.execution.worker_errors import one_message
 from paimon_sql.spark.jvm.gateway import CONNECTOR, EXECUTION, Jvm
-from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy
+from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy, scans_with_native_twin
 from paimon_sql.spark.scan.reporting.partition_keys import TASKS
 from paimon_sql.storage.scan.plan import ScanPlan
 
@@ -86,7 +86,7 @@ class PythonScanProxy(PlannedScanProxy):
         self._partitions_of = partitions_of
         self.native_twin = native_twin
         if native_twin is not None:
-            self.with_native_twin.add(self)
+            scans_with_native_twin().add(self)
 
     def over(self, plan: ScanPlan) -> PythonScanProxy:
         tasks_of = self._partitions_of
