@@ -44,7 +44,8 @@ def test_a_part_may_be_made_of_another() -> None:
 
 def test_all_caches_are_cleared_in_one_place() -> None:
     process = Process()
-    cache, other, unused = (process.share(make) for make in (lambda: Cache[str, int](5), lambda: {"a": 1}, list))
+    cache, other = process.share(lambda: Cache[str, int](5)), process.share(lambda: {"a": 1})
+    unused = process.share(list[int])
     cache().put("a", 1)
     process.clear_caches()
     assert cache().get("a") is None
