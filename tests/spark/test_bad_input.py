@@ -195,7 +195,7 @@ def test_the_internal_procedure_takes_nothing_but_statements(refused: Callable[[
 @pytest.mark.parametrize("kind", ["snapshot/snapshot-1", "manifest/manifest-list-*-0", "schema/schema-0"])
 @pytest.mark.parametrize("defect", ["truncated", "garbage", "directory"])
 def test_broken_metadata_is_named_and_nothing_is_left_behind(
-    sql: Sql, folder: Path, refused: Callable[[str], str], kind: str, defect: str, monkeypatch: pytest.MonkeyPatch
+    sql: Sql, folder: Path, refused: Callable[[str], str], kind: str, defect: str
 ) -> None:
     sql("CREATE TABLE b (k INT)")
     sql("INSERT INTO b VALUES (1)")
@@ -311,7 +311,7 @@ _BROKEN = {
 @pytest.mark.parametrize("kind", _BROKEN)
 @pytest.mark.parametrize("defect", ["missing", "truncated", "garbage"])
 def test_a_broken_file_of_any_kind_is_named_by_whoever_meets_it(
-    sql: Sql, folder: Path, refused: Callable[[str], str], kind: str, defect: str, monkeypatch: pytest.MonkeyPatch
+    sql: Sql, folder: Path, refused: Callable[[str], str], kind: str, defect: str
 ) -> None:
     if (kind, defect) == ("hash index", "garbage"):
         pytest.skip("any numbers are hashes")

@@ -50,9 +50,7 @@ def _message(sql: Sql, statement: str) -> str:
 
 
 @pytest.mark.parametrize("external", [False, True])
-def test_a_manifest_that_names_a_file_elsewhere_is_refused(
-    spark: SparkSession, sql: Sql, monkeypatch: pytest.MonkeyPatch, external: bool
-) -> None:
+def test_a_manifest_that_names_a_file_elsewhere_is_refused(spark: SparkSession, sql: Sql, external: bool) -> None:
     database = str(sql("SELECT current_database()")[0][0])
     root = Path(str(spark.conf.get("spark.sql.catalog.paimon.warehouse")))
     folder = root / f"{database}.db" / "t"

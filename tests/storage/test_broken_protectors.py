@@ -96,7 +96,7 @@ UNASKED = {(victim, action) for victim in _ALWAYS_NEWER for action in (untag, re
 @pytest.mark.parametrize("victim", VICTIMS)
 @pytest.mark.parametrize("harm", ["corrupt", "missing"])
 def test_what_may_be_needed_is_read_or_nothing_goes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, action: Callable[[Table], None], victim: str, harm: str
+    tmp_path: Path, action: Callable[[Table], None], victim: str, harm: str
 ) -> None:
     table = history(tmp_path)
     path = Path(VICTIMS[victim](table))
