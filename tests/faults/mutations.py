@@ -171,7 +171,7 @@ mutation(
 mutation(
     "a change of columns is not looked for after a REPLACE",
     "11",
-    {"metadata.schemas.SchemaManager._has_come_into_use": _always(True), "metadata.schemas.descends": _always(True)},
+    {"metadata.schemas.SchemaManager._is_in_use": _always(True), "metadata.schemas.descends": _always(True)},
 )
 mutation(
     "tags of dropped commits outlive a rollback", "8", {"maintenance.snapshots.rollback._was_dropped": _always(False)}
