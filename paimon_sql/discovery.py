@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator
 from importlib import import_module
 from pkgutil import resolve_name, walk_packages
 from types import ModuleType
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import ClassVar, Protocol, TypeVar
 
 Kind = TypeVar("Kind")
 
@@ -27,13 +27,13 @@ def modules_below(package: str) -> Iterator[ModuleType]:
         yield import_module(found.name)
 
 
-def registered(registry: str) -> Collection[Any]:
+def registered(registry: str) -> Collection[object]:
     """The names in a registry above the caller, which is imported when it is asked.
 
     Args:
         registry: ``module:function`` of a function that returns the names.
     """
-    names: Collection[Any] = resolve_name(registry)()
+    names: Collection[object] = resolve_name(registry)()
     return names
 
 

@@ -23,6 +23,7 @@ from paimon_sql.format.text.instants import present_millis
 from paimon_sql.storage.compact.file_layout import Layout
 from paimon_sql.storage.data_files.visibility import reads_compacted
 from paimon_sql.storage.maintenance.snapshots.retained_size import RetainedSize
+from paimon_sql.storage.metadata.snapshots import SnapshotView
 from paimon_sql.storage.retention.policy import Retention, choose_range, retention_of
 from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables.formatting import size_text
@@ -87,11 +88,11 @@ def waiting_files(table: Table) -> str:
     return f"Their rows cannot be read yet: {_call(table, 'compact')}"
 
 
-def snapshots(table: Table) -> str | None:
+def snapshots(table: Table, seen: SnapshotView) -> str | None:
     """Advice on snapshots that may expire."""
     try:
         retention = retention_of(table.options, present_millis())
-        due = _due(table, retention)
+        due = _due(table, retention, seen)
     except PaimonError as error:
         return str(error)
     if not due:
@@ -100,11 +101,11 @@ def snapshots(table: Table) -> str | None:
     return f"{many} may go by the table's options: {_call(table, 'expire_snapshots')}"
 
 
-def consumers(table: Table) -> str | None:
+def consumers(table: Table, seen: SnapshotView) -> str | None:
     """Advice on consumers that retain snapshots."""
     try:
         retention = retention_of(table.options, present_millis())
-        retained = _due(table, replace(retention, consumers=False)) - _due(table, retention)
+        retained = _due(table, replace(retention, consumers=False), seen) - _due(table, retention, seen)
         slowest = min(table.consumers.all().items(), key=lambda named: named[1].next_snapshot, default=None)
     except PaimonError as error:
         return str(error)
@@ -139,8 +140,8 @@ def tags(table: Table, space: RetainedSize) -> str | None:
     return "More than the table itself: CALL sys.delete_tag for those that nobody needs, or give them tag.time-retained"
 
 
-def _due(table: Table, retention: Retention) -> int:
-    found = choose_range(table, retention)
+def _due(table: Table, retention: Retention, seen: SnapshotView) -> int:
+    found = choose_range(table, retention, seen)
     return found.end - found.earliest if found.earliest is not None else 0
 
 

@@ -23,7 +23,7 @@ MAY_IMPORT = {
     "shell": {"spark", "sql", "storage", "format", "catalog", "procedures", "system_tables"},
 }
 KNOWS_SPARK = {"spark", "shell"}
-SHARED = {"errors", "discovery"}
+SHARED = {"errors", "discovery", "cache", "process"}
 STORAGE = (
     "execution",
     "file_io",

@@ -16,6 +16,7 @@ from paimon_sql.storage.compact.file_layout import Layout, layout_of
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.maintenance.snapshots.expiration import ExpirationResult, expire_snapshots
 from paimon_sql.storage.maintenance.snapshots.retained_size import RetainedSize, held_space
+from paimon_sql.storage.metadata.snapshots import SnapshotView
 from paimon_sql.storage.retention.policy import retention_of
 from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
@@ -146,11 +147,12 @@ def facts_of(table: Table, orphans: Orphans | None = None) -> Facts:
     """
     now = present_millis()
     latest = table.snapshots.latest()
+    seen = SnapshotView(table.snapshots, filter(None, [latest]))
     live = live_files(table, latest).entries
     indexes = index_entries(table, latest)
     earliest = table.snapshots.earliest_id() or 0
     layout = layout_of(table, live, indexes)
-    space = held_space(table, latest, live, indexes) if latest else RetainedSize()
+    space = held_space(table, seen, latest, live, indexes) if latest else RetainedSize()
     return Facts(
         name=table.name,
         path=table.path,
@@ -166,7 +168,7 @@ def facts_of(table: Table, orphans: Orphans | None = None) -> Facts:
         space=space,
         expiry=_expiry(table, now),
         orphans=orphans,
-        figures=figures_of(table, latest, layout, space),
+        figures=figures_of(table, seen, latest, layout, space),
         tags={tag.name: tag.snapshot.id for tag in table.tags.all()},
         branches=table.branches.names(),
         consumers={name: consumer.next_snapshot for name, consumer in table.consumers.all().items()},

@@ -116,7 +116,7 @@ def _reason_to_skip(context: Context, identifier: Identifier) -> str | None:
         return "it is suspended"
     if definition.handler:
         return f"it is kept up to date by {definition.handler}"
-    state = last_refresh(table)
+    state = last_refresh(table, table.snapshots.latest())
     if state is None or state.refreshed is None or is_due(definition, state, present_millis()):
         return None
     return (

@@ -59,7 +59,8 @@ def materialized_names(catalog: Catalog, database: str) -> list[str]:
 def _facts(table: Table) -> dict[str, object] | None:
     if not is_materialized(table.schema):
         return None
-    definition, state = definition_of(table.schema, table.name), last_refresh(table)
+    definition, latest = definition_of(table.schema, table.name), table.snapshots.latest()
+    state = last_refresh(table, latest)
     refreshed = state.refreshed if state else None
     return {
         "definition_query": definition.query,
@@ -69,7 +70,7 @@ def _facts(table: Table) -> dict[str, object] | None:
         "status": definition.status,
         "last_refresh": None if refreshed is None else wall_clock(refreshed),
         "last_mode": state.mode if state else None,
-        "snapshot_id": table.snapshots.latest_id(),
+        "snapshot_id": latest.id if latest else None,
         "due": not definition.is_suspended and not definition.handler and is_due(definition, state, present_millis()),
         "refresh_handler": definition.handler,
     }

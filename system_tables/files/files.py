@@ -7,11 +7,13 @@ from collections.abc import Callable, Collection, Hashable, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_sql.cache import Cache
 from paimon_sql.format.layout.paths import POSTPONE_BUCKET, format_of
 from paimon_sql.format.metadata.data_file import FileSource
 from paimon_sql.format.options.table.bucket import BUCKET
 from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.types import ArrayType, BigIntType, IntType, TimestampType, string_type
+from paimon_sql.process import share
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.execution.threads import spread
 from paimon_sql.storage.expressions.predicates import Predicate
@@ -19,7 +21,6 @@ from paimon_sql.storage.table.paths.data_file_paths import data_file_paths
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import version_to_read
 from paimon_sql.system_tables.base import SystemTable, column
-from paimon_sql.system_tables.cached_values import RememberedColumns
 from paimon_sql.system_tables.clock import wall_clocks
 from paimon_sql.system_tables.files.file_statistics import FileStatistics
 from paimon_sql.system_tables.formatting import one_chunk, partition_labels
@@ -27,7 +28,9 @@ from paimon_sql.system_tables.formatting import one_chunk, partition_labels
 _THREADS = 4
 _MANY = 10_000
 """The min number of files for several threads and the cache."""
-_REMEMBERED = RememberedColumns()
+_MAX_CACHED_BYTES = 64 << 20
+_columns_seen = share(lambda: Cache[Hashable, pa.Array](_MAX_CACHED_BYTES, weigh=lambda column: int(column.nbytes)))
+"""Columns by the state of their table."""
 
 
 class Files(SystemTable):
@@ -75,14 +78,14 @@ class Files(SystemTable):
     def _computed(self, table: Table, entries: pa.Table, names: Collection[str], state: Hashable) -> pa.Table:
         columns = _columns(table, entries)
         schema = arrow_schema([f for f in self.columns if f.name in names])
-        are_many = len(entries) >= _MANY
+        are_many, cache = len(entries) >= _MANY, _columns_seen()
 
         def values(field: pa.Field) -> pa.Array:
             return one_chunk(columns[field.name]()).cast(field.type)
 
         def known(field: pa.Field) -> pa.Array:
             remembers = are_many and state is not None
-            return _REMEMBERED.get((state, field.name), lambda: values(field)) if remembers else values(field)
+            return cache.compute((state, field.name), lambda: values(field)) if remembers else values(field)
 
         # Arrow releases the GIL.
         return pa.Table.from_arrays(spread(known, list(schema), _THREADS if are_many else 1), schema=schema)

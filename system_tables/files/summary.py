@@ -15,6 +15,7 @@ from paimon_sql.storage.compact.file_layout import Layout, layout_of
 from paimon_sql.storage.data_files.live_files import live_files, manifests_of
 from paimon_sql.storage.expressions.predicates import Predicate, about
 from paimon_sql.storage.maintenance.snapshots.retained_size import RetainedSize, held_space
+from paimon_sql.storage.metadata.snapshots import SnapshotView
 from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables import advice
@@ -61,27 +62,29 @@ class Summary(SystemTable):
 
     def rows(self, table: Table, predicate: Predicate | None = None) -> pa.Table:
         latest = table.snapshots.latest()
+        seen = SnapshotView(table.snapshots, filter(None, [latest]))
         live = live_files(table, latest).entries
         indexes = index_entries(table, latest)
         layout = layout_of(table, live, indexes)
         space = None
         if _asks_for_space(predicate):
-            space = held_space(table, latest, live, indexes) if latest else RetainedSize()
-        return pa.Table.from_pylist(figures_of(table, latest, layout, space), schema=arrow_schema(self.columns))
+            space = held_space(table, seen, latest, live, indexes) if latest else RetainedSize()
+        return pa.Table.from_pylist(figures_of(table, seen, latest, layout, space), schema=arrow_schema(self.columns))
 
 
 def figures_of(
-    table: Table, latest: Snapshot | None, layout: Layout, space: RetainedSize | None
+    table: Table, seen: SnapshotView, latest: Snapshot | None, layout: Layout, space: RetainedSize | None
 ) -> list[dict[str, object]]:
     """Compute the rows of ``$summary`` from their inputs.
 
     Args:
         table: the table.
+        seen: its snapshots.
         latest: its latest snapshot.
         layout: the file layout of that snapshot.
         space: the retained size; None to leave these figures out.
     """
-    found = [*_content(table, layout), *_shape(table, layout), *_history(table, latest)]
+    found = [*_content(table, layout), *_shape(table, layout), *_history(table, seen, latest)]
     if space is not None:
         found += _space(table, space)
     return [asdict(f) for f in found]
@@ -121,15 +124,15 @@ def _shape(table: Table, layout: Layout) -> Iterator[_Figure]:
         yield _count("waiting_files", layout.waiting, advice.waiting_files(table))
 
 
-def _history(table: Table, latest: Snapshot | None) -> Iterator[_Figure]:
+def _history(table: Table, seen: SnapshotView, latest: Snapshot | None) -> Iterator[_Figure]:
     earliest, ids = table.snapshots.earliest_id() or 0, table.snapshots.directory.versions()
-    yield _count("snapshots", sum(i >= earliest for i in ids), advice.snapshots(table))
+    yield _count("snapshots", sum(i >= earliest for i in ids), advice.snapshots(table, seen))
     if latest is not None:
-        yield _moment("oldest_snapshot", table.snapshots.get(earliest))
+        yield _moment("oldest_snapshot", seen.get(earliest))
         yield _moment("newest_snapshot", latest)
     yield _count("tags", len(table.tags.names()))
     yield _count("branches", len(table.branches.names()))
-    yield _count("consumers", len(table.consumers.names()), advice.consumers(table))
+    yield _count("consumers", len(table.consumers.names()), advice.consumers(table, seen))
     manifests = manifests_of(table, latest) if latest else []
     yield _count("manifests", len(manifests), advice.manifests(table, manifests))
 

@@ -9,7 +9,7 @@ from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import PaimonError
 from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.types import BigIntType, DoubleType, TimestampType, string_type
-from paimon_sql.storage.execution.metrics import METRICS, Place
+from paimon_sql.storage.execution.metrics import Place, process_metrics
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.system_tables.base import column
 from paimon_sql.system_tables.clock import wall_clock
@@ -42,7 +42,7 @@ class CatalogMetrics(CatalogTable):
     def rows(self, view: View, predicate: Predicate | None = None) -> pa.Table:
         found = []
         own: dict[Place, Identifier | None] = {}
-        for place, metric in METRICS.all():
+        for place, metric in process_metrics().all():
             if place not in own:
                 own[place] = _own(view.catalog, place)
             identifier = own[place]

@@ -538,9 +538,9 @@ def test_tables_cross_to_other_processes(locking: HiveCatalog) -> None:
 def test_a_connection_that_broke_is_made_anew(catalog: HiveCatalog) -> None:
     metastore = catalog.entries.metastore
     catalog.list_databases()
-    kept, _ = client._taken(metastore)
+    kept, _ = client._pool().take(metastore)
     kept._socket.handle.shutdown(2)
-    client._given_back(metastore, kept)
+    client._pool().give_back(metastore, kept)
     assert catalog.list_databases() == ["d", "default"]
     hasty = replace(metastore, idle_seconds=0)
     assert (

@@ -42,7 +42,7 @@ def serving(serve: Callable[[BaseHTTPRequestHandler], None]) -> Iterator[str]:
         thread = threading.Thread(target=server.serve_forever, args=[0.01])
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}"
-        transport._pools.clear()
+        transport._pools().clear()
         server.shutdown()
         thread.join()
 

@@ -88,7 +88,7 @@ def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stub]:
         monkeypatch.setattr(connection, "_wait", lambda retry, said: waits.append((retry, said)))
         waits.clear()
         yield found
-        transport._pools.clear()
+        transport._pools().clear()
         server.shutdown()
         thread.join()
 

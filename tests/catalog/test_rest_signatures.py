@@ -19,10 +19,10 @@ from paimon_sql.catalog.rest.catalog import RestCatalog
 from paimon_sql.catalog.rest.http import credentials
 from paimon_sql.catalog.rest.http.credentials import GivenKeys, InstanceRole, TokenFile, source_of
 from paimon_sql.catalog.rest.http.signatures import DlfSignature, OpenApiSignature, signature_of
-from paimon_sql.catalog.rest.http.vended import Expiring
 from paimon_sql.errors import CatalogUnavailableError, InvalidOptionError
 from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.format.schema.types import DataField, IntType
+from paimon_sql.process import PROCESS
 from tests.rest_server import TOKEN, RestServer
 
 SCHEMA = new_schema((DataField(0, "id", IntType(False)),), primary_keys=["id"], options={"bucket": "1"})
@@ -32,7 +32,7 @@ KEYS = {"dlf.access-key-id": "the key", "dlf.access-key-secret": TOKEN}
 @pytest.fixture(autouse=True)
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no test meet the credentials of another, and none wait for a file that will not come."""
-    monkeypatch.setattr(credentials, "_held", Expiring())
+    PROCESS.clear_caches()
     monkeypatch.setattr(credentials, "_PAUSE", 0.01)
 
 
@@ -79,7 +79,7 @@ def test_a_file_is_read_again_before_its_keys_end(rest: RestServer, tmp_path: Pa
     file.write_text(keys())
     with pytest.raises(CatalogUnavailableError):  # what is held still holds
         RestCatalog("lake", options)
-    credentials._held.clear()
+    PROCESS.clear_caches()
     file.write_text(keys("wrong", seconds=credentials.LEAST_SECONDS - 60))
     with pytest.raises(CatalogUnavailableError):
         RestCatalog("lake", options)
@@ -102,7 +102,7 @@ def test_a_file_is_read_again_before_its_keys_end(rest: RestServer, tmp_path: Pa
     assert catalog.list_databases() is not None
     writer.join()
     file.unlink()
-    credentials._held.clear()
+    PROCESS.clear_caches()
     with pytest.raises(CatalogUnavailableError, match=f"{file}: No such file or directory"):
         catalog.list_databases()
 

@@ -247,7 +247,7 @@ mutation(
     "found by this model",
     {"metadata.snapshots.SnapshotManager.remove": _remove_by_number},
 )
-mutation("a branch is told by its schema alone", "found by this model", {"table.table.Table.birth": None})
+mutation("a branch is told by its schema alone", "found by this model", {"table.table.Table.read_birth": _always(None)})
 mutation(
     "marks of rollbacks are not heeded",
     "found by this model",
@@ -378,7 +378,6 @@ def _delete_backwards(table: Table, plan: Any) -> None:
     for snapshot in reversed(plan.snapshots):
         table.file_io.delete(table.snapshots.directory.path(snapshot.id))
     plan.files.delete(table)
-    table.snapshots.forget()
 
 
 mutation("expiry removes snapshots first", "expiry", {"maintenance.snapshots.expiration._carry_out": _delete_backwards})

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from paimon_sql.errors import CommitUnknownError, PaimonError
+from paimon_sql.process import PROCESS
 from paimon_sql.storage.execution import threads
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.metadata import manifests, snapshots
 from paimon_sql.storage.metadata.environment.locks import UNLOCKED, TableLock
 from paimon_sql.storage.metadata.schemas import SchemaManager
 from tests.faults.actions import ACTIONS, Action
@@ -424,9 +424,7 @@ class _Serial:
 
 def forget_caches() -> None:
     """Forget what this process holds in memory, as another process never had it."""
-    manifests.CACHE.__init__()  # type: ignore[misc]
-    manifests.LISTS.__init__()  # type: ignore[misc]
-    snapshots.LISTED.__init__()  # type: ignore[misc]
+    PROCESS.clear_caches()
 
 
 def play(seed: int, folder: Path, kinds: tuple[str, ...] = (), focus: tuple[str, ...] = ()) -> Result:

@@ -84,7 +84,7 @@ def main(master: str, folder: str) -> None:
 def _planned_by_executors() -> list[str]:
     """Let no plan be so small that the driver makes it by itself; the manifests that it reads all the same."""
     distributed_manifests.MANY_BYTES = 1
-    manifests.CACHE.capacity = 0
+    manifests.manifest_cache().capacity = 0
     found: list[str] = []
     read = ManifestStore.read_once
     ManifestStore.read_once = lambda store, name: found.append(name) or read(store, name)  # type: ignore[method-assign,func-returns-value]

@@ -11,9 +11,8 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from paimon_sql.process import PROCESS
 from paimon_sql.shell.engine.errors import describe
-from paimon_sql.storage.metadata import manifests
-from paimon_sql.storage.metadata.manifests import ManifestCache, ManifestListCache
 from tests.spark.conftest import Sql
 
 LONG = "x" * 300
@@ -196,12 +195,11 @@ def test_the_internal_procedure_takes_nothing_but_statements(refused: Callable[[
 @pytest.mark.parametrize("kind", ["snapshot/snapshot-1", "manifest/manifest-list-*-0", "schema/schema-0"])
 @pytest.mark.parametrize("defect", ["truncated", "garbage", "directory"])
 def test_broken_metadata_is_named_and_nothing_is_left_behind(
-    sql: Sql, folder: Path, refused: Callable[[str], str], kind: str, defect: str, monkeypatch: pytest.MonkeyPatch
+    sql: Sql, folder: Path, refused: Callable[[str], str], kind: str, defect: str
 ) -> None:
     sql("CREATE TABLE b (k INT)")
     sql("INSERT INTO b VALUES (1)")
-    monkeypatch.setattr(manifests, "CACHE", ManifestCache())  # as a process that did not write the table
-    monkeypatch.setattr(manifests, "LISTS", ManifestListCache())
+    PROCESS.clear_caches()  # as a process that did not write the table
     for path in (folder / "b").glob(kind):
         _break(path, defect)
     if kind.startswith("schema") and defect == "directory":
@@ -313,7 +311,7 @@ _BROKEN = {
 @pytest.mark.parametrize("kind", _BROKEN)
 @pytest.mark.parametrize("defect", ["missing", "truncated", "garbage"])
 def test_a_broken_file_of_any_kind_is_named_by_whoever_meets_it(
-    sql: Sql, folder: Path, refused: Callable[[str], str], kind: str, defect: str, monkeypatch: pytest.MonkeyPatch
+    sql: Sql, folder: Path, refused: Callable[[str], str], kind: str, defect: str
 ) -> None:
     if (kind, defect) == ("hash index", "garbage"):
         pytest.skip("any numbers are hashes")
@@ -325,8 +323,7 @@ def test_a_broken_file_of_any_kind_is_named_by_whoever_meets_it(
     sql("INSERT INTO b VALUES (1, 'b')")
     if kind == "tag":
         sql("ALTER TABLE b CREATE TAG x")
-    monkeypatch.setattr(manifests, "CACHE", ManifestCache())  # as a process that did not write the table
-    monkeypatch.setattr(manifests, "LISTS", ManifestListCache())
+    PROCESS.clear_caches()  # as a process that did not write the table
     paths = list((folder / "b").glob(pattern))
     assert paths
     if kind == "tag" and defect == "missing":

@@ -221,10 +221,10 @@ def test_what_is_no_error_of_ours_has_none_behind_it(spark: SparkSession, sql: S
 
 def test_errors_that_crossed_are_kept_only_for_a_while(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     jvm = Bridge.of(spark.sparkContext).jvm
-    monkeypatch.setattr(errors, "_MOST", 4)
+    monkeypatch.setattr(errors._crossed(), "capacity", 4)
     for i in range(20):
         to_java(jvm, CommitConflictError(f"Rival {i} won."))
-    assert len(errors._crossed._errors) == 4
+    assert len(errors._crossed()) == 4
 
 
 def test_reading_with_arrow_tells_one_message(spark: SparkSession, sql: Sql, broken: str) -> None:

@@ -11,9 +11,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from paimon_sql.format.metadata.manifest import read_manifest, write_manifest
+from paimon_sql.process import PROCESS
 from paimon_sql.shell.engine.errors import describe
-from paimon_sql.storage.metadata import manifests
-from paimon_sql.storage.metadata.manifests import ManifestCache, ManifestListCache
 from tests.spark.conftest import Sql
 
 REFUSED = (
@@ -51,9 +50,7 @@ def _message(sql: Sql, statement: str) -> str:
 
 
 @pytest.mark.parametrize("external", [False, True])
-def test_a_manifest_that_names_a_file_elsewhere_is_refused(
-    spark: SparkSession, sql: Sql, monkeypatch: pytest.MonkeyPatch, external: bool
-) -> None:
+def test_a_manifest_that_names_a_file_elsewhere_is_refused(spark: SparkSession, sql: Sql, external: bool) -> None:
     database = str(sql("SELECT current_database()")[0][0])
     root = Path(str(spark.conf.get("spark.sql.catalog.paimon.warehouse")))
     folder = root / f"{database}.db" / "t"
@@ -63,8 +60,7 @@ def test_a_manifest_that_names_a_file_elsewhere_is_refused(
     secret = folder.parent / "x"
     secret.write_bytes(next((folder / "bucket-0").iterdir()).read_bytes())
     _names(folder, "x" if external else "../../x", str(secret) if external else None)
-    monkeypatch.setattr(manifests, "CACHE", ManifestCache())
-    monkeypatch.setattr(manifests, "LISTS", ManifestListCache())
+    PROCESS.clear_caches()
     before = secret.read_bytes()
     outcomes = {statement: _message(sql, statement) for statement in REFUSED}
     for statement, said in outcomes.items():

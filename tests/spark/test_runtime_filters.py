@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from paimon_sql.storage.execution.metrics import METRICS
+from paimon_sql.storage.execution.metrics import process_metrics
 
 Sql = Callable[[str], list[tuple[Any, ...]]]
 
@@ -45,7 +45,7 @@ def files_read(frame: DataFrame) -> int:
     database = frame.sparkSession.catalog.currentDatabase()
     (found,) = [
         m.last
-        for place, m in METRICS.all()
+        for place, m in process_metrics().all()
         if place.name.endswith(f"{database}.t") and m.name == "scanResultedTableFiles"
     ]
     return int(found)

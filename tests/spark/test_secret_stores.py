@@ -9,18 +9,18 @@ import pytest
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.spark.catalog import path_catalog
 from paimon_sql.spark.catalog.path_catalog import PathNames
-from paimon_sql.sql.text import secrets
+from paimon_sql.sql.text.secrets import secret_store
 from tests.spark.conftest import Sql
 
 
 def test_options_of_a_catalog_leave_the_store_when_it_is_made(sql: Sql, tmp_path: Path) -> None:
-    before = len(secrets._STORE)
+    before = len(secret_store())
     made = f"CREATE CATALOG held WITH ('type' = 'paimon', 'warehouse' = '{tmp_path}', 's3.secret-key' = 'hunter')"
     sql(made)
-    assert len(secrets._STORE) == before
+    assert len(secret_store()) == before
     with pytest.raises(Exception, match="already exists"):
         sql(made)
-    assert len(secrets._STORE) == before
+    assert len(secret_store()) == before
     sql("DROP CATALOG held")
 
 

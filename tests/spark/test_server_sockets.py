@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from py4j.java_gateway import Proxy as Py4JObject
+from py4j.java_gateway import JavaObject as Py4JObject
 from pyhive import hive
 from pyspark.sql import SparkSession
 

@@ -15,8 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from paimon_sql.spark.execution import executor
-from paimon_sql.storage.metadata import manifests
-from paimon_sql.storage.metadata.manifests import ManifestCache
+from paimon_sql.storage.metadata.manifests import ManifestCache, manifest_cache
 from paimon_sql.storage.table import distributed_manifests
 from paimon_sql.storage.table.distributed_manifests import ManifestTask
 from tests.spark.conftest import Sql
@@ -25,10 +24,8 @@ from tests.spark.conftest import Sql
 @pytest.fixture
 def cache(monkeypatch: pytest.MonkeyPatch) -> ManifestCache:
     """A cache of the test's own."""
-    own = ManifestCache()
-    monkeypatch.setattr(manifests, "CACHE", own)
-    monkeypatch.setattr(distributed_manifests, "CACHE", own)
-    return own
+    monkeypatch.setattr(manifest_cache, "part", None)
+    return manifest_cache()
 
 
 @pytest.fixture
@@ -94,7 +91,7 @@ def test_a_small_plan_starts_no_job(spark: SparkSession, sql: Sql, cache: Manife
     database = str(spark.catalog.currentDatabase())
     sql("CREATE TABLE t (k BIGINT)")
     sql("INSERT INTO t VALUES (1), (2)")
-    cache.__init__()  # type: ignore[misc]
+    cache.clear()
     assert sql("SELECT * FROM t WHERE k = 2") == [(2,)]
     assert jobs(spark, database, "t") == 0
 

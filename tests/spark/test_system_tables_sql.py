@@ -10,7 +10,6 @@ from pyspark.sql import Row, SparkSession
 
 from paimon_sql.spark.conversion import internal_rows as crossing
 from paimon_sql.spark.scan.proxies import local
-from paimon_sql.system_tables.cached_values import RememberedColumns
 from paimon_sql.system_tables.files import files
 from tests.spark.conftest import Sql
 
@@ -97,8 +96,6 @@ def test_remembered_columns_are_those_of_the_state_that_is_asked_for(
     spark: SparkSession, many: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     query = "SELECT * FROM `many$files` ORDER BY file_path"
-    columns = RememberedColumns()
-    monkeypatch.setattr(files, "_REMEMBERED", columns)
 
     def seen_anew() -> list[Row]:
         with monkeypatch.context() as patched:
@@ -123,23 +120,6 @@ def test_remembered_columns_are_those_of_the_state_that_is_asked_for(
     spark.sql("CREATE TABLE many (id INT, dt STRING)")
     spark.sql("INSERT INTO many VALUES (1, 'x')")
     assert spark.sql(query).collect() == seen_anew()
-
-
-def test_columns_are_remembered_until_there_is_no_room() -> None:
-    columns, made = RememberedColumns(capacity=20), []
-
-    def make() -> pa.Array:
-        made.append(1)
-        return pa.array([1], pa.int64())
-
-    for key in ("a", "b", "a", "c", "a", "b"):
-        columns.get(key, make)
-    assert len(made) == 4  # a, b, c, and b once more
-    big = columns.get("big", lambda: pa.array(range(10), pa.int64()))
-    assert len(big) == 10
-    columns.get("a", make)
-    columns.get("b", make)
-    assert len(made) == 4
 
 
 def test_metrics_are_rows(spark: SparkSession, many: str) -> None:

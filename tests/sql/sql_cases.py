@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from paimon_sql.sql.text.secrets import keep
+from paimon_sql.sql.text.secrets import secret_store
 from tests.sql.statement_classes import s
 
 FOLDER = Path(__file__).parent / "cases"
@@ -68,10 +68,13 @@ STATEMENTS: list[tuple[str, s.Statement]] = [
     ("ANALYZE TABLE t PARTITION (a) COMPUTE STATISTICS NOSCAN", s.AnalyzeTable(T, (("a", None),), noscan=True)),
     ("ANALYZE TABLE t COMPUTE STATISTICS FOR COLUMNS a, `b c`", s.AnalyzeTable(T, columns=("a", "b c"))),
     ("ANALYZE TABLE t COMPUTE STATISTICS FOR ALL COLUMNS", s.AnalyzeTable(T, all_columns=True)),
-    ("CREATE CATALOG c WITH ('type' = 'paimon', 'n' = 5)", s.CreateCatalog("c", {"type": "paimon", "n": keep("5")})),
+    (
+        "CREATE CATALOG c WITH ('type' = 'paimon', 'n' = 5)",
+        s.CreateCatalog("c", {"type": "paimon", "n": secret_store().keep("5")}),
+    ),
     (
         "CREATE CATALOG IF NOT EXISTS `c d` COMMENT 'x' WITH ('a'='b')",
-        s.CreateCatalog("c d", {"a": keep("b")}, True, "x"),
+        s.CreateCatalog("c d", {"a": secret_store().keep("b")}, True, "x"),
     ),
     ("DROP CATALOG IF EXISTS c", s.DropCatalog("c", True)),
     ("CREATE FUNCTION f(x INT) RETURN x + 1", s.CreateFunction(("paimon", "db", "f"), "(x INT) RETURN x + 1")),

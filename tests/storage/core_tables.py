@@ -90,7 +90,7 @@ def overwrite(table: Table, *rows: Row, partitions: Predicate | None = None, dyn
 
 def compacted(table: Table, *, full: bool = True) -> list[CommitMessage]:
     """The messages of a compaction that is not committed yet."""
-    return [task.run() for task in plan_compaction(again(table), full=full)]
+    return [task.run() for task in plan_compaction(again(table), table.snapshots.latest(), full=full)]
 
 
 def compact(table: Table, *, full: bool = True) -> Snapshot | None:
@@ -100,7 +100,7 @@ def compact(table: Table, *, full: bool = True) -> Snapshot | None:
 
 def triggered(table: Table, messages: Sequence[CommitMessage]) -> list[CommitMessage]:
     """The compactions that these messages make due."""
-    return [task.run() for task in plan_triggered(again(table), messages)]
+    return [task.run() for task in plan_triggered(again(table), table.snapshots.latest(), messages)]
 
 
 def plan(table: Table, predicate: Predicate | None = None) -> ScanPlan:

@@ -93,7 +93,7 @@ def overwrite(table: Table, *rows: Row, dynamic: bool = False) -> Snapshot:
 
 def compact(table: Table) -> Snapshot | None:
     """Compact a keyed table fully."""
-    return commits.compact(table, [task.run() for task in plan_compaction(table, full=True)])
+    return commits.compact(table, [task.run() for task in plan_compaction(table, table.snapshots.latest(), full=True)])
 
 
 def rows_at(table: Table, snapshot: Snapshot, predicate: Predicate | None = None) -> list[Row]:
@@ -124,7 +124,6 @@ def amend_latest(table: Table, **members: Any) -> None:
     assert latest is not None
     path = Path(table.snapshots.directory.path(latest))
     path.write_text(json.dumps({**json.loads(path.read_text()), **members}))
-    table.snapshots.forget()
 
 
 def on_disk(table: Table) -> set[str]:

@@ -158,7 +158,10 @@ def test_a_table_whose_branches_may_be_merged_takes_nothing_away(tmp_path: Path)
     with pytest.raises(UnsupportedError, match="compacted"):
         compact_table(table, LocalExecutor(), full=True)
     messages = [
-        t.run() for t in plan_append_compaction(table.with_options({"compaction.min.file-num": "2"}), full=True)
+        t.run()
+        for t in plan_append_compaction(
+            table.with_options({"compaction.min.file-num": "2"}), table.snapshots.latest(), full=True
+        )
     ]
     assert messages
     with pytest.raises(UnsupportedError, match="compacted"):

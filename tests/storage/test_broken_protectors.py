@@ -10,12 +10,11 @@ import pytest
 
 from paimon_sql.errors import PaimonError
 from paimon_sql.format.metadata.index_manifest import write_index_manifest
+from paimon_sql.process import PROCESS
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.maintenance.orphans.run import Search, find_orphans, remove_orphans
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags, replace_tag
-from paimon_sql.storage.metadata import manifests
-from paimon_sql.storage.metadata.manifests import ManifestCache, ManifestListCache
 from paimon_sql.storage.retention.policy import Retention
 from paimon_sql.storage.table.table import Table
 from tests.storage.small_tables import add_branch, amend_latest, fresh, insert, make_table, on_disk, overwrite
@@ -97,7 +96,7 @@ UNASKED = {(victim, action) for victim in _ALWAYS_NEWER for action in (untag, re
 @pytest.mark.parametrize("victim", VICTIMS)
 @pytest.mark.parametrize("harm", ["corrupt", "missing"])
 def test_what_may_be_needed_is_read_or_nothing_goes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, action: Callable[[Table], None], victim: str, harm: str
+    tmp_path: Path, action: Callable[[Table], None], victim: str, harm: str
 ) -> None:
     table = history(tmp_path)
     path = Path(VICTIMS[victim](table))
@@ -106,8 +105,7 @@ def test_what_may_be_needed_is_read_or_nothing_goes(
         path.unlink()
     else:
         path.write_bytes(b"rubbish")
-    monkeypatch.setattr(manifests, "CACHE", ManifestCache())
-    monkeypatch.setattr(manifests, "LISTS", ManifestListCache())
+    PROCESS.clear_caches()
     before = on_disk(table)
     try:
         action(table)

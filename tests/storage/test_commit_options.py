@@ -129,7 +129,7 @@ def test_in_strict_mode_a_users_own_commits_are_safe(tmp_path: Path) -> None:
     table = keyed(tmp_path)
     append(table, (1, "a", "x"), user="me")
     compacted = fresh(table)
-    messages = [task.run() for task in plan_compaction(compacted, full=True)]
+    messages = [task.run() for task in plan_compaction(compacted, compacted.snapshots.latest(), full=True)]
     assert commits.compact(compacted, messages, user="me") is not None
     assert append(strict(table, 0), (2, "b", "x"), user="me").id == 3
     with pytest.raises(NotAllowedError):

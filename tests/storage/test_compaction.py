@@ -257,13 +257,13 @@ def test_deletes_go_only_when_nothing_lies_below(tmp_path: Path) -> None:
     compact(table)
     for _ in range(2):
         remove(table, (1, "", "x"))
-    (task,) = plan_compaction(again(table), full=False)
+    (task,) = plan_compaction(again(table), table.snapshots.latest(), full=False)
     assert (task.unit.output_level, task.drop_deletes) == (2, False)
     assert compact(table, full=False) is not None
     kept = [e.file for e in live(table) if e.file.level == 2]
     assert [(f.row_count, f.delete_row_count) for f in kept] == [(1, 1)]
     assert len(rows(table)) == 499
-    (task,) = plan_compaction(again(table), full=True)
+    (task,) = plan_compaction(again(table), table.snapshots.latest(), full=True)
     assert (task.unit.output_level, task.drop_deletes) == (3, True)
     compact(table)
     assert [(e.file.row_count, e.file.delete_row_count) for e in live(table)] == [(499, 0)]
@@ -329,7 +329,9 @@ def test_only_the_partitions_asked_for_are_compacted(tmp_path: Path) -> None:
     table = make_table(tmp_path / "t", keys=["id", "p"], partitions=["p"])
     for i in range(2):
         insert(table, (1, f"v{i}", "x"), (1, f"v{i}", "y"))
-    tasks = plan_compaction(again(table), full=True, scope=Scope(Comparison("p", "=", pa.scalar("x"))))
+    tasks = plan_compaction(
+        again(table), table.snapshots.latest(), full=True, scope=Scope(Comparison("p", "=", pa.scalar("x")))
+    )
     assert len(tasks) == 1
     assert tasks[0].size == sum(f.file_size for f in tasks[0].unit.files)
     assert table.locations.partition(tasks[0].partition) == "p=x"
@@ -362,7 +364,7 @@ def test_an_error_in_the_middle_leaves_no_new_file(tmp_path: Path, writes: int) 
     for i in range(2):
         insert(table, *[(n * 2 + i, f"{n}" * 30, "x") for n in range(100)])
     before = data_files(table)
-    (task,) = plan_compaction(again(table, file_io=Full()), full=True)
+    (task,) = plan_compaction(again(table, file_io=Full()), table.snapshots.latest(), full=True)
     with pytest.raises(PaimonError, match="no space left"):
         task.run()
     assert data_files(table) == before

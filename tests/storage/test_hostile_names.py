@@ -27,6 +27,7 @@ from paimon_sql.format.metadata.index_manifest import (
 )
 from paimon_sql.format.metadata.manifest import read_manifest, read_manifest_list, write_manifest, write_manifest_list
 from paimon_sql.format.statistics.simple_stats import EMPTY_ROW
+from paimon_sql.process import PROCESS
 from paimon_sql.storage.branches.management import create_branch
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import FileIO, LocalFileIO
@@ -35,8 +36,7 @@ from paimon_sql.storage.maintenance.orphans.run import Search, find_orphans, rem
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
 from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags
-from paimon_sql.storage.metadata import manifests
-from paimon_sql.storage.metadata.manifests import ManifestCache, ManifestListCache
+from paimon_sql.storage.metadata.snapshots import SnapshotView
 from paimon_sql.storage.operations.purge import purge
 from paimon_sql.storage.repair.repair import give_up_before
 from paimon_sql.storage.retention.policy import Retention
@@ -120,10 +120,9 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def world(tmp_path: Path, template: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+def world(tmp_path: Path, template: Path) -> Iterator[World]:
     made = World(tmp_path, template)
-    monkeypatch.setattr(manifests, "CACHE", ManifestCache())
-    monkeypatch.setattr(manifests, "LISTS", ManifestListCache())
+    PROCESS.clear_caches()
     made.io.touched.clear()
     yield made
     made.check()
@@ -157,7 +156,6 @@ def _every_snapshot(world: World, **members: Any) -> None:
     root = Path(world.table.path)
     for path in (*root.glob("snapshot/snapshot-*"), *root.glob("tag/tag-*")):
         path.write_text(json.dumps({**json.loads(path.read_text()), **members}))
-    world.table.snapshots.forget()
 
 
 ATTACKS: dict[str, tuple[Callable[[World, str], None], tuple[str, ...]]] = {
@@ -250,12 +248,10 @@ def _external(tmp_path: Path, root: str, file_io: FileIO) -> tuple[Table, Path]:
 
 
 @pytest.mark.parametrize("root", ["/", "file:/", "file:///", "file://localhost/", "s3://", "{far}/..", "{far}/../far"])
-def test_a_whole_file_system_is_no_external_directory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, root: str
-) -> None:
-    monkeypatch.setattr(manifests, "CACHE", ManifestCache())
+def test_a_whole_file_system_is_no_external_directory(tmp_path: Path, root: str) -> None:
+    PROCESS.clear_caches()
     table, moved = _external(tmp_path, root.format(far=tmp_path / "far"), LocalFileIO())
-    monkeypatch.setattr(manifests, "CACHE", ManifestCache())
+    PROCESS.clear_caches()
     latest = table.snapshots.latest()
     assert latest is not None
     with pytest.raises(UnsafePathError):
@@ -265,12 +261,12 @@ def test_a_whole_file_system_is_no_external_directory(
     assert moved.exists()
 
 
-def test_a_catalog_says_which_external_directories_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_catalog_says_which_external_directories_count(tmp_path: Path) -> None:
     table, moved = _external(tmp_path, str(tmp_path / "far"), LocalFileIO())
     latest = table.snapshots.latest()
     assert latest is not None
     for allowed, counts in ((None, True), (f"/x, file:{tmp_path}/far/", True), (str(tmp_path), True), ("/x", False)):
-        monkeypatch.setattr(manifests, "CACHE", ManifestCache())
+        PROCESS.clear_caches()
         options = {} if allowed is None else {"external-paths.allowed-roots": allowed}
         opened = fresh(replace(table, access=ExternalAccess.of(options)))
         if counts:
@@ -298,7 +294,8 @@ def test_made_up_numbers_of_snapshots_are_no_endless_search(tmp_path: Path) -> N
     (folder / f"snapshot-{2**62}").write_text((folder / "snapshot-3").read_text().replace('"id": 3', f'"id": {2**62}'))
     opened = fresh(table)
     first = opened.snapshots.get(1)
-    assert opened.snapshots.at_time(first.time_millis).id >= 1
+    found = SnapshotView(opened.snapshots).at_time(first.time_millis)
+    assert found is not None and found.id >= 1
     with pytest.raises(PaimonError):
         _orphans(fresh(table))
     with pytest.raises(InvalidInputError):

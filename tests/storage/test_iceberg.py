@@ -182,7 +182,6 @@ def test_nothing_but_metadata_is_ever_deleted(tmp_path: Path) -> None:
     for number in (1,):
         Path(table.snapshots.directory.path(number)).unlink()
     table.snapshots.directory.reset_hint("LATEST", 0)
-    table.snapshots.forget()
     files = set(Path(table.path).rglob("*.parquet"))
     publish(table)
     assert store_of(table).versions() == []
@@ -200,7 +199,6 @@ def test_a_history_that_was_taken_back_without_a_word_is_noticed(tmp_path: Path)
     for number in (2, 3):
         Path(table.snapshots.directory.path(number)).unlink()
     table.snapshots.directory.reset_hint("LATEST", 1)
-    table.snapshots.forget()
     insert(table, (20, "b", "x"))
     insert(table, (30, "c", "x"))
     assert shown(table) == held(table)
@@ -227,7 +225,6 @@ def test_rivals_publish_one_history(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert not errors
-    table.snapshots.forget()
     publish(table)
     assert table.snapshots.latest_id() == 13
     assert shown(table) == held(table)
@@ -359,7 +356,6 @@ def test_whatever_happens_each_snapshot_is_shown_as_it_is(
     ]
     insert(table, row())
     for _ in range(OPERATIONS):
-        table.snapshots.forget()
         step = random.choices(steps, weights=[4, 4, 2, 3, 2, 1, 1, 1])[0]
         with monkeypatch.context() as dying:
             dies = random.random() < 0.15
@@ -367,7 +363,6 @@ def test_whatever_happens_each_snapshot_is_shown_as_it_is(
                 for module in ("commit.transaction", "maintenance.tags.management", *UNDONE):
                     dying.setattr(f"paimon_sql.storage.{module}.publish_quietly", lambda table: None)
             step()
-        table.snapshots.forget()
         if dies and random.random() < 0.5:
             continue
         publish(table)

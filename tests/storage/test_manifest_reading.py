@@ -23,7 +23,7 @@ from paimon_sql.storage.data_files.live_files import live_files, manifests_of
 from paimon_sql.storage.execution.progress import running
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.expressions.predicates import And, Comparison, In, IsNull, Or, Predicate, StartsWith
-from paimon_sql.storage.metadata.manifests import ManifestCache
+from paimon_sql.storage.metadata.manifests import ManifestCache, manifest_cache
 from paimon_sql.storage.table import distributed_manifests
 from tests.storage import commits
 from tests.storage import core_tables as core
@@ -56,9 +56,8 @@ class Elsewhere(Executor):
 @pytest.fixture
 def cache(monkeypatch: pytest.MonkeyPatch) -> ManifestCache:
     """A cache of manifests of the test's own, and executors that read whatever it lacks, a manifest a task."""
-    own = ManifestCache()
-    for module in ("metadata.manifests", "table.distributed_manifests"):
-        monkeypatch.setattr(f"paimon_sql.storage.{module}.CACHE", own)
+    monkeypatch.setattr(manifest_cache, "part", None)
+    own = manifest_cache()
     monkeypatch.setattr(distributed_manifests, "MANY_BYTES", 1)
     monkeypatch.setattr(distributed_manifests, "_TASK_BYTES", 1)
     return own
@@ -66,7 +65,8 @@ def cache(monkeypatch: pytest.MonkeyPatch) -> ManifestCache:
 
 def forget(cache: ManifestCache, capacity: int = 1 << 29) -> None:
     """Empty the cache, which then has room for so many bytes."""
-    cache.__init__(capacity)  # type: ignore[misc]
+    cache.clear()
+    cache.capacity = capacity
 
 
 def condition(chance: random.Random, depth: int = 2) -> Predicate:

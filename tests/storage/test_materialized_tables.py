@@ -117,14 +117,14 @@ def test_other_options_are_told_apart() -> None:
 
 def test_the_state_stays_with_the_rows(tmp_path: Path) -> None:
     table = make_table(tmp_path / "t")
-    assert last_refresh(table) is None
+    assert last_refresh(table, table.snapshots.latest()) is None
     state = RefreshState("q", 5, "FULL", (state_of(table, None),))
     insert(table, (1, "a", "p"), (2, "b", "p"))
-    assert last_refresh(table) is None
+    assert last_refresh(table, table.snapshots.latest()) is None
     commits.annotate(table, properties=state.properties())
-    assert last_refresh(table) == state
+    assert last_refresh(table, table.snapshots.latest()) == state
     insert(table, (3, "c", "p"))
-    assert last_refresh(table) is None
+    assert last_refresh(table, table.snapshots.latest()) is None
 
 
 def test_a_compaction_hands_the_state_on(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_a_compaction_hands_the_state_on(tmp_path: Path) -> None:
     latest = table.snapshots.latest()
     assert latest is not None and latest.commit_kind is CommitKind.COMPACT
     assert latest.properties == state.properties()
-    assert last_refresh(table) == state
+    assert last_refresh(table, table.snapshots.latest()) == state
 
 
 def test_a_state_that_cannot_be_read_is_none() -> None:
@@ -159,7 +159,7 @@ def test_a_refresh_is_due_when_it_is_older_than_the_freshness() -> None:
 
 
 def _since(table: Table, before: Snapshot | None) -> Since:
-    return compared(table, state_of(table, table.snapshots.latest()), state_of(table, before)).since
+    return compared(table, table.snapshots.latest(), state_of(table, before)).since
 
 
 def test_an_append_table_has_the_same_rows_or_more(tmp_path: Path) -> None:
@@ -184,11 +184,11 @@ def test_a_table_of_other_columns_is_another(tmp_path: Path) -> None:
     option = [SetOption("own", "option")]
     changed = table.schemas.evolve(lambda schema: apply_changes(schema, option, has_data=True))
     again = replace(table, schema=changed)
-    assert compared(again, state_of(again, table.snapshots.latest()), before).since is Since.SAME
+    assert compared(again, table.snapshots.latest(), before).since is Since.SAME
     changes = [DropColumn(("v",)), AddColumn(("v",), string_type())]
     other = again.schemas.evolve(lambda schema: apply_changes(schema, changes, has_data=True))
     now = replace(again, schema=other)
-    assert compared(now, state_of(now, table.snapshots.latest()), before).since is Since.CHANGED
+    assert compared(now, table.snapshots.latest(), before).since is Since.CHANGED
 
 
 def test_a_table_made_anew_is_another(tmp_path: Path) -> None:

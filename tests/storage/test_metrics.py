@@ -11,7 +11,7 @@ import pytest
 
 from paimon_sql.errors import PaimonError
 from paimon_sql.storage.commit.report import LOG
-from paimon_sql.storage.execution.metrics import METRICS, Metric, Metrics
+from paimon_sql.storage.execution.metrics import Metric, Metrics, process_metrics
 from paimon_sql.storage.expressions.predicates import Comparison
 from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.table.table import Table
@@ -20,7 +20,9 @@ from tests.storage.small_tables import compact, fresh, insert, make_table
 
 def measured(table: Table) -> dict[str, Metric]:
     """The metrics of a table by name."""
-    return {m.name: m for place, m in METRICS.all() if (place.path, place.branch) == (table.path, table.branch)}
+    return {
+        m.name: m for place, m in process_metrics().all() if (place.path, place.branch) == (table.path, table.branch)
+    }
 
 
 @pytest.fixture

@@ -273,7 +273,9 @@ def test_a_file_counts_as_small_below_that_part_of_the_target(tmp_path: Path) ->
         table = make_table(tmp_path / ratio, options)
         for number in range(4):
             insert(table, (number, "a", "x"))
-        planned[ratio] = len(plan_append_compaction(again(table), full=False, scope=EVERYTHING))
+        planned[ratio] = len(
+            plan_append_compaction(again(table), table.snapshots.latest(), full=False, scope=EVERYTHING)
+        )
     assert planned["0.7"] > planned["0.0001"] == 0
 
 

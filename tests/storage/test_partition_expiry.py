@@ -47,7 +47,6 @@ def partitioned(path: Path, days: Sequence[str | None], options: dict[str, str] 
 
 
 def latest_rows(table: Table) -> list[tuple[Any, ...]]:
-    table.snapshots.forget()
     latest = table.snapshots.latest()
     assert latest is not None
     return rows_at(table, latest)

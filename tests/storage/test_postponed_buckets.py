@@ -29,7 +29,7 @@ def postponed(path: Path, **options: str) -> Table:
 
 def distribute(table: Table) -> None:
     table = again(table)
-    commits.compact(table, plan_postponed(table).run(LocalExecutor()))
+    commits.compact(table, plan_postponed(table, table.snapshots.latest()).run(LocalExecutor()))
 
 
 def test_rows_wait_in_files_as_java_names_them_and_are_seen_after_a_compaction(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from paimon_sql.format.metadata import manifest_records
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.format.schema.types import DataField, IntType, string_type
+from paimon_sql.process import PROCESS
 from paimon_sql.storage.commit.snapshot.snapshot_commit import Created, RenamingSnapshotCommit
 from paimon_sql.storage.copy import copy
 from paimon_sql.storage.execution.task_executor import LocalExecutor
@@ -27,7 +28,6 @@ from paimon_sql.storage.maintenance.orphans.run import Search, find_orphans
 from paimon_sql.storage.maintenance.snapshots.expiration import ExpirationResult, expire_snapshots
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
 from paimon_sql.storage.maintenance.tags.management import create_tag
-from paimon_sql.storage.metadata import manifests
 from paimon_sql.storage.metadata.external_roots import ExternalRoots
 from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST, NumberedDirectory
 from paimon_sql.storage.read.task import ReadTask
@@ -255,7 +255,7 @@ def test_files_that_a_manifest_names_outside_of_the_table_are_never_deleted(
         patch.setattr(manifest_records, "check_straight_paths", lambda *_: None)
         patch.setattr(ExternalRoots, "check", lambda *_: None)
         commits.append(again(table), hostile())
-    monkeypatch.setattr(manifests, "CACHE", manifests.ManifestCache())
+    PROCESS.clear_caches()
     steps: list[Callable[[], object]] = [lambda: overwrite(table, (2, "b", "x")), lambda: expire(table)]
     for act in steps:
         with contextlib.suppress(PaimonError):

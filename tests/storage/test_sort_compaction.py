@@ -134,12 +134,14 @@ def test_a_partition_is_idle_if_its_newest_file_is_old(tmp_path: Path) -> None:
     scope = Scope(idle=timedelta(milliseconds=900))
     found = scope.of(again(table), live_files(again(table), again(table).snapshots.latest()).entries)
     assert len(found) == 2 and len(set(found["partition"].to_pylist())) == 1
-    assert plan_compaction(again(table), full=True, scope=Scope(idle=timedelta(hours=1))) == []
+    assert (
+        plan_compaction(again(table), table.snapshots.latest(), full=True, scope=Scope(idle=timedelta(hours=1))) == []
+    )
 
 
 def test_only_the_named_buckets_are_compacted(tmp_path: Path) -> None:
     table = make_table(tmp_path / "t", {"bucket": "4", "write-only": "true"}, keys=("id",))
     for _ in range(2):
         insert(table, *((n, "v", "p") for n in range(20)))
-    tasks = plan_compaction(again(table), full=True, scope=Scope(buckets=frozenset({1, 3})))
+    tasks = plan_compaction(again(table), table.snapshots.latest(), full=True, scope=Scope(buckets=frozenset({1, 3})))
     assert sorted(t.bucket for t in tasks) == [1, 3]

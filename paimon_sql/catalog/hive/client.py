@@ -29,6 +29,7 @@ from thrift.transport.TTransport import TBufferedTransport, TTransportException
 from paimon_sql.errors import CatalogUnavailableError, InvalidInputError, InvalidOptionError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import CLIENT_POOL_CACHE_EVICTION_INTERVAL_MS, CLIENT_POOL_SIZE, URI
+from paimon_sql.process import share
 
 # Its messages would be printed in addition to our errors.
 logging.getLogger("thrift.transport.TSocket").addHandler(logging.NullHandler())
@@ -97,8 +98,9 @@ class Metastore:
             InvalidInputError: the metastore considers the object invalid.
             CatalogUnavailableError: no server responds, or it refuses.
         """
+        pool = _pool()
         while True:
-            connection, is_fresh = _taken(self)
+            connection, is_fresh = pool.take(self)
             try:
                 response = getattr(connection.client, name)(*arguments)
             except (TTransportException, OSError) as error:
@@ -108,19 +110,19 @@ class Metastore:
                     continue
                 raise self._unavailable("gave no answer", error) from error
             except (NoSuchObjectException, AlreadyExistsException) as error:
-                _given_back(self, connection)
+                pool.give_back(self, connection)
                 kind = MissingEntryError if isinstance(error, NoSuchObjectException) else EntryExistsError
                 raise kind(_message(error)) from error
             except (InvalidObjectException, InvalidOperationException) as error:
-                _given_back(self, connection)
+                pool.give_back(self, connection)
                 raise InvalidInputError(f"Hive's metastore does not take this: {_message(error)}.") from error
             except TException as error:
-                _given_back(self, connection)
+                pool.give_back(self, connection)
                 raise self._unavailable("refused", error) from error
             except BaseException:
                 connection.close()  # a response may still arrive
                 raise
-            _given_back(self, connection)
+            pool.give_back(self, connection)
             return response
 
     def knows(self, name: str, *arguments: object) -> bool:
@@ -192,50 +194,45 @@ class Connection:
         return not select.select([handle], [], [], 0)[0]
 
 
-_idle: dict[Metastore, list[Connection]] = {}
-_lock = threading.Lock()
+class _Pool:
+    """The idle connections to metastores."""
 
+    def __init__(self) -> None:
+        self._idle: dict[Metastore, list[Connection]] = {}
+        self._lock = threading.Lock()
 
-def _taken(metastore: Metastore) -> tuple[Connection, bool]:
-    """An exclusive connection, and whether it is new."""
-    while True:
-        with _lock:
-            pooled = _idle.get(metastore)
-            connection = pooled.pop() if pooled else None
-        if connection is None:
-            return metastore.connected(), True
-        if connection.is_usable(metastore.idle_seconds):
-            return connection, False
+    def take(self, metastore: Metastore) -> tuple[Connection, bool]:
+        """Return an exclusive connection, and whether it is new."""
+        while True:
+            with self._lock:
+                pooled = self._idle.get(metastore)
+                connection = pooled.pop() if pooled else None
+            if connection is None:
+                return metastore.connected(), True
+            if connection.is_usable(metastore.idle_seconds):
+                return connection, False
+            connection.close()
+
+    def give_back(self, metastore: Metastore, connection: Connection) -> None:
+        """Keep a connection for another call, or close it."""
+        connection.used = time.monotonic()
+        with self._lock:
+            pooled = self._idle.setdefault(metastore, [])
+            if len(pooled) < metastore.pool_size:
+                pooled.append(connection)
+                return
         connection.close()
 
-
-def _given_back(metastore: Metastore, connection: Connection) -> None:
-    connection.used = time.monotonic()
-    with _lock:
-        pooled = _idle.setdefault(metastore, [])
-        if len(pooled) < metastore.pool_size:
-            pooled.append(connection)
-            return
-    connection.close()
+    def close(self) -> None:
+        """Close all connections; in a forked child they stay open in its parent."""
+        connections = [c for pooled in self._idle.values() for c in pooled]
+        self._idle.clear()
+        for connection in connections:
+            connection.close()
 
 
-def _close_all() -> None:
-    with _lock:
-        connections = [c for pooled in _idle.values() for c in pooled]
-        _idle.clear()
-    for connection in connections:
-        connection.close()
-
-
-def _after_fork() -> None:
-    """Drop the connections of the parent process; closing them here keeps them open there."""
-    global _lock
-    _lock = threading.Lock()
-    _close_all()
-
-
-atexit.register(_close_all)
-os.register_at_fork(after_in_child=_after_fork)
+_pool = share(_Pool, leave=_Pool.close)
+atexit.register(lambda: _pool().close())
 
 
 def _server(uri: str) -> tuple[str, int]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,14 +11,17 @@ from functools import cached_property
 from sqlalchemy import Connection, Engine, NullPool, QueuePool, create_engine
 from sqlalchemy.exc import DBAPIError, IntegrityError, NoSuchModuleError, SQLAlchemyError
 
+from paimon_sql.cache import Cache
 from paimon_sql.catalog.jdbc.backends import BACKENDS, Backend, parts_only
 from paimon_sql.catalog.required_options import required
 from paimon_sql.errors import CatalogUnavailableError, InvalidOptionError, SetupError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import CLIENT_POOL_SIZE, JDBC_PROPERTY, URI
+from paimon_sql.process import share
 
 _ADDRESS = re.compile(r"jdbc:([A-Za-z0-9]+):(.*)", re.DOTALL)
 _PREFIX = JDBC_PROPERTY.for_name("")
+_MAX_ENGINES = 64
 _MAX_OVERFLOW = 30
 """The max number of temporary connections in addition to the pooled ones."""
 
@@ -85,7 +86,7 @@ class Database:
             IntegrityError: a row exists already.
         """
         try:
-            with _engine(self).begin() as connection:
+            with _engines().compute(self, lambda: _create(self)).begin() as connection:
                 yield connection
         except IntegrityError:
             raise
@@ -99,20 +100,6 @@ class Database:
             f"The catalog's database {self} refused: {reason}.",
             remedy="Check that it runs, and the options 'uri', 'jdbc.user' and 'jdbc.password'.",
         )
-
-
-_engines: dict[Database, Engine] = {}
-_lock = threading.Lock()
-
-
-def _engine(database: Database) -> Engine:
-    found = _engines.get(database)
-    if found is not None:
-        return found
-    with _lock:
-        if database not in _engines:
-            _engines[database] = _create(database)
-        return _engines[database]
 
 
 def _create(database: Database) -> Engine:
@@ -137,13 +124,10 @@ def _create(database: Database) -> Engine:
         ) from error
 
 
-def _after_fork() -> None:
+def _leave(engines: Cache[Database, Engine]) -> None:
     """Drop the connections of the parent process without closing them."""
-    global _lock
-    _lock = threading.Lock()
-    for engine in _engines.values():
+    for engine in engines.values():
         engine.dispose(close=False)
-    _engines.clear()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+_engines = share(lambda: Cache[Database, Engine](_MAX_ENGINES, leave=Engine.dispose), leave=_leave)

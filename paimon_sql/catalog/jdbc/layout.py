@@ -6,7 +6,7 @@ Each row has the ``catalog-key`` of its catalog, so that a database can store se
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import lru_cache
 
 from sqlalchemy import (
     TIMESTAMP,
@@ -99,7 +99,7 @@ def _exists(connection: Connection, table: Table) -> bool:
     return inspect(connection).has_table(table.name)
 
 
-@cache
+@lru_cache(maxsize=64)
 def add_lock_owner(database: Database) -> None:
     """Add the column of lock owners if it is missing: Java 1.4 creates the table without it.
 
@@ -122,7 +122,7 @@ def _has_owner_column(database: Database) -> bool:
         return any(column["name"] == _OWNER for column in inspect(connection).get_columns(_LOCKS))
 
 
-@cache
+@lru_cache(maxsize=64)
 def layout_of(backend: Backend, lock_key_length: int = 255) -> Layout:
     """The layout for a backend."""
     return Layout(backend, lock_key_length)

@@ -6,13 +6,15 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from paimon_sql.cache import Cache
 from paimon_sql.catalog.rest.client import RestClient
-from paimon_sql.catalog.rest.http.vended import Expiring
 from paimon_sql.errors import CatalogUnavailableError
 from paimon_sql.format.options.engines.catalog import DLF_OSS_ENDPOINT
+from paimon_sql.process import share
 from paimon_sql.storage.file_io import FileIO, ResolvingFileIO
 
 _EARLY_SECONDS = 3600.0
+_MAX_CACHED = 1000
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class TokenProvider:
             CatalogUnavailableError: the server has none.
             PaimonError: the server refuses.
         """
-        return _tokens.get(self, self._vended)
+        return _tokens().compute(self, self._vended, once=False)
 
     def _vended(self) -> Token:
         now = time.time()
@@ -96,4 +98,4 @@ class TokenFileIO(ResolvingFileIO):
         return self._files.of(path)
 
 
-_tokens: Expiring[TokenProvider, Token] = Expiring()
+_tokens = share(lambda: Cache[TokenProvider, Token](_MAX_CACHED, holds=Token.holds))

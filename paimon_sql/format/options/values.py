@@ -225,7 +225,7 @@ def _one_of(allowed: tuple[str, ...], registry: str | None = None) -> Callable[[
     def parse(text: str) -> str:
         given = text.strip().lower()
         if given not in spelled and registry is not None:
-            spelled.update({word.lower(): word for word in registered(registry)})
+            spelled.update({word.lower(): word for word in map(str, registered(registry))})
         if given not in spelled:
             raise ValueError(f"it takes one of {', '.join(spelled.values())}")
         return spelled[given]

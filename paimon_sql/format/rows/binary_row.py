@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import lru_cache
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.rows.binary_array import (
@@ -128,7 +128,7 @@ def _unpack_inner(types: Sequence[t.DataType], fields: Sequence[Field], memory: 
     return unpack_row(types, fields, memory)
 
 
-@cache
+@lru_cache(maxsize=1024)
 def field_of(data_type: t.DataType) -> Field:
     """The encoding of a type in rows and arrays."""
     if (atomic := atomic_field(data_type)) is not None:

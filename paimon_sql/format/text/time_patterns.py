@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import lru_cache
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.text.time_fields import Fraction, Literal, Maybe, Number, Part, Sign, Word, read_time
@@ -93,7 +93,7 @@ class _Level:
         return _Level()
 
 
-@cache
+@lru_cache(maxsize=256)
 def _compiled(pattern: str) -> tuple[Part, ...]:
     levels, at = [_Level()], 0
 

@@ -13,7 +13,6 @@ import socket
 import struct
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from functools import partial
@@ -145,7 +144,7 @@ class _PendingPeers:
     def __init__(self, server: socket.socket, token: bytes) -> None:
         self._server = server
         self._token = token
-        self._tokens: OrderedDict[socket.socket, tuple[bytes, float]] = OrderedDict()
+        self._tokens: dict[socket.socket, tuple[bytes, float]] = {}
         self._selector = selectors.DefaultSelector()
         self.had_activity = False
 

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from pyspark.sql import SparkSession
 
+from paimon_sql.cache import Cache
 from paimon_sql.shell.engine.engine import Engine
 from paimon_sql.sql.text.names import quote_name
 
@@ -16,22 +17,27 @@ T = TypeVar("T")
 
 _TTL_SECONDS = 30.0
 _TIMEOUT_SECONDS = 2.0
-_WITHOUT_TTL = (("functions",), ("place",))
+_MAX_CACHED = 1000
+_FUNCTIONS = ("functions",)
+_WITHOUT_TTL = (_FUNCTIONS, ("place",))
 
 
 class Names:
-    """Names from Spark, cached with a time to live and until `forget`.
+    """Names from Spark, cached with a time to live and until `invalidate`.
 
     A name is looked up with a short timeout. While Spark starts, is busy or fails, there are no names.
     """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._known: dict[tuple[str, ...], tuple[float, list[str]]] = {}
+        self._known = Cache[tuple[str, ...], tuple[float, list[str]]](_MAX_CACHED)
 
-    def forget(self) -> None:
-        """Invalidate the cache after a statement; functions stay cached."""
-        self._known = {key: value for key, value in self._known.items() if key == ("functions",)}
+    def invalidate(self) -> None:
+        """Drop all names after a statement, except those of functions."""
+        functions = self._known.get(_FUNCTIONS)
+        self._known.clear()
+        if functions is not None:
+            self._known.put(_FUNCTIONS, functions)
 
     def place(self) -> str | None:
         """The current catalog and database, ``catalog.database``."""
@@ -59,11 +65,11 @@ class Names:
     def functions(self) -> list[str]:
         """The functions of Spark and the current database whose names are identifiers."""
         return [
-            name for name in self._ask(("functions",), lambda s: _column(s, "SHOW FUNCTIONS", 0)) if name.isidentifier()
+            name for name in self._ask(_FUNCTIONS, lambda s: _column(s, "SHOW FUNCTIONS", 0)) if name.isidentifier()
         ]
 
     def _ask(self, key: tuple[str, ...], question: Callable[[SparkSession], list[str]]) -> list[str]:
-        cached_at, answer = self._known.get(key, (0.0, []))
+        cached_at, answer = self._known.get(key) or (0.0, [])
         fresh = cached_at and (key in _WITHOUT_TTL or time.monotonic() - cached_at < _TTL_SECONDS)
         if self._engine.ready is None or fresh:
             return answer
@@ -74,7 +80,7 @@ class Names:
         except Exception:
             # Completion must not report errors.
             answer = []
-        self._known[key] = (time.monotonic(), answer)
+        self._known.put(key, (time.monotonic(), answer))
         return answer
 
 

@@ -124,7 +124,7 @@ class Prompt:
             self._runner.report.note(
                 "Not waited for: the statement may still go on, and may succeed." if abandoned else "Interrupted."
             )
-        self._names.forget()
+        self._names.invalidate()
 
     def _session(self) -> PromptSession[str]:
         engine = self._runner.engine

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 from urllib.parse import parse_qsl, urlencode
 
+from paimon_sql.cache import Cache
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.paths import PathCatalog, PathIdentifier, identifier_at
 from paimon_sql.catalog.warehouse import absolute_warehouse
@@ -59,8 +58,7 @@ class PathNames:
     """
 
     def __init__(self) -> None:
-        self._file_systems: OrderedDict[str, dict[str, str]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._file_systems = Cache[str, dict[str, str]](_MOST_FILE_SYSTEMS)
         self._salt = os.urandom(16)
 
     def named(self, options: Mapping[str, str]) -> tuple[list[str], str]:
@@ -93,10 +91,7 @@ class PathNames:
         key = _options(namespace).get(_FILE_SYSTEM)
         if key is None:
             return identifier_at(name, {})
-        with self._lock:
-            found = self._file_systems.get(key)
-            if found is not None:
-                self._file_systems.move_to_end(key)
+        found = self._file_systems.get(key)
         if found is None:
             raise InvalidInputError(
                 f"The options '{key}' of the file system that holds {name} are not known any more.",
@@ -108,11 +103,7 @@ class PathNames:
         # Without the salt, a short password could be found by brute force.
         text = repr(sorted(options.items())).encode("utf-8", "surrogatepass")
         key = hashlib.blake2b(text, key=self._salt, digest_size=8).hexdigest()
-        with self._lock:
-            self._file_systems[key] = options
-            self._file_systems.move_to_end(key)
-            if len(self._file_systems) > _MOST_FILE_SYSTEMS:
-                self._file_systems.popitem(last=False)
+        self._file_systems.put(key, options)
         return key
 
 

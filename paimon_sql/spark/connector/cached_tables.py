@@ -12,17 +12,18 @@ from weakref import WeakSet
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
+from paimon_sql.process import share
 from paimon_sql.spark.connector.interfaces import TableInterface
 from paimon_sql.spark.jvm.compat import uncache
 from paimon_sql.spark.jvm.session import JvmSession
 
-_LOADED: WeakSet[TableInterface] = WeakSet()
+_loaded = share(WeakSet[TableInterface])
 
 
 def remember(table: TableInterface, name: tuple[str, ...]) -> None:
     """Register a table that Spark has loaded by a name; the first part is the catalog's."""
     table.load_as(name)
-    _LOADED.add(table)
+    _loaded().add(table)
 
 
 def renew(session: JvmSession) -> None:
@@ -31,7 +32,7 @@ def renew(session: JvmSession) -> None:
     manager = jvm.constant("cache manager", lambda: session.java.sharedState().cacheManager())
     if manager.isEmpty():
         return
-    for name in sorted({table.called for table in list(_LOADED) if table.jvm is jvm and table.has_changed()}):
+    for name in sorted({table.called for table in list(_loaded()) if table.jvm is jvm and table.has_changed()}):
         parts = jvm.seq(name)
         try:
             manager.recacheTableOrView(session.java, parts, True)

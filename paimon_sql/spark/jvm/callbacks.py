@@ -21,6 +21,7 @@ from weakref import WeakSet
 from py4j.java_gateway import JavaGateway
 from py4j.protocol import Py4JError
 
+from paimon_sql.process import share
 from paimon_sql.spark.jvm.gateway import Jvm, private_field
 
 _GREETING_LINES = 3
@@ -49,17 +50,17 @@ def secure_callbacks(gateway: JavaGateway) -> None:
 def send_at_once(gateway: JavaGateway) -> None:
     """Let both ends of this thread's connection to the JVM send packets without waiting for acknowledgements."""
     own = getattr(gateway._gateway_client, "get_thread_connection", lambda: None)()
-    if own is None or own.socket is None or own.socket in _AT_ONCE:
+    if own is None or own.socket is None or own.socket in _at_once():
         return
     own.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     # The call travels over this connection, so the JVM's thread that serves the connection answers.
     theirs = gateway.java_gateway_server.getCallbackClient().getPerThreadConnection()
     if theirs is not None:
         theirs.getSocket().setTcpNoDelay(True)
-    _AT_ONCE.add(own.socket)
+    _at_once().add(own.socket)
 
 
-_AT_ONCE: WeakSet[socket.socket] = WeakSet()
+_at_once = share(WeakSet[socket.socket])
 """Sockets with TCP_NODELAY on both ends."""
 
 

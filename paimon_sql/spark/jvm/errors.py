@@ -9,50 +9,36 @@ from __future__ import annotations
 
 import copy
 import inspect
-import threading
-from collections import OrderedDict
 from collections.abc import Iterator
 
 from py4j.java_gateway import JavaClass
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
+from paimon_sql.cache import Cache
 from paimon_sql.errors import PaimonError
+from paimon_sql.process import share
 from paimon_sql.spark.java.objects import Throwable
 
-_MOST = 128
+_MAX_ERRORS = 128
 _WORKER_EXCEPTION = "org.apache.spark.api.python.PythonException"
 _PACKAGE = "paimon_sql."
 _STATE = " SQLSTATE: "
 
 
-class _CrossedErrors:
-    """The latest errors that crossed, by their Java exceptions."""
-
-    def __init__(self) -> None:
-        self._errors: OrderedDict[tuple[int, str], PaimonError] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def note(self, exception: Throwable, error: PaimonError) -> None:
-        # The copy has no traceback, which would keep its frames and their locals alive.
-        stored = copy.copy(error)
-        with self._lock:
-            self._errors[_identity(exception)] = stored
-            while len(self._errors) > _MOST:
-                self._errors.popitem(last=False)
-
-    def find(self, exception: Throwable) -> PaimonError | None:
-        with self._lock:
-            found = self._errors.get(_identity(exception))
-        return None if found is None else copy.copy(found)
-
-
-_crossed = _CrossedErrors()
+_crossed = share(lambda: Cache[tuple[int, str], PaimonError](_MAX_ERRORS))
+"""The latest errors that crossed, by their Java exceptions."""
 
 
 def note_crossing(exception: Throwable, error: PaimonError) -> None:
     """Record the error that a Java exception carries."""
-    _crossed.note(exception, error)
+    # The copy has no traceback, which would keep its frames and their locals alive.
+    _crossed().put(_identity(exception), copy.copy(error))
+
+
+def _noted(exception: Throwable) -> PaimonError | None:
+    found = _crossed().get(_identity(exception))
+    return None if found is None else copy.copy(found)
 
 
 def error_behind(raised: BaseException | None) -> PaimonError | None:
@@ -66,7 +52,7 @@ def error_behind(raised: BaseException | None) -> PaimonError | None:
     if isinstance(raised, PaimonError):
         return raised
     for link in _causes(raised):
-        if (found := _crossed.find(link) or _of_worker(link)) is not None:
+        if (found := _noted(link) or _of_worker(link)) is not None:
             return found
     return None
 

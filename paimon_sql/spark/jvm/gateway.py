@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NoReturn, TypeVar, cast
 
@@ -12,6 +11,7 @@ from pyspark import SparkContext
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.serializers import CloudPickleSerializer
 
+from paimon_sql.cache import Cache
 from paimon_sql.spark.java.objects import Class, Field, JavaClass, JavaList, JavaMethod, JavaObject, Object
 from paimon_sql.spark.java.scala import Option, ScalaMap, Seq
 from paimon_sql.spark.java.session import SQLConf
@@ -38,7 +38,7 @@ class Jvm:
         self.gateway: JavaGateway = context._gateway
         self.pickler = CloudPickleSerializer()
         self._constants: dict[str, object] = {}
-        self._remembered: OrderedDict[str, object] = OrderedDict()
+        self._remembered = Cache[str, object](_MAX_REMEMBERED)
         ensure_callback_server_started(self.gateway)
         # Otherwise a Java exception raised inside a callback would reach the JVM wrapped in a Python traceback.
         self.gateway._callback_server.callback_server_parameters.propagate_java_exceptions = True
@@ -192,11 +192,7 @@ class Jvm:
 
     def remember(self, key: str, make: Callable[[], T]) -> T:
         """An immutable Java object in an LRU cache."""
-        found = self._remembered.pop(key, None) or make()
-        self._remembered[key] = found
-        if len(self._remembered) > _MAX_REMEMBERED:
-            self._remembered.popitem(last=False)
-        return cast(T, found)
+        return cast(T, self._remembered.compute(key, make))
 
     def pickle(self, value: object) -> bytearray:
         """A Python value for a worker, pickled; Py4J converts it to ``byte[]``."""

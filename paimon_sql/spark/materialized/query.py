@@ -15,6 +15,7 @@ from pyspark.sql import functions as f
 from pyspark.sql.types import DataType, StructType
 
 from paimon_sql.errors import InvalidSchemaError
+from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options.operations.scan import INCREMENTAL_BETWEEN, INCREMENTAL_BETWEEN_SCAN_MODE
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.spark.conversion.types import row_struct
@@ -74,6 +75,7 @@ class AnalysedQuery:
         self.changes_by_itself = not plan.deterministic() or bool(plan.containsPattern(patterns.CURRENT_LIKE()))
         self.untracked: str | None = None
         self._sources: list[_Source] = []
+        self._pinned: dict[tuple[str, str], Snapshot | None] = {}
         self.source_names: set[str] = set()
         if plan.containsPattern(patterns.SQL_SCALAR_FUNCTION()):
             self.untracked = "a function of SQL"
@@ -119,7 +121,7 @@ class AnalysedQuery:
 
     def _unshared(self, relation: LogicalPlan, shared: TableProxy) -> TableProxy:
         """Replace the proxy in the relation by a new one of this query, since Spark shares cached ones."""
-        own = TableProxy(self._session, replace(shared.table))
+        own = TableProxy(self._session, shared.table.reopened())
         private_field(relation, "table")[0].set(relation, own)
         return own
 
@@ -135,18 +137,17 @@ class AnalysedQuery:
         for source in self._sources:
             table = source.table
             key = (table.name, table.branch)
-            latest = table.snapshots.latest() if key not in states else None
-            if key in states:
-                known = states[key].snapshot
-                latest = table.snapshots.get(known) if known is not None else None
-            states[key] = state_of(table, latest)
-            source.proxy.read_as(pinned(table, latest))
+            if key not in states:
+                self._pinned[key] = table.snapshots.latest()
+            states[key] = state_of(table, self._pinned[key])
+            source.proxy.read_as(pinned(table, self._pinned[key]))
         return tuple(states[key] for key in sorted(states))
 
-    def since(self, now: Sequence[SourceState], before: Sequence[SourceState]) -> list[Compared]:
-        """The change of each table between two states; both have the same tables in the same order."""
+    def since(self, before: Sequence[SourceState]) -> list[Compared]:
+        """The change of each pinned table since an earlier state, which has the same tables in the order of `pin`."""
         tables = {(s.table.name, s.table.branch): s.table for s in self._sources}
-        return [compared(tables[n.table, n.branch], n, b) for n, b in zip(now, before, strict=True)]
+        keys = sorted(self._pinned)
+        return [compared(tables[k], self._pinned[k], b) for k, b in zip(keys, before, strict=True)]
 
     def takes_rows_alone(self, found: Sequence[Compared]) -> bool:
         """Whether the query's result for new source rows is exactly its new rows, regardless of the existing rows."""

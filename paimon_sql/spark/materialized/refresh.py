@@ -101,7 +101,7 @@ class _Refresh:
         self._query = refresher._query(table, definition)
         self._frame = self._query.rows_of(table.schema, table.name)
         self._base = table.snapshots.latest()
-        self._state = last_refresh(table)
+        self._state = last_refresh(table, self._base)
         self._now = self._query.pin()
 
     def run(self, partitions: Sequence[Mapping[str, str]] | None, *, scheduled: bool, dry_run: bool) -> Refreshed:
@@ -145,7 +145,7 @@ class _Refresh:
             return _Step(FULL, "the refresh before was of some partitions alone")
         if [(s.table, s.branch) for s in before] != [(s.table, s.branch) for s in self._now]:
             return _Step(FULL, "the query reads other tables")
-        found = query.since(self._now, before)
+        found = query.since(before)
         changed = [one for one in found if one.since is not Since.SAME]
         if not changed:
             why = ", ".join(one.why for one in found) or "the query reads no table"

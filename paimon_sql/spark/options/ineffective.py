@@ -8,13 +8,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 
+from paimon_sql.cache import Cache
 from paimon_sql.format.options.registry import find_option
 from paimon_sql.format.options.values import Standing
+from paimon_sql.process import share
 from paimon_sql.spark.jvm.session import JvmSession
 
 _LOG = logging.getLogger("paimon_sql")
-_reported: dict[str, set[str]] = {}
-"""The reported options, by the id of the session."""
+_MAX_REPORTED = 10_000
+_reported = share(lambda: Cache[tuple[str, str], bool](_MAX_REPORTED))
+"""The reported options, by the id of the session and the key."""
 
 
 def warn_of_ineffective(session: JvmSession, keys: Iterable[str]) -> None:
@@ -28,8 +31,8 @@ def warn_of_ineffective(session: JvmSession, keys: Iterable[str]) -> None:
     ineffective = {key: option.status for key, option in found.items() if option.status.standing is Standing.KEPT}
     if not ineffective:
         return
-    reported = _reported.setdefault(session.java.sessionUUID(), set())
+    name, reported = session.java.sessionUUID(), _reported()
     for key, status in ineffective.items():
-        if key not in reported:
-            reported.add(key)
+        if reported.get((name, key)) is None:
+            reported.put((name, key), True)
             _LOG.warning("The option '%s' has no effect here: it is kept for %s.", key, status.by)

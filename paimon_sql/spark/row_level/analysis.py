@@ -15,6 +15,7 @@ from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.schema.row_kind import RowKind
 from paimon_sql.format.schema.system_fields import VALUE_KIND
+from paimon_sql.process import share
 from paimon_sql.spark.java.catalyst import Attribute, Expression, LogicalPlan
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.java.scala import Seq
@@ -75,7 +76,7 @@ _OPERATION, _BEFORE = "__row_operation", "__original_row_id_"
 _GROUP_FILTER = "spark.sql.optimizer.runtime.rowLevelOperationGroupFilter.enabled"
 _RULES = "extendedResolutionRules"
 _REWRITES = ("ResolveRowLevelCommandAssignments", "RewriteUpdateTable", "RewriteMergeIntoTable")
-_RULES_LOCK = threading.RLock()
+_rules_lock = share(threading.RLock)
 """Held while a session's rules are replaced; otherwise concurrent statements would restore outdated rules."""
 _DELETE, _UPDATE = 1, 2
 """Spark's values of the operation column; any other value is an insert (Spark: ``RowDeltaUtils``)."""
@@ -188,7 +189,7 @@ class Analyzer:
         kind = analyzer.getClass().getName()
         field = jvm.constant(f"{_RULES} of {kind}", lambda: private_field(analyzer, _RULES)[0])
         rewrites: list[JavaObject] = [jvm.singleton(f"{CATALYST}.analysis.{name}") for name in _REWRITES]
-        with _RULES_LOCK:
+        with _rules_lock():
             rules: Seq[JavaObject] = field.get(analyzer)
             field.set(analyzer, jvm.seq([*jvm.items(rules), *rewrites, hidden_attributes_rule(jvm)]))
             try:

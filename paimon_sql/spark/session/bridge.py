@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from pyspark import SparkContext
 
+from paimon_sql.process import share
 from paimon_sql.spark.catalog.data_source import PaimonSource
 from paimon_sql.spark.catalog.path_catalog import PathCatalogProxy
 from paimon_sql.spark.java.objects import JavaObject
@@ -37,10 +38,8 @@ _MARKS = (ParserBuilder.MARK, CatalogsBuilder.MARK, RuleBuilder.MARK)
 class Bridge:
     """The JVM of one Spark context, and its sessions with their catalogs."""
 
-    _bridges: dict[int, Bridge] = {}
-    _lock = threading.RLock()
-
     def __init__(self, context: SparkContext) -> None:
+        self._lock = threading.RLock()
         self.jvm = Jvm(context)
         secure_callbacks(self.jvm.gateway)
         send_at_once(self.jvm.gateway)
@@ -53,13 +52,8 @@ class Bridge:
 
     @classmethod
     def of(cls, context: SparkContext) -> Bridge:
-        """Return the bridge of a context; bridges of stopped contexts are dropped."""
-        with cls._lock:
-            found = cls._bridges.get(id(context))
-            if found is None or found.jvm.context is not context:
-                cls._bridges.clear()
-                cls._bridges[id(context)] = found = Bridge(context)
-            return found
+        """Return the bridge of a context; that of an earlier context, which was stopped, is dropped."""
+        return _current().of(context)
 
     def attach(self, session: ClassicSession) -> None:
         """Attach the catalogs of its settings to a JVM session; add the parser and rules to it and its descendants."""
@@ -162,6 +156,23 @@ class Bridge:
             for attached in self._sessions.values():
                 attached.paths(self._source.names)
             return active.paths(self._source.names)
+
+
+class _Current:
+    """The bridge of the current context."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._bridge: Bridge | None = None
+
+    def of(self, context: SparkContext) -> Bridge:
+        with self._lock:
+            if self._bridge is None or self._bridge.jvm.context is not context:
+                self._bridge = Bridge(context)
+            return self._bridge
+
+
+_current = share(_Current)
 
 
 def _inherit(session: ClassicSession, settings: Mapping[str, str]) -> None:

@@ -9,6 +9,7 @@ import threading
 import time
 from typing import Protocol
 
+from paimon_sql.process import share
 from paimon_sql.storage.execution.progress import Work, running
 
 PATIENCE = 1.0
@@ -16,8 +17,6 @@ PATIENCE = 1.0
 
 _INTERVAL = 0.3
 _KERNEL_SHELL = "ZMQInteractiveShell"
-_lock = threading.Lock()
-_watching: list[threading.Thread] = []
 
 
 def show_in_notebook() -> bool:
@@ -27,12 +26,7 @@ def show_in_notebook() -> bool:
     """
     if not in_notebook():
         return False
-    with _lock:
-        if not _watching:
-            display: Display = importlib.import_module("IPython.display")
-            thread = threading.Thread(target=_watch, args=(ProgressBars(display),), name="paimon-bars", daemon=True)
-            _watching.append(thread)
-            thread.start()
+    _watcher()
     return True
 
 
@@ -87,6 +81,16 @@ class ProgressBars:
 def _bar(work: Work) -> str:
     label = html.escape(f"{work.what}: {work.done:,} of {work.total:,} tasks")
     return f'<progress value="{work.done}" max="{work.total}"></progress> {label}'
+
+
+def _start_watching() -> threading.Thread:
+    display: Display = importlib.import_module("IPython.display")
+    thread = threading.Thread(target=_watch, args=(ProgressBars(display),), name="paimon-bars", daemon=True)
+    thread.start()
+    return thread
+
+
+_watcher = share(_start_watching)
 
 
 def _watch(bars: ProgressBars) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from paimon_sql.errors import AlreadyExistsError, NotFoundError
 from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
 from paimon_sql.sql.statements.catalogs import CreateCatalog, DropCatalog
-from paimon_sql.sql.text.secrets import kept, release
+from paimon_sql.sql.text.secrets import secret_store
 
 
 class RunCreateCatalog(Runner[CreateCatalog]):
@@ -14,11 +14,12 @@ class RunCreateCatalog(Runner[CreateCatalog]):
     statement = CreateCatalog
 
     def run(self, statement: CreateCatalog, context: StatementContext) -> Answer:
+        secrets = secret_store()
         try:
-            options = {k: kept(v) for k, v in statement.options.items() if k != "type"}
+            options = {k: secrets.kept(v) for k, v in statement.options.items() if k != "type"}
             added = context.add_catalog(statement.name, options)
         finally:
-            release(statement.options.values())
+            secrets.release(statement.options.values())
         if not added and not statement.if_not_exists:
             raise AlreadyExistsError(f"Catalog {statement.name} already exists.", name=statement.name)
         return Answer()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from enum import Enum
 from typing import ClassVar
 
@@ -77,14 +76,13 @@ class TableProxy(SchemaTable, PartitionManagement):
     def _has_other_columns(self) -> bool:
         if not TRAVEL_KEYS.isdisjoint(self.table.schema.options):
             return False  # time travel: the columns are those of an older schema
-        latest = replace(self.table).schemas.latest()
+        latest = self.table.schemas.latest()
         return latest is None or latest.id != self.table.schema.id
 
     def _current_snapshot(self) -> Snapshot | _Unknown | None:
         """The snapshot that a read would use now."""
         try:
-            # A copy, since a table caches its metadata.
-            table = under_options(self.session, replace(self.table), {})
+            table = under_options(self.session, self.table, {})
             return snapshot_to_see(table) if sees_one_branch(table) else _Unknown.UNDETERMINED
         except (PaimonError, OSError):
             return _Unknown.UNDETERMINED
@@ -100,7 +98,7 @@ class TableProxy(SchemaTable, PartitionManagement):
         self.table = table
 
     def newScanBuilder(self, options: StringMap) -> Proxy:
-        seen = self.table if self._planned is _Unknown.NOT_PLANNED else replace(self.table)  # without cached metadata
+        seen = self.table.reopened() if self.is_planned else self.table
         table = under_options(self.session, seen, given_options(self.jvm, options))
         builder = ScanBuilderProxy(self.session, table, self._note, also_read(options))
         return under_push_down(self.jvm, table.options, builder, table.schema.fields)

@@ -75,7 +75,7 @@ def commit_write(
     transaction.staged.add(messages)
     if overwrite is not None:
         overwrite.check_rows(table, messages)
-    compacted = compact_due(compacted_as or table, messages, SparkExecutor(jvm), overwrite)
+    compacted = compact_due(compacted_as or table, messages, SparkExecutor(jvm), overwrite, task.planned_on)
     transaction.require(*task.validations(messages))
     if overwrite is not None:
         return operations.overwrite(

@@ -104,8 +104,7 @@ class StreamingWriteProxy(StreamingWriteInterface):
     ) -> None:
         super().__init__(session.jvm)
         self._session = session
-        # Each micro-batch is a separate statement, so it opens the table anew.
-        self.table = replace(table)
+        self.table = table.reopened()  # each micro-batch is a statement of its own
         self._overwrite = overwrite
         self._stream = stream
         self.called = called

@@ -9,7 +9,7 @@ from sqlglot import exp
 from paimon_sql.sql.grammar.statement import Options, Statement
 from paimon_sql.sql.reading import Reading
 from paimon_sql.sql.statements.base import declared
-from paimon_sql.sql.text.secrets import keep
+from paimon_sql.sql.text.secrets import secret_store
 
 _HARMLESS = frozenset(("type", "metastore", "warehouse"))
 """Catalog options whose values are never secret."""
@@ -29,6 +29,7 @@ class CreateCatalog(Statement):
     def of(cls, node: exp.Expr, reading: Reading) -> Statement | None:
         statement = super().of(node, reading)
         assert isinstance(statement, CreateCatalog)
+        keep = secret_store().keep
         return replace(statement, options={k: v if k in _HARMLESS else keep(v) for k, v in statement.options.items()})
 
 

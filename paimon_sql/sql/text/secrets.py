@@ -10,11 +10,12 @@ import os
 import re
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from paimon_sql.cache import Cache
 from paimon_sql.errors import InvalidInputError
+from paimon_sql.process import share
 
 SECRET_NAMES = r"(?i)(secret|password|token|access[.-]?key|credential|account[.]key)"
 """Parts of the names of settings with secret values: those of Spark (`spark.redaction.regex`), and of catalogs."""
@@ -50,9 +51,8 @@ class SecretStore:
     """
 
     def __init__(self, most: int = 1024, seconds: float = 600.0) -> None:
-        self._max_values = most
         self._seconds = seconds
-        self._values: OrderedDict[str, _Secret] = OrderedDict()
+        self._values = Cache[str, _Secret](most, holds=lambda secret: time.monotonic() - secret.since < seconds)
         self._lock = threading.Lock()
         self._timer: threading.Timer | None = None
 
@@ -62,13 +62,9 @@ class SecretStore:
     def keep(self, value: str) -> str:
         """Store a value for one more statement; returns its reference, valid in this process."""
         digest = hashlib.blake2b(value.encode("utf-8", "surrogatepass"), key=_SALT, digest_size=12).hexdigest()
-        reference = f"kept-{digest}"
-        with self._lock:
-            statements = self._values.pop(reference, _NONE).statements
-            self._values[reference] = _Secret(value, statements + 1, time.monotonic())
-            if len(self._values) > self._max_values:
-                self._values.popitem(last=False)
-            self._expire_later()
+        reference, now = f"kept-{digest}", time.monotonic()
+        self._values.change(reference, lambda old: _Secret(value, old.statements + 1 if old else 1, now))
+        self._expire_later()
         return reference
 
     def kept(self, text: str) -> str:
@@ -77,8 +73,7 @@ class SecretStore:
         Raises:
             InvalidInputError: the value has expired.
         """
-        with self._lock:
-            found = self._values.get(text)
+        found = self._values.get(text)
         if found is not None:
             return found.value
         if _REFERENCE.fullmatch(text):
@@ -87,28 +82,22 @@ class SecretStore:
 
     def release(self, references: Iterable[str]) -> None:
         """Remove the values of a statement that has run, unless other statements need them."""
-        with self._lock:
-            for reference in references:
-                found = self._values.get(reference)
-                if found is not None and found.statements > 1:
-                    self._values[reference] = found._replace(statements=found.statements - 1)
-                elif found is not None:
-                    del self._values[reference]
+        for reference in references:
+            self._values.change(reference, _released)
 
     def _expire_later(self) -> None:
-        if self._timer is None:
-            self._timer = threading.Timer(self._seconds, self._expire)
-            self._timer.daemon = True
-            self._timer.start()
+        with self._lock:
+            if self._timer is None:
+                self._timer = threading.Timer(self._seconds, self._expire)
+                self._timer.daemon = True
+                self._timer.start()
 
     def _expire(self) -> None:
         with self._lock:
             self._timer = None
-            oldest = time.monotonic() - self._seconds
-            for reference in [r for r, secret in self._values.items() if secret.since <= oldest]:
-                del self._values[reference]
-            if self._values:
-                self._expire_later()
+        self._values.purge()
+        if len(self._values):
+            self._expire_later()
 
 
 class _Secret(NamedTuple):
@@ -117,6 +106,9 @@ class _Secret(NamedTuple):
     since: float
 
 
-_NONE = _Secret("", 0, 0.0)
-_STORE = SecretStore()
-keep, kept, release = _STORE.keep, _STORE.kept, _STORE.release
+def _released(secret: _Secret | None) -> _Secret | None:
+    return secret._replace(statements=secret.statements - 1) if secret and secret.statements > 1 else None
+
+
+secret_store = share(SecretStore)
+"""The secrets of this process."""

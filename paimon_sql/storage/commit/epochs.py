@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from paimon_sql.errors import CommitConflictError, CommitUnknownError, NoSuchSnapshotError
+from paimon_sql.errors import CommitConflictError, CommitUnknownError
 from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID, Snapshot
 from paimon_sql.format.options.engines.spark import STREAM_UNKNOWN_EPOCH
 from paimon_sql.storage.commit.snapshot.carried_properties import EPOCHS, snapshot_before
@@ -87,9 +87,8 @@ def _is_incomplete(table: Table, latest: Snapshot | None, began: Callable[[], in
     first = table.snapshots.earliest_id() or FIRST_SNAPSHOT_ID
     if latest is None or first == FIRST_SNAPSHOT_ID:
         return False
-    try:
-        oldest = table.snapshots.get(first)
-    except NoSuchSnapshotError:
+    oldest = table.snapshots.find(first)
+    if oldest is None:
         return True
     millis = began()
     return millis is None or millis < oldest.time_millis + _SKEW_MILLIS

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from paimon_sql.format.layout.paths import MAIN_BRANCH
 from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry
 from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
-from paimon_sql.storage.execution.metrics import COMMIT, METRICS
+from paimon_sql.storage.execution.metrics import COMMIT, process_metrics
 from paimon_sql.storage.staging.commit_messages import Changes
 from paimon_sql.storage.table.table import Table
 
@@ -43,7 +43,7 @@ def report_commit(table: Table, snapshot: Snapshot, changes: Changes, attempts: 
         measured |= {"compactionInputFileSize": removed_bytes, "compactionOutputFileSize": added_bytes}
     elif snapshot.delta_record_count is not None:
         measured["deltaRecordsAppended"] = snapshot.delta_record_count
-    METRICS.note(table, COMMIT, measured)
+    process_metrics().note(table, COMMIT, measured)
     if LOG.isEnabledFor(logging.INFO):
         branch = "" if table.branch == MAIN_BRANCH else f"$branch_{table.branch}"
         LOG.info(

@@ -103,6 +103,10 @@ class Outcome(Enum):
     """The snapshot may exist, or be created later; its files are retained."""
 
 
+class _NoChangesError(Exception):
+    """There is nothing to commit."""
+
+
 class Transaction:
     """One change of a table, committed as one snapshot or not at all.
 
@@ -205,11 +209,27 @@ class Transaction:
                 remedy="A tag or branch that came meanwhile may hold it. Look before you run the statement again.",
             ) from error
 
+    def commit_unless_empty(self, kind: CommitKind, changes: Callable[[Snapshot | None], Changes]) -> Snapshot | None:
+        """Commit changes as `commit` does; return None if there are none at the first attempt."""
+        is_first = True
+
+        def some(latest: Snapshot | None) -> Changes:
+            nonlocal is_first
+            found = changes(latest)
+            if is_first and found.is_empty():
+                raise _NoChangesError
+            is_first = False
+            return found
+
+        try:
+            return self.commit(kind, some)
+        except _NoChangesError:
+            return None
+
     def _commit(self, kind: CommitKind, changes: Callable[[Snapshot | None], Changes], merge: Merge) -> Snapshot:
         started, attempts, stray = time.monotonic(), 0, None
         author = Author(self.user, self.identifier, self.operation, self.properties)
         for attempts in Retries(self.table.options):
-            self.table.snapshots.forget()
             # Read the mark first: a snapshot built on one that a rollback drops must not claim to know of the rollback.
             rewind = self.table.snapshots.rewinds.read() if self.table.authority is None else None
             latest = self.table.snapshots.latest()

@@ -25,46 +25,51 @@ from paimon_sql.storage.table.record_expiration import RecordExpiration
 from paimon_sql.storage.table.table import Table
 
 
-def plan_compaction(table: Table, *, full: bool, scope: Scope = EVERYTHING) -> list[CompactTask]:
-    """Plan the compaction of the latest snapshot of a table with a primary key.
+def plan_compaction(table: Table, base: Snapshot | None, *, full: bool, scope: Scope = EVERYTHING) -> list[CompactTask]:
+    """Plan the compaction of a table with a primary key.
 
     Args:
         table: the table.
+        base: the latest snapshot.
         full: whether all files are compacted to the max level; otherwise those that are due by the strategy.
         scope: the buckets to compact.
     """
-    latest = table.snapshots.latest()
-    live = scope.of(table, live_files(table, latest).entries)
-    return _tasks(table, entries(live), latest, full=full)
+    live = scope.of(table, live_files(table, base).entries)
+    return _tasks(table, entries(live), base, full=full)
 
 
 def plan_triggered(
-    table: Table, messages: Sequence[CommitMessage], *, overwrite: Overwrite | None = None, full: bool = False
+    table: Table,
+    base: Snapshot | None,
+    messages: Sequence[CommitMessage],
+    *,
+    overwrite: Overwrite | None = None,
+    full: bool = False,
 ) -> list[CompactTask]:
     """Plan the compactions that become due by new files, in their buckets.
 
     Args:
-        table: the table, whose latest snapshot does not contain the messages' files yet.
+        table: the table.
+        base: the latest snapshot, which does not contain the messages' files yet.
         messages: the messages to commit.
         overwrite: what the write replaces; None for one that appends.
         full: whether all files of these buckets are compacted to the max level, due or not.
     """
-    latest = table.snapshots.latest()
-    replaced, added_to = touched_files(table, latest, messages, overwrite)
+    replaced, added_to = touched_files(table, base, messages, overwrite)
     # The deletion vectors of replaced files are dropped with them.
-    return [*_tasks(table, replaced, None, full=full), *_tasks(table, added_to, latest, full=full)]
+    return [*_tasks(table, replaced, None, full=full), *_tasks(table, added_to, base, full=full)]
 
 
-def _tasks(table: Table, files: Iterable[ManifestEntry], latest: Snapshot | None, *, full: bool) -> list[CompactTask]:
-    """Plan the tasks of files with the deletion vectors of snapshot ``latest``."""
+def _tasks(table: Table, files: Iterable[ManifestEntry], base: Snapshot | None, *, full: bool) -> list[CompactTask]:
+    """Plan the tasks of files with the deletion vectors of a snapshot."""
     buckets: dict[tuple[bytes, int, int], list[DataFileMeta]] = {}
     for e in files:
         if e.bucket != POSTPONE_BUCKET:
             buckets.setdefault((e.partition, e.bucket, e.total_buckets), []).append(e.file)
-    deletions = _by_bucket(deletions_of(table, latest))
+    deletions = _by_bucket(deletions_of(table, base))
     vectors = {
         (e.partition, e.bucket): e.file
-        for e in index_entries(table, latest)
+        for e in index_entries(table, base)
         if e.file.index_type == DELETION_VECTORS_INDEX
     }
     always_full = full or merge_engine(table.schema).merges_whole

@@ -23,7 +23,12 @@ class CompactLayout(TableLayout):
 
     @abstractmethod
     def compact_due(
-        self, table: Table, messages: Sequence[CommitMessage], executor: Executor, overwrite: Overwrite | None
+        self,
+        table: Table,
+        messages: Sequence[CommitMessage],
+        executor: Executor,
+        overwrite: Overwrite | None,
+        planned_on: Snapshot | None,
     ) -> list[CommitMessage]:
         """Run the compactions that become due by new files; arguments as of the function `compact_due`."""
 
@@ -35,7 +40,11 @@ class CompactLayout(TableLayout):
 
 
 def compact_due(
-    table: Table, messages: Sequence[CommitMessage], executor: Executor, overwrite: Overwrite | None = None
+    table: Table,
+    messages: Sequence[CommitMessage],
+    executor: Executor,
+    overwrite: Overwrite | None = None,
+    planned_on: Snapshot | None = None,
 ) -> list[CommitMessage]:
     """Run the compactions that become due by new files, in their buckets; none for write-only tables.
 
@@ -46,10 +55,11 @@ def compact_due(
         messages: the messages to commit.
         executor: runs the tasks.
         overwrite: what the write replaces; None for one that appends.
+        planned_on: the snapshot that the write was planned on, which is not read again if it is still the latest.
     """
     if table.options.get(WRITE_ONLY) or is_append_only(table) or is_ordered_by_snapshots(table.schema):
         return []
-    return CompactLayout.of(table).compact_due(table, messages, executor, overwrite)
+    return CompactLayout.of(table).compact_due(table, messages, executor, overwrite, planned_on)
 
 
 def plan_table(table: Table, *, full: bool, scope: Scope = EVERYTHING, asked: bool = True) -> PlannedCompaction:

@@ -263,9 +263,7 @@ def _commit(plan: CopyPlan, transaction: Transaction, added: Changes) -> Snapsho
         indexes = indexes_of_partitions(target, latest, frozenset(e.partition for e in replaced))
         return Changes([*replaced, *added.entries], [], [*indexes, *added.indexes], taken_row_ids=next_row_id or 0)
 
-    if changes(target.snapshots.latest()).is_empty():
-        return None
-    return transaction.commit(CommitKind.OVERWRITE, changes)
+    return transaction.commit_unless_empty(CommitKind.OVERWRITE, changes)
 
 
 class _Names:

@@ -345,7 +345,6 @@ def _move(target: Table, pairs: Sequence[tuple[str, str]], threads: int, commit_
 
 
 def _move_back(target: Table) -> None:
-    target.snapshots.forget()
     put_back(target)
 
 

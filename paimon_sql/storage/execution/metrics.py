@@ -6,12 +6,13 @@ those of other processes, and of tasks on executors, are not included.
 
 from __future__ import annotations
 
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
+
+from paimon_sql.cache import Cache
+from paimon_sql.process import share
 
 COMMIT = "commit"
 SCAN = "scan"
@@ -83,29 +84,27 @@ class Metrics:
     """
 
     def __init__(self, tables: int = _MAX_TABLES) -> None:
-        self._max_tables = tables
-        self._tables: OrderedDict[Place, dict[tuple[str, str], Metric]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._tables = Cache[Place, Mapping[tuple[str, str], Metric]](tables)
 
     def note(self, table: Measured, group: str, values: Mapping[str, float]) -> None:
         """Record values that were measured together."""
-        now, place = time.time_ns() // 1_000_000, Place(table.name, table.path, table.branch)
-        with self._lock:
-            metrics = self._tables.setdefault(place, {})
-            self._tables.move_to_end(place)
+        now = time.time_ns() // 1_000_000
+
+        def with_values(before: Mapping[tuple[str, str], Metric] | None) -> Mapping[tuple[str, str], Metric]:
+            metrics = dict(before or {})
             for name, value in values.items():
                 previous = metrics.get((group, name))
                 first = Metric(group, name, value, value, value, 1, now)
                 metrics[group, name] = first if previous is None else previous.then(value, now)
-            if len(self._tables) > self._max_tables:
-                self._tables.popitem(last=False)
+            return metrics
+
+        self._tables.change(Place(table.name, table.path, table.branch), with_values)
 
     def all(self) -> list[tuple[Place, Metric]]:
         """Return the metrics of all tables, sorted by table and metric name."""
-        with self._lock:
-            found = [(place, m) for place, metrics in self._tables.items() for m in metrics.values()]
+        found = [(place, m) for place, metrics in self._tables.items() for m in metrics.values()]
         return sorted(found, key=lambda row: (row[0], row[1].group, row[1].name))
 
 
-METRICS = Metrics()
+process_metrics = share(Metrics)
 """The metrics of this process."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from paimon_sql.errors import CancelledError
+from paimon_sql.process import share
 
 
 class Work:
@@ -57,24 +58,20 @@ class Work:
             self.done += tasks
 
 
-_running: list[Work] = []
-_lock = threading.Lock()
+_running = share(list[Work])
 
 
 @contextmanager
 def begun(what: str, is_cancelled: Callable[[], bool] = lambda: False) -> Iterator[Work]:
     """Register work until the block ends; the arguments are those of `Work`."""
-    work = Work(what, is_cancelled)
-    with _lock:
-        _running.append(work)
+    work, works = Work(what, is_cancelled), _running()
+    works.append(work)
     try:
         yield work
     finally:
-        with _lock:
-            _running.remove(work)
+        works.remove(work)
 
 
 def running() -> list[Work]:
     """Return the registered work, oldest first."""
-    with _lock:
-        return list(_running)
+    return list(_running())

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import pyarrow as pa
 import pyarrow.fs as pafs
 
+from paimon_sql.cache import Cache
 from paimon_sql.errors import MissingFileError, UnsupportedError
+from paimon_sql.process import share
 from paimon_sql.storage.execution.threads import spread
 from paimon_sql.storage.file_io.backends import (
     AzureBackend,
@@ -26,6 +28,7 @@ from paimon_sql.storage.file_io.errors import no_exclusive_create, refusals
 from paimon_sql.storage.file_io.paths import S3_SCHEMES, join, name_of, parent_of, temporary_sibling, without_scheme
 from paimon_sql.storage.file_io.s3 import S3Backend
 
+_MAX_OPEN = 64
 _BACKENDS: dict[str, Backend] = {}
 
 
@@ -40,14 +43,14 @@ def backend_of(scheme: str) -> Backend:
     Raises:
         UnsupportedError: neither Arrow nor an installed fsspec knows the scheme.
     """
-    if scheme not in _BACKENDS:
-        if not has_fsspec(scheme):
-            raise UnsupportedError(
-                f"No file system is known for the scheme '{scheme}'.",
-                remedy=f"Known are file, {', '.join(sorted(_BACKENDS))}, and fsspec's where fsspec is installed.",
-            )
-        _BACKENDS[scheme] = FsspecBackend(scheme)
-    return _BACKENDS[scheme]
+    if scheme in _BACKENDS:
+        return _BACKENDS[scheme]
+    if not has_fsspec(scheme):
+        raise UnsupportedError(
+            f"No file system is known for the scheme '{scheme}'.",
+            remedy=f"Known are file, {', '.join(sorted(_BACKENDS))}, and fsspec's where fsspec is installed.",
+        )
+    return FsspecBackend(scheme)
 
 
 for _schemes, _backend in (
@@ -233,11 +236,23 @@ class ArrowFileIO(FileIO):
         return found.size
 
 
-@lru_cache(maxsize=64)
-def _open(scheme: str, authority: str, options: frozenset[tuple[str, str]]) -> tuple[pafs.FileSystem, Objects | None]:
-    """Open a file system, whose connections all tables of a process share."""
-    backend, given = backend_of(scheme), dict(options)
-    return backend.open(authority, given), backend.objects(authority, given)
+_OpenFileSystem = tuple[pafs.FileSystem, Objects | None]
+_left: list[object] = []
+"""File systems of a parent process: destroying them here would wait for their threads, which exist only there."""
+_file_systems = share(
+    lambda: Cache[tuple[str, str, frozenset[tuple[str, str]]], _OpenFileSystem](_MAX_OPEN), leave=_left.append
+)
+"""The open file systems, whose connections all tables share, by scheme, authority and options."""
+
+
+def _open(scheme: str, authority: str, options: frozenset[tuple[str, str]]) -> _OpenFileSystem:
+    """Open a file system, or return the open one."""
+
+    def opened() -> _OpenFileSystem:
+        backend, given = backend_of(scheme), dict(options)
+        return backend.open(authority, given), backend.objects(authority, given)
+
+    return _file_systems().compute((scheme, authority, options), opened)
 
 
 def _status(path: str, info: pafs.FileInfo) -> FileStatus | None:

@@ -93,7 +93,7 @@ def publish(table: Table, *, dry_run: bool = False) -> bool:
         return False
     for attempt in range(_ATTEMPTS):
         try:
-            return Publication(replace(table)).run(dry_run=dry_run)
+            return Publication(table).run(dry_run=dry_run)
         except (_OvertakenError, MissingFileError):
             if attempt == _ATTEMPTS - 1:
                 raise
@@ -210,10 +210,8 @@ class Publication:
         ):
             return None
         for snapshot in sorted(newest.snapshots, key=lambda s: -s.id):
-            if snapshot.id > latest.id or not self.table.snapshots.exists(snapshot.id):
-                continue
-            paimon = self.table.snapshots.get(snapshot.id)
-            if not self._matches(newest, snapshot, paimon):
+            paimon = self._paimon(snapshot.id, latest)
+            if paimon is None or not self._matches(newest, snapshot, paimon):
                 continue  # rolled back, and the id was reused by another commit
             if latest.id - snapshot.id > _MAX_STEPS:
                 return None
@@ -225,6 +223,12 @@ class Publication:
                 return None
             return _State(snapshot, manifests, paimon, newest.next_row_id or 0)
         return None
+
+    def _paimon(self, snapshot_id: int, latest: Snapshot) -> Snapshot | None:
+        """Return the table's snapshot of an id up to the latest one; None if it is not retained."""
+        if snapshot_id >= latest.id:
+            return latest if snapshot_id == latest.id else None
+        return self.table.snapshots.find(snapshot_id)
 
     def _matches(self, metadata: TableMetadata, snapshot: IcebergSnapshot, paimon: Snapshot) -> bool:
         """Whether an Iceberg snapshot was created from the commit that has its id now."""
@@ -293,9 +297,10 @@ class Publication:
         """Return the state after each commit since the base; the base if there was none."""
         state, steps = base, []
         for snapshot_id in range(base.snapshot.id + 1, latest.id + 1):
-            if not self.table.snapshots.exists(snapshot_id):
+            commit = self._paimon(snapshot_id, latest)
+            if commit is None:
                 raise DivergedError
-            state = self._step(state, self.table.snapshots.get(snapshot_id), is_last=snapshot_id == latest.id)
+            state = self._step(state, commit, is_last=snapshot_id == latest.id)
             steps.append(state)
         return steps or [base]
 

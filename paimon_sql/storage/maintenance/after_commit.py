@@ -10,9 +10,7 @@ import logging
 import time
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import replace
 from datetime import timedelta
-from functools import cache
 from typing import TypeVar
 
 from paimon_sql.format.metadata.snapshot import Snapshot
@@ -23,6 +21,7 @@ from paimon_sql.format.options.operations.tag import TAG_TIME_EXPIRE_ENABLED
 from paimon_sql.format.options.table.partition import PARTITION_EXPIRATION_CHECK_INTERVAL, PARTITION_EXPIRATION_TIME
 from paimon_sql.format.text.durations import MILLISECOND
 from paimon_sql.format.text.instants import present_millis
+from paimon_sql.process import share
 from paimon_sql.storage.maintenance.partitions.expiration import expire_partitions, plan_partition_expiry
 from paimon_sql.storage.maintenance.partitions.mark_done import mark_written_partitions
 from paimon_sql.storage.maintenance.snapshots.expiration import ExpirationResult, expire_snapshots
@@ -37,7 +36,8 @@ _LOG = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Counts = dict[str, int]
-_running: set[Future[ExpirationResult | None]] = set()
+_background = share(lambda: ThreadPoolExecutor(1, thread_name_prefix="paimon-maintenance"))
+_running = share(set[Future[ExpirationResult | None]])
 
 
 def after_commit(table: Table, made: Sequence[Snapshot] = ()) -> ExpirationResult | None:
@@ -56,10 +56,10 @@ def after_commit(table: Table, made: Sequence[Snapshot] = ()) -> ExpirationResul
     if table.options.get(WRITE_ONLY):
         return None
     if table.options.get(SNAPSHOT_EXPIRE_EXECUTION_MODE) == "async":
-        # The statement may continue to use its table, which caches what it reads, so the thread gets a copy.
-        job = _background().submit(_maintain, replace(table), tuple(made))
-        _running.add(job)
-        job.add_done_callback(_running.discard)
+        job = _background().submit(_maintain, table, tuple(made))
+        running = _running()
+        running.add(job)
+        job.add_done_callback(running.discard)
         return None
     return _maintain(table, made)
 
@@ -77,7 +77,7 @@ def after_batch(table: Table, partitions: Collection[bytes]) -> None:
 
 def wait_for_background() -> None:
     """Wait until background maintenance is done, which also happens automatically at exit."""
-    wait(set(_running))
+    wait(set(_running()))
 
 
 def _maintain(table: Table, made: Sequence[Snapshot]) -> ExpirationResult | None:
@@ -181,8 +181,8 @@ def _is_due(table: Table, made: Sequence[Snapshot]) -> bool:
     if not interval or table.options.get(END_INPUT_CHECK_PARTITION_EXPIRE):
         return True
     first = made[0].id if made else latest.id
-    exists = table.snapshots.exists(first - 1)
-    before = table.snapshots.get(first - 1).time_millis if exists else table.schema.time_millis
+    previous = table.snapshots.find(first - 1)
+    before = table.schema.time_millis if previous is None else previous.time_millis
     return before is None or latest.time_millis // interval != before // interval
 
 
@@ -204,8 +204,3 @@ def _expire_snapshots(table: Table, now: int, expired: list[ExpirationResult]) -
         "deleted_files": result.files.count,
         "deleted_bytes": result.files.bytes,
     }
-
-
-@cache
-def _background() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(1, thread_name_prefix="paimon-maintenance")

@@ -10,7 +10,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
-from paimon_sql.errors import NoSuchSnapshotError
 from paimon_sql.format.bytes.bounded import load_json
 from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
 from paimon_sql.storage.materialized.definition import Definition
@@ -83,20 +82,21 @@ def inherited_properties(kind: CommitKind, latest: Snapshot | None) -> dict[str,
     return {PROPERTY: properties[PROPERTY]} if PROPERTY in properties else {}
 
 
-def last_refresh(table: Table) -> RefreshState | None:
+def last_refresh(table: Table, latest: Snapshot | None) -> RefreshState | None:
     """Return the state of the last refresh; None if there was none, rows changed since, or it is unknown.
 
     Compactions by other engines do not inherit the state; it is then searched in older snapshots.
+
+    Args:
+        table: the table.
+        latest: its latest snapshot.
     """
-    snapshot = table.snapshots.latest()
+    snapshot = latest
     while snapshot is not None:
         found = RefreshState.read(snapshot.properties)
         if found is not None or not keeps_rows(snapshot):
             return found
-        try:
-            snapshot = table.snapshots.get(snapshot.id - 1)
-        except NoSuchSnapshotError:
-            return None
+        snapshot = table.snapshots.find(snapshot.id - 1)
     return None
 
 

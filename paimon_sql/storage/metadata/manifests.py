@@ -5,14 +5,14 @@ Manifests and manifest lists are immutable, so decoded ones are cached until the
 
 from __future__ import annotations
 
-import threading
 import uuid
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import count
 
 import pyarrow as pa
 
+from paimon_sql.cache import Cache
 from paimon_sql.format.layout.paths import TablePaths
 from paimon_sql.format.metadata.index_manifest import IndexManifestEntry, read_index_manifest, write_index_manifest
 from paimon_sql.format.metadata.manifest import (
@@ -34,75 +34,22 @@ from paimon_sql.format.schema.types import DataField
 from paimon_sql.format.statistics.column_statistics import StatsCollector
 from paimon_sql.format.statistics.modes import FULL
 from paimon_sql.format.statistics.simple_stats import SimpleStats
+from paimon_sql.process import share
 from paimon_sql.storage.execution.threads import spread
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.external.policy import NO_ACCESS, ExternalAccess
 from paimon_sql.storage.metadata.external_roots import ExternalRoots
 
-CACHE_BYTES = 512 * 1024 * 1024
-CACHED_METAS = 50_000
+_MAX_BYTES = 512 * 1024 * 1024
+_MAX_METAS = 50_000
 
-
-class ManifestCache:
-    """Decoded manifests by path, bounded by their size in memory."""
-
-    def __init__(self, capacity: int = CACHE_BYTES) -> None:
-        self.capacity = capacity
-        self._tables: OrderedDict[str, pa.Table] = OrderedDict()
-        self._bytes = 0
-        self._lock = threading.Lock()
-
-    def get(self, path: str) -> pa.Table | None:
-        """Return the decoded manifest; None if not cached."""
-        with self._lock:
-            table = self._tables.get(path)
-            if table is not None:
-                self._tables.move_to_end(path)
-            return table
-
-    def put(self, path: str, table: pa.Table) -> None:
-        """Cache a decoded manifest, unless it is larger than the whole cache."""
-        if table.nbytes > self.capacity:
-            return
-        with self._lock:
-            if path not in self._tables:
-                self._tables[path] = table
-                self._bytes += table.nbytes
-            while self._bytes > self.capacity:
-                _, evicted = self._tables.popitem(last=False)
-                self._bytes -= evicted.nbytes
-
-
-class ManifestListCache:
-    """Decoded manifest lists by path and size in bytes, bounded by the number of their manifests."""
-
-    def __init__(self, capacity: int = CACHED_METAS) -> None:
-        self.capacity = capacity
-        self._lists: OrderedDict[tuple[str, int], list[ManifestFileMeta]] = OrderedDict()
-        self._metas = 0
-        self._lock = threading.Lock()
-
-    def get(self, path: str, size: int) -> list[ManifestFileMeta] | None:
-        """Return the decoded list; None if not cached."""
-        with self._lock:
-            metas = self._lists.get((path, size))
-            if metas is not None:
-                self._lists.move_to_end((path, size))
-            return metas
-
-    def put(self, path: str, size: int, metas: list[ManifestFileMeta]) -> None:
-        """Cache a decoded list."""
-        with self._lock:
-            if (path, size) not in self._lists:
-                self._lists[path, size] = metas
-                self._metas += len(metas) + 1
-            while self._metas > self.capacity:
-                _, evicted = self._lists.popitem(last=False)
-                self._metas -= len(evicted) + 1
-
-
-CACHE = ManifestCache()
-LISTS = ManifestListCache()
+ManifestCache = Cache[str, pa.Table]
+manifest_cache = share(lambda: ManifestCache(_MAX_BYTES, weigh=lambda table: int(table.nbytes)))
+"""Decoded manifests by path."""
+list_cache = share(
+    lambda: Cache[tuple[str, int], list[ManifestFileMeta]](_MAX_METAS, weigh=lambda metas: len(metas) + 1)
+)
+"""Decoded manifest lists by path and size in bytes."""
 _THREADS = 4
 
 
@@ -121,7 +68,7 @@ class ManifestStore:
         self._schema = schema
         self._run = uuid.uuid4()
         self._threads: int = TableOptions(schema.options).get(SCAN_MANIFEST_PARALLELISM) or _THREADS
-        self._numbers = {"manifest": 0, "manifest-list": 0, "index-manifest": 0}
+        self._numbers = {"manifest": count(), "manifest-list": count(), "index-manifest": count()}
 
     def path(self, name: str) -> str:
         """Return the path of a manifest or manifest list."""
@@ -129,17 +76,15 @@ class ManifestStore:
 
     def new_name(self, prefix: str) -> str:
         """Return a unique name: ``manifest``, ``manifest-list`` or ``index-manifest``, a UUID and a number."""
-        number = self._numbers[prefix]
-        self._numbers[prefix] = number + 1
-        return f"{prefix}-{self._run}-{number}"
+        return f"{prefix}-{self._run}-{next(self._numbers[prefix])}"
 
     def read(self, name: str) -> pa.Table:
         """Return a manifest's entries as a table of ``MANIFEST_SCHEMA``."""
         path = self.path(name)
-        table = CACHE.get(path)
+        table = manifest_cache().get(path)
         if table is None:
             table = self.read_uncached(name)
-            CACHE.put(path, table)
+            manifest_cache().put(path, table)
         else:
             self._check_external(table, path)
         return table
@@ -153,19 +98,19 @@ class ManifestStore:
 
     def held(self, name: str) -> pa.Table | None:
         """Return a manifest's entries if they are cached."""
-        return CACHE.get(self.path(name))
+        return manifest_cache().get(self.path(name))
 
     def hold(self, name: str, entries: pa.Table) -> None:
         """Cache the entries of a manifest that was read elsewhere."""
-        CACHE.put(self.path(name), entries)
+        manifest_cache().put(self.path(name), entries)
 
     def read_once(self, name: str) -> pa.Table:
         """Read a manifest's entries without caching them: before it is deleted, or among very many."""
-        return self.read(name) if CACHE.get(self.path(name)) is not None else self.read_uncached(name)
+        return self.read(name) if manifest_cache().get(self.path(name)) is not None else self.read_uncached(name)
 
     def read_all(self, names: Sequence[str]) -> list[pa.Table]:
         """Read several manifests, in order; those that are not cached are read in parallel."""
-        missing = [n for n in names if CACHE.get(self.path(n)) is None]
+        missing = [n for n in names if manifest_cache().get(self.path(n)) is None]
         read = dict(zip(missing, spread(self.read, missing, self._threads), strict=True))
         return [read[n] if n in read else self.read(n) for n in names]
 
@@ -176,11 +121,11 @@ class ManifestStore:
         path = self.path(name)
         # The cache is valid only while the file exists: callers rely on an error for a deleted list.
         status = self.file_io.status(path)
-        metas = LISTS.get(path, status.size) if status else None
+        metas = list_cache().get((path, status.size)) if status else None
         if metas is None:
             data = self.file_io.read_bytes(path)
             metas = read_manifest_list(data, path)
-            LISTS.put(path, len(data), metas)
+            list_cache().put((path, len(data)), metas)
         return list(metas)
 
     def read_list_once(self, name: str) -> list[ManifestFileMeta]:
@@ -196,7 +141,7 @@ class ManifestStore:
         self._check_external(table, self.path(name))
         data = write_manifest(table, self._compression)
         self.file_io.write_bytes(self.path(name), data)
-        CACHE.put(self.path(name), table)
+        manifest_cache().put(self.path(name), table)
         stats = partition_stats(table["partition"], self._schema.partition_fields)
         return describe_manifest(table, file_name=name, file_size=len(data), partition_stats=stats, schema_id=schema_id)
 
@@ -209,7 +154,7 @@ class ManifestStore:
         name, metas = self.new_name("manifest-list"), list(metas)
         data = write_manifest_list(metas, self._compression)
         self.file_io.write_bytes(self.path(name), data)
-        LISTS.put(self.path(name), len(data), metas)
+        list_cache().put((self.path(name), len(data)), metas)
         return name, len(data)
 
     def write_indexes(self, entries: Iterable[IndexManifestEntry]) -> str:

@@ -26,7 +26,9 @@ FIRST_SCHEMA_ID = 0
 
 
 class SchemaManager:
-    """The schema files of one table or branch; schemas are immutable, so each is read once.
+    """The schema files of one table or branch.
+
+    The latest and the newest version are always read; a version that was read is immutable, so `get` reads it once.
 
     Args:
         file_io: the file system.
@@ -54,18 +56,22 @@ class SchemaManager:
         REPLACE TABLE adds a version that shares no column with the one before, and that becomes current with its
         snapshot. A version that a concurrent writer based on the old definition is then obsolete.
         """
-        ids, previous = self.ids(), None
-        while ids != previous:
-            try:
-                return self._current(ids)
-            except MissingFileError:
-                ids, previous = self.ids(), ids  # a failed REPLACE TABLE has withdrawn its version
-        return self._current(ids)
+        found = self._newest_and_current()
+        return None if found is None else found[1]
 
-    def _current(self, ids: Sequence[int]) -> TableSchema | None:
-        if not ids:
-            return None
-        newest = self.get(ids[-1])
+    def _newest_and_current(self) -> tuple[TableSchema, TableSchema] | None:
+        ids, previous = self.ids(), None
+        while ids:
+            try:
+                newest = self._read(ids[-1])
+                return newest, self._current(ids, newest)
+            except MissingFileError:
+                if ids == previous:
+                    raise
+                ids, previous = self.ids(), ids  # a failed REPLACE TABLE has withdrawn its version
+        return None
+
+    def _current(self, ids: Sequence[int], newest: TableSchema) -> TableSchema:
         if len(ids) == 1 or _has_all_columns(newest):
             return newest
         if any(f.id == 0 for f in newest.fields) and descends(newest, self.get(ids[-2])):
@@ -80,7 +86,6 @@ class SchemaManager:
 
     def _of_newest_snapshot(self) -> TableSchema | None:
         """Return the schema of the latest snapshot; None if unknown."""
-        self._snapshots.forget()
         try:
             newest = self._snapshots.latest()
             return None if newest is None else self.get(newest.schema_id)
@@ -96,7 +101,7 @@ class SchemaManager:
         ids = self.ids()
         if not ids:
             raise self._missing()
-        return self.get(ids[-1])
+        return self._read(ids[-1])
 
     def _missing(self) -> NoSuchSnapshotError:
         return NoSuchSnapshotError(f"{self.directory.directory} holds no schema.", name="schema")
@@ -108,9 +113,12 @@ class SchemaManager:
             MissingFileError: it does not exist.
             CorruptFileError: its file is invalid.
         """
-        if schema_id not in self._known:
-            self._known[schema_id] = parse_schema(self.directory.read(schema_id), self.directory.path(schema_id))
-        return self._known[schema_id]
+        return self._known.get(schema_id) or self._read(schema_id)
+
+    def _read(self, schema_id: int) -> TableSchema:
+        schema = parse_schema(self.directory.read(schema_id), self.directory.path(schema_id))
+        self._known[schema_id] = schema
+        return schema
 
     def newest_readable(self) -> TableSchema | None:
         """Return the newest readable version, whether the table uses it or not; None without one."""
@@ -194,9 +202,10 @@ class SchemaManager:
             attempts: maximum number of attempts.
         """
         for _ in range(attempts):
-            newest, current = self.newest(), self.latest()
-            if current is None:
+            found = self._newest_and_current()
+            if found is None:
                 raise self._missing()
+            newest, current = found
             # New columns get ids that no version has, including versions that are not the table's.
             current = replace(current, highest_field_id=max(current.highest_field_id, newest.highest_field_id))
             changed = change(current)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
+from paimon_sql.cache import Cache
 from paimon_sql.errors import MissingFileError, NoSuchSnapshotError
 from paimon_sql.format.layout.paths import MAIN_BRANCH
 from paimon_sql.format.metadata.snapshot import Snapshot, parse_snapshot
+from paimon_sql.process import share
 from paimon_sql.storage.execution.threads import spread
 from paimon_sql.storage.file_io import FileIO, FileStatus
 from paimon_sql.storage.metadata.environment.snapshot_authority import VersionManagement
@@ -16,38 +16,17 @@ from paimon_sql.storage.metadata.numbered_files import NumberedDirectory
 from paimon_sql.storage.metadata.refs.tags import TagManager
 from paimon_sql.storage.metadata.rollback_marks import Rewind, RollbackMark
 
-_CACHED = 64
 _THREADS = 16
 _MAX_PROBED = 16
 """Maximum number of ids of a gap that are checked before the directory is listed."""
-_CACHED_LISTED = 20_000
+_MAX_LISTED = 20_000
 
-
-class ListedSnapshots:
-    """Cache of snapshots by the listed status of their files, bounded in number; first in, first out."""
-
-    def __init__(self, capacity: int = _CACHED_LISTED) -> None:
-        self.capacity = capacity
-        self._snapshots: OrderedDict[FileStatus, Snapshot] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, file: FileStatus) -> Snapshot | None:
-        """Return the snapshot of a file; None if not cached."""
-        return self._snapshots.get(file)
-
-    def put(self, file: FileStatus, snapshot: Snapshot) -> None:
-        """Cache the snapshot of a file."""
-        with self._lock:
-            self._snapshots[file] = snapshot
-            if len(self._snapshots) > self.capacity:
-                self._snapshots.popitem(last=False)
-
-
-LISTED = ListedSnapshots()
+_listed = share(lambda: Cache[FileStatus, Snapshot](_MAX_LISTED))
+"""Snapshots by the listed status of their files."""
 
 
 class SnapshotManager:
-    """The snapshot files of one table or branch.
+    """The snapshot files of one table or branch; each call reads their current state.
 
     Args:
         file_io: the file system.
@@ -64,7 +43,6 @@ class SnapshotManager:
         self._tags = TagManager(file_io, root)
         self._authority = authority
         self._branch = branch
-        self._known: dict[int, Snapshot] = {}
 
     def latest_id(self) -> int | None:
         """Return the id of the latest snapshot; None for a table without snapshots."""
@@ -77,12 +55,19 @@ class SnapshotManager:
         """Return the id of the earliest retained snapshot; None for a table without snapshots."""
         return self.directory.earliest()
 
-    def latest(self) -> Snapshot | None:
-        """Return the latest snapshot; None for a table without snapshots."""
+    def latest(self, known: Snapshot | None = None) -> Snapshot | None:
+        """Return the latest snapshot; None for a table without snapshots.
+
+        Args:
+            known: a snapshot that was read before: if the latest one has its id, it is not read again. Only for plans
+                that are checked when they are committed, since a rollback lets ids be reused.
+        """
         if self._authority is not None:
             return self._authority.latest(self._branch)
         newest = self.latest_id()
         while newest is not None:
+            if known is not None and known.id == newest:
+                return known
             try:
                 return self.get(newest)
             except NoSuchSnapshotError:
@@ -119,7 +104,7 @@ class SnapshotManager:
         rewind = self.rewinds.read()
         if rewind is None or not rewind.covers(snapshot_id):
             return True
-        found = self._if_there(snapshot_id)
+        found = self.find(snapshot_id)
         return found is not None and not rewind.is_stray(found)
 
     def stray_behind(self, newest: Snapshot | None, rewind: Rewind) -> int | None:
@@ -127,14 +112,14 @@ class SnapshotManager:
         last = self.directory.latest()
         if last is None or (newest is not None and last <= newest.id):
             return None
-        found = self._if_there(last)
+        found = self.find(last)
         return last if found is not None and rewind.is_stray(found) else None
 
     def strays(self) -> list[int]:
         """Return the numbers of all existing strays, ascending."""
         rewind = self.rewinds.read() if self._authority is None else None
         covered = [] if rewind is None else [i for i in self.directory.versions() if rewind.covers(i)]
-        read = {i: self._if_there(i) for i in covered}
+        read = {i: self.find(i) for i in covered}
         return [i for i, found in read.items() if found is not None and rewind is not None and rewind.is_stray(found)]
 
     def exists(self, snapshot_id: int) -> bool:
@@ -148,20 +133,21 @@ class SnapshotManager:
             NoSuchSnapshotError: it is not retained; the message contains the retained ids.
             CorruptFileError: its file is invalid.
         """
-        if (known := self._known.get(snapshot_id)) is not None:
-            return known
         try:
-            snapshot = self._read(snapshot_id)
+            return self._read(snapshot_id)
         except MissingFileError:
             raise self._missing(snapshot_id) from None
-        if len(self._known) >= _CACHED:
-            self._known.pop(next(iter(self._known)), None)
-        self._known[snapshot_id] = snapshot
-        return snapshot
 
-    def forget(self) -> None:
-        """Clear the cache, such as after snapshots were deleted and their ids may be reused."""
-        self._known.clear()
+    def find(self, snapshot_id: int) -> Snapshot | None:
+        """Return the snapshot of an id; None if it is not retained.
+
+        Raises:
+            CorruptFileError: its file is invalid.
+        """
+        try:
+            return self._read(snapshot_id)
+        except MissingFileError:
+            return None
 
     def remove(self, snapshot: Snapshot, *, durable: bool = False, unless: Callable[[], bool] = lambda: False) -> bool:
         """Delete a snapshot's file unless another snapshot has reused its number: True if this call deleted it.
@@ -191,47 +177,68 @@ class SnapshotManager:
 
     def all(self) -> Iterator[Snapshot]:
         """Yield the retained snapshots in order of id; one that expires concurrently is skipped."""
-        for snapshot_id in self.directory.versions():
-            try:
-                yield self.get(snapshot_id)
-            except NoSuchSnapshotError:
-                continue
+        return (found for i in self.directory.versions() if (found := self.find(i)) is not None)
 
     def listed(self) -> list[Snapshot]:
         """Return what `all` yields, for display only: a file with unchanged status is not read again.
 
         The status is the file's size and modification time. Deletions and commits must not rely on them.
         """
-        files = self.directory.files()
-        snapshots = {number: LISTED.get(status) for number, status in files.items()}
+        files, cache = self.directory.files(), _listed()
+        snapshots = {number: cache.get(status) for number, status in files.items()}
         missing = [number for number, snapshot in snapshots.items() if snapshot is None]
         threads = self.directory.file_io.threads_for(self.directory.directory, len(missing), _THREADS)
-        for number, snapshot in zip(missing, spread(self._if_there, missing, threads), strict=True):
+        for number, snapshot in zip(missing, spread(self.find, missing, threads), strict=True):
             snapshots[number] = snapshot
             if snapshot is not None:
-                LISTED.put(files[number], snapshot)
+                cache.put(files[number], snapshot)
         return [snapshot for snapshot in snapshots.values() if snapshot is not None]
-
-    def _if_there(self, snapshot_id: int) -> Snapshot | None:
-        try:
-            return self._read(snapshot_id)
-        except MissingFileError:
-            return None
 
     def _read(self, snapshot_id: int) -> Snapshot:
         return parse_snapshot(self.directory.read(snapshot_id), self.directory.path(snapshot_id))
 
-    def at_time(self, millis: int) -> Snapshot:
-        """Return the last snapshot that was committed at or before a time.
+    def _missing(self, snapshot_id: int) -> NoSuchSnapshotError:
+        earliest, latest = self.earliest_id(), self.latest_id()
+        retained = "the table has no snapshot yet" if latest is None else f"retained are {earliest} to {latest}"
+        if snapshot_id == latest:
+            retained = "a rollback to it has not come to its end; run it again"
+        return NoSuchSnapshotError(f"Snapshot {snapshot_id} does not exist: {retained}.", name=str(snapshot_id))
+
+
+class SnapshotView:
+    """The snapshots as one operation sees them: each is read once, and then stays as it was, whatever others do.
+
+    Args:
+        snapshots: the snapshots.
+        known: snapshots that the operation has read already.
+    """
+
+    def __init__(self, snapshots: SnapshotManager, known: Iterable[Snapshot] = ()) -> None:
+        self._snapshots = snapshots
+        self._seen = {s.id: s for s in known}
+
+    def get(self, snapshot_id: int) -> Snapshot:
+        """Return the snapshot of an id; errors as in `SnapshotManager.get`."""
+        found = self._seen.get(snapshot_id)
+        if found is None:
+            found = self._seen[snapshot_id] = self._snapshots.get(snapshot_id)
+        return found
+
+    def find(self, snapshot_id: int) -> Snapshot | None:
+        """Return the snapshot of an id; None if it is not retained."""
+        found = self._seen.get(snapshot_id) or self._snapshots.find(snapshot_id)
+        if found is not None:
+            self._seen[snapshot_id] = found
+        return found
+
+    def at_time(self, millis: int) -> Snapshot | None:
+        """Return the last snapshot that was committed at or before a time; None if all are later.
 
         Args:
             millis: milliseconds since the epoch.
-
-        Raises:
-            NoSuchSnapshotError: the time is before the first retained snapshot, or there is none.
         """
         found = None
-        low, high = self.earliest_id(), self.latest_id()
+        low, high = self._snapshots.earliest_id(), self._snapshots.latest_id()
         while low is not None and high is not None and low <= high:
             middle = (low + high) // 2
             if (snapshot := self._nearest(middle, high)) is None:
@@ -240,28 +247,11 @@ class SnapshotManager:
                 found, low = snapshot, snapshot.id + 1
             else:
                 high = middle - 1
-        if found is None:
-            earliest = self.earliest_id()
-            first = (
-                "nothing was written yet"
-                if earliest is None
-                else (f"the first retained snapshot is {earliest}, of {self.get(earliest).time_millis}")
-            )
-            raise NoSuchSnapshotError(
-                f"No snapshot was committed at or before {millis} ms since the epoch: {first}.", name=str(millis)
-            )
         return found
 
     def _nearest(self, start: int, end: int) -> Snapshot | None:
-        for snapshot_id in range(start, min(start + _MAX_PROBED, end + 1)):
-            if self.exists(snapshot_id):
-                return self.get(snapshot_id)
-        later = (i for i in self.directory.versions() if start + _MAX_PROBED <= i <= end)
-        return next((self.get(i) for i in later), None)
+        def candidates() -> Iterator[int]:
+            yield from range(start, min(start + _MAX_PROBED, end + 1))
+            yield from (i for i in self._snapshots.directory.versions() if start + _MAX_PROBED <= i <= end)
 
-    def _missing(self, snapshot_id: int) -> NoSuchSnapshotError:
-        earliest, latest = self.earliest_id(), self.latest_id()
-        retained = "the table has no snapshot yet" if latest is None else f"retained are {earliest} to {latest}"
-        if snapshot_id == latest:
-            retained = "a rollback to it has not come to its end; run it again"
-        return NoSuchSnapshotError(f"Snapshot {snapshot_id} does not exist: {retained}.", name=str(snapshot_id))
+        return next((found for i in candidates() if (found := self.find(i)) is not None), None)

@@ -34,6 +34,7 @@ from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST
 from paimon_sql.storage.metadata.partial_changes import begun
 from paimon_sql.storage.metadata.refs.tags import is_same_commit
 from paimon_sql.storage.metadata.rollback_marks import Rewind, with_generation
+from paimon_sql.storage.metadata.snapshots import SnapshotView
 from paimon_sql.storage.retention.guard_tags import held, is_guard
 from paimon_sql.storage.staging.table_identity import changed_table, is_same_table, require_same_table
 from paimon_sql.storage.table.table import Table
@@ -130,13 +131,7 @@ def _plan_until_unchanged(table: Table, branch: Table) -> FastForwardPlan:
     """Plan; retry if a snapshot expires meanwhile. The last attempt raises, for a snapshot that is lost stays lost."""
     for _ in range(_ATTEMPTS - 1):
         with suppress(NoSuchSnapshotError, MissingFileError):
-            return _present_plan(table, branch)
-    return _present_plan(table, branch)
-
-
-def _present_plan(table: Table, branch: Table) -> FastForwardPlan:
-    table.snapshots.forget()
-    branch.snapshots.forget()
+            return plan_fast_forward(table, branch)
     return plan_fast_forward(table, branch)
 
 
@@ -147,7 +142,6 @@ def _forwarded_by(authority: VersionManagement, table: Table, branch: Table, *, 
     plan = plan_fast_forward(table, branch)
     if not dry_run and not plan.is_empty():
         authority.fast_forward(branch.branch)
-        table.snapshots.forget()
         publish_quietly(table)
     return plan
 
@@ -171,16 +165,17 @@ def plan_fast_forward(table: Table, branch: Table) -> FastForwardPlan:
         )
     strays = set(table.snapshots.strays())
     table_ids = [i for i in _retained(table) if i not in strays]
-    shared = _shared(table, branch, table_ids, branch_ids)
+    mine, theirs = SnapshotView(table.snapshots), SnapshotView(branch.snapshots)
+    shared = _shared(table, branch, mine, theirs, table_ids, branch_ids)
     kept = [i for i in table_ids if i <= shared]
     base = kept[-1] if kept else 0
     tags, own_tags = _tag_files(branch), _tag_files(table)
     later = {t.name for t in table.tags.all() if t.snapshot.id > shared}
     newer = [i for i in table.snapshots.directory.versions() if i > base]
-    present = {i for i in newer if i not in strays and _is_theirs(table, branch, i)}
+    present = {i for i in newer if i not in strays and _is_theirs(mine, theirs, i)}
     # The rollback mark, written before anything is dropped, removes all snapshots after the shared ones from history.
     dropped = [] if present.issuperset(newer) else newer
-    needed = max((table.snapshots.get(i).schema_id for i in kept), default=-1)
+    needed = max((mine.get(i).schema_id for i in kept), default=-1)
     schemas, own_schemas = set(branch.schemas.ids()), set(table.schemas.ids())
     return FastForwardPlan(
         shared,
@@ -200,11 +195,12 @@ def plan_fast_forward(table: Table, branch: Table) -> FastForwardPlan:
 def _execute(table: Table, branch: Table, plan: FastForwardPlan) -> None:
     table = _by_stable_schema(table, plan)
     base = plan.kept[-1] if plan.kept and plan.dropped else 0
-    with held(table, table.snapshots.get(base), f"fast-forward-to-{base}") if base else nullcontext():
-        _replace_history(table, branch, plan)
+    target = table.snapshots.get(base) if base else None
+    with nullcontext() if target is None else held(table, target, f"fast-forward-to-{base}"):
+        _replace_history(table, branch, plan, target)
 
 
-def _replace_history(table: Table, branch: Table, plan: FastForwardPlan) -> None:
+def _replace_history(table: Table, branch: Table, plan: FastForwardPlan, target: Snapshot | None) -> None:
     snapshots, file_io = table.snapshots.directory, table.file_io
     base = plan.kept[-1] if plan.kept else 0
     start = base or _first(branch)
@@ -212,7 +208,6 @@ def _replace_history(table: Table, branch: Table, plan: FastForwardPlan) -> None
     for name in plan.dropped_tags:
         table.tags.remove(name)
     _begin(table, start, is_fresh=not base)
-    target = table.snapshots.get(base) if base else None
     rewind = mark_rollback(table, target) if plan.dropped else plan.rewind
     if base:
         snapshots.reset_hint(LATEST, base)
@@ -293,23 +288,24 @@ def _bring_schemas(table: Table, branch: Table, plan: FastForwardPlan) -> None:
         raise changed_table(table)
 
 
-def _shared(table: Table, branch: Table, table_ids: list[int], branch_ids: list[int]) -> int:
+def _shared(
+    table: Table, branch: Table, mine: SnapshotView, theirs: SnapshotView, table_ids: list[int], branch_ids: list[int]
+) -> int:
     """The last commit that both have as a snapshot or tag; 0 without any."""
     table_tags, branch_tags = _tagged(table), _tagged(branch)
     in_table, in_branch = set(table_ids), set(branch_ids)
     for i in sorted((in_table | table_tags.keys()) & (in_branch | branch_tags.keys()), reverse=True):
-        one = table.snapshots.get(i) if i in in_table else table_tags[i]
-        other = branch.snapshots.get(i) if i in in_branch else branch_tags[i]
+        one = mine.get(i) if i in in_table else table_tags[i]
+        other = theirs.get(i) if i in in_branch else branch_tags[i]
         if is_same_commit(one, other):
             return i
     return 0
 
 
-def _is_theirs(table: Table, branch: Table, snapshot_id: int) -> bool:
+def _is_theirs(mine: SnapshotView, theirs: SnapshotView, snapshot_id: int) -> bool:
     """Whether both have a snapshot of that id, from the same commit."""
-    if not (table.snapshots.exists(snapshot_id) and branch.snapshots.exists(snapshot_id)):
-        return False
-    return is_same_commit(table.snapshots.get(snapshot_id), branch.snapshots.get(snapshot_id))
+    one, other = mine.find(snapshot_id), theirs.find(snapshot_id)
+    return one is not None and other is not None and is_same_commit(one, other)
 
 
 def _retained(table: Table) -> list[int]:

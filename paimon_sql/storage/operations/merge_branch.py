@@ -88,7 +88,6 @@ def merge_branch(table: Table, source: str, target: str, *, dry_run: bool = Fals
 
 def _missing(source: Table, target: Table) -> list[ManifestEntry]:
     """The files of the source that the target lacks, in the order of their rows."""
-    target.snapshots.forget()
     present = set(live_files(target, target.snapshots.latest()).entries["file_name"].to_pylist())
     found = entries(live_files(source, source.snapshots.latest()).entries)
     return sorted(

@@ -167,11 +167,13 @@ def overwrite(
         replaced.update(e.partition for e in wanted.entries)
         return wanted
 
-    if not (even_if_empty or _keeps_empty(transaction)) and changes(table.snapshots.latest()).is_empty():
-        return None
     if not same_rows:
         transaction.require(*CommitLayout.of(table).overwrite_validations)
-    made = transaction.commit(CommitKind.OVERWRITE, changes)
+    keeps_empty = even_if_empty or _keeps_empty(transaction)
+    commit = transaction.commit if keeps_empty else transaction.commit_unless_empty
+    made = commit(CommitKind.OVERWRITE, changes)
+    if made is None:
+        return None
     compacted = _compaction_after(transaction, replace(compaction, changelog=[]))
     after_commit(table, [made, *compacted])
     _end_of_batch(transaction, messages)

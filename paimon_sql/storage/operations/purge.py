@@ -7,10 +7,9 @@ next, then the files, and the old snapshots last: after a crash the next expirat
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from paimon_sql.errors import CommitConflictError, NoSuchSnapshotError, UnsupportedError
+from paimon_sql.errors import CommitConflictError, UnsupportedError
 from paimon_sql.format.layout.paths import MAIN_BRANCH
 from paimon_sql.format.metadata.manifest import FileKind, entries
 from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Operation, Snapshot
@@ -80,7 +79,6 @@ def purge(table: Table, *, dry_run: bool = False) -> Purge:
     _refuse_guard_tags(table)
     if latest is not None:
         plan.snapshot = latest = _emptied(table, latest)
-        table.snapshots.forget()
     with begun(f"{table.name}: the purge"):
         _purged(table, plan, latest)
     publish_quietly(table)
@@ -110,7 +108,6 @@ def _purged(table: Table, plan: Purge, latest: Snapshot | None) -> None:
         for snapshot in [s for s in table.snapshots.all() if s.id < latest.id]:
             table.snapshots.remove(snapshot)
         table.file_io.sync_directory(table.snapshots.directory.directory)
-    table.snapshots.forget()
 
 
 def _refuse_guard_tags(table: Table) -> None:
@@ -140,10 +137,9 @@ def _check_stands(table: Table, emptied: Snapshot | None, before: int | None) ->
     """
     if emptied is None:
         return
-    table.snapshots.forget()
-    with suppress(NoSuchSnapshotError):
-        if is_same_commit(table.snapshots.get(emptied.id), emptied):
-            return
+    found = table.snapshots.find(emptied.id)
+    if found is not None and is_same_commit(found, emptied):
+        return
     table.snapshots.directory.withdraw_hint(EARLIEST, emptied.id, before)
     raise CommitConflictError(
         f"{table.name} was rolled back while it was purged; no file was deleted.",
@@ -179,7 +175,6 @@ def _emptied(table: Table, latest: Snapshot) -> Snapshot:
     if not everything(latest).is_empty():
         with Transaction(table, Operation.TRUNCATE) as transaction:
             latest = transaction.commit(CommitKind.OVERWRITE, everything)
-        table.snapshots.forget()
     return ManifestCompactor(table.with_options({MANIFEST_SORT_ENABLED.key: "false"})).run() or latest
 
 

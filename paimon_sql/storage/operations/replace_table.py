@@ -94,7 +94,7 @@ def replace_table(transaction: Transaction, old: Table, messages: Sequence[Commi
         raise
     assert made is not None
     with suppress(PaimonError, OSError):  # the snapshot is committed: a failure here does not fail the statement
-        _make_newest_current(replace(table).schemas)
+        _make_newest_current(table.schemas)
     return made
 
 
@@ -108,17 +108,16 @@ def _withdraw(old: Table, schema: TableSchema) -> None:
     """Remove the new schema version; one that others have added meanwhile was built on the old version."""
     if not is_same_table(replace(old, schema=schema)):
         return  # the table was dropped
-    schemas = replace(old).schemas
-    if schemas.newest().id == schema.id:
-        schemas.remove(schema.id)
+    if old.schemas.ids()[-1:] == [schema.id]:
+        old.schemas.remove(schema.id)
     else:
-        _make_newest_current(schemas)
+        _make_newest_current(old.schemas)
 
 
 def _make_newest_current(schemas: SchemaManager) -> None:
     """Copy the table's version on top if another is newer, for readers that use the newest version only."""
     latest = schemas.latest()
-    if latest is not None and schemas.newest().id != latest.id:
+    if latest is not None and schemas.ids()[-1] != latest.id:
         schemas.evolve(lambda current: replace(current))
 
 

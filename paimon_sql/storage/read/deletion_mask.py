@@ -6,8 +6,6 @@ Readers that read all rows of a file, such as Spark's own, filter rows by them. 
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -101,37 +99,8 @@ class Merging:
         return {f.file_name: _packed(flags) for f, flags in zip(self.split.files, masks, strict=True)}
 
 
-class BitsCache:
-    """An LRU cache of masks of splits without a condition, bounded by bytes; files never change."""
-
-    def __init__(self, capacity: int) -> None:
-        self.capacity = capacity
-        self._held: OrderedDict[tuple[object, ...], Bits] = OrderedDict()
-        self._bytes = 0
-        self._lock = threading.Lock()
-
-    def get(self, merging: Merging) -> Bits | None:
-        """The masks of a split; None if they are not cached."""
-        with self._lock:
-            found = self._held.get(merging.identity)
-            if found is not None:
-                self._held.move_to_end(merging.identity)
-            return found
-
-    def put(self, merging: Merging, bits: Bits) -> None:
-        """Cache masks, and evict the least recently used."""
-        if merging.on_key is not None:
-            return
-        with self._lock:
-            if merging.identity not in self._held:
-                self._held[merging.identity] = bits
-                self._bytes += _size(bits)
-            while self._bytes > self.capacity:
-                _, dropped = self._held.popitem(last=False)
-                self._bytes -= _size(dropped)
-
-
-def _size(bits: Bits) -> int:
+def size_of(bits: Bits) -> int:
+    """The bytes of masks."""
     return sum(map(len, bits.values()))
 
 

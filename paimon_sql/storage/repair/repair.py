@@ -152,7 +152,6 @@ def _late_snapshots(branch: Table, found: Findings, dry_run: bool) -> None:
         found.aside.add(path)
         if not dry_run:
             branch.file_io.delete_durably(path)
-    branch.snapshots.forget()
 
 
 def _versions(directory: NumberedDirectory, found: Findings) -> list[int]:

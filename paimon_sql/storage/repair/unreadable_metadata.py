@@ -107,7 +107,6 @@ def quarantine_unreadable(branch: Table, *, dry_run: bool = False) -> Quarantine
                 aside.paths.add(file.path)
                 aside.said.append(f"{file.name} cannot be read: {file.why}; it was set aside as {target}. {file.lost}")
         aside.said += [found.result] if found.files and found.result else []
-    branch.snapshots.forget()
     return aside
 
 

@@ -7,7 +7,7 @@ references are the first retained snapshot, tags, and other branches.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.errors import CorruptFileError, MissingFileError, NoSuchSnapshotError, UnsafePathError
+from paimon_sql.errors import CorruptFileError, MissingFileError, UnsafePathError
 from paimon_sql.format.metadata.data_file import FileSource
 from paimon_sql.format.metadata.index_manifest import IndexManifestEntry
 from paimon_sql.format.metadata.manifest import MANIFEST_SCHEMA, FileKind
@@ -24,6 +24,7 @@ from paimon_sql.format.metadata.snapshot import Changelog, Snapshot
 from paimon_sql.format.text.instants import present_millis
 from paimon_sql.storage.file_io.paths import name_of
 from paimon_sql.storage.metadata.numbered_files import EARLIEST
+from paimon_sql.storage.metadata.snapshots import SnapshotView
 from paimon_sql.storage.retention.files_to_delete import FilesToDelete
 from paimon_sql.storage.retention.retained_references import (
     RetainedReference,
@@ -75,9 +76,9 @@ def without_late_snapshots(table: Table, snapshots: Sequence[Snapshot]) -> list[
     return [s for s in snapshots if s.id not in late]
 
 
-def may_be_late(table: Table, snapshots: Sequence[Snapshot]) -> list[Snapshot]:
+def may_be_late(table: Table, snapshots: Sequence[Snapshot], seen: SnapshotView) -> list[Snapshot]:
     """Return the snapshots, just read, that no other is known to be built on."""
-    return [s for s in _expired(table, snapshots) if not _was_built_upon(table, s)]
+    return [s for s in _expired(table, snapshots) if not _was_built_upon(table, s, seen)]
 
 
 def added_by(table: Table, snapshot: Snapshot) -> pa.Array:
@@ -97,10 +98,12 @@ def _expired(table: Table, snapshots: Sequence[Snapshot]) -> list[Snapshot]:
     return [s for s in snapshots if s.id < earliest]
 
 
-def _was_built_upon(table: Table, snapshot: Snapshot) -> bool:
-    with suppress(NoSuchSnapshotError, MissingFileError):
-        following = table.snapshots.get(snapshot.id + 1)
-        return bool(is_built_on(table, following, snapshot, lambda: added_by(table, snapshot)))
+def _was_built_upon(table: Table, snapshot: Snapshot, seen: SnapshotView) -> bool:
+    following = seen.find(snapshot.id + 1)
+    with suppress(MissingFileError):
+        return following is not None and bool(
+            is_built_on(table, following, snapshot, lambda: added_by(table, snapshot))
+        )
     return False
 
 
@@ -126,11 +129,14 @@ class ExpirationPlan:
     late: frozenset[int] = frozenset()
 
 
-def plan_expiry(table: Table, ids: Sequence[int], retained: Sequence[int], *, keeps_changelog: bool) -> ExpirationPlan:
+def plan_expiry(
+    table: Table, seen: SnapshotView, ids: Sequence[int], retained: Sequence[int], *, keeps_changelog: bool
+) -> ExpirationPlan:
     """Plan the expiration of the oldest snapshots of a table.
 
     Args:
         table: the table.
+        seen: the snapshots of the table.
         ids: the snapshots to expire, ascending.
         retained: all retained snapshots, ascending; in both ids may be missing, if snapshots were deleted manually.
         keeps_changelog: whether changelogs outlive their snapshots.
@@ -138,13 +144,13 @@ def plan_expiry(table: Table, ids: Sequence[int], retained: Sequence[int], *, ke
     Raises:
         PaimonError: a retained reference cannot be read; nothing may be deleted.
     """
-    expired = without_late_snapshots(table, _existing(table, ids))
-    end = table.snapshots.get(retained[0])
+    expired = without_late_snapshots(table, _existing(seen, ids))
+    end = seen.get(retained[0])
     if not expired:
         return ExpirationPlan((), end.id)
     produces = changelog_producer(table.options).produces
     read_lists: Lists = {}
-    late = frozenset(s.id for s in may_be_late(table, expired))
+    late = frozenset(s.id for s in may_be_late(table, expired, seen))
     deleted = _deleted_files(table, [*expired, end], read_lists, late)
     if keeps_changelog and not produces:
         # Without a changelog producer, level 0 files are the changelog.
@@ -152,7 +158,7 @@ def plan_expiry(table: Table, ids: Sequence[int], retained: Sequence[int], *, ke
     # What is live in a later snapshot is live in the first retained one, or was added later, unless ids are missing.
     # The newest is always checked: a writer may have built it on a history that a rollback has removed since.
     checked = {retained[-1], *(b for a, b in pairwise(retained) if b != a + 1)} - {end.id}
-    retained_snapshots = [end, *_existing(table, sorted(checked))]
+    retained_snapshots = [end, *_existing(seen, sorted(checked))]
     other_references, changelogs = who_else_stays(table, expired[0].id, end.id)
     if not keeps_changelog:
         # Changelogs of a time when they outlived snapshots still need their files.
@@ -211,14 +217,9 @@ def _readable_index_entries(table: Table, snapshot: Snapshot) -> list[IndexManif
         return []
 
 
-def _existing(table: Table, ids: Sequence[int]) -> list[Snapshot]:
-    found = []
-    for snapshot_id in ids:
-        try:
-            found.append(table.snapshots.get(snapshot_id))
-        except NoSuchSnapshotError:
-            continue  # expired concurrently
-    return found
+def _existing(seen: SnapshotView, ids: Iterable[int]) -> list[Snapshot]:
+    """Return the snapshots that have not expired concurrently."""
+    return [found for i in ids if (found := seen.find(i)) is not None]
 
 
 def who_else_stays(table: Table, begin: int, end: int) -> tuple[list[RetainedReference], list[Changelog]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from paimon_sql.errors import InvalidInputError, MissingFileError, NoSuchSnapshotError
+from paimon_sql.errors import InvalidInputError, MissingFileError
 from paimon_sql.format.options import Option, TableOptions
 from paimon_sql.format.options.operations.changelog import (
     CHANGELOG_NUM_RETAINED_MAX,
@@ -20,6 +20,7 @@ from paimon_sql.format.options.operations.snapshot import (
     SNAPSHOT_TIME_RETAINED,
 )
 from paimon_sql.format.text.durations import MILLISECOND
+from paimon_sql.storage.metadata.snapshots import SnapshotView
 from paimon_sql.storage.table.table import Table
 
 
@@ -132,11 +133,16 @@ def changelog_retention_of(
     )
 
 
-def choose_range(table: Table, retention: Retention) -> ExpirationRange:
+def choose_range(table: Table, retention: Retention, seen: SnapshotView | None = None) -> ExpirationRange:
     """Return the range of snapshots that may expire.
 
     Snapshots over the maximum expire whatever their age, the minimum is retained; in between a snapshot expires if the
     next one is old enough. Cheap conditions are checked first, as mostly nothing expires.
+
+    Args:
+        table: the table or branch.
+        retention: the retention.
+        seen: the snapshots that the caller reads.
 
     Raises:
         MissingFileError: the newest snapshot is lost, so that the files it needs are unknown.
@@ -151,8 +157,9 @@ def choose_range(table: Table, retention: Retention) -> ExpirationRange:
         end, reason = earliest + limit, f"one run takes no more than {limit} snapshot{'s' if limit > 1 else ''}"
     if end <= earliest:
         return ExpirationRange(earliest, latest, earliest, reason)
+    seen = seen or SnapshotView(table.snapshots)
     for snapshot_id in range(max(latest - retention.most + 1, earliest), end):
-        if not _is_older(table, snapshot_id + 1, retention.older_than_millis):
+        if not _is_older(seen, snapshot_id + 1, retention.older_than_millis):
             end, reason = snapshot_id, "the next snapshot is too young"
             break
     if end > earliest and retention.consumers:
@@ -175,11 +182,9 @@ def _check_newest(table: Table) -> None:
         )
 
 
-def _is_older(table: Table, snapshot_id: int, older_than_millis: int) -> bool:
-    try:
-        return table.snapshots.get(snapshot_id).time_millis < older_than_millis
-    except NoSuchSnapshotError:
-        return True  # expired concurrently, or missing
+def _is_older(seen: SnapshotView, snapshot_id: int, older_than_millis: int) -> bool:
+    found = seen.find(snapshot_id)
+    return found is None or found.time_millis < older_than_millis  # it expired concurrently, or is missing
 
 
 def _number(options: TableOptions, option: Option[int], argument: str, given: int | None) -> int:

@@ -140,14 +140,20 @@ def other_branches(table: Table) -> list[Table]:
     return [replace(table, branch=name) for name in names if name != table.branch]
 
 
-def references_of_branches(branch: Table) -> list[RetainedReference]:
+def references_of_branches(branch: Table, *, with_expiring: bool = False) -> list[RetainedReference]:
     """Return the references of a branch: snapshots and tags.
+
+    Args:
+        branch: the branch.
+        with_expiring: whether to include the snapshots of an unfinished expiration, whose files the next one deletes.
 
     Raises:
         CommitConflictError: they changed concurrently.
     """
     earliest = branch.snapshots.earliest_id() or 0
-    stored = [s for s in branch.snapshots.all() if s.id >= earliest]
+    existing = list(branch.snapshots.all())
+    stored = [s for s in existing if s.id >= earliest]
+    expiring = [s for s in existing if s.id < earliest] if with_expiring else []
     if not stored and branch.snapshots.latest_id() is not None:
         raise CommitConflictError(f"All snapshots of {branch.name} expired while they were looked for.")
     # After a rollback ids are reused, so a tag may refer to another commit with the same id.
@@ -155,6 +161,7 @@ def references_of_branches(branch: Table) -> list[RetainedReference]:
     for s in stored:
         tags.pop(commit_key(s), None)
     return [
+        *(reference_of_snapshot(branch, s, with_changelog=True, speaks_for_later=False) for s in expiring),
         *(reference_of_snapshot(branch, s, with_changelog=True, speaks_for_later=s is stored[-1]) for s in stored),
         *(reference_of_tag(branch, t) for t in tags.values()),
     ]
@@ -192,7 +199,6 @@ def retry_on_concurrent_change(
     for attempt in range(_ATTEMPTS):
         if attempt:
             time.sleep(_PAUSE)
-            table.snapshots.forget()  # otherwise an expired one would be read from the cache in every attempt
         before = fingerprint(table)
         try:
             found = find()

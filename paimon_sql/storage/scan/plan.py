@@ -35,7 +35,7 @@ from paimon_sql.storage.data_files.live_files import (
 )
 from paimon_sql.storage.data_files.packing import pack
 from paimon_sql.storage.data_files.pruning.groups import prune_row_ids
-from paimon_sql.storage.execution.metrics import METRICS, SCAN
+from paimon_sql.storage.execution.metrics import SCAN, process_metrics
 from paimon_sql.storage.expressions.kernels.sorting import SortColumn, comparable, sort_order
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.expressions.row_id_ranges import RowIds
@@ -283,7 +283,7 @@ def _record_metrics(table: Table, snapshot: Snapshot | None, metrics: ScanMetric
         "scanResultedTableFiles": metrics.files_read,
         "scanResultedBytes": metrics.bytes_read,
     }
-    METRICS.note(table, SCAN, measured)
+    process_metrics().note(table, SCAN, measured)
 
 
 def _of_rows(table: Table, live: LiveFiles, row_ids: Predicate) -> LiveFiles:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from paimon_sql.errors import NoSuchSnapshotError, PaimonError
+from paimon_sql.errors import PaimonError
 from paimon_sql.format.layout.paths import POSTPONE_BUCKET
 from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
 from paimon_sql.format.options.operations.scan import SCAN_BUCKET, SCAN_MODE
@@ -13,6 +13,7 @@ from paimon_sql.format.options.table.bucket import BUCKET
 from paimon_sql.format.options.table.partition import RECORD_LEVEL_EXPIRE_TIME
 from paimon_sql.storage.data_files.visibility import reads_compacted
 from paimon_sql.storage.materialized.state import SourceState, keeps_rows
+from paimon_sql.storage.metadata.snapshots import SnapshotView
 from paimon_sql.storage.scan.branches.fallback import OTHER_BRANCHES
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
@@ -55,33 +56,35 @@ def state_of(table: Table, snapshot: Snapshot | None) -> SourceState:
     return SourceState(table.name, table.branch, number, millis, table.schema.id)
 
 
-def compared(table: Table, now: SourceState, before: SourceState) -> Compared:
+def compared(table: Table, latest: Snapshot | None, before: SourceState) -> Compared:
     """Compare two states of a tracked table.
 
     Args:
         table: the table.
-        now: its current state.
+        latest: its current snapshot.
         before: its earlier state.
     """
+    now = state_of(table, latest)
     if now == before:
-        at = "has no snapshot yet" if now.snapshot is None else f"is still at snapshot {now.snapshot}"
+        at = "has no snapshot yet" if latest is None else f"is still at snapshot {latest.id}"
         return Compared(Since.SAME, f"{table.name} {at}")
     if not _same_columns(table, now, before):
         return Compared(Since.CHANGED, f"the columns of {table.name} have changed")
     if before.snapshot is None:
         return Compared(Since.CHANGED, f"{table.name} had no snapshot then")
-    known = _known(table, before)
-    if now.snapshot is None or known is None or now.snapshot < before.snapshot:
+    seen = SnapshotView(table.snapshots, filter(None, [latest]))
+    known = seen.find(before.snapshot)
+    if latest is None or latest.id < before.snapshot or known is None or known.time_millis != before.time_millis:
         return Compared(Since.CHANGED, f"{table.name} does not lead on from snapshot {before.snapshot}, which was read")
-    try:
-        later = [table.snapshots.get(i) for i in range(before.snapshot + 1, now.snapshot + 1)]
-    except NoSuchSnapshotError:
+    ids = range(before.snapshot + 1, latest.id + 1)
+    later = [found for i in ids if (found := seen.find(i)) is not None]
+    if len(later) < len(ids):
         return Compared(Since.CHANGED, f"snapshots of {table.name} have expired since the last refresh")
     writes = [s for s in later if not _same_rows(table, s)]
     if not writes:
         return Compared(Since.SAME, f"{table.name} has the rows of snapshot {before.snapshot} still")
-    what = f"{table.name} went from snapshot {before.snapshot} to {now.snapshot}"
-    named = any(table.tags.exists(str(i)) for i in (before.snapshot, now.snapshot))  # a range would end at the tags
+    what = f"{table.name} went from snapshot {before.snapshot} to {latest.id}"
+    named = any(table.tags.exists(str(i)) for i in (before.snapshot, latest.id))  # a range would end at the tags
     if named or not table.layout.has_final_rows or not _only_appends(known, later):
         return Compared(Since.CHANGED, what)
     return Compared(Since.APPENDED, what)
@@ -95,17 +98,6 @@ def _same_columns(table: Table, now: SourceState, before: SourceState) -> bool:
         return table.schemas.get(before.schema).fields == table.schemas.get(now.schema).fields
     except PaimonError:
         return False
-
-
-def _known(table: Table, state: SourceState) -> Snapshot | None:
-    """The snapshot of a state; None if the table does not have it any more."""
-    if state.snapshot is None:
-        return None
-    try:
-        found = table.snapshots.get(state.snapshot)
-    except NoSuchSnapshotError:
-        return None
-    return found if found.time_millis == state.time_millis else None
 
 
 def _same_rows(table: Table, snapshot: Snapshot) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from paimon_sql.errors import NoSuchTableError
 from paimon_sql.storage.metadata.schemas import descends
 from paimon_sql.storage.staging.proposal import Proposal, Validation
@@ -21,7 +19,7 @@ def is_same_table(table: Table) -> bool:
     """
     if table.authority is not None:
         return True
-    return table.schemas.has(table.schema) and table.birth == replace(table).birth
+    return table.schemas.has(table.schema) and table.birth == table.read_birth()
 
 
 def require_same_table(table: Table) -> None:

@@ -147,7 +147,6 @@ class StreamSource:
 
     def newest(self) -> Position:
         """A position after all current snapshots."""
-        self.table.snapshots.forget()
         return Position(self._newest_id(), _BEHIND_LAST)
 
     def _newest_id(self) -> int:
@@ -157,7 +156,7 @@ class StreamSource:
         if delay is None:
             return newest
         until = present_millis() - int(delay.total_seconds() * 1000)
-        while newest and self.table.snapshots.exists(newest) and self.table.snapshots.get(newest).time_millis > until:
+        while newest and (found := self.table.snapshots.find(newest)) is not None and found.time_millis > until:
             newest -= 1
         return newest
 
@@ -205,7 +204,6 @@ class StreamSource:
 
     def _after(self, start: Position, last: int | None = None) -> Iterator[tuple[Position, Split]]:
         """All splits after a position, with their positions."""
-        self.table.snapshots.forget()
         newest = self._newest_id()
         first = start.snapshot_id + start.ends_snapshot
         for snapshot_id in range(first, (newest if last is None else min(newest, last)) + 1):

@@ -17,7 +17,7 @@ from paimon_sql.format.metadata.manifest import ManifestFileMeta
 from paimon_sql.storage.execution.progress import begun
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.execution.task_size import share
-from paimon_sql.storage.metadata.manifests import CACHE
+from paimon_sql.storage.metadata.manifests import manifest_cache
 from paimon_sql.storage.table.table import Table
 
 MANY_BYTES = 256 * 1024 * 1024
@@ -98,7 +98,7 @@ def read_manifests(
     missing = [m for m in manifests if m.file_name not in cached]
     if _size(table, missing) < MANY_BYTES:
         return ManifestEntries(table.manifests.read_all(names))
-    if choice is not None or _size(table, manifests) > CACHE.capacity:
+    if choice is not None or _size(table, manifests) > manifest_cache().capacity:
         parts = _read_by(table.executor, table, manifests, choice)
         return ManifestEntries([*chain.from_iterable(parts)], choice is None)
     for name, entries in zip(

@@ -69,8 +69,8 @@ class Locations:
 class Table:
     """A table or one of its branches, opened at the current schema.
 
-    An instance belongs to one statement, because it caches what it reads. Pickling preserves only the schemas of the
-    cache, which are immutable.
+    An instance belongs to one statement: it reads each schema, and its birth, once. Snapshots, tags and branches are
+    read whenever they are asked for. Pickling preserves the schemas.
 
     Attributes:
         name: the full name, for messages.
@@ -161,15 +161,23 @@ class Table:
 
     @cached_property
     def birth(self) -> int | None:
-        """The time when the branch's schema file was created, in milliseconds since the epoch; None for ``main``.
+        """The first result of `read_birth`."""
+        return self.read_birth()
+
+    def read_birth(self) -> int | None:
+        """Return when the branch's schema file was created, in milliseconds since the epoch; None for ``main``.
 
         Branches copy schemas including their times, so only this distinguishes a branch from another one that reuses
-        its name later. The first result is cached.
+        its name later.
         """
         if self.branch == MAIN_BRANCH or self.authority is not None:
             return None
         status = self.file_io.status(self.schemas.directory.path(self.schema.id))
         return None if status is None else status.mtime_millis
+
+    def reopened(self) -> Table:
+        """Return the table for another statement, to which its schemas and its birth may be others."""
+        return replace(self)
 
     def at_schema(self, schema_id: int) -> Table:
         """Return the table with the columns of another schema, and the current options."""

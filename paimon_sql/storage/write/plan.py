@@ -25,6 +25,5 @@ def plan_write(table: Table, overwrite: Overwrite | bool | None = None) -> Write
     refuse_managed(table.schema, table.name)
     replaced = Overwrite() if overwrite is True else overwrite or None
     state = WriteState(table, replaced, table.snapshots.latest())
-    task = bucket_mode(table.schema).plan(state)
-    orders_rows = WriteLayout.of(table).orders_rows and replaced is None
-    return replace(task, planned_on=state.snapshot) if orders_rows else task
+    needs_sequences = WriteLayout.of(table).orders_rows and replaced is None
+    return replace(bucket_mode(table.schema).plan(state), planned_on=state.snapshot, needs_sequences=needs_sequences)

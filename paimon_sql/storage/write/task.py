@@ -49,7 +49,8 @@ class WriteTask:
     Attributes:
         table: the table.
         sequences: the max sequence number by partition and bucket.
-        planned_on: the snapshot of the sequence numbers; None if these are not needed.
+        planned_on: the latest snapshot when the write was planned; None for an empty table.
+        needs_sequences: whether the rows continue the sequence numbers of that snapshot.
 
     Class attributes:
         grows_with_rows: whether the work depends on the number of rows only, so that few rows take little time.
@@ -62,6 +63,7 @@ class WriteTask:
     table: Table
     sequences: Mapping[Target, int] = field(default_factory=dict)
     planned_on: Snapshot | None = field(default=None, kw_only=True)
+    needs_sequences: bool = field(default=False, kw_only=True)
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> list[CommitMessage]:
         """Write all rows; on an error all written files are deleted.
@@ -121,4 +123,4 @@ class WriteTask:
 
     def validations(self, messages: Iterable[CommitMessage]) -> tuple[Validation, ...]:
         """The conditions that must hold when the messages are committed."""
-        return () if self.planned_on is None else (follows(self.planned_on),)
+        return () if self.planned_on is None or not self.needs_sequences else (follows(self.planned_on),)

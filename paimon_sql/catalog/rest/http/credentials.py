@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 
+from paimon_sql.cache import Cache
 from paimon_sql.catalog.required_options import required
 from paimon_sql.catalog.rest.http.request import check_header, fits_header
-from paimon_sql.catalog.rest.http.vended import Expiring
 from paimon_sql.errors import CatalogUnavailableError, PaimonError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import (
@@ -28,6 +28,7 @@ from paimon_sql.format.options.engines.catalog import (
     DLF_TOKEN_LOADER,
     DLF_TOKEN_PATH,
 )
+from paimon_sql.process import share
 from paimon_sql.storage.file_io.external.http import WebAnswer
 from paimon_sql.storage.file_io.external.locations import shown
 
@@ -38,6 +39,7 @@ _TRIES = 4
 _PAUSE = 0.5
 _SECONDS = 10.0
 _MOST_BYTES = 64 * 1024
+_MAX_CACHED = 1000
 
 
 @dataclass(frozen=True)
@@ -75,10 +77,10 @@ class CredentialSource(ABC):
 
     def current(self) -> Credentials:
         """The current credentials, cached in this process until renewal; errors as in `load`."""
-        return _held.get(self, self.load)
+        return _credentials().compute(self, self.load, once=False)
 
 
-_held: Expiring[CredentialSource, Credentials] = Expiring()
+_credentials = share(lambda: Cache[CredentialSource, Credentials](_MAX_CACHED, holds=Credentials.holds))
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import http.client
-import os
 import socket
-import threading
 import time
 from functools import partial
 from urllib.parse import urlsplit
@@ -15,6 +13,8 @@ from urllib3 import BaseHTTPResponse, HTTPConnectionPool, HTTPSConnectionPool, P
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError
 
+from paimon_sql.cache import Cache
+from paimon_sql.process import share
 from paimon_sql.storage.file_io.external.http import TimedReading
 
 _TIMEOUT = Timeout(connect=30, read=180)
@@ -22,6 +22,7 @@ _MOST_SECONDS = 600.0
 """The max seconds of a response from its first byte to its last; a silent server hits the read timeout earlier."""
 _MOST_BYTES = 64 * 1024 * 1024
 _PIECE = 1024 * 1024
+_MAX_POOLS = 64
 
 
 class OversizedAnswerError(HTTPError):
@@ -100,20 +101,12 @@ class _SecurePool(HTTPSConnectionPool):
     ConnectionCls = _SecureConnection
 
 
-_pools: dict[tuple[str, int], PoolManager] = {}
-_lock = threading.Lock()
+_pools = share(lambda: Cache[tuple[str, int], PoolManager](_MAX_POOLS, leave=PoolManager.clear))
 
 
 def _pool(address: str, pool_size: int) -> PoolManager:
-    """The connection pool of a server, shared by threads; a connection may carry requests of several users."""
-    key = (address, pool_size)
-    found = _pools.get(key)
-    if found is not None:
-        return found
-    with _lock:
-        if key not in _pools:
-            _pools[key] = _create(address, pool_size)
-        return _pools[key]
+    """The connection pool of a server; a connection may carry requests of several users."""
+    return _pools().compute((address, pool_size), lambda: _create(address, pool_size))
 
 
 def _create(address: str, pool_size: int) -> PoolManager:
@@ -125,13 +118,3 @@ def _create(address: str, pool_size: int) -> PoolManager:
         manager = PoolManager(maxsize=pool_size)
     manager.pool_classes_by_scheme = {"http": _Pool, "https": _SecurePool}
     return manager
-
-
-def _after_fork() -> None:
-    """Drop the connections of the parent process."""
-    global _lock
-    _lock = threading.Lock()
-    _pools.clear()
-
-
-os.register_at_fork(after_in_child=_after_fork)

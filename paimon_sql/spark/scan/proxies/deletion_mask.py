@@ -11,7 +11,9 @@ import os
 from collections.abc import Sequence
 from functools import cached_property
 
+from paimon_sql.cache import Cache
 from paimon_sql.format.schema.types import DataField
+from paimon_sql.process import share
 from paimon_sql.spark.conversion.types import FieldJson, spark_struct, struct_of
 from paimon_sql.spark.execution.executor import SparkExecutor
 from paimon_sql.spark.java.catalyst import Expression
@@ -25,7 +27,7 @@ from paimon_sql.spark.scan.pushdown.variants import Structs, with_structs
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.execution.threads import spread
 from paimon_sql.storage.expressions.predicates import Predicate, about
-from paimon_sql.storage.read.deletion_mask import BitsCache, Merging, bits_of, selects
+from paimon_sql.storage.read.deletion_mask import Bits, Merging, bits_of, selects, size_of
 from paimon_sql.storage.scan.plan import PlannedRange, ScanPlan
 
 POSITION: FieldJson = {"name": "_tmp_metadata_row_index", "type": "long", "nullable": True, "metadata": {}}
@@ -37,7 +39,9 @@ _MAX_ROWS = 1 << 29
 _FEW_BYTES = 64 * 1024 * 1024
 """Maximum bytes of files that the driver merges itself, which is then faster than a job."""
 _THREADS = os.cpu_count() or 2
-_MERGED_BITS = BitsCache(64 * 1024 * 1024)
+_MAX_CACHED_BYTES = 64 * 1024 * 1024
+_merged_bits = share(lambda: Cache[tuple[object, ...], Bits](_MAX_CACHED_BYTES, weigh=size_of))
+"""The bits of merged splits, by their identity; files never change."""
 _ROW = f"{CATALYST}.expressions.GenericInternalRow"
 
 
@@ -81,7 +85,8 @@ class DeletionMask:
 
     def _merged(self) -> dict[str, bytes]:
         """The bits of the files that are merged."""
-        cached = [_MERGED_BITS.get(merging) for merging in self._merging]
+        cache = _merged_bits()
+        cached = [cache.get(merging.identity) for merging in self._merging]
         new = [merging for merging, bits in zip(self._merging, cached, strict=True) if bits is None]
         is_small = sum(merging.size for merging in new) <= _FEW_BYTES
         executor = LocalExecutor(_THREADS) if is_small else SparkExecutor(self._jvm)
@@ -90,7 +95,8 @@ class DeletionMask:
         for merging, bits in zip(self._merging, cached, strict=True):
             if bits is None:
                 bits = next(found)
-                _MERGED_BITS.put(merging, bits)
+                if merging.on_key is None:
+                    cache.put(merging.identity, bits)
             split, locations = merging.split, merging.table.locations
             merged |= {locations.data_file(split.partition, split.bucket, f): bits[f.file_name] for f in split.files}
         return merged

@@ -5,10 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
 from weakref import WeakSet
 
 from paimon_sql.format.schema.types import DataField
+from paimon_sql.process import share
 from paimon_sql.spark.connector.interfaces import ScanInterface, ScanTraits
 from paimon_sql.spark.conversion.references import references_to
 from paimon_sql.spark.java.connector import ConnectorExpression
@@ -77,10 +77,6 @@ class PlannedScanProxy(ScanInterface, ABC):
 
     traits: PlannedTraits
     native_twin: PlannedScanProxy | None = None
-    with_native_twin: ClassVar[WeakSet[PlannedScanProxy]] = WeakSet()
-    """The live scans that have a native twin."""
-    in_buckets: ClassVar[WeakSet[PlannedScanProxy]] = WeakSet()
-    """The live scans whose rows are in known buckets."""
 
     def __init__(
         self, jvm: Jvm, what: str, plan: ScanPlan, columns: Sequence[DataField], traits: PlannedTraits
@@ -90,7 +86,7 @@ class PlannedScanProxy(ScanInterface, ABC):
         self._what = what
         self.plan = self._remaining = plan
         if traits.bucketing is not None:
-            self.in_buckets.add(self)
+            scans_in_buckets().add(self)
 
     @property
     def keys(self) -> PartitionKeys | None:
@@ -168,3 +164,9 @@ class PlannedScanProxy(ScanInterface, ABC):
             f"{CONNECTOR}.read.SupportsRuntimeV2Filtering",
             f"{CONNECTOR}.read.Batch",
         ]
+
+
+scans_with_native_twin = share(lambda: WeakSet[PlannedScanProxy]())
+"""The live scans that have a native twin."""
+scans_in_buckets = share(lambda: WeakSet[PlannedScanProxy]())
+"""The live scans whose rows are in known buckets."""

@@ -20,7 +20,7 @@ from paimon_sql.spark.execution.worker_errors import one_message
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.java.types import StructType as JavaStruct
 from paimon_sql.spark.jvm.gateway import CONNECTOR, EXECUTION, Jvm
-from paimon_sql.spark.scan.proxies.planned import PLAIN, PlannedScanProxy, PlannedTraits
+from paimon_sql.spark.scan.proxies.planned import PLAIN, PlannedScanProxy, PlannedTraits, scans_with_native_twin
 from paimon_sql.spark.scan.reporting.partition_keys import TASKS
 from paimon_sql.storage.scan.plan import ScanPlan
 
@@ -89,7 +89,7 @@ class PythonScanProxy(PlannedScanProxy):
         self._partitions_of = partitions_of
         self.native_twin = native_twin
         if native_twin is not None:
-            self.with_native_twin.add(self)
+            scans_with_native_twin().add(self)
 
     def over(self, plan: ScanPlan, traits: PlannedTraits) -> PythonScanProxy:
         tasks_of = self._partitions_of

@@ -12,7 +12,7 @@ from paimon_sql.spark.jvm.gateway import CATALYST
 from paimon_sql.spark.rules.node_exchange import compiled_exchange
 from paimon_sql.spark.rules.optimizer import PlanRule, new_attribute, with_parts, with_scans
 from paimon_sql.spark.scan.proxies.deletion_mask import DEAD, POSITION
-from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy
+from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy, scans_with_native_twin
 
 _EXPRESSIONS = f"{CATALYST}.expressions"
 _PLANS = f"{CATALYST}.plans.logical"
@@ -66,7 +66,7 @@ class DeletedRowFilter(PlanRule):
     reads_scans = True
 
     def rewritten(self, plan: LogicalPlan) -> LogicalPlan:
-        if not PlannedScanProxy.with_native_twin:
+        if not scans_with_native_twin():
             return plan
         return with_scans(self.jvm, plan, self._masked, self._merged_filters)
 

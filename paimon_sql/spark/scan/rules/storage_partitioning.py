@@ -20,7 +20,7 @@ from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
 from paimon_sql.spark.jvm.proxy import behind
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.rules.optimizer import PlanRule, scans_of, with_leaves, with_parts
-from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy
+from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy, scans_in_buckets
 from paimon_sql.spark.scan.pushdown.sort_orders import ascending
 from paimon_sql.spark.scan.reporting.partition_keys import PartitionKeys
 from paimon_sql.storage.scan.key_order import in_key_order, ordered_columns
@@ -147,7 +147,7 @@ class StoragePartitioning(PlanRule):
         self._session = session
 
     def rewritten(self, plan: LogicalPlan) -> LogicalPlan:
-        if not PlannedScanProxy.in_buckets or not self._may_shuffle(plan):
+        if not scans_in_buckets() or not self._may_shuffle(plan):
             return plan
         sides = self._sides(plan)
         if not sides or not self._is_enabled():

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
 from weakref import WeakSet
 
 from paimon_sql.errors import UnsupportedError
+from paimon_sql.process import share
 from paimon_sql.spark.conversion.types import TypeJson, spark_struct
 from paimon_sql.spark.java.catalyst import Expression, LogicalPlan
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.java.types import DataType, StructType
 from paimon_sql.spark.jvm.gateway import CATALYST
 from paimon_sql.spark.rules.optimizer import PlanRule, new_alias, new_attribute, with_parts, with_scans
-from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy, PlannedTraits
+from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy, PlannedTraits, scans_with_native_twin
 from paimon_sql.spark.scan.proxies.python import PythonScanProxy
 from paimon_sql.spark.scan.pushdown.variants import Extraction, Place, VariantsWanted, is_struct, with_structs
 from paimon_sql.storage.scan.plan import ScanPlan
@@ -36,9 +36,6 @@ class PromisedScanProxy(PlannedScanProxy):
         traits: what it offers besides its rows.
     """
 
-    waiting: ClassVar[WeakSet[PromisedScanProxy]] = WeakSet()
-    """The live placeholders."""
-
     def __init__(
         self,
         whole: PythonScanProxy,
@@ -50,9 +47,9 @@ class PromisedScanProxy(PlannedScanProxy):
         self.whole = whole
         self.wanted = wanted
         self.native_twin = twin
-        self.waiting.add(self)
+        _placeholders().add(self)
         if twin is not None:
-            self.with_native_twin.add(self)
+            scans_with_native_twin().add(self)
 
     def over(self, plan: ScanPlan, traits: PlannedTraits) -> PlannedScanProxy:
         twin = None if self.native_twin is None else self.native_twin.over(plan, traits)
@@ -75,13 +72,17 @@ class PromisedScanProxy(PlannedScanProxy):
         return self.whole.createReaderFactory()
 
 
+_placeholders = share(lambda: WeakSet[PromisedScanProxy]())
+"""The live placeholders."""
+
+
 class ExtractVariantsAbove(PlanRule):
     """Replaces a `PromisedScanProxy` with a scan of variants and a projection that extracts the values."""
 
     reads_scans = True
 
     def rewritten(self, plan: LogicalPlan) -> LogicalPlan:
-        return with_scans(self.jvm, plan, self._above) if PromisedScanProxy.waiting else plan
+        return with_scans(self.jvm, plan, self._above) if _placeholders() else plan
 
     def _above(self, relation: LogicalPlan, scan: object) -> LogicalPlan | None:
         if not isinstance(scan, PromisedScanProxy):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from paimon_sql.errors import CommitConflictError, NoSuchSnapshotError
+from paimon_sql.errors import CommitConflictError
 from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID, Snapshot
 from paimon_sql.storage.metadata.refs.tags import is_same_commit
 from paimon_sql.storage.staging.proposal import Proposal, Validation
@@ -30,26 +30,25 @@ def changes_since(table: Table, base: Snapshot | None, latest: Snapshot | None) 
         raise _rolled_back(table, base)
     first = FIRST_SNAPSHOT_ID if base is None else base.id + 1
     for number in range(first, latest.id + 1 if latest else first):
-        try:
-            snapshot = table.snapshots.get(number)
-            if base is not None and number == first and not _follows(table, snapshot, base):
-                raise _rolled_back(table, base)
-            yield snapshot
-        except NoSuchSnapshotError:
+        snapshot = latest if latest is not None and number == latest.id else table.snapshots.find(number)
+        if snapshot is None:
             raise CommitConflictError(
                 f"{table.name}: snapshot {number} has expired since the statement began, so that what it changed is not"
                 " known.",
                 remedy="Run the statement again, or retain snapshots for longer.",
-            ) from None
+            )
+        if base is not None and number == first and not _follows(table, snapshot, base):
+            raise _rolled_back(table, base)
+        yield snapshot
 
 
 def _follows(table: Table, snapshot: Snapshot, base: Snapshot) -> bool:
     """Whether a snapshot is the next one after the base, which may have expired meanwhile."""
-    try:
-        return is_same_commit(table.snapshots.get(base.id), base)
-    except NoSuchSnapshotError:
-        before = (snapshot.total_record_count or 0) - (snapshot.delta_record_count or 0)
-        return before == (base.total_record_count or 0)
+    found = table.snapshots.find(base.id)
+    if found is not None:
+        return is_same_commit(found, base)
+    before = (snapshot.total_record_count or 0) - (snapshot.delta_record_count or 0)
+    return before == (base.total_record_count or 0)
 
 
 def _rolled_back(table: Table, base: Snapshot) -> CommitConflictError:
@@ -82,7 +81,5 @@ def _is_reached(table: Table, base: Snapshot, latest: Snapshot | None) -> bool:
         return False
     if latest.id == base.id:
         return is_same_commit(latest, base)
-    try:
-        return is_same_commit(table.snapshots.get(base.id), base)
-    except NoSuchSnapshotError:
-        return True
+    found = table.snapshots.find(base.id)
+    return found is None or is_same_commit(found, base)

@@ -11,7 +11,7 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.errors import NoSuchSnapshotError, NotAllowedError
+from paimon_sql.errors import NotAllowedError
 from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
 from paimon_sql.format.options.operations.commit import COMMIT_STRICT_MODE_LAST_SAFE_SNAPSHOT
 from paimon_sql.storage.staging.proposal import Proposal, Validation
@@ -64,16 +64,15 @@ def _of_others(table: Table, latest: Snapshot, user: str | None, last_safe: int)
     """Return the snapshots of other users after the last safe one."""
     found: list[Snapshot] = []
     for number in range(latest.id, max(last_safe, 0), -1):
-        try:
-            snapshot = latest if number == latest.id else table.snapshots.get(number)
-        except NoSuchSnapshotError:
+        snapshot = latest if number == latest.id else table.snapshots.find(number)
+        if snapshot is None:
             if last_safe < 0:
                 return []
             raise NotAllowedError(
                 f"{table.name}: snapshot {number} has expired, so that what was done since snapshot {last_safe} is not"
                 f" known, which '{_KEY}' asks for.",
                 remedy="Set the option to a newer snapshot, or retain snapshots for longer.",
-            ) from None
+            )
         if snapshot.commit_user == user:
             return found
         found.append(snapshot)
@@ -104,10 +103,7 @@ def _changed(table: Table, snapshot: Snapshot, kind: CommitKind, partitions: set
 
 def _index_changes(table: Table, snapshot: Snapshot) -> set[bytes]:
     """Return the partitions whose index files a snapshot changed; all with any if the previous snapshot is unknown."""
-    try:
-        before = table.snapshots.get(snapshot.id - 1)
-    except NoSuchSnapshotError:
-        before = None
+    before = table.snapshots.find(snapshot.id - 1)
     if before is not None and before.index_manifest == snapshot.index_manifest:
         return set()
     old, new = (

@@ -9,7 +9,6 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 
-from paimon_sql.errors import NoSuchSnapshotError
 from paimon_sql.format.bytes.bounded import load_json
 from paimon_sql.format.metadata.snapshot import BATCH_COMMIT_IDENTIFIER, FIRST_SNAPSHOT_ID, Snapshot
 from paimon_sql.storage.metadata.rollback_marks import WRITER_VERSION
@@ -117,9 +116,4 @@ def _chain(table: Table, latest: Snapshot | None) -> list[Snapshot]:
 
 def snapshot_before(table: Table, snapshot: Snapshot) -> Snapshot | None:
     """Return the previous snapshot; None if it does not exist."""
-    if snapshot.id == FIRST_SNAPSHOT_ID:
-        return None
-    try:
-        return table.snapshots.get(snapshot.id - 1)
-    except NoSuchSnapshotError:
-        return None
+    return None if snapshot.id == FIRST_SNAPSHOT_ID else table.snapshots.find(snapshot.id - 1)

@@ -54,16 +54,19 @@ class AppendCompactTask(BucketTask):
         )
 
 
-def plan_append_compaction(table: Table, *, full: bool, scope: Scope = EVERYTHING) -> list[AppendCompactTask]:
-    """Plan the compaction of the latest snapshot of an append table.
+def plan_append_compaction(
+    table: Table, base: Snapshot | None, *, full: bool, scope: Scope = EVERYTHING
+) -> list[AppendCompactTask]:
+    """Plan the compaction of an append table.
 
     Args:
         table: the table.
+        base: the latest snapshot.
         full: whether fixed buckets are packed as far as possible; otherwise only what is due.
         scope: the buckets to compact.
     """
-    live = scope.of(table, live_files(table, table.snapshots.latest()).entries)
-    return _tasks(table, entries(live), full=full)
+    live = scope.of(table, live_files(table, base).entries)
+    return _tasks(table, entries(live), base, full=full)
 
 
 def with_vectors(table: Table, base: Snapshot | None, messages: Sequence[CommitMessage]) -> list[CommitMessage]:
@@ -82,11 +85,13 @@ def with_vectors(table: Table, base: Snapshot | None, messages: Sequence[CommitM
     return [*messages, *(m.with_compacted_indexes() for m in forget(table, base, replaced))]
 
 
-def _tasks(table: Table, files: Iterable[ManifestEntry], *, full: bool) -> list[AppendCompactTask]:
+def _tasks(
+    table: Table, files: Iterable[ManifestEntry], base: Snapshot | None, *, full: bool
+) -> list[AppendCompactTask]:
     packing = _Packing(table)
     tasks = []
     packs: Iterable[list[DataFileMeta]]
-    for bucket in by_bucket(table, files, table.snapshots.latest()):
+    for bucket in by_bucket(table, files, base):
         if table.options.get(BUCKET) <= 0:
             packs = packing.unordered(bucket.files, bucket.deletions)
         else:
@@ -158,16 +163,23 @@ class AppendCompactions(CompactLayout):
     """Compactions of append tables; without buckets, only on demand."""
 
     def compact_due(
-        self, table: Table, messages: Sequence[CommitMessage], executor: Executor, overwrite: Overwrite | None
+        self,
+        table: Table,
+        messages: Sequence[CommitMessage],
+        executor: Executor,
+        overwrite: Overwrite | None,
+        planned_on: Snapshot | None,
     ) -> list[CommitMessage]:
         if table.options.get(BUCKET) <= 0:
             return []
-        base = table.snapshots.latest()
+        base = table.snapshots.latest(planned_on)
         touched = [e for part in touched_files(table, base, messages, overwrite) for e in part]
         if not touched:
             return []
         plan = (
-            cluster_tasks(table, touched, base, full=False) if clusters(table) else _tasks(table, touched, full=False)
+            cluster_tasks(table, touched, base, full=False)
+            if clusters(table)
+            else _tasks(table, touched, base, full=False)
         )
         return with_vectors(table, base, run_tasks(table, executor, plan))
 
@@ -177,7 +189,7 @@ class AppendCompactions(CompactLayout):
         tasks: Sequence[ClusterTask | AppendCompactTask] = (
             plan_clustering(table, base, full=full, scope=scope)
             if clusters(table)
-            else plan_append_compaction(table, full=full, scope=scope)
+            else plan_append_compaction(table, base, full=full, scope=scope)
         )
         return PlannedCompaction(
             [f for task in tasks for f in task.moved.files],

@@ -288,7 +288,12 @@ class GroupCompactions(CompactLayout):
     """Compactions of tables with data evolution, on demand only."""
 
     def compact_due(
-        self, table: Table, messages: Sequence[CommitMessage], executor: Executor, overwrite: Overwrite | None
+        self,
+        table: Table,
+        messages: Sequence[CommitMessage],
+        executor: Executor,
+        overwrite: Overwrite | None,
+        planned_on: Snapshot | None,
     ) -> list[CommitMessage]:
         return []
 

@@ -27,11 +27,14 @@ from paimon_sql.storage.write.buckets.registry import bucket_mode
 from paimon_sql.storage.write.buckets.state import WriteState
 
 
-def plan_postponed(table: Table, *, scope: Scope = EVERYTHING, full: bool = False) -> PlannedCompaction:
+def plan_postponed(
+    table: Table, base: Snapshot | None, *, scope: Scope = EVERYTHING, full: bool = False
+) -> PlannedCompaction:
     """Plan the compaction that moves postponed rows to real buckets and compacts these.
 
     Args:
         table: the table.
+        base: the latest snapshot.
         scope: the partitions to compact.
         full: whether all buckets are compacted fully, also those that get no rows; otherwise only what is due.
     """
@@ -41,9 +44,9 @@ def plan_postponed(table: Table, *, scope: Scope = EVERYTHING, full: bool = Fals
             f" ('{SEQUENCE_SNAPSHOT_ORDERING.key}').",
             remedy="Copy the table's rows into one with another 'bucket'.",
         )
-    state = WriteState(table, None, table.snapshots.latest())
+    state = WriteState(table, None, base)
     postponed = [e for e in entries(scope.of(table, state.files)) if e.bucket == POSTPONE_BUCKET]
-    rest = plan_compaction(table, full=full, scope=scope)
+    rest = plan_compaction(table, base, full=full, scope=scope)
     files = [*(e.file for e in postponed), *(f for task in rest for f in task.changed_files)]
     return PlannedCompaction(files, lambda executor: _compact(table, executor, state, postponed, rest, full=full))
 
@@ -63,7 +66,8 @@ def _compact(
         for messages in executor.run(plan_distribution(table, postponed, totals, state.sequences)):
             distributed.extend(staged.take(messages))
         touched = {(m.partition, m.bucket) for m in distributed}
-        tasks = plan_triggered(table.with_options({WRITE_ONLY.key: "false"}), distributed, full=full)
+        latest = table.snapshots.latest(state.snapshot)
+        tasks = plan_triggered(table.with_options({WRITE_ONLY.key: "false"}), latest, distributed, full=full)
         tasks += [task for task in rest if (task.partition, task.bucket) not in touched]
         merged = run_tasks(table, executor, tasks)
         staged.release_all()
@@ -74,16 +78,22 @@ class KeyCompactions(CompactLayout):
     """Compactions of primary-key tables, which merge sorted runs."""
 
     def compact_due(
-        self, table: Table, messages: Sequence[CommitMessage], executor: Executor, overwrite: Overwrite | None
+        self,
+        table: Table,
+        messages: Sequence[CommitMessage],
+        executor: Executor,
+        overwrite: Overwrite | None,
+        planned_on: Snapshot | None,
     ) -> list[CommitMessage]:
-        return run_tasks(table, executor, plan_triggered(table, messages, overwrite=overwrite))
+        base = table.snapshots.latest(planned_on)
+        return run_tasks(table, executor, plan_triggered(table, base, messages, overwrite=overwrite))
 
     def plan_compaction(
         self, table: Table, base: Snapshot | None, *, full: bool, scope: Scope, asked: bool
     ) -> PlannedCompaction:
         if bucket_mode(table.schema).is_postponed:
-            return plan_postponed(table, scope=scope, full=full and asked)
-        tasks = plan_compaction(table, full=full, scope=scope)
+            return plan_postponed(table, base, scope=scope, full=full and asked)
+        tasks = plan_compaction(table, base, full=full, scope=scope)
         return PlannedCompaction(
             [f for task in tasks for f in task.changed_files],
             lambda executor: run_tasks(table, executor, tasks),

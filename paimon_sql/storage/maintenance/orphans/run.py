@@ -127,7 +127,6 @@ def _unused(table: Table, usage_scan: UsageScan) -> Hashes:
     """Return the unused candidates; tags and branches must not change meanwhile."""
 
     def used() -> Flags:
-        table.snapshots.forget()
         return usage_scan.used([table, *other_branches(table)])
 
     try:

@@ -24,7 +24,6 @@ from paimon_sql.storage.expressions.kernels.name_hashes import Hashes, name_hash
 from paimon_sql.storage.retention.retained_references import (
     RetainedReference,
     changelogs_of,
-    reference_of_snapshot,
     references_of_branches,
 )
 from paimon_sql.storage.table.index_files import index_entries
@@ -111,7 +110,7 @@ class UsageScan:
             return flags
         for branch in branches:
             _check_history(branch)
-        references = [p for b in branches for p in (*_expiring(b), *references_of_branches(b))]
+        references = [p for b in branches for p in references_of_branches(b, with_expiring=True)]
         needs = spread(self._needs, references, self.threads)
         changelogs = spread(self._needs_of_changelog, [c for b in branches for c in changelogs_of(b)], self.threads)
         self._read(m for n in (*needs, *changelogs) if n for m in (*n.data, *n.changelog, *n.rows))
@@ -259,10 +258,3 @@ def _check_history(branch: Table) -> None:
             path=path,
             remedy=f"Restore the file from a copy{goes_on}.",
         )
-
-
-def _expiring(branch: Table) -> list[RetainedReference]:
-    """Return the snapshots of an unfinished expiration, whose files the next one deletes."""
-    earliest = branch.snapshots.earliest_id() or 0
-    expired = [s for s in branch.snapshots.all() if s.id < earliest]
-    return [reference_of_snapshot(branch, s, with_changelog=True, speaks_for_later=False) for s in expired]

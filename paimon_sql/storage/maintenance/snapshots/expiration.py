@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain, count
 
 from paimon_sql.errors import CommitConflictError, NoSuchSnapshotError
 from paimon_sql.format.metadata.snapshot import Snapshot
@@ -18,6 +19,7 @@ from paimon_sql.format.text.instants import present_millis
 from paimon_sql.storage.iceberg import publish_quietly
 from paimon_sql.storage.maintenance.snapshots.changelogs import expire_changelogs
 from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST
+from paimon_sql.storage.metadata.snapshots import SnapshotView
 from paimon_sql.storage.retention.files_to_delete import FileCounts, FilesToDelete
 from paimon_sql.storage.retention.plan import ExpirationPlan, plan_expiry
 from paimon_sql.storage.retention.policy import Retention, changelog_retention_of, choose_range, outlives_snapshots
@@ -69,7 +71,8 @@ def expire_snapshots(
     Raises:
         PaimonError: a tag, branch or consumer cannot be read; nothing was deleted that might be needed.
     """
-    bounds = choose_range(table, retention)
+    seen = SnapshotView(table.snapshots)
+    bounds = choose_range(table, retention, seen)
     result = ExpirationResult(earliest=bounds.earliest, latest=bounds.latest, reason=bounds.reason)
     if bounds.earliest is None:
         return result
@@ -84,7 +87,8 @@ def expire_snapshots(
         part = to_expire[start : start + ROUND]
         # Leftovers are below the hint: those of a later round retain nothing for this one.
         rest = [*(i for i in to_expire[start + ROUND :] if i >= bounds.earliest), *retained]
-        plan = _round(table, part, rest, keeps_changelog=changelogs is not None, dry_run=dry_run)
+        plan = _round(table, seen, part, rest, keeps_changelog=changelogs is not None, dry_run=dry_run)
+        seen = SnapshotView(table.snapshots)
         if plan is None:
             result.reason = "another job lets snapshots expire at the same time"
             break
@@ -109,13 +113,20 @@ def expire_snapshots(
 
 
 def _round(
-    table: Table, ids: Sequence[int], rest: Sequence[int], *, keeps_changelog: bool, dry_run: bool
+    table: Table,
+    seen: SnapshotView,
+    ids: Sequence[int],
+    rest: Sequence[int],
+    *,
+    keeps_changelog: bool,
+    dry_run: bool,
 ) -> ExpirationPlan | None:
     """Run one round; return its plan, None if a concurrent expiration has advanced further."""
+    views = chain([seen], (SnapshotView(table.snapshots) for _ in count()))  # each further attempt reads anew
 
     def claim() -> ExpirationPlan | None:
         try:
-            plan = plan_expiry(table, ids, rest, keeps_changelog=keeps_changelog)
+            plan = plan_expiry(table, next(views), ids, rest, keeps_changelog=keeps_changelog)
         except NoSuchSnapshotError:
             return None
         if dry_run:
@@ -159,7 +170,6 @@ def _carry_out(table: Table, plan: ExpirationPlan) -> None:
             table.snapshots.remove(snapshot, unless=lambda: _went_back(table, plan))
     # One that reappears after a crash would become a changelog again whose files may have expired by then.
     directory.file_io.sync_directory(directory.directory)
-    table.snapshots.forget()
 
 
 def _went_back(table: Table, plan: ExpirationPlan) -> bool:

@@ -21,6 +21,7 @@ from paimon_sql.format.metadata.manifest import MANIFEST_SCHEMA, FileKind, Manif
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.storage.data_files.live_files import live_files, manifests_of
 from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.metadata.snapshots import SnapshotView
 from paimon_sql.storage.retention.used_files import new_rows, with_kind
 from paimon_sql.storage.table.changelogs import ChangelogManager
 from paimon_sql.storage.table.table import Table
@@ -67,18 +68,21 @@ class RetainedSize:
         return self.live + self.older + self.tags + self.changelogs + self.indexes + self.metadata
 
 
-def held_space(table: Table, latest: Snapshot, live: pa.Table, indexes: Sequence[IndexManifestEntry]) -> RetainedSize:
+def held_space(
+    table: Table, seen: SnapshotView, latest: Snapshot, live: pa.Table, indexes: Sequence[IndexManifestEntry]
+) -> RetainedSize:
     """Compute the retained size; what vanishes meanwhile is not counted.
 
     Args:
         table: the table.
+        seen: its snapshots.
         latest: its newest snapshot.
         live: the live files of that snapshot, in a table of ``MANIFEST_SCHEMA``.
         indexes: its index files.
     """
     earliest = table.snapshots.earliest_id() or latest.id
     ids = [i for i in table.snapshots.directory.versions() if earliest <= i <= latest.id]
-    snapshots = _existing(table.snapshots.get, ids[-LOOKED_AT - 1 :])
+    snapshots = _existing(seen.get, ids[-LOOKED_AT - 1 :])
     deltas = _metas(table, (s.delta_manifest_list for s in snapshots[1:]))
     with_deletes = _read(table, [m for m in deltas if m.num_deleted_files])
     counter = _Counter(live.select(_FILES.names))
@@ -87,7 +91,7 @@ def held_space(table: Table, latest: Snapshot, live: pa.Table, indexes: Sequence
     tagged_snapshots = [tagged[i] for i in sorted(tagged)[-TAGS_LOOKED_AT:]]
     if tagged_snapshots:
         # Files of the first retained snapshot do not count for tags, even if the deltas read do not reach so far back.
-        counter.pass_over(_live(table, _existing(table.snapshots.get, [earliest])))
+        counter.pass_over(_live(table, _existing(seen.get, [earliest])))
     tags = counter.add(_live(table, tagged_snapshots))
     manager = ChangelogManager(table.file_io, table.paths.branch_root)
     changelog_ids = manager.ids()

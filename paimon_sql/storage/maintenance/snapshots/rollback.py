@@ -102,7 +102,8 @@ def _roll_back(table: Table, target: Snapshot, *, dry_run: bool) -> RollbackResu
     if latest is None or target.id > latest:
         raise NoSuchSnapshotError(f"{table.name}: there is no snapshot {target.id} to go back to.", name=str(target.id))
     result = RollbackResult(latest, target.id)
-    if not _is_in_history(table, target):
+    existing = snapshots.find(target.id)
+    if existing is not None and not is_same_commit(existing, target):
         raise CommitConflictError(
             f"{table.name}: the snapshot {target.id} of that tag is not the one of the table's history.",
             remedy="The tag was made while the table was being rolled back: delete it.",
@@ -130,7 +131,6 @@ def _roll_back(table: Table, target: Snapshot, *, dry_run: bool) -> RollbackResu
             result.changelogs = drop_changelogs(table, target.id)
             with suppress(MissingFileError):  # it may have expired again
                 table.file_io.sync([snapshots.directory.path(target.id)], snapshots.directory.directory)
-    snapshots.forget()
     publish_quietly(table)
     return result
 
@@ -164,18 +164,9 @@ def _was_dropped(table: Table, target: Snapshot, tag: NamedTag) -> bool:
     """Whether a tag retains a snapshot after the target that is not in the history any longer."""
     if tag.snapshot.id <= target.id:
         return False
-    table.snapshots.forget()
-    if table.snapshots.exists(tag.snapshot.id):
-        return not _is_in_history(table, tag.snapshot)
+    if (found := table.snapshots.find(tag.snapshot.id)) is not None:
+        return not is_same_commit(found, tag.snapshot)
     return (table.snapshots.latest_id() or 0) < tag.snapshot.id
-
-
-def _is_in_history(table: Table, target: Snapshot) -> bool:
-    """Whether a tag's snapshot has not been replaced by another commit with its id."""
-    try:
-        return is_same_commit(table.snapshots.get(target.id), target)
-    except NoSuchSnapshotError:
-        return True
 
 
 def _drop_later(table: Table, target: Snapshot, rewind: Rewind) -> int:
@@ -202,7 +193,6 @@ def _roll_back_by_server(
     else:
         tag = next(t.name for t in table.tags.of_snapshot(target.id))
         authority.roll_back(table.branch, latest, tag=tag)
-    table.snapshots.forget()
     publish_quietly(table)
     return RollbackResult(latest, target.id, len(later), tags, len(changelogs))
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
-from paimon_sql.errors import NoSuchSnapshotError
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options.operations.tag import (
     SINK_PROCESS_TIME_ZONE,
@@ -25,6 +24,7 @@ from paimon_sql.format.options.operations.tag import (
 from paimon_sql.format.text.durations import MILLISECOND
 from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags, replace_tag
 from paimon_sql.storage.maintenance.tags.periods import TagPeriod
+from paimon_sql.storage.metadata.snapshots import SnapshotView
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.local_times import zone_of
 
@@ -137,7 +137,7 @@ def _due(table: Table, clock: Clock, period: TagPeriod, times: dict[str, int]) -
     latest = table.snapshots.latest()
     if latest is None or not is_over(clock(latest)):
         return
-    for snapshot in _snapshots_from(table, first):
+    for snapshot in _snapshots_from(table, SnapshotView(table.snapshots, [latest]), first):
         at = clock(snapshot)
         if at is None or not is_over(at):
             continue
@@ -149,14 +149,13 @@ def _due(table: Table, clock: Clock, period: TagPeriod, times: dict[str, int]) -
         following = begin + period.length
 
 
-def _snapshots_from(table: Table, first: int) -> Iterator[Snapshot]:
+def _snapshots_from(table: Table, seen: SnapshotView, first: int) -> Iterator[Snapshot]:
     earliest = table.snapshots.earliest_id() or 0
     for snapshot_id in table.snapshots.directory.versions():
         if snapshot_id >= max(first, earliest):
-            try:
-                yield table.snapshots.get(snapshot_id)
-            except NoSuchSnapshotError:
-                continue  # expired concurrently
+            found = seen.find(snapshot_id)
+            if found is not None:  # otherwise it expired concurrently
+                yield found
 
 
 def _within_limit(table: Table, due: list[DueTag], names: list[str]) -> tuple[tuple[DueTag, ...], tuple[str, ...]]:
@@ -194,9 +193,9 @@ def tag_batch(table: Table) -> str | None:
     wall = wall_millis(latest.time_millis, None if zone_name is None else zone_of(zone_name))
     name = custom or f"{_PREFIX}{_DAY.name_of(wall or 0)}"
     if table.tags.exists(name):
-        replace_tag(table, name, latest.id)
+        replace_tag(table, name)
     else:
-        create_tag(table, name, latest.id, ignore_if_exists=True)
+        create_tag(table, name, ignore_if_exists=True)
     max_tags: int | None = table.options.get(TAG_NUM_RETAINED_MAX)
     if max_tags:
         custom_names = {name, *(s.options.get(TAG_BATCH_CUSTOMIZED_NAME.key) for s in table.schemas.all())}

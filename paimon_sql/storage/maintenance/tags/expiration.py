@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from paimon_sql.cache import Cache
 from paimon_sql.format.metadata.snapshot import Tag
 from paimon_sql.format.text.durations import MILLISECOND, format_duration
 from paimon_sql.format.text.instants import present_millis, show_instant
 from paimon_sql.format.text.wall_clock import epoch_millis
+from paimon_sql.process import share
 from paimon_sql.storage.file_io import FileStatus
 from paimon_sql.storage.table.table import Table
 
@@ -16,7 +18,7 @@ _EPOCH = datetime(1970, 1, 1)
 _WEST, _EAST = timedelta(hours=12, minutes=15) // MILLISECOND, timedelta(hours=14, minutes=15) // MILLISECOND
 """Max offsets of zones behind and ahead of UTC, plus some minutes for writing a file."""
 _MAX_CACHED = 4096
-_endless: set[FileStatus] = set()
+_endless = share(lambda: Cache[FileStatus, bool](_MAX_CACHED))
 """Files of tags that never expire, so that commits need not read them again; a replaced tag has another status."""
 
 
@@ -45,7 +47,7 @@ def expired_tags(table: Table, now: datetime | None = None, older_than: datetime
     before = None if older_than is None else _millis(older_than)
     found = []
     for status in table.tags.files():
-        if before is None and status in _endless:
+        if before is None and _endless().get(status):
             continue
         name = table.tags.name_of(status)
         tag = table.tags.find(name)
@@ -53,7 +55,7 @@ def expired_tags(table: Table, now: datetime | None = None, older_than: datetime
             continue
         time_retained = tag.time_retained
         if tag.create_time is None or time_retained is None:
-            _cache(status)
+            _endless().put(status, True)
             created, time_retained = status.mtime_millis, None
         else:
             created = _creation_millis(tag.create_time, status)
@@ -81,9 +83,3 @@ def _millis(moment: datetime) -> int:
     if moment.tzinfo is None:
         return epoch_millis((moment - _EPOCH) // MILLISECOND)
     return int(moment.timestamp() * 1000)
-
-
-def _cache(status: FileStatus) -> None:
-    if len(_endless) >= _MAX_CACHED:
-        _endless.clear()
-    _endless.add(status)

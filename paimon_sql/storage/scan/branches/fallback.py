@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow.compute as pc
 
-from paimon_sql.errors import InvalidOptionError, NoSuchSnapshotError, NotFoundError
+from paimon_sql.errors import InvalidOptionError, NotFoundError
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options.operations.scan import (
     SCAN_FALLBACK_BRANCH,
@@ -24,6 +24,7 @@ from paimon_sql.format.text.instants import parse_instant
 from paimon_sql.storage.branches.management import branch_of
 from paimon_sql.storage.data_files.live_files import LiveFiles, live_files, partition_predicate
 from paimon_sql.storage.expressions.predicates import Predicate
+from paimon_sql.storage.metadata.snapshots import SnapshotView
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import Version, version_to_read
 
@@ -96,10 +97,7 @@ def state_beside(table: Table, version: Version, other: Table) -> Snapshot | Non
     if text is not None:
         asked = parse_instant(text)
     millis = asked if asked is not None else version.snapshot.time_millis if version.snapshot else 0
-    try:
-        return other.snapshots.at_time(millis)
-    except NoSuchSnapshotError:
-        return None
+    return SnapshotView(other.snapshots).at_time(millis)
 
 
 def check_columns(table: Table, other: Table, key: str) -> None:

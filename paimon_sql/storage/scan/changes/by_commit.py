@@ -86,13 +86,14 @@ class CommitChanges(ABC):
         number = self.snapshot.id - 1
         if number < FIRST_SNAPSHOT_ID:
             return None
-        if not self.table.snapshots.exists(number):
+        before = self.table.snapshots.find(number)
+        if before is None:
             raise NoSuchSnapshotError(
                 f"{self.table.name}: what snapshot {self.snapshot.id} changed cannot be told without the one before it:"
                 f" {retained_range(self.table)}.",
                 name=str(number),
             )
-        return self.table.snapshots.get(number)
+        return before
 
 
 class ChangesLayout(TableLayout):

@@ -114,10 +114,8 @@ def of_another_type(table: Table, entries: Sequence[IndexManifestEntry], field: 
 
 
 def _has_type_since(table: Table, snapshot_id: int | None, field: DataField) -> bool:
-    if snapshot_id is not None and table.snapshots.exists(snapshot_id):
-        schemas = [table.schemas.get(table.snapshots.get(snapshot_id).schema_id)]
-    else:
-        schemas = table.schemas.all()
+    source = None if snapshot_id is None else table.snapshots.find(snapshot_id)
+    schemas = table.schemas.all() if source is None else [table.schemas.get(source.schema_id)]
     types = {f.type.as_nullable().sql() for s in schemas for f in s.fields if f.id == field.id}
     return types <= {field.type.as_nullable().sql()}
 

@@ -21,6 +21,7 @@ from paimon_sql.format.options.operations.scan import (
     INCREMENTAL_TO_AUTO_TAG,
 )
 from paimon_sql.format.text.instants import parse_instant
+from paimon_sql.storage.metadata.snapshots import SnapshotView
 from paimon_sql.storage.table.changelog_producer import changelog_producer
 from paimon_sql.storage.table.changelogs import ChangelogManager
 from paimon_sql.storage.table.table import Table
@@ -56,8 +57,12 @@ class ChangeRange:
         Raises:
             NoSuchSnapshotError: one of them is not retained.
         """
-        for snapshot_id in range(self.start + 1, (self.end.id if self.end else self.start) + 1):
-            snapshot = snapshot_with_changelog(table, snapshot_id, self.mode)
+        if self.end is None:
+            return
+        for snapshot_id in range(self.start + 1, self.end.id + 1):
+            # The end of a difference may be a tag's, whose own changes are possibly not retained.
+            is_read = snapshot_id == self.end.id and self.mode != DIFF
+            snapshot = self.end if is_read else snapshot_with_changelog(table, snapshot_id, self.mode)
             if self._has_changes(snapshot.commit_kind):
                 yield snapshot
 
@@ -160,13 +165,14 @@ def _between_times(table: Table, start: int, end: int) -> ChangeRange:
     """Return the changes between two times, in milliseconds since the epoch."""
     if start > end:
         raise _reversed(str(start), str(end))
-    earliest, latest = table.snapshots.earliest_id(), table.snapshots.latest()
+    earliest, latest = table.snapshots.earliest_id(), table.snapshots.latest_id()
     if earliest is None or latest is None:
         return ChangeRange(_mode(table), 0, None)
-    first = earliest - 1
-    if start >= table.snapshots.get(earliest).time_millis:
-        first = snapshot_at_time(table, start).id
-    last = snapshot_at_time(table, end).id if end >= table.snapshots.get(earliest).time_millis else first
+    seen = SnapshotView(table.snapshots)
+    first, first_millis = earliest - 1, seen.get(earliest).time_millis
+    if start >= first_millis:
+        first = snapshot_at_time(table, start, seen).id
+    last = snapshot_at_time(table, end, seen).id if end >= first_millis else first
     return _of_ids(table, first, last) if last > first else ChangeRange(_mode(table), first, None)
 
 
@@ -196,8 +202,8 @@ def snapshot_with_changelog(table: Table, snapshot_id: int, mode: str) -> Snapsh
     Raises:
         NoSuchSnapshotError: it is not retained.
     """
-    if table.snapshots.exists(snapshot_id):
-        return table.snapshots.get(snapshot_id)
+    if (snapshot := table.snapshots.find(snapshot_id)) is not None:
+        return snapshot
     changelog = _changelogs(table).find(snapshot_id) if mode == CHANGELOG else None
     if changelog is not None:
         return changelog

@@ -6,7 +6,6 @@ Reads of changes (``incremental-between`` and similar) are not handled here.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import tzinfo
 
@@ -27,6 +26,7 @@ from paimon_sql.format.options.operations.scan import (
 )
 from paimon_sql.format.text.instants import parse_instant, show_instant
 from paimon_sql.storage.metadata.refs.tags import is_same_commit
+from paimon_sql.storage.metadata.snapshots import SnapshotView
 from paimon_sql.storage.table.changelog_producer import changelog_producer
 from paimon_sql.storage.table.table import Table
 
@@ -123,11 +123,9 @@ def retained_snapshot(table: Table, snapshot_id: int) -> Snapshot:
             any.
     """
     earliest, latest = table.snapshots.earliest_id(), table.snapshots.latest_id()
-    if earliest is not None and latest is not None and earliest <= snapshot_id <= latest:
-        try:
-            return table.snapshots.get(snapshot_id)
-        except NoSuchSnapshotError:
-            pass
+    is_between = earliest is not None and latest is not None and earliest <= snapshot_id <= latest
+    if is_between and (found := table.snapshots.find(snapshot_id)) is not None:
+        return found
     tags = table.tags.of_snapshot(snapshot_id)
     remedy = f"Tag '{tags[0].name}' keeps it: read the tag." if tags else None
     raise NoSuchSnapshotError(
@@ -154,31 +152,32 @@ def kept_snapshot(table: Table, snapshot_id: int) -> Snapshot:
 
 def is_retained(table: Table, snapshot: Snapshot) -> bool:
     """Whether a snapshot is still retained, and its id was not reused; the files are read again."""
-    table.snapshots.forget()
     try:
         return is_same_commit(retained_snapshot(table, snapshot.id), snapshot)
     except NoSuchSnapshotError:
         return False
 
 
-def snapshot_at_time(table: Table, millis: int) -> Snapshot:
+def snapshot_at_time(table: Table, millis: int, seen: SnapshotView | None = None) -> Snapshot:
     """Return the last snapshot that was committed at or before a time.
 
     Args:
         table: the table.
         millis: milliseconds since the epoch.
+        seen: the snapshots that the caller has read already.
 
     Raises:
         NoSuchSnapshotError: all retained snapshots are later; the message contains their range.
     """
-    try:
-        return table.snapshots.at_time(millis)
-    except NoSuchSnapshotError as error:
+    seen = seen or SnapshotView(table.snapshots)
+    found = seen.at_time(millis)
+    if found is None:
         raise NoSuchSnapshotError(
             f"{table.name}: no retained snapshot was committed at or before {show_instant(millis)}:"
-            f" {retained_range(table)}.",
-            name=error.name,
-        ) from None
+            f" {retained_range(table, seen)}.",
+            name=str(millis),
+        )
+    return found
 
 
 def snapshot_at_watermark(table: Table, watermark: int) -> Snapshot:
@@ -187,11 +186,11 @@ def snapshot_at_watermark(table: Table, watermark: int) -> Snapshot:
     Raises:
         NoSuchSnapshotError: no retained snapshot has reached it.
     """
-    ids = _ids(table)
-    reached = bisect_left(ids, watermark, key=lambda i: _watermark(table, i))
+    ids, seen = _ids(table), SnapshotView(table.snapshots)
+    reached = bisect_left(ids, watermark, key=lambda i: _watermark(seen, i))
     if reached < len(ids):
-        return table.snapshots.get(ids[reached])
-    last = _watermark(table, ids[-1]) if ids else _NO_WATERMARK
+        return seen.get(ids[reached])
+    last = _watermark(seen, ids[-1]) if ids else _NO_WATERMARK
     state = "no snapshot carries a watermark" if last == _NO_WATERMARK else f"the newest snapshot is at {last}"
     raise NoSuchSnapshotError(
         f"{table.name}: no retained snapshot has reached the watermark {watermark}: {state}.", name=str(watermark)
@@ -208,13 +207,14 @@ def first_from_time(table: Table, millis: int) -> Snapshot:
     Raises:
         NoSuchSnapshotError: all are earlier.
     """
-    ids = _ids(table)
-    first = bisect_left(ids, millis, key=lambda i: table.snapshots.get(i).time_millis)
-    found = [table.snapshots.get(i) for i in ids[first : first + 1]]
+    ids, seen = _ids(table), SnapshotView(table.snapshots)
+    first = bisect_left(ids, millis, key=lambda i: seen.get(i).time_millis)
+    found = [seen.get(i) for i in ids[first : first + 1]]
     found += [t.snapshot for t in table.tags.all() if t.snapshot.time_millis >= millis]
     if not found:
         raise NoSuchSnapshotError(
-            f"{table.name}: no snapshot was committed at or after {show_instant(millis)}: {retained_range(table)}.",
+            f"{table.name}: no snapshot was committed at or after {show_instant(millis)}:"
+            f" {retained_range(table, seen)}.",
             name=str(millis),
         )
     return min(found, key=lambda s: (s.time_millis, s.id))
@@ -236,12 +236,13 @@ def first_from_watermark(table: Table, watermark: int) -> Snapshot:
     return min(found, key=lambda s: s.id)
 
 
-def retained_range(table: Table) -> str:
-    """Describe the retained snapshots, as a part of a message."""
+def retained_range(table: Table, seen: SnapshotView | None = None) -> str:
+    """Describe the retained snapshots, as a part of a message; `seen` saves reading them again."""
+    seen = seen or SnapshotView(table.snapshots)
     earliest, latest = table.snapshots.earliest_id(), table.snapshots.latest_id()
     if earliest is None or latest is None:
         return "the table has no snapshot yet"
-    first, last = table.snapshots.get(earliest), table.snapshots.get(latest)
+    first, last = seen.get(earliest), seen.get(latest)
     return (
         f"retained are {first.id}, of {show_instant(first.time_millis)}, to {last.id},"
         f" of {show_instant(last.time_millis)}"
@@ -301,27 +302,24 @@ def _compacted(table: Table) -> Snapshot | None:
         full = interval is None or s.commit_identifier == BATCH_COMMIT_IDENTIFIER or s.commit_identifier % interval == 0
         return s.commit_kind is CommitKind.COMPACT and full
 
-    return _newest(table, is_wanted) or table.snapshots.latest()
-
-
-def _newest(table: Table, is_wanted: Callable[[Snapshot], bool]) -> Snapshot | None:
+    newest = None
     for snapshot_id in reversed(_ids(table)):
-        try:
-            snapshot = table.snapshots.get(snapshot_id)
-        except NoSuchSnapshotError:
-            return None
+        snapshot = table.snapshots.find(snapshot_id)
+        newest = newest or snapshot
+        if snapshot is None:
+            break
         if is_wanted(snapshot):
             return snapshot
-    return None
+    return table.snapshots.latest(newest)
 
 
 def _created_from(table: Table, millis: int, *, by_snapshot: bool) -> Version:
     """Return the first snapshot from a time on, else the latest without the files created before."""
     if by_snapshot:
-        ids = _ids(table)
-        first = bisect_left(ids, millis, key=lambda i: table.snapshots.get(i).time_millis)
+        ids, seen = _ids(table), SnapshotView(table.snapshots)
+        first = bisect_left(ids, millis, key=lambda i: seen.get(i).time_millis)
         if 0 < first < len(ids):
-            return _travelled(table.snapshots.get(ids[first]))
+            return _travelled(seen.get(ids[first]))
     return Version(table.snapshots.latest(), table.schema.id, True, created_from_millis=millis)
 
 
@@ -330,13 +328,12 @@ def _ids(table: Table) -> list[int]:
     return [] if earliest is None else [i for i in table.snapshots.directory.versions() if i >= earliest]
 
 
-def _watermark(table: Table, snapshot_id: int) -> int:
+def _watermark(seen: SnapshotView, snapshot_id: int) -> int:
     """Return a snapshot's watermark, or that of the nearest one before that has any."""
     for i in range(snapshot_id, 0, -1):
-        try:
-            found = table.snapshots.get(i).watermark
-        except NoSuchSnapshotError:
+        found = seen.find(i)
+        if found is None:
             break
-        if found is not None and found != _NO_WATERMARK:
-            return found
+        if found.watermark is not None and found.watermark != _NO_WATERMARK:
+            return found.watermark
     return _NO_WATERMARK

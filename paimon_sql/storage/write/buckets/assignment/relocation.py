@@ -2,7 +2,7 @@
 
 - It moves rows: the old row is deleted in its partition, the new one is written to its own partition.
 - It keeps first rows: rows with existing keys are dropped.
-- Any other: the row is written to the partition of the old one.
+- Every other: the row is written to the partition of the old one.
 """
 
 from __future__ import annotations
