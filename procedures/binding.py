@@ -13,7 +13,7 @@ _BITS: dict[type[DataType], int] = {IntType: 31, BigIntType: 63}
 _BOOLEANS = {"true": True, "false": False}
 
 
-def bound(procedure: Procedure, values: Sequence[object], named: Mapping[str, object]) -> dict[str, object]:
+def bind_arguments(procedure: Procedure, values: Sequence[object], named: Mapping[str, object]) -> dict[str, object]:
     """Bind the arguments of a call; returns a value per argument, None for omitted ones.
 
     Args:

@@ -36,11 +36,11 @@ class Host:
 
     Attributes:
         executor: the executor of large scan plans; None to compute them in the process.
-        is_taken: whether a name belongs to a table outside of the catalog, which excludes a table of that name.
+        is_used_outside: whether a name belongs to a table outside of the catalog, which excludes a table of that name.
     """
 
     executor: Executor | None = None
-    is_taken: Callable[[Identifier], bool] = _is_free
+    is_used_outside: Callable[[Identifier], bool] = _is_free
 
 
 ALONE = Host()
@@ -56,14 +56,14 @@ class Catalog(DefinedObjects, ABC):
 
     Attributes:
         keeps_owners: whether it stores the owners of databases.
-        places_tables: whether it stores the location of each table, so that new ones may be anywhere.
+        stores_locations: whether it stores the location of each table, so that new ones may be anywhere.
         run_log: the log of maintenance runs of its tables; None for a catalog without one.
         host: what the program that opened it provides.
         replaces_definitions: whether REPLACE TABLE writes the new schema itself; otherwise `replace_table` does.
         renames_tables: whether tables can be renamed.
     """
 
-    places_tables: ClassVar[bool] = False
+    stores_locations: ClassVar[bool] = False
     keeps_owners: ClassVar[bool] = False
     replaces_definitions: ClassVar[bool] = True
     renames_tables: ClassVar[bool] = True
@@ -200,7 +200,7 @@ class Catalog(DefinedObjects, ABC):
 
     def _refuse_others(self, identifier: Identifier) -> None:
         """Raise TableExistsError if a table outside of the catalog has the name."""
-        if self.host.is_taken(identifier):
+        if self.host.is_used_outside(identifier):
             raise TableExistsError(
                 f"{self.name}.{identifier} is a table or view already, though none of Paimon's.",
                 name=str(identifier),

@@ -40,7 +40,7 @@ def catalog_kind(options: Mapping[str, str]) -> CatalogKind | None:
     return KINDS.get(_metastore(options))
 
 
-def kept_warehouse(warehouse: str | os.PathLike[str], options: Mapping[str, str]) -> str:
+def normalized_warehouse(warehouse: str | os.PathLike[str], options: Mapping[str, str]) -> str:
     """The normalized warehouse of a catalog: directories as absolute paths, names unchanged."""
     kind = catalog_kind(options)
     return absolute_warehouse(warehouse) if kind is None or kind.has_directory else os.fspath(warehouse)

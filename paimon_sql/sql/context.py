@@ -20,12 +20,12 @@ def no_keys(table: TableName) -> tuple[str, ...]:
 
 
 def holds_no_files(table: TableName) -> bool:
-    """Default of ``is_files``: no table is a format table."""
+    """Default of ``is_format_table``: no table is a format table."""
     return False
 
 
 def is_never_ordinary(table: TableName) -> bool:
-    """Default of ``is_ordinary``: every table is Paimon's."""
+    """Default of ``is_foreign_table``: every table is Paimon's."""
     return False
 
 
@@ -69,9 +69,9 @@ class RewriteContext:
         other_catalogs: names of all other catalogs, so that ``other.t`` is not taken for a table of database ``other``.
         shared_catalogs: names of the Paimon catalogs that also hold other tables.
         default_provider: provider of tables of a shared catalog that are created without USING.
-        is_ordinary: whether a name in a shared catalog is not that of a Paimon table.
+        is_foreign_table: whether a name in a shared catalog is not that of a Paimon table.
         partition_keys: the partition columns of a Paimon table; empty for a missing table.
-        is_files: whether a Paimon table is a format table.
+        is_format_table: whether a Paimon table is a format table.
         merges_schema: whether the session lets writes add columns to a Paimon table.
         hive_columns: the columns of a Paimon table whose dynamic partition columns come last in an INSERT, as in Hive;
             empty where INSERT follows the table's order.
@@ -86,9 +86,9 @@ class RewriteContext:
     other_catalogs: frozenset[str] = frozenset({SESSION_CATALOG})
     shared_catalogs: frozenset[str] = frozenset()
     default_provider: str = ""
-    is_ordinary: Callable[[TableName], bool] = is_never_ordinary
+    is_foreign_table: Callable[[TableName], bool] = is_never_ordinary
     partition_keys: Callable[[TableName], tuple[str, ...]] = no_keys
-    is_files: Callable[[TableName], bool] = holds_no_files
+    is_format_table: Callable[[TableName], bool] = holds_no_files
     merges_schema: Callable[[TableName], bool] = merges_nothing
     hive_columns: Callable[[TableName], tuple[str, ...]] = orders_as_it_is
     query_columns: Callable[[str], tuple[str, ...]] = names_nothing
@@ -107,17 +107,17 @@ class RewriteContext:
 
     def table(self, parts: tuple[str, ...] | None) -> TableName | None:
         """Resolve the name of a Paimon table; None if it is another catalog's, or without a name."""
-        full = self.to_be(parts)
-        return None if full and full[0] in self.shared_catalogs and self.is_ordinary(full) else full
+        full = self.resolve_new_table(parts)
+        return None if full and full[0] in self.shared_catalogs and self.is_foreign_table(full) else full
 
-    def to_be(self, parts: tuple[str, ...] | None) -> TableName | None:
+    def resolve_new_table(self, parts: tuple[str, ...] | None) -> TableName | None:
         """Resolve the name of a table that may be missing; None if its catalog is not Paimon's."""
         full = self.full_name(parts) if parts else None
         return full if full and full[0] in self.catalogs else None
 
     def function(self, parts: tuple[str, ...] | None) -> TableName | None:
         """Resolve a function of a Paimon catalog; None for Spark's, as in shared catalogs outside of ``sys``."""
-        full = self.to_be(parts)
+        full = self.resolve_new_table(parts)
         return None if full and full[0] in self.shared_catalogs and full[1].lower() != "sys" else full
 
     @property

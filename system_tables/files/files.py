@@ -15,7 +15,7 @@ from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.types import ArrayType, BigIntType, IntType, TimestampType, string_type
 from paimon_sql.process import share
 from paimon_sql.storage.data_files.live_files import live_files
-from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.table.paths.data_file_paths import data_file_paths
 from paimon_sql.storage.table.table import Table
@@ -88,7 +88,7 @@ class Files(SystemTable):
             return cache.compute((state, field.name), lambda: values(field)) if remembers else values(field)
 
         # Arrow releases the GIL.
-        return pa.Table.from_arrays(spread(known, list(schema), _THREADS if are_many else 1), schema=schema)
+        return pa.Table.from_arrays(map_in_threads(known, list(schema), _THREADS if are_many else 1), schema=schema)
 
 
 def _columns(table: Table, entries: pa.Table) -> dict[str, Callable[[], pa.Array | pa.ChunkedArray]]:
@@ -128,7 +128,7 @@ def _seen(table: Table) -> tuple[Table, pa.Table, Hashable]:
     """The result of `files_seen`, and a key of this state of the table; None before the first commit."""
     version = version_to_read(table)
     seen, snapshot = version.of(table), version.snapshot
-    entries = in_real_buckets(seen, live_files(seen, snapshot).entries).combine_chunks()
+    entries = without_postponed(seen, live_files(seen, snapshot).entries).combine_chunks()
     if snapshot is None:
         return seen, entries, None
     # Names of manifest lists are unique, also after drops and rollbacks.
@@ -136,7 +136,7 @@ def _seen(table: Table) -> tuple[Table, pa.Table, Hashable]:
     return seen, entries, (seen.path, seen.branch, *lists, seen.schema.id, frozenset(seen.schema.options.items()))
 
 
-def in_real_buckets(table: Table, entries: pa.Table) -> pa.Table:
+def without_postponed(table: Table, entries: pa.Table) -> pa.Table:
     """The files that reads see; without those of postponed buckets."""
     if not table.schema.has_key or table.options.get(BUCKET) != POSTPONE_BUCKET:
         return entries

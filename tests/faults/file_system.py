@@ -88,7 +88,7 @@ class FaultyFileIO(FileIO):
     def is_object_store(self, path: str) -> bool:
         return False
 
-    def answers_are_final(self, path: str) -> bool:
+    def failures_are_final(self, path: str) -> bool:
         return self.driver.final
 
     def open_input(self, path: str) -> pa.NativeFile:

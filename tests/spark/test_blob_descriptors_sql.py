@@ -90,7 +90,7 @@ def test_a_write_that_asks_is_refused_what_the_catalog_does_not_list(
         ):
             with pytest.raises(Exception, match=r"blob\.allowed-roots") as caught:
                 sql(statement)
-            found = paimon_sql.error_behind(caught.value)
+            found = paimon_sql.paimon_error_of(caught.value)
             assert isinstance(found, NotAllowedError) and "geheim" not in str(found)
     assert web[1] == [] and sql("SELECT * FROM t") == []
 

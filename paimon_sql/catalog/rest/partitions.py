@@ -10,7 +10,7 @@ from paimon_sql.catalog.rest.client import RestClient
 from paimon_sql.catalog.rest.http.errors import ConflictAnswerError, NotFoundAnswerError
 from paimon_sql.errors import AlreadyExistsError, NoSuchTableError, PaimonError, UnsupportedError
 from paimon_sql.format.options.operations.commit import METASTORE_PARTITIONED_TABLE
-from paimon_sql.storage.format_tables.register import UNKNOWN, Figures, PartitionRegister, Spec
+from paimon_sql.storage.format_tables.register import UNKNOWN, PartitionRegister, PartitionStatistics, Spec
 
 _PARTITIONS = "partitions"
 _NO_BUCKETS = -1
@@ -34,7 +34,7 @@ class RestPartitions(PartitionRegister):
     table: tuple[str, ...]
     name: str
 
-    def all(self) -> list[tuple[Spec, Figures]]:
+    def all(self) -> list[tuple[Spec, PartitionStatistics]]:
         try:
             found = self.client.listed(*self.table, _PARTITIONS, member=_PARTITIONS)
         except NotFoundAnswerError as error:
@@ -44,7 +44,7 @@ class RestPartitions(PartitionRegister):
     def add(self, specs: Sequence[Spec], *, strict: bool = False) -> None:
         self._post({"partitionSpecs": [dict(s) for s in specs], "ignoreIfExists": not strict})
 
-    def report(self, figures: Sequence[tuple[Spec, Figures]], *, anew: bool) -> None:
+    def report(self, figures: Sequence[tuple[Spec, PartitionStatistics]], *, anew: bool) -> None:
         self._post(
             {
                 "partitionSpecs": [dict(s) for s, _ in figures],
@@ -78,13 +78,13 @@ def _spec(entry: _Entry) -> dict[str, str]:
     return {str(k): str(v) for k, v in (entry.get("spec") or {}).items() if v is not None}
 
 
-def _figures(entry: Mapping[str, object]) -> Figures:
+def _figures(entry: Mapping[str, object]) -> PartitionStatistics:
     names = ("recordCount", "fileSizeInBytes", "fileCount", "lastFileCreationTime")
     values = [entry.get(name) for name in names]
-    return Figures(*(value if isinstance(value, int) else UNKNOWN for value in values))
+    return PartitionStatistics(*(value if isinstance(value, int) else UNKNOWN for value in values))
 
 
-def _request(spec: Spec, figures: Figures) -> dict[str, object]:
+def _request(spec: Spec, figures: PartitionStatistics) -> dict[str, object]:
     return {
         "spec": dict(spec),
         "recordCount": figures.rows,

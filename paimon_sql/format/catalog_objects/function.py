@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypedDict, TypeVar, cast
 
 from paimon_sql.errors import InvalidInputError, NotFoundError
-from paimon_sql.format.catalog_objects.base import members_of, object_text, texts
+from paimon_sql.format.catalog_objects.base import members_of, object_json, texts
 from paimon_sql.format.schema.types import DataField, parse_field
 
 
@@ -73,7 +73,7 @@ class FunctionSchema:
             "deterministic": self.deterministic,
             "definitions": {k: dict(v) for k, v in self.definitions.items()},
         }
-        return object_text(members, self.comment, self.options)
+        return object_json(members, self.comment, self.options)
 
 
 def parse_function(text: str | bytes, path: str) -> FunctionSchema:
@@ -91,14 +91,14 @@ def parse_function(text: str | bytes, path: str) -> FunctionSchema:
         return FunctionSchema(
             parameters=tuple(parse_field(f) for f in body["inputParams"]),
             returns=tuple(parse_field(f) for f in body["returnParams"]),
-            definitions={str(k): checked_definition(v) for k, v in definitions.items()},
+            definitions={str(k): validate_definition(v) for k, v in definitions.items()},
             deterministic=bool(body.get("deterministic", True)),
             comment=body.get("comment"),
             options=texts(body, "options"),
         )
 
 
-def checked_definition(body: object) -> Definition:
+def validate_definition(body: object) -> Definition:
     """Validate a definition and return a copy.
 
     Raises:
@@ -116,7 +116,7 @@ def checked_definition(body: object) -> Definition:
     return cast("Definition", dict(body))
 
 
-def changed_function(function: FunctionSchema, change: Mapping[str, object]) -> FunctionSchema:
+def apply_change(function: FunctionSchema, change: Mapping[str, object]) -> FunctionSchema:
     """Apply one change, in the JSON of Paimon's changes of functions, to a function.
 
     Args:
@@ -143,7 +143,7 @@ def changed_function(function: FunctionSchema, change: Mapping[str, object]) -> 
             remedy='The "action" is addDefinition, updateDefinition, dropDefinition, setOption, removeOption or'
             " updateComment.",
         )
-    name, definition = _text(change, "name"), checked_definition(change.get("definition"))
+    name, definition = _text(change, "name"), validate_definition(change.get("definition"))
     if action == "addDefinition" and name in function.definitions:
         raise InvalidInputError(
             f"The function has a definition for {name} already.", remedy="Use the action updateDefinition."

@@ -14,7 +14,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any, TypeGuard
 
-from paimon_sql.errors import SET_ASIDE, CorruptFileError
+from paimon_sql.errors import REPAIR_REMEDY, CorruptFileError
 from paimon_sql.format.bytes.bounded import decoding, load_json
 from paimon_sql.format.layout.file_names import is_file_name, unsafe_name
 from paimon_sql.format.text.durations import parse_duration
@@ -201,7 +201,7 @@ def parse_tag(text: str | bytes, path: str) -> Tag:
     """
     body = _members(text, path, "tag")
     snapshot = _snapshot(body, path)
-    with decoding("a tag file", path, SET_ASIDE):
+    with decoding("a tag file", path, REPAIR_REMEDY):
         return Tag(snapshot, _local_time(body.get("tagCreateTime")), _duration(body.get("tagTimeRetained")))
 
 
@@ -216,7 +216,7 @@ def parse_consumer(text: str | bytes, path: str) -> Consumer:
     if _is_int(following):
         return Consumer(following)
     defect = "not a consumer file: nextSnapshot is missing or no number"
-    raise CorruptFileError(defect, path=path, remedy=SET_ASIDE)
+    raise CorruptFileError(defect, path=path, remedy=REPAIR_REMEDY)
 
 
 def _text(body: Mapping[str, object]) -> str:
@@ -224,7 +224,7 @@ def _text(body: Mapping[str, object]) -> str:
 
 
 def _members(text: str | bytes, path: str, what: str) -> dict[str, Any]:
-    with decoding(f"a {what} file", path, SET_ASIDE):
+    with decoding(f"a {what} file", path, REPAIR_REMEDY):
         body = load_json(text, parse_float=Decimal)
         if not isinstance(body, dict):
             raise ValueError("it holds no JSON object")
@@ -238,7 +238,7 @@ def _is_int(value: object) -> TypeGuard[int]:
 
 def _snapshot(body: dict[str, Any], path: str) -> Snapshot:
     def fail(defect: str) -> CorruptFileError:
-        return CorruptFileError(f"not a snapshot file: {defect}", path=path, remedy=SET_ASIDE)
+        return CorruptFileError(f"not a snapshot file: {defect}", path=path, remedy=REPAIR_REMEDY)
 
     for name in _REQUIRED:
         if body.get(name) is None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from paimon_sql.errors import SET_ASIDE, InvalidSchemaError
+from paimon_sql.errors import REPAIR_REMEDY, InvalidSchemaError
 from paimon_sql.format.bytes.bounded import decoding, load_json
 from paimon_sql.format.schema.types import DataField, RowType, field_ids, parse_field, reassign_ids
 
@@ -131,7 +131,7 @@ def parse_schema(text: str | bytes, path: str) -> TableSchema:
     Raises:
         CorruptFileError: the text is not JSON or lacks a member.
     """
-    with decoding("a schema file", path, SET_ASIDE):
+    with decoding("a schema file", path, REPAIR_REMEDY):
         body = load_json(text)
         version = int(body.get("version", _LAST_VERSION_WITH_ONE_BUCKET))
         options = {str(k): str(v) for k, v in body["options"].items()}

@@ -33,7 +33,7 @@ class SessionCatalogs(Protocol):
         """All Paimon catalogs by name."""
 
 
-def host_in(jvm: Jvm, is_taken: Callable[[Identifier], bool] = ALONE.is_taken) -> Host:
+def host_in(jvm: Jvm, is_taken: Callable[[Identifier], bool] = ALONE.is_used_outside) -> Host:
     """What Spark provides to a catalog: its executors, if there are several.
 
     Args:

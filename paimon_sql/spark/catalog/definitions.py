@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from paimon_sql.catalog.iceberg.lifetimes import shown_again, shown_no_more
+from paimon_sql.catalog.iceberg.lifetimes import shown_again, withdrawing
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier
 from paimon_sql.catalog.table_types import AnyTable, kind_of
 from paimon_sql.errors import (
@@ -27,7 +27,7 @@ from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.proxy import raise_java
 from paimon_sql.spark.options.ineffective import warn_of_ineffective
 from paimon_sql.spark.tables.base import SchemaTable
-from paimon_sql.spark.tables.placement import placed, refuse_parts
+from paimon_sql.spark.tables.placement import placed, refuse_branches_and_system_tables
 from paimon_sql.spark.tables.staged.server_replacement import ServerReplacedTableProxy
 from paimon_sql.spark.tables.staged.successor import Successor, beside
 from paimon_sql.spark.tables.table_types import in_spark
@@ -45,7 +45,7 @@ class TableDefinitions(Tables):
         return in_spark(self.session, self._create(ident, self._schema(ident, definition))).proxy()
 
     def createTableLike(self, ident: Ident, info: TableInfo, source: object) -> SchemaTable | JavaObject:
-        given = self.jvm.texts(info.properties())
+        given = self.jvm.strings_map(info.properties())
         if isinstance(source, SchemaTable):
             schema = schema_like(source.table.schema, given, case_sensitive=self.session.case_sensitive)
         else:
@@ -86,11 +86,11 @@ class TableDefinitions(Tables):
     def dropTable(self, ident: Ident) -> bool:
         try:
             identifier = self._identifier(ident)
-            refuse_parts(identifier, "dropped")
+            refuse_branches_and_system_tables(identifier, "dropped")
             if identifier.database == SYSTEM_DATABASE and self.tableExists(ident):
                 raise UnsupportedError(f"{identifier} cannot be dropped: it is the catalog's own.")
             self._refuse_to_drop(identifier)
-            with shown_no_more(self.catalog, identifier):
+            with withdrawing(self.catalog, identifier):
                 self.catalog.drop_table(identifier)
         except (NoSuchTableError, NoSuchDatabaseError):
             return False
@@ -103,10 +103,10 @@ class TableDefinitions(Tables):
     def renameTable(self, source: Ident, target: Ident) -> None:
         target = self._without_catalog(target)
         old, new = self._identifier(source), self._identifier(target)
-        refuse_parts(old, "renamed")
-        refuse_parts(new, "made by a renaming")
+        refuse_branches_and_system_tables(old, "renamed")
+        refuse_branches_and_system_tables(new, "made by a renaming")
         try:
-            with shown_no_more(self.catalog, old):
+            with withdrawing(self.catalog, old):
                 self._or_no_table(source, lambda: self.catalog.rename_table(old, new))
             shown_again(self.catalog, new)
         except TableExistsError:
@@ -121,7 +121,7 @@ class TableDefinitions(Tables):
             catalog_options=self.catalog.options,
             case_sensitive=self.session.case_sensitive,
             default_provider=self.session.conf.get("spark.sql.sources.default"),
-            standing=self._schema_at if self.catalog.places_tables else None,
+            standing=self._schema_at if self.catalog.stores_locations else None,
         )
         warn_of_ineffective(self.session, schema.options)
         return schema

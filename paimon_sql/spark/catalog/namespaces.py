@@ -38,7 +38,7 @@ class Namespaces(CatalogPart):
         return self.jvm.java_map(self._or_no_namespace(namespace, lambda: self.catalog.database_properties(name)))
 
     def createNamespace(self, namespace: Sequence[str], properties: Mapping[str, str]) -> None:
-        given = self.jvm.texts(properties)
+        given = self.jvm.strings_map(properties)
         if not self.catalog.keeps_owners:
             given.pop("owner", None)
         try:

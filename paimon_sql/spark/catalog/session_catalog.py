@@ -80,7 +80,7 @@ class SessionCatalogProxy(CatalogProxy):
         self, session: JvmSession, catalog: Catalog, session_catalogs: SessionCatalogs, sparks: JavaObject
     ) -> None:
         super().__init__(session, catalog, session_catalogs)
-        self.sparks = sparks
+        self.spark_catalog = sparks
         for database in self._databases():
             self._register_in_spark(database)
 
@@ -93,7 +93,7 @@ class SessionCatalogProxy(CatalogProxy):
         extension = subclass_instance(
             self.jvm, _EXTENSION, {name: answer(name) for name in _OVERRIDDEN}, interfaces=_INTERFACES
         )
-        extension.setDelegateCatalog(self.sparks)
+        extension.setDelegateCatalog(self.spark_catalog)
         return extension
 
     def holds(self, database: str, table: str) -> bool:
@@ -108,11 +108,11 @@ class SessionCatalogProxy(CatalogProxy):
         return super().listNamespaces(*parent)
 
     def _spark_namespaces(self, *parent: Sequence[str]) -> Sequence[Sequence[str]]:
-        return cast("Sequence[Sequence[str]]", self.sparks.listNamespaces(*parent))
+        return cast("Sequence[Sequence[str]]", self.spark_catalog.listNamespaces(*parent))
 
     def loadNamespaceMetadata(self, namespace: Sequence[str]) -> Mapping[str, str]:
-        if self.sparks.namespaceExists(namespace):
-            return cast("Mapping[str, str]", self.sparks.loadNamespaceMetadata(namespace))
+        if self.spark_catalog.namespaceExists(namespace):
+            return cast("Mapping[str, str]", self.spark_catalog.loadNamespaceMetadata(namespace))
         return super().loadNamespaceMetadata(namespace)
 
     def createNamespace(self, namespace: Sequence[str], properties: Mapping[str, str]) -> None:
@@ -120,23 +120,23 @@ class SessionCatalogProxy(CatalogProxy):
             for name in namespace:
                 self._register_in_spark(name, always=True)
             self._raise_analysis("NamespaceAlreadyExists", namespace)
-        self.sparks.createNamespace(namespace, properties)
+        self.spark_catalog.createNamespace(namespace, properties)
         try:
             self._ensure_database(namespace[0])
         except Exception:
-            self.sparks.dropNamespace(namespace, False)
+            self.spark_catalog.dropNamespace(namespace, False)
             raise
 
     def alterNamespace(self, namespace: Sequence[str], changes: Iterable[JavaObject]) -> None:
         for name in namespace:
             self._register_in_spark(name, always=True)
-        self.sparks.alterNamespace(namespace, changes)
+        self.spark_catalog.alterNamespace(namespace, changes)
 
     def dropNamespace(self, namespace: Sequence[str], cascade: bool) -> bool:
         database = namespace[0]
         if database.lower() == "default":
-            return bool(self.sparks.dropNamespace(namespace, cascade))  # raises: Spark refuses to drop it
-        if not self.sparks.namespaceExists(namespace):
+            return bool(self.spark_catalog.dropNamespace(namespace, cascade))  # raises: Spark refuses to drop it
+        if not self.spark_catalog.namespaceExists(namespace):
             return super().dropNamespace(namespace, cascade)
         if cascade:
             with database_shown_no_more(self.catalog, database):
@@ -159,7 +159,7 @@ class SessionCatalogProxy(CatalogProxy):
 
     def _drop_in_spark(self, namespace: Sequence[str], cascade: bool) -> bool:
         """Drop the database in Spark's own catalog, and in Paimon's if it remains there."""
-        dropped = bool(self.sparks.dropNamespace(namespace, cascade))
+        dropped = bool(self.spark_catalog.dropNamespace(namespace, cascade))
         if self.catalog.database_exists(namespace[0]):
             super().dropNamespace(namespace, cascade)
         return dropped
@@ -174,7 +174,7 @@ class SessionCatalogProxy(CatalogProxy):
         if super()._database_exists(name):
             self._register_in_spark(name)
             return True
-        return bool(self.sparks.namespaceExists(self.jvm.strings([name])))
+        return bool(self.spark_catalog.namespaceExists(self.jvm.strings([name])))
 
     def _register_in_spark(self, database: str, *, always: bool = False) -> None:
         """Create a Paimon database in Spark's own catalog, if that is an in-memory catalog.
@@ -185,10 +185,10 @@ class SessionCatalogProxy(CatalogProxy):
             self.session.java.sparkContext().conf().get("spark.sql.catalogImplementation", "in-memory") != "in-memory"
         )
         namespace = self.jvm.strings([database])
-        if (stored and not always) or self.sparks.namespaceExists(namespace):
+        if (stored and not always) or self.spark_catalog.namespaceExists(namespace):
             return
         with suppress(Py4JJavaError):  # Spark refuses some names that Paimon allows; their tables are accessible anyway
-            self.sparks.createNamespace(namespace, self.jvm.java_map({}))
+            self.spark_catalog.createNamespace(namespace, self.jvm.java_map({}))
 
     def _ensure_database(self, database: str) -> None:
         """Create a database in Paimon's catalog, if it does not exist."""
@@ -201,7 +201,7 @@ class SessionCatalogProxy(CatalogProxy):
         if len(namespace) != 1 or namespace[0] == SYSTEM_DATABASE:
             return super().listTables(namespace)
         own = self.catalog.list_tables(namespace[0]) if self.catalog.database_exists(namespace[0]) else []
-        if not own and not self.sparks.namespaceExists(namespace):
+        if not own and not self.spark_catalog.namespaceExists(namespace):
             self._raise_analysis("NoSuchNamespace", namespace)
         found = {name: self._ident(namespace, name) for name in own}
         own_tables = self._spark_tables(namespace, with_temporary=True)
@@ -211,24 +211,24 @@ class SessionCatalogProxy(CatalogProxy):
 
     def _spark_tables(self, namespace: Sequence[str], *, with_temporary: bool = False) -> list[tuple[list[str], Ident]]:
         """The tables and views of Spark's own catalog in a database: the parts of each name, and the identifier."""
-        if not self.sparks.namespaceExists(namespace):
+        if not self.spark_catalog.namespaceExists(namespace):
             return []
-        listed: Iterable[Ident] = self.sparks.listTables(namespace)
+        listed: Iterable[Ident] = self.spark_catalog.listTables(namespace)
         named = [(unquoted_parts(i.toString()), i) for i in listed]
         return [(parts, i) for parts, i in named if with_temporary or len(parts) > 1]
 
     def tableExists(self, ident: Ident) -> bool:
-        return super().tableExists(ident) or bool(self.sparks.tableExists(ident))
+        return super().tableExists(ident) or bool(self.spark_catalog.tableExists(ident))
 
     def loadTable(self, ident: Ident, *context: object) -> TableInterface | JavaObject:
         try:
             return self._load(ident, *context)
         except (NoSuchTableError, NoSuchDatabaseError):
-            return self.sparks.loadTable(ident, *context)
+            return self.spark_catalog.loadTable(ident, *context)
 
     def loadChangelog(self, ident: Ident, context: JavaObject, options: StringMap) -> Proxy | JavaObject:
         if not self._is_ours(ident):
-            return self.sparks.loadChangelog(ident, context, options)
+            return self.spark_catalog.loadChangelog(ident, context, options)
         return super().loadChangelog(ident, context, options)
 
     def createTable(self, ident: Ident, *definition: object) -> SchemaTable | JavaObject:
@@ -241,7 +241,7 @@ class SessionCatalogProxy(CatalogProxy):
         return self._create_in_spark(ident, info)
 
     def _create_in_spark(self, ident: Ident, *definition: object) -> JavaObject:
-        return self.sparks.createTable(ident, *definition)
+        return self.spark_catalog.createTable(ident, *definition)
 
     def stageCreate(self, ident: Ident, *definition: object) -> SchemaTable:
         self._refuse_staged(ident, definition)
@@ -262,7 +262,7 @@ class SessionCatalogProxy(CatalogProxy):
                 f" {PROVIDER}.",
                 remedy="CREATE TABLE, then INSERT.",
             )
-        if not self._is_ours(ident) and self.sparks.tableExists(ident):
+        if not self._is_ours(ident) and self.spark_catalog.tableExists(ident):
             raise UnsupportedError(f"{SESSION_CATALOG}.{ident} is no table of Paimon's.", remedy="DROP it first.")
 
     def _is_paimon(self, definition: tuple[object, ...]) -> bool:
@@ -277,19 +277,19 @@ class SessionCatalogProxy(CatalogProxy):
 
     def _ensure_shared(self, namespace: Sequence[str]) -> None:
         """Create a database of Spark's own catalog in Paimon's, before a table is created in it."""
-        if len(namespace) == 1 and self.sparks.namespaceExists(namespace):
+        if len(namespace) == 1 and self.spark_catalog.namespaceExists(namespace):
             self._ensure_database(namespace[0])
 
     def alterTable(self, ident: Ident, changes: Iterable[JavaObject]) -> TableInterface | JavaObject:
         if not self._is_ours(ident):
-            return self.sparks.alterTable(ident, changes)
+            return self.spark_catalog.alterTable(ident, changes)
         return super().alterTable(ident, changes)
 
     def dropTable(self, ident: Ident) -> bool:
-        return super().dropTable(ident) or bool(self.sparks.dropTable(ident))
+        return super().dropTable(ident) or bool(self.spark_catalog.dropTable(ident))
 
     def purgeTable(self, ident: Ident) -> bool:
-        return super().dropTable(ident) or bool(self.sparks.purgeTable(ident))
+        return super().dropTable(ident) or bool(self.spark_catalog.purgeTable(ident))
 
     def renameTable(self, source: Ident, target: Ident) -> None:
         target = self._without_catalog(target)
@@ -298,11 +298,11 @@ class SessionCatalogProxy(CatalogProxy):
             super().renameTable(source, target)
         else:
             self._refuse_taken(target)
-            self.sparks.renameTable(source, target)
+            self.spark_catalog.renameTable(source, target)
 
     def invalidateTable(self, ident: Ident) -> None:
         if not self._is_ours(ident):
-            self.sparks.invalidateTable(ident)
+            self.spark_catalog.invalidateTable(ident)
 
     def _is_ours(self, ident: Ident) -> bool:
         try:
@@ -322,7 +322,7 @@ class SessionCatalogProxy(CatalogProxy):
     def loadFunction(self, ident: Ident) -> Proxy | JavaObject:
         if not self._function_exists(ident):
             return super().loadFunction(ident)
-        return self.sparks.loadFunction(ident)
+        return self.spark_catalog.loadFunction(ident)
 
     def _has_functions(self, database: str) -> bool:
         """Whether a database of Spark's own catalog has functions."""
@@ -332,7 +332,7 @@ class SessionCatalogProxy(CatalogProxy):
 
     def _function_exists(self, ident: Ident) -> bool:
         is_system = [name.lower() for name in ident.namespace()] == [SYSTEM_DATABASE]
-        return not is_system and bool(self.sparks.functionExists(ident))
+        return not is_system and bool(self.spark_catalog.functionExists(ident))
 
     def viewExists(self, ident: Ident) -> bool:
         return False  # views of spark_catalog are Spark's own

@@ -16,16 +16,16 @@ from paimon_sql.spark.java.connector import Ident, StringMap
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import CATALOG
 from paimon_sql.spark.jvm.proxy import Proxy
-from paimon_sql.spark.options.session import session_options, session_zone, under_session
+from paimon_sql.spark.options.session import session_options, session_zone, with_session_options
 from paimon_sql.spark.options.time_travel import as_of, asked_for, is_write, travel_options
-from paimon_sql.spark.procedures.procedure import offered_procedures
+from paimon_sql.spark.procedures.procedure import describe_procedures
 from paimon_sql.spark.tables.changelog import load_changelog
 from paimon_sql.spark.tables.data_table import TableProxy
 from paimon_sql.spark.tables.format_tables.table import under_format_options
 from paimon_sql.spark.tables.scanned_table import DerivedTableProxy
 from paimon_sql.spark.tables.system_table import CatalogTableProxy, SystemTableProxy
 from paimon_sql.spark.tables.table_types import PlainFiles, TableWithSnapshots
-from paimon_sql.storage.branches.management import on_its_branch
+from paimon_sql.storage.branches.management import with_branch
 from paimon_sql.storage.format_tables import FormatTable
 from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
 from paimon_sql.system_tables import catalog_tables, scanned_tables, system_tables, table_views
@@ -101,7 +101,7 @@ class Tables(CatalogPart):
         elif not writes:
             travel = {k: v for k, v in found.items() if k in TRAVEL_KEYS}
         branch = requested.get(BRANCH.key) or found.get(BRANCH.key)
-        newest = under_session(on_its_branch(loaded, branch), found, writes=writes or bool(travel))
+        newest = with_session_options(with_branch(loaded, branch), found, writes=writes or bool(travel))
         by_options = not TRAVEL_KEYS.isdisjoint(requested)
         table = as_of(newest, travel, lambda: session_zone(self.session), for_streams=by_options)
         name = identifier.system_table
@@ -123,7 +123,7 @@ class Tables(CatalogPart):
         found = catalog_tables().get(identifier.object_name.lower())
         if found is None or not found.exists_in(self.catalog):
             raise NoSuchTableError(f"There is no table {identifier}.", name=str(identifier))
-        return CatalogTableProxy(self.session, View(self.catalog, offered_procedures()), found)
+        return CatalogTableProxy(self.session, View(self.catalog, describe_procedures()), found)
 
     def _or_no_table(self, ident: Ident, action: Callable[[], T], context: tuple[object, ...] = ()) -> T:
         try:

@@ -32,7 +32,7 @@ def renew(session: JvmSession) -> None:
     manager = jvm.constant("cache manager", lambda: session.java.sharedState().cacheManager())
     if manager.isEmpty():
         return
-    for name in sorted({table.called for table in list(_loaded()) if table.jvm is jvm and table.has_changed()}):
+    for name in sorted({table.qualified_name for table in list(_loaded()) if table.jvm is jvm and table.has_changed()}):
         parts = jvm.seq(name)
         try:
             manager.recacheTableOrView(session.java, parts, True)

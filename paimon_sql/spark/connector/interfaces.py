@@ -61,12 +61,12 @@ class CatalogInterface(Proxy):
 class TableInterface(Proxy):
     """Defaults of ``Table``."""
 
-    called: tuple[str, ...] = ()
+    qualified_name: tuple[str, ...] = ()
     """The name by which Spark loaded the table, beginning with the catalog."""
 
     def load_as(self, name: tuple[str, ...]) -> None:
         """Set the name by which Spark loads the table."""
-        self.called = name
+        self.qualified_name = name
 
     def has_changed(self) -> bool:
         """Whether a read would return other rows than the existing plan; by default it is assumed."""
@@ -94,11 +94,11 @@ class ScanTraits:
 
     Attributes:
         stream: creates its micro-batch stream; None if it supports no streaming read.
-        likeness: the identity of its rows; None if it is equal only to itself.
+        equality: the identity of its rows; None if it is equal only to itself.
     """
 
     stream: Callable[[], Proxy] | None = None
-    likeness: ScanEquality | None = None
+    equality: ScanEquality | None = None
 
 
 NO_TRAITS = ScanTraits()
@@ -115,10 +115,10 @@ class ScanInterface(Proxy):
         self.traits = traits
 
     def _is_like(self, other: ScanInterface) -> bool:
-        return self.traits.likeness is not None and self.traits.likeness == other.traits.likeness
+        return self.traits.equality is not None and self.traits.equality == other.traits.equality
 
     def _trait(self) -> Hashable:
-        return super()._trait() if self.traits.likeness is None else self.traits.likeness.trait
+        return super()._trait() if self.traits.equality is None else self.traits.equality.trait
 
     def toBatch(self) -> Proxy:
         return self

@@ -17,7 +17,7 @@ from paimon_sql.spark.java.session import Dataset
 from paimon_sql.spark.java.types import InternalRow
 from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, Jvm
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.execution.threads import map_in_threads
 
 _ROW = f"{CATALYST}.InternalRow"
 _CONVERTERS = f"{EXECUTION}.arrow.ArrowConverters"
@@ -43,7 +43,7 @@ def internal_rows(session: JvmSession, table: pa.Table, fields: Sequence[DataFie
         return jvm.array(_ROW, [_row_of_longs(jvm, [column[0].as_py() for column in table.columns])])
     struct = json.dumps(row_struct(fields))
     batches = table.combine_chunks().to_batches(max_chunksize=_rows_per_piece(table))
-    pieces = spread(lambda batch: _converted(session, for_spark(batch), struct), batches, _THREADS)
+    pieces = map_in_threads(lambda batch: _converted(session, for_spark(batch), struct), batches, _THREADS)
     if len(pieces) == 1:
         return pieces[0]
     rows = jvm.singleton("scala.Array").concat(jvm.seq(pieces), _class_tag(jvm, _ROW))

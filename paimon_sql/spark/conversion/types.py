@@ -154,17 +154,17 @@ def row_struct(fields: Iterable[t.DataField]) -> StructJson:
 
 def struct_inside(struct: StructJson) -> StructJson:
     """A struct with `string` for CHAR and VARCHAR at any depth."""
-    return struct_of({**f, "type": type_inside(f["type"])} for f in struct["fields"])
+    return struct_of({**f, "type": without_lengths(f["type"])} for f in struct["fields"])
 
 
-def type_inside(kind: TypeJson) -> TypeJson:
+def without_lengths(kind: TypeJson) -> TypeJson:
     """A type in Spark's JSON form, with `string` for CHAR and VARCHAR at any depth."""
     if isinstance(kind, str):
         return "string" if kind.startswith(("char(", "varchar(")) else kind
     if kind["type"] == "array":
-        return {**kind, "elementType": type_inside(kind["elementType"])}
+        return {**kind, "elementType": without_lengths(kind["elementType"])}
     if kind["type"] == "map":
-        return {**kind, "keyType": type_inside(kind["keyType"]), "valueType": type_inside(kind["valueType"])}
+        return {**kind, "keyType": without_lengths(kind["keyType"]), "valueType": without_lengths(kind["valueType"])}
     return struct_inside(kind)
 
 

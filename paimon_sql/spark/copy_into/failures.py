@@ -14,7 +14,7 @@ from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.spark.java.objects import Throwable
-from paimon_sql.spark.jvm.errors import error_behind, thrown_by
+from paimon_sql.spark.jvm.errors import paimon_error_of, thrown_by
 
 _RAISED = re.compile(r"^\[USER_RAISED_EXCEPTION\] | SQLSTATE: \w{5}$")
 
@@ -33,7 +33,7 @@ def one_error(doing: str) -> Iterator[None]:
     try:
         yield
     except (Py4JJavaError, CapturedException) as error:
-        if (ours := error_behind(error)) is not None:
+        if (ours := paimon_error_of(error)) is not None:
             raise ours from None
         raise InvalidInputError(f"{doing}: {_message(thrown_by(error), str(error))}") from None
 

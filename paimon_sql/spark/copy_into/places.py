@@ -11,7 +11,7 @@ from pyspark.errors.exceptions.captured import IllegalArgumentException
 from paimon_sql.errors import InvalidInputError, MissingFileError
 from paimon_sql.spark.copy_into.failures import one_error
 from paimon_sql.spark.java.objects import JavaObject
-from paimon_sql.spark.jvm.hadoop_files import check_reached, hadoop_settings, hadoop_text, has_settings
+from paimon_sql.spark.jvm.hadoop_files import check_reachable, hadoop_path_string, hadoop_settings, has_settings
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.storage.copy.load_history import SourceFile
 from paimon_sql.storage.file_io.paths import scheme_of, store_of, under_scheme
@@ -47,12 +47,12 @@ class Place:
         jvm, state = session.jvm, session.state
         self._jvm = jvm
         self._given = path
-        self.text = hadoop_text(path)
+        self.text = hadoop_path_string(path)
         self.settings: dict[str, str] = {}
         with one_error(f"'{path}' is no path that can be used"):
             given = jvm.new(f"{_HADOOP}.Path", self.text)
             if not has_settings(state.newHadoopConf(), path, options):
-                check_reached(session, path, options, "COPY INTO")
+                check_reachable(session, path, options, "COPY INTO")
                 self.settings = hadoop_settings(options, [store_of(path)])
             configuration = state.newHadoopConfWithOptions(jvm.scala_map(jvm.java_map(self.settings)))
             self._file_system: JavaObject = given.getFileSystem(configuration)

@@ -12,7 +12,7 @@ from paimon_sql.spark.copy_into.failures import one_error
 from paimon_sql.spark.copy_into.formats import FileFormat
 from paimon_sql.spark.copy_into.places import Place
 from paimon_sql.spark.execution.carried_statement import StatementContext
-from paimon_sql.spark.expressions.read_only import reads_alone
+from paimon_sql.spark.expressions.read_only import is_read_only
 from paimon_sql.spark.jvm.gateway import EXECUTION
 from paimon_sql.sql.statements.copy_into import CopyIntoLocation
 from paimon_sql.sql.text.names import string_sql
@@ -104,7 +104,7 @@ class UnloadRun:
         text = statement.source if statement.is_query else f"SELECT * FROM {statement.source}"
         with one_error(f"COPY INTO '{statement.path}' cannot read its rows"):
             plan = self._session.parsed(text)
-            if not reads_alone(self._session.jvm, plan):
+            if not is_read_only(self._session.jvm, plan):
                 raise InvalidInputError(
                     f"COPY INTO '{statement.path}' copies the rows of a query that only reads.",
                     remedy="Write a SELECT in the brackets.",

@@ -93,7 +93,7 @@ def schema_of_create(
     """
     columns, partitions, properties = members_of(definition)
     struct = columns_json(jvm, columns)
-    given = {**(named or {}), **jvm.texts(properties)}
+    given = {**(named or {}), **jvm.strings_map(properties)}
     if given.get("provider") == default_provider and TYPE.key not in given:
         given.pop("provider", None)
     location = given.get("location") or given.get(PATH.key)

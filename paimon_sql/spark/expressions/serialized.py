@@ -9,7 +9,7 @@ from paimon_sql.spark.java.catalyst import Expression
 from paimon_sql.spark.java.scala import Seq
 from paimon_sql.spark.java.types import ArrayType
 from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
-from paimon_sql.spark.jvm.settings import under_settings
+from paimon_sql.spark.jvm.settings import with_settings
 from paimon_sql.spark.rules.trees import with_children
 
 _IN_UTC = {"spark.sql.session.timeZone": "UTC"}
@@ -28,7 +28,7 @@ def expression_text(jvm: Jvm, expressions: Seq[Expression]) -> str:
         array = _with_elements(jvm, array)
         text = array.toJSON()
     # Spark writes timestamps in the session's time zone, where an hour in autumn is ambiguous.
-    return under_settings(jvm, _IN_UTC, array.toJSON) if _INSTANT in text else text
+    return with_settings(jvm, _IN_UTC, array.toJSON) if _INSTANT in text else text
 
 
 def _with_elements(jvm: Jvm, expression: Expression) -> Expression:

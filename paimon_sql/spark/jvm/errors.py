@@ -30,7 +30,7 @@ _crossed = share(lambda: Cache[tuple[int, str], PaimonError](_MAX_ERRORS))
 """The latest errors that crossed, by their Java exceptions."""
 
 
-def note_crossing(exception: Throwable, error: PaimonError) -> None:
+def record_crossing(exception: Throwable, error: PaimonError) -> None:
     """Record the error that a Java exception carries."""
     # The copy has no traceback, which would keep its frames and their locals alive.
     _crossed().put(_identity(exception), copy.copy(error))
@@ -41,7 +41,7 @@ def _noted(exception: Throwable) -> PaimonError | None:
     return None if found is None else copy.copy(found)
 
 
-def error_behind(raised: BaseException | None) -> PaimonError | None:
+def paimon_error_of(raised: BaseException | None) -> PaimonError | None:
     """The `PaimonError` that an exception of Spark or Py4J carries or was caused by; None if there is none.
 
     An error raised in this process is complete. One raised by a Python worker has its class and its message, which

@@ -164,7 +164,7 @@ class Jvm:
         """A Scala ``Iterator``."""
         return self.static(_CONVERTERS, "asScala")(self.java_list(items).iterator())
 
-    def texts(self, java_map: Mapping[str, str]) -> dict[str, str]:
+    def strings_map(self, java_map: Mapping[str, str]) -> dict[str, str]:
         """A ``java.util.Map`` of strings as a Python dictionary, in one round trip."""
         mapper = self.constant("JSON", lambda: self.new("com.fasterxml.jackson.databind.ObjectMapper"))
         found: dict[str, str] = json.loads(str(mapper.writeValueAsString(java_map)))

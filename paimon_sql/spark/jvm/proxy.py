@@ -17,7 +17,7 @@ from pyspark.errors.exceptions.captured import CapturedException
 from paimon_sql.errors import PaimonError
 from paimon_sql.spark.java.objects import JavaMethod, JavaObject, Object, Throwable
 from paimon_sql.spark.jvm.compiled_class import compiled_class
-from paimon_sql.spark.jvm.errors import note_crossing
+from paimon_sql.spark.jvm.errors import record_crossing
 from paimon_sql.spark.jvm.gateway import Jvm
 
 P = TypeVar("P", bound="Proxy")
@@ -40,7 +40,7 @@ def raise_java(exception: Object) -> NoReturn:
     raise Py4JJavaError("", exception)
 
 
-def behind(jvm: Jvm, target: Object) -> object:
+def python_object(jvm: Jvm, target: Object) -> object:
     """The Python object behind a Java proxy; None for other Java objects."""
     # Spark compares often: this costs one round trip.
     name = jvm.constant("names of Python objects", lambda: _names(jvm))(target)
@@ -78,7 +78,7 @@ class Proxy:
         # Java passes never the Python object itself, but its proxy.
         if not isinstance(other, JavaObject):
             return self is other
-        found = behind(self.jvm, other)
+        found = python_object(self.jvm, other)
         return found is self or (type(found) is type(self) and self._is_like(found))
 
     def hashCode(self) -> int:
@@ -118,7 +118,7 @@ def _crossing(method: Callable[..., T]) -> Callable[..., T]:
         except Py4JJavaError as error:
             _last.answer = _unchecked(self.jvm, error.java_exception)
             if isinstance(error.__context__, PaimonError):  # raised as a Java exception that the interface declares
-                note_crossing(_last.answer, error.__context__)
+                record_crossing(_last.answer, error.__context__)
             raise Py4JJavaError("", _last.answer) from None
         except CapturedException as error:
             # PySpark wraps the JVM's exceptions; the JVM gets the original back.
@@ -149,5 +149,5 @@ def to_java(jvm: Jvm, error: Exception) -> Throwable:
     message = str(error) if isinstance(error, PaimonError) else f"{type(error).__name__}: {error}"
     exception = jvm.new("java.lang.IllegalArgumentException", message)
     if isinstance(error, PaimonError):
-        note_crossing(exception, error)
+        record_crossing(exception, error)
     return exception

@@ -11,7 +11,7 @@ from paimon_sql.spark.jvm.proxy import Proxy
 T = TypeVar("T")
 
 
-def under_settings(jvm: Jvm, settings: Mapping[str, str], run: Callable[[], T]) -> T:
+def with_settings(jvm: Jvm, settings: Mapping[str, str], run: Callable[[], T]) -> T:
     """The result of a call of the JVM with some settings changed, on this thread only."""
     changed = jvm.settings.clone()
     for key, value in settings.items():

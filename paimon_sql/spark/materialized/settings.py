@@ -15,13 +15,13 @@ _STORED = (
 )
 
 
-def kept_settings(session: JvmSession) -> dict[str, str]:
+def stored_settings(session: JvmSession) -> dict[str, str]:
     """The values of these settings in a session."""
     return {key: session.conf.get(key) for key in _STORED}
 
 
 @contextmanager
-def under_settings(session: JvmSession, settings: Mapping[str, str]) -> Iterator[None]:
+def with_settings(session: JvmSession, settings: Mapping[str, str]) -> Iterator[None]:
     """Apply settings to a session temporarily."""
     conf = session.conf
     changed = {k: v for k, v in settings.items() if k in _STORED and conf.get(k) != v}

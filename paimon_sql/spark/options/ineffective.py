@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from paimon_sql.cache import Cache
 from paimon_sql.format.options.registry import find_option
-from paimon_sql.format.options.values import Standing
+from paimon_sql.format.options.values import Support
 from paimon_sql.process import share
 from paimon_sql.spark.jvm.session import JvmSession
 
@@ -28,7 +28,7 @@ def warn_of_ineffective(session: JvmSession, keys: Iterable[str]) -> None:
         keys: the keys of a statement's options.
     """
     found = {key: option for key in keys if (option := find_option(key)) is not None}
-    ineffective = {key: option.status for key, option in found.items() if option.status.standing is Standing.KEPT}
+    ineffective = {key: option.status for key, option in found.items() if option.status.standing is Support.KEPT}
     if not ineffective:
         return
     name, reported = session.java.sessionUUID(), _reported()

@@ -11,7 +11,7 @@ from paimon_sql.format.options import canonical
 from paimon_sql.spark.java.connector import StringMap
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.spark.options.read import given_options
+from paimon_sql.spark.options.read import read_options
 from paimon_sql.storage.scan.layout import ScanLayout
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.local_times import in_zone
@@ -38,7 +38,7 @@ def travel_options(jvm: Jvm, context: tuple[object, ...]) -> dict[str, str]:
     if isinstance(first, int):
         return {_MILLIS: str(first // 1000)}
     if isinstance(first, JavaObject) and first.getClass().getSimpleName() == "TableContext":
-        by_option = {key: value for key, value in given_options(jvm, options).items() if key in TRAVEL_KEYS}
+        by_option = {key: value for key, value in read_options(jvm, options).items() if key in TRAVEL_KEYS}
         if by_option:
             return by_option
         travel = first.timeTravel()
@@ -52,7 +52,7 @@ def travel_options(jvm: Jvm, context: tuple[object, ...]) -> dict[str, str]:
 
 def asked_for(jvm: Jvm, context: tuple[object, ...]) -> dict[str, str]:
     """The relation's options in a ``loadTable`` call, by their canonical names."""
-    return canonical(given_options(jvm, _options_in(context)))
+    return canonical(read_options(jvm, _options_in(context)))
 
 
 def _options_in(context: tuple[object, ...]) -> StringMap | None:
@@ -81,7 +81,7 @@ def as_of(table: Table, options: Mapping[str, str], zone: Callable[[], tzinfo], 
     moved = table.with_options(options)
     zoned = in_zone(moved, zone)
     try:
-        return ScanLayout.of(zoned).version_to_see(zoned).of(moved)
+        return ScanLayout.of(zoned).scanned_version(zoned).of(moved)
     except NoSuchSnapshotError:
         if for_streams:
             return moved

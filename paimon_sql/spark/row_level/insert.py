@@ -16,7 +16,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructT
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.catalog.table_types import taking_rows
+from paimon_sql.catalog.table_types import writable
 from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.format.options.engines.spark import WRITE_MERGE_SCHEMA, WRITE_MERGE_SCHEMA_TYPE_WIDENING
 from paimon_sql.format.options.table.table import BRANCH
@@ -26,13 +26,13 @@ from paimon_sql.spark.java.catalyst import LogicalPlan
 from paimon_sql.spark.java.scala import Option, ScalaMap
 from paimon_sql.spark.jvm.gateway import CATALOG
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.options.session import session_options, under_session
+from paimon_sql.spark.options.session import session_options, with_session_options
 from paimon_sql.spark.rules.analyzer import RELATION
 from paimon_sql.spark.rules.optimizer import with_parts
 from paimon_sql.spark.tables.data_table import TableProxy
 from paimon_sql.spark.write.merge_schema import SchemaMerge
 from paimon_sql.sql.statements.insert import EvolvingInsert
-from paimon_sql.storage.branches.management import on_its_branch
+from paimon_sql.storage.branches.management import with_branch
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
 
@@ -77,7 +77,7 @@ class EvolvingInsertRun:
     def explain(self, mode: str) -> str:
         """The schema changes and the plan of the write, without executing them."""
         merge, command = self._prepared()
-        plan = self._insert_plan(command, merge, merge.foreseen())
+        plan = self._insert_plan(command, merge, merge.preview())
         plan_text = self._session.explained(self._session.execution(plan), mode)
         changes = "".join(f"{change}\n" for change in merge.changes())
         return f"== INSERT into {self._identifier} ==\n{changes}{plan_text}"
@@ -140,8 +140,8 @@ class EvolvingInsertRun:
         evolution = _EVOLUTION_OPTIONS if self._statement.evolves else {}
         given = evolution | {k: v for k, v in self._statement.options.items() if k not in TRAVEL_KEYS}
         branch = given.get(BRANCH.key) or options.get(BRANCH.key)
-        table = on_its_branch(taking_rows(self._catalog.table(identifier)), branch)
-        return under_session(table, options, writes=True).with_options(given)
+        table = with_branch(writable(self._catalog.table(identifier)), branch)
+        return with_session_options(table, options, writes=True).with_options(given)
 
 
 def _is_by_name(command: LogicalPlan) -> bool:

@@ -21,7 +21,7 @@ def with_children(jvm: Jvm, node: N, change: Callable[[N], N]) -> N:
     return _over(jvm, node, change)[0]
 
 
-def from_below(
+def transform_up(
     jvm: Jvm, plan: LogicalPlan, change: Callable[[LogicalPlan, Sequence[LogicalPlan]], LogicalPlan]
 ) -> LogicalPlan:
     """A plan with its nodes changed from the bottom up.
@@ -31,7 +31,7 @@ def from_below(
         plan: a logical plan.
         change: the replacement of a node, from the node over its changed children and these; the same node to keep it.
     """
-    return change(*_over(jvm, plan, lambda child: from_below(jvm, child, change)))
+    return change(*_over(jvm, plan, lambda child: transform_up(jvm, child, change)))
 
 
 def with_expressions(jvm: Jvm, plan: LogicalPlan, change: Callable[[Expression], Expression]) -> LogicalPlan:
@@ -49,7 +49,7 @@ def with_expressions(jvm: Jvm, plan: LogicalPlan, change: Callable[[Expression],
     return plan.mapExpressions(_Function(jvm, changed))
 
 
-def asks_for(is_one: str) -> tuple[str, str]:
+def expression_condition(is_one: str) -> tuple[str, str]:
     """Members of a compiled rule that calls Python for plans with certain expressions (`compiled_rule`).
 
     Args:

@@ -47,10 +47,10 @@ from paimon_sql.spark.scan.pushdown.aggregates import (
 )
 from paimon_sql.spark.scan.pushdown.nested_columns import narrowed, parts_of
 from paimon_sql.spark.scan.pushdown.sort_orders import first_in_order
-from paimon_sql.spark.scan.pushdown.variants import VariantsWanted, answers, extractions_of
+from paimon_sql.spark.scan.pushdown.variants import VariantExtractions, answers, extractions_of
 from paimon_sql.spark.scan.request import ScanRequest
 from paimon_sql.storage.columns.blobs import is_blob
-from paimon_sql.storage.read.metadata_columns import hidden_fields
+from paimon_sql.storage.read.metadata_columns import metadata_fields
 from paimon_sql.storage.read.readers.lenient import ignoring_files
 from paimon_sql.storage.read.row_tracking import is_tracked
 from paimon_sql.storage.read.task import ReadTask
@@ -71,12 +71,12 @@ class ScanBuilderProxy(Proxy):
         also: columns that are read even if the query does not need them.
 
     Attributes:
-        thorough: whether rows that no global index covers are read, regardless of the table's search mode.
+        reads_unindexed: whether rows that no global index covers are read, regardless of the table's search mode.
         streams: whether a stream can use the scan.
         request: what Spark has pushed.
     """
 
-    thorough = False
+    reads_unindexed = False
     streams = True
 
     def __init__(
@@ -87,9 +87,11 @@ class ScanBuilderProxy(Proxy):
         also: frozenset[str] = frozenset(),
     ) -> None:
         super().__init__(session.jvm)
-        table = table if self.thorough else ignoring_files(table)
-        by_workers = table.forgiving or not table.options.get(READ_PUSH_DOWN_ENABLED)
-        self.request = ScanRequest(table, table.schema.fields, by_workers=by_workers, thorough=self.thorough)
+        table = table if self.reads_unindexed else ignoring_files(table)
+        by_workers = table.ignores_unreadable or not table.options.get(READ_PUSH_DOWN_ENABLED)
+        self.request = ScanRequest(
+            table, table.schema.fields, by_workers=by_workers, reads_unindexed=self.reads_unindexed
+        )
         self._initial_request = self.request
         self.session = session
         self._note = note
@@ -97,7 +99,7 @@ class ScanBuilderProxy(Proxy):
         self._planner = ScanPlanner(session.jvm)
         self._native = JvmReader(session.jvm)
         self._pushed: Seq[Expression] | None = None
-        self._variants: VariantsWanted | None = None
+        self._variants: VariantExtractions | None = None
         self._averages = True
         self._answered: tuple[ScanRequest, MetadataAggregates | None] | None = None
         self._from_metadata: MetadataAggregates | None = None
@@ -110,7 +112,7 @@ class ScanBuilderProxy(Proxy):
     # -- push-down ---------------------------------------------------------------------------------------------------
 
     def pruneColumns(self, struct: StructType) -> None:
-        hidden = {f.name: f for f in hidden_fields(self.table.schema)}
+        hidden = {f.name: f for f in metadata_fields(self.table.schema)}
         own = {f.name: f for f in self.table.schema.fields}
         requested: dict[str, TypeJson | None] = {f["name"]: f["type"] for f in struct_json(struct)["fields"]}
         if self._also_read:
@@ -123,9 +125,9 @@ class ScanBuilderProxy(Proxy):
 
     def pushVariantExtractions(self, extractions: Sequence[VariantExtraction]) -> Sequence[bool]:
         # Spark calls this for the whole plan above the scan first, then again for parts of it, with fewer extractions.
-        if self._variants is not None or self.thorough:
+        if self._variants is not None or self.reads_unindexed:
             return answers(self.jvm, extractions, False)
-        self._variants = wanted = VariantsWanted(extractions_of(extractions))
+        self._variants = wanted = VariantExtractions(extractions_of(extractions))
         self.request = replace(self.request, columns=wanted.of(self.request.columns))
         if wanted.can_be_extracted and self._reads_natively():
             self._variants = wanted = replace(wanted, extracted=True)
@@ -167,13 +169,13 @@ class ScanBuilderProxy(Proxy):
         return self.jvm.array(f"{CONNECTOR}.expressions.filter.Predicate")
 
     def pushLimit(self, limit: int) -> bool:
-        if self._returns_aggregates or self.table.forgiving:
+        if self._returns_aggregates or self.table.ignores_unreadable:
             return False
         self.request = replace(self.request, limit=limit)
         return True
 
     def pushTopN(self, orders: Sequence[SortOrder], limit: int) -> bool:
-        if self._returns_aggregates or self.table.forgiving:
+        if self._returns_aggregates or self.table.ignores_unreadable:
             return False
         top = first_in_order(orders, limit, self.table.schema)
         self.request = replace(self.request, top=top)
@@ -187,7 +189,7 @@ class ScanBuilderProxy(Proxy):
         request, fields = self.request, self.table.schema.fields
         simple, answer = simple_aggregation(self.jvm, aggregation, fields), None
         self._answered = None
-        if simple is not None and not request.row_ids and not self.table.forgiving:
+        if simple is not None and not request.row_ids and not self.table.ignores_unreadable:
             answer = metadata_aggregates(self.table, simple, request.predicate)
         if answer is not None:
             self._answered = replace(request, aggregation=simple), answer
@@ -269,7 +271,7 @@ class ScanBuilderProxy(Proxy):
     def _refuse_full_scan(self, plan: ScanPlan) -> None:
         """Raise if the query would read all files of a partitioned table and the options forbid that."""
         table, files = self.table, plan.metrics.files
-        if self.thorough or not table.schema.partition_keys or table.options.get(READ_ALLOW_FULL_SCAN):
+        if self.reads_unindexed or not table.schema.partition_keys or table.options.get(READ_ALLOW_FULL_SCAN):
             return
         if files and plan.metrics.files_read == files:
             raise UnsupportedError(
@@ -313,7 +315,14 @@ class ScanBuilderProxy(Proxy):
         if not sees_one_branch(table):
             return None
         pushed = (request.columns, request.limit, request.top, request.counts_rows, request.aggregation)
-        state = (table.branch, table.read_optimized, table.schema, snapshot, request.by_workers, request.thorough)
+        state = (
+            table.branch,
+            table.read_optimized,
+            table.schema,
+            snapshot,
+            request.by_workers,
+            request.reads_unindexed,
+        )
         extractions = () if self._variants is None else self._variants.given
         return ScanEquality(table.path, request.names, request.filters, state, pushed, extractions)
 

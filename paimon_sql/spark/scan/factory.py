@@ -17,16 +17,16 @@ from paimon_sql.spark.jvm.hadoop_files import reads
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.scan.counting import count_tasks, row_counter
 from paimon_sql.spark.scan.path import ScanDecision, ScanPath
-from paimon_sql.spark.scan.proxies.deletion_mask import MaskedScanProxy, can_mark
+from paimon_sql.spark.scan.proxies.deletion_mask import MaskedScanProxy, can_mask
 from paimon_sql.spark.scan.proxies.local import LocalScanProxy
 from paimon_sql.spark.scan.proxies.native import NativeScanProxy
 from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy, PlannedTraits
 from paimon_sql.spark.scan.proxies.python import PythonScanProxy
 from paimon_sql.spark.scan.pushdown.aggregates import COUNT, AggregateTask, answer_fields
 from paimon_sql.spark.scan.pushdown.nested_columns import parts_of
-from paimon_sql.spark.scan.pushdown.variants import VariantsWanted
+from paimon_sql.spark.scan.pushdown.variants import VariantExtractions
 from paimon_sql.spark.scan.request import ScanRequest
-from paimon_sql.spark.scan.rules.variants_above import PromisedScanProxy
+from paimon_sql.spark.scan.rules.variants_above import PlaceholderScanProxy
 from paimon_sql.storage.expressions.predicates import all_of
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.metadata_aggregates import MetadataAggregates
@@ -46,7 +46,7 @@ class JvmReader:
 
     def masks(self, plan: ScanPlan, columns: Sequence[DataField]) -> bool:
         """Whether it can drop rows by a deletion mask: those deleted, or overwritten by newer ones of their keys."""
-        return can_mark(self.jvm, plan, columns)
+        return can_mask(self.jvm, plan, columns)
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class ScanFactory:
 
     session: JvmSession
     pushed: Seq[Expression] | None
-    variants: VariantsWanted | None
+    variants: VariantExtractions | None
     traits: PlannedTraits
     is_divisible: bool = True
 
@@ -107,7 +107,7 @@ class ScanFactory:
         arguments = (self.session.jvm, partitions_of(plan), request.columns, what, plan)
         if self.variants is not None and structs:
             by_workers = PythonScanProxy(*arguments, None, partitions_of, traits)
-            return PromisedScanProxy(by_workers, twin, self.variants, traits)
+            return PlaceholderScanProxy(by_workers, twin, self.variants, traits)
         return PythonScanProxy(*arguments, twin, partitions_of, traits)
 
     def _with_bucketing(self, plan: ScanPlan, columns: Sequence[str]) -> PlannedTraits:

@@ -29,7 +29,7 @@ class ScanRequest:
         counts_rows: whether only the number of rows is requested.
         aggregation: the aggregates that are requested instead of rows; None without.
         by_workers: whether Spark's own reader must not be used.
-        thorough: whether rows that no global index covers are read, regardless of the table's search mode.
+        reads_unindexed: whether rows that no global index covers are read, regardless of the table's search mode.
     """
 
     table: Table
@@ -42,7 +42,7 @@ class ScanRequest:
     counts_rows: bool = False
     aggregation: PartialAggregation | None = None
     by_workers: bool = False
-    thorough: bool = False
+    reads_unindexed: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:

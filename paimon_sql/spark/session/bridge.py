@@ -18,9 +18,9 @@ from paimon_sql.spark.catalog.path_catalog import PathCatalogProxy
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.java.scala import Seq
 from paimon_sql.spark.java.session import CatalogManager, ClassicSession
-from paimon_sql.spark.jvm.callbacks import let_go_by_itself, secure_callbacks, send_at_once
+from paimon_sql.spark.jvm.callbacks import disable_nagle, secure_callbacks, start_releasing_connections
 from paimon_sql.spark.jvm.gateway import Jvm, private_field
-from paimon_sql.spark.jvm.proxy import behind
+from paimon_sql.spark.jvm.proxy import python_object
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.rules.analyzer import STAGES, RuleBuilder, add_rule, inject
 from paimon_sql.spark.session.attached import CATALOG_PREFIX, AttachedSession
@@ -42,13 +42,13 @@ class Bridge:
         self._lock = threading.RLock()
         self.jvm = Jvm(context)
         secure_callbacks(self.jvm.gateway)
-        send_at_once(self.jvm.gateway)
-        let_go_by_itself(self.jvm)
+        disable_nagle(self.jvm.gateway)
+        start_releasing_connections(self.jvm)
         self._sessions: dict[str, AttachedSession] = {}
         self._of_thread = threading.local()
         self._equipped: set[str] = set()
         self._source = PaimonSource(self.jvm, self._paths_of)
-        self._source.make_known()
+        self._source.register()
 
     @classmethod
     def of(cls, context: SparkContext) -> Bridge:
@@ -142,7 +142,7 @@ class Bridge:
         if attached is None:
             return
         attached.detach()
-        parser = behind(self.jvm, session.sessionState().sqlParser())
+        parser = python_object(self.jvm, session.sessionState().sqlParser())
         if isinstance(parser, ParserProxy):
             parser.detach()
 

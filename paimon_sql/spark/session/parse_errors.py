@@ -35,9 +35,9 @@ class DeclaredErrors:
     def call(self, method: str, text: str, *arguments: object) -> JavaObject:
         """The result of one of the parser's methods for a text."""
         parse: JavaMethod = getattr(self._parser, method)
-        return self.raised_by(lambda: parse(text, *arguments), text)
+        return self.call_catching(lambda: parse(text, *arguments), text)
 
-    def raised_by(self, ask: Callable[[], T], text: str) -> T:
+    def call_catching(self, ask: Callable[[], T], text: str) -> T:
         """The result of a parser call for a text; errors are converted to declared ones."""
         try:
             return ask()

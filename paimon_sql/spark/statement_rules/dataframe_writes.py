@@ -10,13 +10,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
-from paimon_sql.catalog.table_types import taking_rows
+from paimon_sql.catalog.table_types import writable
 from paimon_sql.format.options.engines.spark import WRITE_MERGE_SCHEMA
 from paimon_sql.spark.catalog.base import identifier_of
 from paimon_sql.spark.catalog.paimon_catalog import CatalogProxy
 from paimon_sql.spark.java.catalyst import LogicalPlan
 from paimon_sql.spark.jvm.gateway import CATALYST
-from paimon_sql.spark.jvm.proxy import behind
+from paimon_sql.spark.jvm.proxy import python_object
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.options.write import write_options
 from paimon_sql.spark.rules.analyzer import BEFORE_RESOLUTION, RELATION, AnalysisRule
@@ -71,14 +71,14 @@ class MergeSchemas(AnalysisRule):
         relation = self._relation(write.table())
         if relation is None or not relation.identifier().isDefined():
             return write
-        target = behind(self.jvm, relation.table())
+        target = python_object(self.jvm, relation.table())
         if not isinstance(target, TableProxy) or isinstance(target, MergedTableProxy):
             return write
         return self._merged(write, relation, target)
 
     def _writer_option(self, write: LogicalPlan) -> str | None:
         """The writer's option ``write.merge-schema``; None if it is not set."""
-        given = self.jvm.texts(self.jvm.as_map(write.writeOptions()))
+        given = self.jvm.strings_map(self.jvm.as_map(write.writeOptions()))
         return next((v.lower() for k, v in given.items() if k.lower() == WRITE_MERGE_SCHEMA.key), None)
 
     def _relation(self, table: LogicalPlan) -> LogicalPlan | None:
@@ -96,7 +96,7 @@ class MergeSchemas(AnalysisRule):
         if catalog is None:
             return write
         given = write_options(jvm, target.written, jvm.new(_OPTIONS, jvm.as_map(write.writeOptions())))
-        table = moved_to_branch(taking_rows(target.written), given, writes=True).with_options(given)
+        table = moved_to_branch(writable(target.written), given, writes=True).with_options(given)
         if not table.options.get(WRITE_MERGE_SCHEMA):
             return write
         frame = self.session.frame(write.query())

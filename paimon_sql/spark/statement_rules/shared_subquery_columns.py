@@ -13,7 +13,7 @@ from paimon_sql.spark.java.catalyst import LogicalPlan
 from paimon_sql.spark.java.objects import JavaList, JavaMethod, JavaObject
 from paimon_sql.spark.jvm.compiled_class import compiled_class
 from paimon_sql.spark.jvm.gateway import CATALYST
-from paimon_sql.spark.jvm.proxy import behind
+from paimon_sql.spark.jvm.proxy import python_object
 from paimon_sql.spark.options.read import ALSO_READ
 from paimon_sql.spark.rules.analyzer import RELATION, RESOLUTION, AnalysisRule
 from paimon_sql.spark.rules.compiled_rule import NODE
@@ -101,7 +101,7 @@ class ShareSubqueryColumns(AnalysisRule):
         by_table: dict[tuple[object, ...], list[tuple[LogicalPlan, LogicalPlan, frozenset[str]]]] = {}
         for number, names in subqueries:
             subquery, relation = found.get(2 * number), found.get(2 * number + 1)
-            proxy = behind(self.jvm, relation.table())
+            proxy = python_object(self.jvm, relation.table())
             if not isinstance(proxy, TableProxy) or relation.options().get(ALSO_READ) is not None:
                 continue
             if _are_plain(proxy.table.schema.fields, names):

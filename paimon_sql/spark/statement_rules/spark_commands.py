@@ -33,7 +33,7 @@ class Command(ABC):
     """The check of one kind of Spark's own commands."""
 
     @abstractmethod
-    def judged(self, command: LogicalPlan, rule: PaimonTableCommands) -> LogicalPlan:
+    def check_statement(self, command: LogicalPlan, rule: PaimonTableCommands) -> LogicalPlan:
         """The plan to execute: the command itself, or rows that replace its result.
 
         Raises:
@@ -42,7 +42,7 @@ class Command(ABC):
 
 
 @dataclass(frozen=True)
-class Making(Command):
+class CreateCommand(Command):
     """A command that creates a table or view.
 
     Attributes:
@@ -57,12 +57,12 @@ class Making(Command):
     writes: Callable[[LogicalPlan], bool] = lambda command: False
     source: Callable[[LogicalPlan], TableName | None] = lambda command: None
 
-    def judged(self, command: LogicalPlan, rule: PaimonTableCommands) -> LogicalPlan:
+    def check_statement(self, command: LogicalPlan, rule: PaimonTableCommands) -> LogicalPlan:
         target = self.target(command)
         if target is None:
             return command
         database, name = rule.named(target, self.source(command))
-        if not rule.is_paimons(database, name):
+        if not rule.is_paimon_table(database, name):
             return command
         if self.is_tolerant(command):
             return rule.jvm.singleton(_ROWS).apply(rule.jvm.nil)
@@ -76,10 +76,10 @@ class Making(Command):
         raise_java(rule.jvm.new(f"{CATALYST}.analysis.TableAlreadyExistsException", ident))
 
 
-class Saving(Command):
+class SaveCommand(Command):
     """``saveAsTable`` over an ordinary table, which Spark drops before it checks whether it can create the new one."""
 
-    def judged(self, command: LogicalPlan, rule: PaimonTableCommands) -> LogicalPlan:
+    def check_statement(self, command: LogicalPlan, rule: PaimonTableCommands) -> LogicalPlan:
         description = command.tableDesc()
         if command.mode().name() == "Overwrite" and description.provider().get().lower() == PROVIDER:
             raise UnsupportedError(
@@ -89,10 +89,10 @@ class Saving(Command):
         return command
 
 
-class DroppingDatabase(Command):
+class DropDatabaseCommand(Command):
     """The legacy DROP DATABASE (``spark.sql.legacy.useV1Command``), which deletes the database's directory."""
 
-    def judged(self, command: LogicalPlan, rule: PaimonTableCommands) -> LogicalPlan:
+    def check_statement(self, command: LogicalPlan, rule: PaimonTableCommands) -> LogicalPlan:
         database = str(command.databaseName())
         if rule.has_tables(database):
             raise UnsupportedError(
@@ -102,10 +102,10 @@ class DroppingDatabase(Command):
         return command
 
 
-class Listing(Command):
+class ListCommand(Command):
     """SHOW TABLE EXTENDED: Paimon's tables are added to those of Spark's own catalog."""
 
-    def judged(self, command: LogicalPlan, rule: PaimonTableCommands) -> LogicalPlan:
+    def check_statement(self, command: LogicalPlan, rule: PaimonTableCommands) -> LogicalPlan:
         if not command.isExtended() or command.partitionSpec().isDefined():
             return command
         found: Option[str] = command.databaseName()
@@ -141,16 +141,16 @@ def _writes(command: LogicalPlan) -> bool:
 
 
 COMMANDS: dict[str, Command] = {
-    "CreateDataSourceTableCommand": Making(lambda c: c.table().identifier(), lambda c: bool(c.ignoreIfExists())),
-    "CreateTableCommand": Making(lambda c: c.table().identifier(), lambda c: bool(c.ignoreIfExists())),
-    "CreateDataSourceTableAsSelectCommand": Making(lambda c: c.table().identifier(), _ignores, _writes),
-    "CreateHiveTableAsSelectCommand": Making(lambda c: c.tableDesc().identifier(), _ignores, _writes),
-    "CreateTableLikeCommand": Making(lambda c: c.targetTable(), lambda c: bool(c.ifNotExists())),
-    "CreateViewCommand": Making(_persistent_view, lambda c: bool(c.allowExisting())),
-    "AlterTableRenameCommand": Making(lambda c: c.newName(), lambda c: False, source=lambda c: c.oldName()),
-    "SaveAsV1TableCommand": Saving(),
-    "DropDatabaseCommand": DroppingDatabase(),
-    "ShowTablesCommand": Listing(),
+    "CreateDataSourceTableCommand": CreateCommand(lambda c: c.table().identifier(), lambda c: bool(c.ignoreIfExists())),
+    "CreateTableCommand": CreateCommand(lambda c: c.table().identifier(), lambda c: bool(c.ignoreIfExists())),
+    "CreateDataSourceTableAsSelectCommand": CreateCommand(lambda c: c.table().identifier(), _ignores, _writes),
+    "CreateHiveTableAsSelectCommand": CreateCommand(lambda c: c.tableDesc().identifier(), _ignores, _writes),
+    "CreateTableLikeCommand": CreateCommand(lambda c: c.targetTable(), lambda c: bool(c.ifNotExists())),
+    "CreateViewCommand": CreateCommand(_persistent_view, lambda c: bool(c.allowExisting())),
+    "AlterTableRenameCommand": CreateCommand(lambda c: c.newName(), lambda c: False, source=lambda c: c.oldName()),
+    "SaveAsV1TableCommand": SaveCommand(),
+    "DropDatabaseCommand": DropDatabaseCommand(),
+    "ShowTablesCommand": ListCommand(),
 }
 """The checked commands, by the names of their classes."""
 
@@ -171,9 +171,9 @@ class PaimonTableCommands(PlanRule):
         self._shared = shared
 
     def rewritten(self, plan: LogicalPlan) -> LogicalPlan:
-        return COMMANDS[plan.getClass().getSimpleName()].judged(plan, self)
+        return COMMANDS[plan.getClass().getSimpleName()].check_statement(plan, self)
 
-    def is_paimons(self, database: str, name: str) -> bool:
+    def is_paimon_table(self, database: str, name: str) -> bool:
         """Whether a name is that of a Paimon table, also in lower case if the session is case-insensitive."""
         if self._shared.holds(database, name):
             return True

@@ -100,14 +100,14 @@ class TableAsSelect(PlanRule):
 
     def _with_properties(self, plan: LogicalPlan) -> LogicalPlan:
         """The plan with the writer's table options moved to the table's properties."""
-        given = self.jvm.texts(self.jvm.as_map(plan.writeOptions()))
+        given = self.jvm.strings_map(self.jvm.as_map(plan.writeOptions()))
         table_options = {key: value for key, value in given.items() if _is_table_option(key)}
         if not table_options:
             return plan
         spec = plan.tableSpec()
         members: Seq[JavaObject] = spec.productIterator().toSeq()
         first, *rest = self.jvm.items(members)
-        properties = self._scala({**self.jvm.texts(self.jvm.as_map(first)), **table_options})
+        properties = self._scala({**self.jvm.strings_map(self.jvm.as_map(first)), **table_options})
         parts = self.jvm.items(plan.productIterator().toSeq())
         parts[_SPEC] = self.jvm.new(str(spec.getClass().getName()), properties, *rest)
         parts[_OPTIONS] = self._scala({key: value for key, value in given.items() if key not in table_options})

@@ -23,10 +23,10 @@ class SchemaTable(TableInterface):
     """A table of the catalog, of any kind, in one statement.
 
     Attributes:
-        abilities: the names of its ``TableCapability``.
+        capability_names: the names of its ``TableCapability``.
     """
 
-    abilities: ClassVar[tuple[str, ...]]
+    capability_names: ClassVar[tuple[str, ...]]
 
     def __init__(self, session: JvmSession, table: AnyTable) -> None:
         super().__init__(session.jvm)
@@ -78,7 +78,7 @@ class SchemaTable(TableInterface):
         return {"provider": "paimon", "location": self.table.path, "is_managed_location": "true"}
 
     def capabilities(self) -> Collection[JavaObject]:
-        kind, names = f"{CATALOG}.TableCapability", self.abilities
+        kind, names = f"{CATALOG}.TableCapability", self.capability_names
         return self.jvm.constant(
             f"capabilities {names}", lambda: self.jvm.java_set(self.jvm.enum(kind, name) for name in names)
         )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import ClassVar
 
-from paimon_sql.catalog.table_types import taking_rows
+from paimon_sql.catalog.table_types import writable
 from paimon_sql.errors import InvalidInputError, PaimonError
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.spark.conversion.metadata_column import hidden_columns
@@ -15,14 +15,14 @@ from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import CATALOG
 from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.options.read import also_read, given_options, under_options
+from paimon_sql.spark.options.read import also_read, read_options, with_read_options
 from paimon_sql.spark.scan.builder import ScanBuilderProxy
 from paimon_sql.spark.scan.pushdown.disabled import under_push_down
 from paimon_sql.spark.tables.base import SchemaTable
 from paimon_sql.spark.tables.partitions import PartitionManagement
 from paimon_sql.spark.write.builder import WriteBuilderProxy
-from paimon_sql.storage.read.metadata_columns import hidden_fields
-from paimon_sql.storage.scan.seen import sees_one_branch, snapshot_to_see
+from paimon_sql.storage.read.metadata_columns import metadata_fields
+from paimon_sql.storage.scan.seen import sees_one_branch, snapshot_to_read
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
 
@@ -44,7 +44,7 @@ class TableProxy(SchemaTable, PartitionManagement):
             write when it loaded the table; by default the table itself.
     """
 
-    abilities: ClassVar[tuple[str, ...]] = (
+    capability_names: ClassVar[tuple[str, ...]] = (
         *("BATCH_READ", "MICRO_BATCH_READ", "V1_BATCH_WRITE", "BATCH_WRITE", "STREAMING_WRITE"),
         *("OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC", "TRUNCATE"),
     )
@@ -82,13 +82,13 @@ class TableProxy(SchemaTable, PartitionManagement):
     def _current_snapshot(self) -> Snapshot | _Unknown | None:
         """The snapshot that a read would use now."""
         try:
-            table = under_options(self.session, self.table, {})
-            return snapshot_to_see(table) if sees_one_branch(table) else _Unknown.UNDETERMINED
+            table = with_read_options(self.session, self.table, {})
+            return snapshot_to_read(table) if sees_one_branch(table) else _Unknown.UNDETERMINED
         except (PaimonError, OSError):
             return _Unknown.UNDETERMINED
 
     def metadataColumns(self) -> Sequence[JavaObject]:
-        return hidden_columns(self.jvm, hidden_fields(self.table.schema))
+        return hidden_columns(self.jvm, metadata_fields(self.table.schema))
 
     def canRenameConflictingMetadataColumns(self) -> bool:
         return False
@@ -99,7 +99,7 @@ class TableProxy(SchemaTable, PartitionManagement):
 
     def newScanBuilder(self, options: StringMap) -> Proxy:
         seen = self.table.reopened() if self.is_planned else self.table
-        table = under_options(self.session, seen, given_options(self.jvm, options))
+        table = with_read_options(self.session, seen, read_options(self.jvm, options))
         builder = ScanBuilderProxy(self.session, table, self._note, also_read(options))
         return under_push_down(self.jvm, table.options, builder, table.schema.fields)
 
@@ -107,7 +107,7 @@ class TableProxy(SchemaTable, PartitionManagement):
         self._planned = snapshot
 
     def newWriteBuilder(self, info: WriteInfo) -> WriteBuilderProxy:
-        return WriteBuilderProxy(self.session, taking_rows(self._newest()), info, self.called)
+        return WriteBuilderProxy(self.session, writable(self._newest()), info, self.qualified_name)
 
     def _newest(self) -> Table:
         """Return the target of a write; its columns must be those against which Spark validated the rows."""

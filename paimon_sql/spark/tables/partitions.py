@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.catalog.table_types import taking_rows
+from paimon_sql.catalog.table_types import writable
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.layout.partitions import DEFAULT_NAME, DEFAULT_NAME_KEY, PartitionPaths
 from paimon_sql.format.metadata.snapshot import Operation
@@ -51,7 +51,7 @@ class PartitionManagement(PartitionInterface):
 
     def partitionExists(self, row: InternalRow) -> bool:
         names = list(self.table.schema.partition_keys)
-        return holds_partition(self.table, having_values(self.table.schema, names, row))
+        return has_partition(self.table, equal_to_row(self.table.schema, names, row))
 
     def loadPartitionMetadata(self, row: InternalRow) -> Mapping[str, str]:
         chosen = self._entries(list(self.table.schema.partition_keys), row)
@@ -81,28 +81,28 @@ class PartitionManagement(PartitionInterface):
 
     def dropPartitions(self, rows: Sequence[InternalRow]) -> bool:
         if len(rows):
-            empty_table(taking_rows(self.table), any_of_rows(self.table.schema, rows))
+            truncate_table(writable(self.table), any_of_rows(self.table.schema, rows))
             cached_tables.renew(self.session)
         return True
 
     def truncateTable(self, *options: object) -> bool:
-        empty_table(taking_rows(self.table), None)
+        truncate_table(writable(self.table), None)
         cached_tables.renew(self.session)
         return True
 
     def _entries(self, names: list[str], row: InternalRow) -> pa.Table:
         """The newest files of partitions whose columns have these values."""
         entries = ScanLayout.of(self.table).newest_entries(self.table)
-        return filter_partitions(self.table, entries, having_values(self.table.schema, names, row))
+        return filter_partitions(self.table, entries, equal_to_row(self.table.schema, names, row))
 
 
-def holds_partition(table: Table, partitions: Predicate | None) -> bool:
+def has_partition(table: Table, partitions: Predicate | None) -> bool:
     """Whether a table has live files in a partition that matches a predicate."""
     entries = live_files(table, table.snapshots.latest()).entries
     return bool(len(filter_partitions(table, entries, partitions)))
 
 
-def having_values(schema: TableSchema, names: list[str], row: InternalRow) -> Predicate | None:
+def equal_to_row(schema: TableSchema, names: list[str], row: InternalRow) -> Predicate | None:
     """The predicate that columns have the values of an ``InternalRow``; None without columns.
 
     The default partition name, which is null in paths, matches null as well.
@@ -123,11 +123,11 @@ def _having(field: DataField, value: object, default_name: str) -> Predicate:
 def any_of_rows(schema: TableSchema, rows: Sequence[InternalRow]) -> Predicate:
     """The predicate that the partition columns have the values of any of the rows."""
     names = list(schema.partition_keys)
-    predicates = [p for p in (having_values(schema, names, row) for row in rows) if p is not None]
+    predicates = [p for p in (equal_to_row(schema, names, row) for row in rows) if p is not None]
     return predicates[0] if len(predicates) == 1 else Or(tuple(predicates))
 
 
-def empty_table(table: Table, partitions: Predicate | None) -> None:
+def truncate_table(table: Table, partitions: Predicate | None) -> None:
     """Delete all rows, or those of the partitions that match a predicate; earlier snapshots stay readable."""
     with Transaction(table, Operation.TRUNCATE) as transaction:
         operations.overwrite(transaction, [], lambda latest: overwritten(table, latest, Overwrite(partitions), []))

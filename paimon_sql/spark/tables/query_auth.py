@@ -16,7 +16,7 @@ from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.java.types import StructType
 from paimon_sql.spark.jvm.gateway import CONNECTOR, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy
-from paimon_sql.spark.options.read import given_options, under_options
+from paimon_sql.spark.options.read import read_options, with_read_options
 from paimon_sql.spark.scan.path import describe
 from paimon_sql.spark.scan.proxies.python import PythonScanProxy
 from paimon_sql.spark.scan.reporting.split_size import split_size
@@ -30,8 +30,8 @@ from paimon_sql.storage.table.table import Table
 class QueryAuthTableProxy(TableProxy):
     """A table with query authorization in one statement."""
 
-    abilities: ClassVar[tuple[str, ...]] = tuple(
-        ability for ability in TableProxy.abilities if ability != "MICRO_BATCH_READ"
+    capability_names: ClassVar[tuple[str, ...]] = tuple(
+        ability for ability in TableProxy.capability_names if ability != "MICRO_BATCH_READ"
     )
 
     def _is_like(self, other: SchemaTable) -> bool:
@@ -41,7 +41,7 @@ class QueryAuthTableProxy(TableProxy):
         return self.jvm.array(f"{CONNECTOR}.catalog.MetadataColumn")
 
     def newScanBuilder(self, options: StringMap) -> Proxy:
-        table = under_options(self.session, self.table, given_options(self.jvm, options))
+        table = with_read_options(self.session, self.table, read_options(self.jvm, options))
         return QueryAuthScanBuilder(self.jvm, table, self._note)
 
 
@@ -62,7 +62,7 @@ class QueryAuthScanBuilder(Proxy):
     def build(self) -> PythonScanProxy:
         table, names = self._table, tuple(f.name for f in self._columns)
         assert table.guard is not None
-        rights = table.guard.rights(names)
+        rights = table.guard.authorize(names)
         check_query_auth(table, rights)
         parallelism = self.jvm.context.defaultParallelism
         plan = plan_scan(table, parallelism=parallelism, split_size=split_size(self.jvm, table))

@@ -17,7 +17,7 @@ from paimon_sql.spark.java.types import StructType
 from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.options.read import given_options, under_options
+from paimon_sql.spark.options.read import read_options, with_read_options
 from paimon_sql.spark.scan.builder import ScanBuilderProxy
 from paimon_sql.spark.scan.path import describe
 from paimon_sql.spark.scan.proxies.micro_batches import MicroBatchStreamProxy
@@ -61,7 +61,7 @@ class DerivedTableProxy(ReadOnlyTable):
         return partitioned_by(self.jvm, self.table.schema.partition_keys)
 
     def newScanBuilder(self, options: StringMap) -> Proxy:
-        table = under_options(self.session, self.table, given_options(self.jvm, options))
+        table = with_read_options(self.session, self.table, read_options(self.jvm, options))
         if isinstance(self.kind, TableView):
             viewed = ScanBuilderProxy(self.session, self.kind.of(table))
             return under_push_down(self.jvm, table.options, viewed, table.schema.fields)

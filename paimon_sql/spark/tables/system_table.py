@@ -21,7 +21,7 @@ from paimon_sql.spark.java.types import StructType
 from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR
 from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.options.read import given_options, under_options
+from paimon_sql.spark.options.read import read_options, with_read_options
 from paimon_sql.spark.scan.proxies.local import LocalScanProxy
 from paimon_sql.spark.scan.pushdown.disabled import under_push_down
 from paimon_sql.spark.tables.read_only import ReadOnlyTable
@@ -58,7 +58,7 @@ class MetadataTableProxy(ReadOnlyTable):
         return self._scan_builder(options)
 
     def _scan_builder(self, options: StringMap) -> SystemScanBuilderProxy:
-        rows = self.rows_under(given_options(self.jvm, options))
+        rows = self.rows_under(read_options(self.jvm, options))
         return SystemScanBuilderProxy(self.session, self._name, self._columns, rows)
 
     class Java:
@@ -85,7 +85,7 @@ class SystemTableProxy(MetadataTableProxy):
         return under_push_down(self.jvm, self._table.options, self._scan_builder(options), self._columns)
 
     def rows_under(self, options: Mapping[str, str]) -> Rows:
-        table = under_options(self.session, self._table, options)
+        table = with_read_options(self.session, self._table, options)
         return lambda names, predicate: self._system_table.selected(table, names, predicate)
 
 

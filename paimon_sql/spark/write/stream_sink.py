@@ -25,13 +25,13 @@ from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.connector import cached_tables
 from paimon_sql.spark.connector.interfaces import StreamingWriteInterface
 from paimon_sql.spark.conversion.types import row_struct, spark_struct
-from paimon_sql.spark.execution.distribute import answers_of
+from paimon_sql.spark.execution.distribute import map_partitions
 from paimon_sql.spark.execution.executor import SparkExecutor
 from paimon_sql.spark.execution.worker_errors import Failure, answered
 from paimon_sql.spark.java.catalyst import LogicalPlan
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, Jvm
-from paimon_sql.spark.jvm.proxy import behind
+from paimon_sql.spark.jvm.proxy import python_object
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.rules.optimizer import PlanRule, new_alias, new_id, with_leaves
 from paimon_sql.spark.write.bucket_distribution import distributed
@@ -76,7 +76,7 @@ _MICRO_BATCH = "MicroBatchWrite"
 
 
 @dataclass(frozen=True)
-class Home:
+class TableLocation:
     """A table's catalog, and its identifier there."""
 
     catalog: Catalog
@@ -114,7 +114,7 @@ class StreamingWriteProxy(StreamingWriteInterface):
     def toString(self) -> str:
         return f"paimon {self.table.name}"
 
-    def strategy_of_rows(self, session: JvmSession, query: LogicalPlan, home: Home | None) -> LogicalPlan | None:
+    def write_plan(self, session: JvmSession, query: LogicalPlan, home: TableLocation | None) -> LogicalPlan | None:
         """The plan that writes a query's rows by workers and returns their answers; None if the rule has run already.
 
         Args:
@@ -150,7 +150,7 @@ class StreamingWriteProxy(StreamingWriteInterface):
         with Transaction(self.table, user=self._stream, identifier=epoch, validations=[once]) as transaction:
             shares = transaction.staged.collect(answered(_answers(messages)), lambda written: written)
             written = [message for share in shares for message in share]
-            settled = list(self._task.settled(written, SparkExecutor(self.jvm)))
+            settled = list(self._task.finalize(written, SparkExecutor(self.jvm)))
             try:
                 commit_write(self.jvm, transaction, self._task, settled, self._overwrite, self._compacted_as(epoch))
             except EpochSkippedError:
@@ -217,7 +217,7 @@ def _write_plan(session: JvmSession, task: WriteTask, rows: DataFrame, query: Lo
     rows = with_lengths(session, rows.to(StructType.fromJson(row_struct(fields))), fields)
     # The look-up of keys in other partitions runs separate jobs, which a plan cannot contain; one worker needs none.
     writer, rows = (task, rows.coalesce(1)) if task.runs_jobs else distributed(task, rows)
-    plan: LogicalPlan = answers_of(rows, writer.run)._jdf.queryExecution().optimizedPlan()
+    plan: LogicalPlan = map_partitions(rows, writer.run)._jdf.queryExecution().optimizedPlan()
     (leaf,) = session.jvm.items(plan.collectLeaves())
     return with_leaves(session.jvm, plan, {0: _as_leaf(session.jvm, query, leaf)})
 
@@ -250,7 +250,7 @@ class StreamWriteRule(PlanRule):
 
     roots = frozenset((_ROOT,))
 
-    def __init__(self, session: JvmSession, home: Callable[[tuple[str, ...]], Home | None]) -> None:
+    def __init__(self, session: JvmSession, home: Callable[[tuple[str, ...]], TableLocation | None]) -> None:
         super().__init__(session.jvm)
         self._session = session
         self._home = home
@@ -258,8 +258,8 @@ class StreamWriteRule(PlanRule):
     def rewritten(self, plan: LogicalPlan) -> LogicalPlan:
         if plan.batchWrite().getClass().getSimpleName() != _MICRO_BATCH:
             return plan
-        write = behind(self.jvm, plan.batchWrite().writeSupport())
+        write = python_object(self.jvm, plan.batchWrite().writeSupport())
         if not isinstance(write, StreamingWriteProxy):
             return plan
-        answers = write.strategy_of_rows(self._session, plan.query(), self._home(write.called))
+        answers = write.write_plan(self._session, plan.query(), self._home(write.called))
         return plan if answers is None else plan.withNewChildren(self.jvm.seq([answers]))

@@ -33,11 +33,11 @@ class Layout:
         bytes: their total size.
         small: the number of files smaller than ``small_size``.
         small_size: the size below which compaction considers a file small.
-        crowded: the number of buckets with enough small files for a compaction of an append table.
+        buckets_to_compact: the number of buckets with enough small files for a compaction of an append table.
         largest_bucket: the size of the largest bucket.
         levels: the number of files by level, in a table with a primary key.
         runs: the number of sorted runs in a table with a primary key: files of level 0, and deeper levels of buckets.
-        most_runs: the max number of sorted runs of a bucket.
+        max_runs: the max number of sorted runs of a bucket.
         unmerged: the number of buckets with so many sorted runs that a write would compact them.
         waiting: the number of files in postponed buckets; they are not included in other numbers.
     """
@@ -50,11 +50,11 @@ class Layout:
     bytes: int = 0
     small: int = 0
     small_size: int = 0
-    crowded: int = 0
+    buckets_to_compact: int = 0
     largest_bucket: int = 0
     levels: Mapping[int, int] = field(default_factory=dict)
     runs: int = 0
-    most_runs: int = 0
+    max_runs: int = 0
     unmerged: int = 0
     waiting: int = 0
 
@@ -85,13 +85,13 @@ def layout_of(table: Table, entries: pa.Table, indexes: list[IndexManifestEntry]
     }
     if not table.schema.has_key:
         min_files = max(table.options.get(COMPACTION_MIN_FILE_NUM), 2)
-        return Layout(**found, crowded=_at_least(_counted(small), min_files))
+        return Layout(**found, buckets_to_compact=_at_least(_counted(small), min_files))
     runs = _counted(_sorted_runs(bucketed))
     return Layout(
         **found,
         levels=dict(sorted((level.as_py(), n.as_py()) for level, n in zip(*_by_level(bucketed), strict=True))),
         runs=pc.sum(runs).as_py() or 0,
-        most_runs=pc.max(runs).as_py() or 0,
+        max_runs=pc.max(runs).as_py() or 0,
         unmerged=_at_least(runs, table.options.get(NUM_SORTED_RUNS_COMPACTION_TRIGGER)),
     )
 

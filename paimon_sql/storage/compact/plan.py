@@ -72,7 +72,7 @@ def _tasks(table: Table, files: Iterable[ManifestEntry], base: Snapshot | None, 
         for e in index_entries(table, base)
         if e.file.index_type == DELETION_VECTORS_INDEX
     }
-    always_full = full or merge_engine(table.schema).merges_whole
+    always_full = full or merge_engine(table.schema).merges_all_at_once
     has_vectors, may_drop = table.options.get(DELETION_VECTORS_ENABLED), not table.layout.keeps_deletes
     expiry = RecordExpiration.of(table)
     tasks = []

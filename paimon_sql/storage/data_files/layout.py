@@ -21,7 +21,7 @@ from paimon_sql.storage.data_files.lsm_levels import max_level
 from paimon_sql.storage.data_files.pruning.groups import prune_groups, stats_of_groups
 from paimon_sql.storage.data_files.pruning.statistics import prune_by_key, prune_by_values, stats_of
 from paimon_sql.storage.data_files.visibility import reads_compacted
-from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, about
+from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, conjuncts_on
 from paimon_sql.storage.table.layout import TableLayout
 from paimon_sql.storage.table.table import Table
 
@@ -121,7 +121,7 @@ class KeyFiles(FileLayout):
         return [f for f in files if f.level >= min_level]
 
     def file_predicate(self, table: Table, predicate: Predicate | None) -> Predicate | None:
-        return about(predicate, table.schema.trimmed_primary_keys)
+        return conjuncts_on(predicate, table.schema.trimmed_primary_keys)
 
     def pruned(self, table: Table, entries: pa.Table, predicate: Predicate) -> pa.Table:
         return prune_by_key(table, entries, predicate)

@@ -12,7 +12,7 @@ from paimon_sql.format.metadata.snapshot import BATCH_COMMIT_IDENTIFIER, CommitK
 from paimon_sql.format.options.operations.commit import COMMIT_FORCE_CREATE_SNAPSHOT, OVERWRITE_UPGRADE
 from paimon_sql.format.options.operations.snapshot import SNAPSHOT_IGNORE_EMPTY_COMMIT
 from paimon_sql.format.statistics.table_statistics import TableStatistics
-from paimon_sql.storage.commit.checks.aged_files import STILL_THERE
+from paimon_sql.storage.commit.checks.aged_files import STAGED_FILES_EXIST
 from paimon_sql.storage.commit.checks.layout import CommitLayout
 from paimon_sql.storage.commit.snapshot.index_entries import indexes_of_partitions
 from paimon_sql.storage.commit.transaction import Transaction
@@ -82,7 +82,7 @@ def append(transaction: Transaction, messages: Sequence[CommitMessage]) -> list[
     made = []
     if not rows.is_empty():
         transaction.require(*CommitLayout.of(transaction.table).append_validations)
-        kind = CommitKind.OVERWRITE if rows.takes_away() else CommitKind.APPEND
+        kind = CommitKind.OVERWRITE if rows.deletes_rows() else CommitKind.APPEND
         made.append(transaction.commit(kind, lambda latest: rows))
         made += _compaction_after(transaction, compaction)
     elif not compaction.is_empty():
@@ -209,7 +209,7 @@ def _keeps_empty(transaction: Transaction) -> bool:
 def _take(transaction: Transaction, messages: Sequence[CommitMessage]) -> None:
     """Stage the files that tasks have written."""
     transaction.staged.add(messages)
-    transaction.require(STILL_THERE)
+    transaction.require(STAGED_FILES_EXIST)
 
 
 def _compaction_after(transaction: Transaction, changes: Changes) -> list[Snapshot]:

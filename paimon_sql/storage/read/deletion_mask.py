@@ -25,13 +25,13 @@ from paimon_sql.storage.read.readers.sorted_runs import FILE, PLACE
 from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.table.table import Table
 
-Bits = Mapping[str, bytes]
+DeletionMasks = Mapping[str, bytes]
 """Deletion masks by file name."""
 _MAX_ROWS = 1 << 27
 """The max rows of a split: the masks take a byte per row while they are computed, in addition to the merge window."""
 
 
-def bits_of(vector: DeletionVector) -> bytes:
+def mask_of(vector: DeletionVector) -> bytes:
     """Convert a deletion vector to a deletion mask.
 
     Raises:
@@ -57,7 +57,7 @@ def selects(table: Table, split: Split) -> bool:
 
 
 @dataclass(frozen=True)
-class Merging:
+class MaskedSplit:
     """A split whose merge selects rows (`selects`), and can so be read through deletion masks.
 
     Attributes:
@@ -83,7 +83,7 @@ class Merging:
         names = (f.file_name for f in self.split.files)
         return (*names, *vectors, frozenset(self.table.schema.options.items()))
 
-    def dead(self) -> Bits:
+    def masks(self) -> DeletionMasks:
         """Compute the masks of the rows that the merge drops; reads only columns that the merge needs."""
         engine = merge_engine(self.table.schema)
         assert isinstance(engine, SelectingEngine)
@@ -99,7 +99,7 @@ class Merging:
         return {f.file_name: _packed(flags) for f, flags in zip(self.split.files, masks, strict=True)}
 
 
-def size_of(bits: Bits) -> int:
+def size_of(bits: DeletionMasks) -> int:
     """The bytes of masks."""
     return sum(map(len, bits.values()))
 

@@ -25,7 +25,7 @@ from paimon_sql.storage.data_files.live_files import partition_values
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.read.readers.blob_filter import read_wanted
 from paimon_sql.storage.read.readers.data_evolution import rows_with_ids
-from paimon_sql.storage.read.readers.data_file import read_places
+from paimon_sql.storage.read.readers.data_file import read_with_positions
 from paimon_sql.storage.read.readers.merge import read_merged
 from paimon_sql.storage.read.readers.postponed import read_postponed
 from paimon_sql.storage.read.row_tracking import is_tracked, read_tracked
@@ -41,7 +41,7 @@ BUCKET = DataField(_FIRST_ID - 3, "__paimon_bucket", IntType(), "the row's bucke
 _POSITION_COLUMNS = frozenset({ROW_INDEX.name, FILE_PATH.name})
 
 
-def hidden_fields(schema: TableSchema) -> tuple[DataField, ...]:
+def metadata_fields(schema: TableSchema) -> tuple[DataField, ...]:
     """The metadata columns of a table, without those whose name one of its columns has."""
     keys = schema.partition_fields
     partition = DataField(_FIRST_ID - 2, PARTITION, RowType(True, keys), "the row's partition")
@@ -51,7 +51,7 @@ def hidden_fields(schema: TableSchema) -> tuple[DataField, ...]:
 
 
 @singledispatch
-def read_with_hidden(
+def read_with_metadata(
     split: Split,
     table: Table,
     columns: Sequence[str],
@@ -87,7 +87,7 @@ def read_with_hidden(
     for file in split.files:
         path = table.locations.data_file(split.partition, split.bucket, file)
         deletion = split.deletions.get(file.file_name)
-        reader = read_tracked if metadata.tracked else read_places
+        reader = read_tracked if metadata.tracked else read_with_positions
         ranges = None
         if file.first_row_id is not None and ROW_ID.name not in (file.write_cols or ()):
             ranges = rows_with_ids(file.first_row_id, file.row_count, row_ids)
@@ -106,7 +106,7 @@ def read_with_hidden(
             yield metadata.appended_to(batch.select(list(columns)), batch.num_rows, path, positions, tracked)
 
 
-@read_with_hidden.register
+@read_with_metadata.register
 def _(
     split: DataEvolutionSplit,
     table: Table,
@@ -128,7 +128,7 @@ def _(
             yield metadata.appended_to(batch, len(positions), path, positions, tracked)
 
 
-@read_with_hidden.register
+@read_with_metadata.register
 def _(
     split: PostponedSplit, table: Table, columns: Sequence[str], hidden: Sequence[DataField], *_: object
 ) -> Iterator[pa.RecordBatch]:

@@ -81,7 +81,7 @@ class DropKeysTask:
         return ~np.isin(ranks[: batch.num_rows], ranks[batch.num_rows :])
 
 
-def check_seen(table: Table, snapshot: Snapshot | None) -> None:
+def check_no_invisible_rows(table: Table, snapshot: Snapshot | None) -> None:
     """Refuse deletes while rows are invisible until a compaction: they would appear after it.
 
     Raises:

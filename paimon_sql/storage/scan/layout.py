@@ -60,7 +60,7 @@ class BucketScan:
 class ScanLayout(TableLayout):
     """The scans of a table."""
 
-    def version_to_see(self, table: Table) -> Version:
+    def scanned_version(self, table: Table) -> Version:
         """The state of the table's own branch that a read sees, from its options; the newest by default.
 
         Raises: as `version_to_read`.
@@ -77,7 +77,7 @@ class ScanLayout(TableLayout):
         Raises:
             InvalidOptionError: another branch does not exist or has other columns.
         """
-        return files_to_read(table, self.version_to_see(table), predicate)
+        return files_to_read(table, self.scanned_version(table), predicate)
 
     def newest_entries(self, table: Table) -> pa.Table:
         """The entries of all files that a read of the newest state uses, from all branches."""
@@ -149,9 +149,9 @@ class KeyScans(ScanLayout):
 class ChainScans(KeyScans):
     """Scans that follow chains through other branches; those of the other branches see only their own."""
 
-    def version_to_see(self, table: Table) -> Version:
+    def scanned_version(self, table: Table) -> Version:
         try:
-            return super().version_to_see(table)
+            return super().scanned_version(table)
         except NoSuchSnapshotError:
             # The state may be empty at a time when the other branches had snapshots already.
             by_time = table.options.has(SCAN_TIMESTAMP) or table.options.has(SCAN_TIMESTAMP_MILLIS)
@@ -163,7 +163,7 @@ class ChainScans(KeyScans):
         chain = Chain.read_by(table)
         if chain is None:
             return super().files_to_read(table, predicate)
-        return files_to_chain(chain, self.version_to_see(table), predicate)
+        return files_to_chain(chain, self.scanned_version(table), predicate)
 
     def newest_entries(self, table: Table) -> pa.Table:
         return newest_entries(table, Chain.read_by(table))

@@ -21,7 +21,7 @@ from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
 _CHANGES = "incremental-"
 
 
-class Since(Enum):
+class RowChange(Enum):
     """How a table's rows changed since a state of it was read."""
 
     SAME = "same"
@@ -33,10 +33,10 @@ class Since(Enum):
 
 
 @dataclass(frozen=True)
-class Compared:
+class Comparison:
     """The result of a comparison, and its reason in a few words."""
 
-    since: Since
+    since: RowChange
     why: str
 
 
@@ -56,7 +56,7 @@ def state_of(table: Table, snapshot: Snapshot | None) -> SourceState:
     return SourceState(table.name, table.branch, number, millis, table.schema.id)
 
 
-def compared(table: Table, latest: Snapshot | None, before: SourceState) -> Compared:
+def compared(table: Table, latest: Snapshot | None, before: SourceState) -> Comparison:
     """Compare two states of a tracked table.
 
     Args:
@@ -67,27 +67,29 @@ def compared(table: Table, latest: Snapshot | None, before: SourceState) -> Comp
     now = state_of(table, latest)
     if now == before:
         at = "has no snapshot yet" if latest is None else f"is still at snapshot {latest.id}"
-        return Compared(Since.SAME, f"{table.name} {at}")
+        return Comparison(RowChange.SAME, f"{table.name} {at}")
     if not _same_columns(table, now, before):
-        return Compared(Since.CHANGED, f"the columns of {table.name} have changed")
+        return Comparison(RowChange.CHANGED, f"the columns of {table.name} have changed")
     if before.snapshot is None:
-        return Compared(Since.CHANGED, f"{table.name} had no snapshot then")
+        return Comparison(RowChange.CHANGED, f"{table.name} had no snapshot then")
     seen = SnapshotView(table.snapshots, filter(None, [latest]))
     known = seen.find(before.snapshot)
     if latest is None or latest.id < before.snapshot or known is None or known.time_millis != before.time_millis:
-        return Compared(Since.CHANGED, f"{table.name} does not lead on from snapshot {before.snapshot}, which was read")
+        return Comparison(
+            RowChange.CHANGED, f"{table.name} does not lead on from snapshot {before.snapshot}, which was read"
+        )
     ids = range(before.snapshot + 1, latest.id + 1)
     later = [found for i in ids if (found := seen.find(i)) is not None]
     if len(later) < len(ids):
-        return Compared(Since.CHANGED, f"snapshots of {table.name} have expired since the last refresh")
+        return Comparison(RowChange.CHANGED, f"snapshots of {table.name} have expired since the last refresh")
     writes = [s for s in later if not _same_rows(table, s)]
     if not writes:
-        return Compared(Since.SAME, f"{table.name} has the rows of snapshot {before.snapshot} still")
+        return Comparison(RowChange.SAME, f"{table.name} has the rows of snapshot {before.snapshot} still")
     what = f"{table.name} went from snapshot {before.snapshot} to {latest.id}"
     named = any(table.tags.exists(str(i)) for i in (before.snapshot, latest.id))  # a range would end at the tags
     if named or not table.layout.has_final_rows or not _only_appends(known, later):
-        return Compared(Since.CHANGED, what)
-    return Compared(Since.APPENDED, what)
+        return Comparison(RowChange.CHANGED, what)
+    return Comparison(RowChange.APPENDED, what)
 
 
 def _same_columns(table: Table, now: SourceState, before: SourceState) -> bool:

@@ -14,7 +14,7 @@ from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.change_range import change_range_to_read
 
 
-def snapshot_to_see(table: Table) -> Snapshot | None:
+def snapshot_to_read(table: Table) -> Snapshot | None:
     """The snapshot that a scan plan of the table would have now; None for an empty table.
 
     Args:
@@ -23,7 +23,7 @@ def snapshot_to_see(table: Table) -> Snapshot | None:
     Raises: as `ScanLayout.version_to_see` and `change_range_to_read`.
     """
     span = change_range_to_read(table)
-    return ScanLayout.of(table).version_to_see(table).snapshot if span is None else span.end
+    return ScanLayout.of(table).scanned_version(table).snapshot if span is None else span.end
 
 
 def depends_on_snapshot_alone(table: Table) -> bool:

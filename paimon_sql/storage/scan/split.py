@@ -90,7 +90,7 @@ class Split:
         """Whether a read may give fewer rows than the files hold, deletion vectors aside."""
         return not self.raw
 
-    def place_of(self, file: DataFileMeta) -> Place:
+    def file_key(self, file: DataFileMeta) -> Place:
         """The identity of a file of the split."""
         return self.partition, self.bucket, file.file_name
 
@@ -102,13 +102,13 @@ class Split:
             unwanted_keys: files without the key of a wanted row; if files are merged, they are dropped one by one.
         """
         if self.raw:
-            wanted = tuple(f for f in self.files if self.place_of(f) not in unwanted)
+            wanted = tuple(f for f in self.files if self.file_key(f) not in unwanted)
             return self if len(wanted) == len(self.files) else replace(self, files=wanted)
         sections = []
         for section in self.sections:
-            if all(self.place_of(f) in unwanted for run in section.runs for f in run):
+            if all(self.file_key(f) in unwanted for run in section.runs for f in run):
                 continue
-            runs = (tuple(f for f in run if self.place_of(f) not in unwanted_keys) for run in section.runs)
+            runs = (tuple(f for f in run if self.file_key(f) not in unwanted_keys) for run in section.runs)
             remaining = tuple(run for run in runs if run)
             if remaining:
                 sections.append(Section(remaining))
@@ -121,7 +121,7 @@ class Split:
 
     def own_deletions(self, deletions: Mapping[Place, Deletion]) -> dict[str, Deletion]:
         """The deletion vectors of the split's files, by file name."""
-        found = {f.file_name: deletions.get(self.place_of(f)) for f in self.anchors}
+        found = {f.file_name: deletions.get(self.file_key(f)) for f in self.anchors}
         return {name: deletion for name, deletion in found.items() if deletion is not None}
 
 
@@ -152,7 +152,7 @@ class DataEvolutionSplit(Split):
         return False
 
     def without(self, unwanted: Collection[Place], unwanted_keys: Collection[Place] = ()) -> Split:
-        groups = tuple(g for g in self.groups if self.place_of(g.anchor) not in unwanted)
+        groups = tuple(g for g in self.groups if self.file_key(g.anchor) not in unwanted)
         if len(groups) == len(self.groups):
             return self
         return replace(self, groups=groups, files=tuple(f for g in groups for f in g.files))

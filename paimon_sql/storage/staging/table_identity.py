@@ -19,7 +19,7 @@ def is_same_table(table: Table) -> bool:
     """
     if table.authority is not None:
         return True
-    return table.schemas.has(table.schema) and table.birth == table.read_birth()
+    return table.schemas.has(table.schema) and table.created_millis == table.read_birth()
 
 
 def require_same_table(table: Table) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 
 from paimon_sql.format.layout.partitions import PartitionPaths
-from paimon_sql.format.layout.paths import MAIN_BRANCH, TablePaths, beside, data_file
+from paimon_sql.format.layout.paths import MAIN_BRANCH, TablePaths, data_file, extra_file
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.table.data_file import DATA_FILE_PATH_DIRECTORY
@@ -62,7 +62,7 @@ class Locations:
     def extra_files_of(self, partition: bytes, bucket: int, file: DataFileMeta) -> list[str]:
         """Return the paths of the extra files of a data file, such as its file indexes."""
         directory = self.bucket(partition, bucket)
-        return [beside(directory, name, file.external_path) for name in file.extra_files]
+        return [extra_file(directory, name, file.external_path) for name in file.extra_files]
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Table:
         schema: the stored schema, with dynamic options applied.
         branch: the branch, ``main`` for the table itself.
         read_optimized: whether reads of a primary-key table see only its max level, so that they need no merging.
-        forgiving: whether a query skips data files by ``scan.ignore-lost-files`` and ``scan.ignore-corrupt-files``; a
+        ignores_unreadable: whether a query skips data files by ``scan.ignore-lost-files`` and ``scan.ignore-corrupt-files``; a
             writer never does, because the loss would become permanent.
         run_log: its catalog's maintenance log; None without one.
         lock: its catalog's lock for creating snapshots and schemas.
@@ -96,7 +96,7 @@ class Table:
     schema: TableSchema
     branch: str = MAIN_BRANCH
     read_optimized: bool = False
-    forgiving: bool = False
+    ignores_unreadable: bool = False
     run_log: MaintenanceLog | None = None
     lock: TableLock = UNLOCKED
     listing: PartitionRegistry | None = None
@@ -160,7 +160,7 @@ class Table:
         return ManifestStore(self.file_io, self.paths, self.schema, self.access)
 
     @cached_property
-    def birth(self) -> int | None:
+    def created_millis(self) -> int | None:
         """The first result of `read_birth`."""
         return self.read_birth()
 

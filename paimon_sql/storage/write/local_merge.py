@@ -26,7 +26,7 @@ def merges_locally(table: Table) -> bool:
         table.options.get(LOCAL_MERGE_BUFFER_SIZE) is not None
         and table.schema.has_key
         and not changelog_producer(table.options).from_input
-        and not merge_engine(table.schema).merges_whole
+        and not merge_engine(table.schema).merges_all_at_once
     )
 
 

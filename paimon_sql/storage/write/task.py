@@ -117,7 +117,7 @@ class WriteTask:
         router = self.router()
         return self, rows if router is None else by_bucket(rows, router)
 
-    def settled(self, messages: Sequence[CommitMessage], executor: Executor) -> Sequence[CommitMessage]:
+    def finalize(self, messages: Sequence[CommitMessage], executor: Executor) -> Sequence[CommitMessage]:
         """The messages to commit, from those of all writers."""
         return messages
 

@@ -21,7 +21,7 @@ from paimon_sql.spark.java.types import InternalRow, StructType
 from paimon_sql.spark.jvm.gateway import CONNECTOR, EXECUTION, Jvm
 from paimon_sql.spark.jvm.hadoop_files import hadoop_settings, hadoop_url
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.jvm.settings import under_settings
+from paimon_sql.spark.jvm.settings import with_settings
 from paimon_sql.spark.scan.proxies.planned import PLAIN, PlannedScanProxy, PlannedTraits
 from paimon_sql.spark.scan.pushdown.variants import Structs, with_structs
 from paimon_sql.spark.scan.reporting.partition_keys import FILES, Key, PartitionKeys
@@ -127,7 +127,7 @@ class NativeScanProxy(PlannedScanProxy):
         if bool(factory.supportColumnarReads(None)) != self._is_columnar:
             # The session's settings have changed since Spark planned for batches, or for rows.
             planned = _IN_BATCHES if self._is_columnar else _IN_ROWS
-            factory = under_settings(self.jvm, planned, lambda: self._parquet_scan().createReaderFactory())
+            factory = with_settings(self.jvm, planned, lambda: self._parquet_scan().createReaderFactory())
         return factory
 
     def _constants(self, file: PlannedRange) -> InternalRow:

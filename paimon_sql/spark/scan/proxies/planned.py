@@ -125,14 +125,14 @@ class PlannedScanProxy(ScanInterface, ABC):
 
     def toBatch(self) -> Proxy:
         # Spark calls this again after `filter`. The scan itself does not change, since other plans may use it.
-        remaining = None if self.traits.runtime is None else self.traits.runtime.taken()
+        remaining = None if self.traits.runtime is None else self.traits.runtime.filtered_plan()
         if remaining is None:
             return self
         self._remaining = remaining
         plan = remaining if self.keys is None else self.keys.arranged(remaining)
         return self.over(plan, PlannedTraits(keys=self.keys))
 
-    def keyed(self, keys: PartitionKeys, plan: ScanPlan) -> PlannedScanProxy:
+    def with_keys(self, keys: PartitionKeys, plan: ScanPlan) -> PlannedScanProxy:
         """The same scan with partitions by these keys, over its plan from `PartitionKeys.arranged`."""
         return self.over(plan, replace(self.traits, keys=keys, bucketing=None))
 

@@ -16,7 +16,7 @@ from pyspark.sql.udf import _wrap_function
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion.arrow_types import for_spark
 from paimon_sql.spark.conversion.types import StructJson, spark_struct, struct_inside
-from paimon_sql.spark.execution.worker_errors import one_message
+from paimon_sql.spark.execution.worker_errors import hide_traceback
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.java.types import StructType as JavaStruct
 from paimon_sql.spark.jvm.gateway import CONNECTOR, EXECUTION, Jvm
@@ -47,7 +47,7 @@ class TaskPartition(InputPartition):
 
 def read_partition(iterator: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The function of a worker: Spark sends the pickled partition, the worker returns its rows."""
-    with one_message():
+    with hide_traceback():
         for batch in iterator:
             partition: TaskPartition = pickle.loads(batch.column(0)[0].as_py())
             yield from _with_one_schema(for_spark(rows) for task in partition.tasks for rows in task.batches())

@@ -88,7 +88,7 @@ def extractions_of(extractions: Sequence[VariantExtraction]) -> tuple[Extraction
 
 
 @dataclass(frozen=True)
-class VariantsWanted:
+class VariantExtractions:
     """The values of a table's variants that a query needs.
 
     Attributes:

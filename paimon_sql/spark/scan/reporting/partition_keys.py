@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from paimon_sql.format.schema.types import DataField, IntType
 from paimon_sql.spark.conversion.internal_rows import internal_rows
-from paimon_sql.spark.conversion.types import TypeJson, spark_type, type_inside
+from paimon_sql.spark.conversion.types import TypeJson, spark_type, without_lengths
 from paimon_sql.spark.java.catalyst import Attribute, Expression
 from paimon_sql.spark.java.objects import Class, JavaObject
 from paimon_sql.spark.java.scala import Seq
@@ -133,7 +133,7 @@ class PartitionKeys:
         """The key as Catalyst's expressions over attributes by name."""
         jvm = self._session.jvm
         *partition_keys, column = self.columns(plan)
-        kind = type_inside(spark_type(plan.table.schema.field(column).type))
+        kind = without_lengths(spark_type(plan.table.schema.field(column).type))
         function = _bucket_function(jvm, self._bucketing, kind)
         bucket = transform_expression(jvm, function, attributes[column])
         return jvm.seq([*(attributes[name] for name in partition_keys), bucket])

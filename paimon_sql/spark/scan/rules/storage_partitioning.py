@@ -17,7 +17,7 @@ from paimon_sql.spark.java.catalyst import LogicalPlan
 from paimon_sql.spark.java.objects import JavaMethod, JavaObject
 from paimon_sql.spark.jvm.compiled_class import compiled_class
 from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
-from paimon_sql.spark.jvm.proxy import behind
+from paimon_sql.spark.jvm.proxy import python_object
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.rules.optimizer import PlanRule, scans_of, with_leaves, with_parts
 from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy, scans_in_buckets
@@ -178,7 +178,7 @@ class StoragePartitioning(PlanRule):
     def _sides(self, plan: LogicalPlan) -> list[_Side]:
         found = []
         for number, leaf in scans_of(self.jvm, plan):
-            scan = behind(self.jvm, leaf.scan())
+            scan = python_object(self.jvm, leaf.scan())
             bucketing = scan.traits.bucketing if isinstance(scan, PlannedScanProxy) else None
             if not isinstance(scan, PlannedScanProxy) or bucketing is None:
                 continue
@@ -222,7 +222,7 @@ class StoragePartitioning(PlanRule):
         if in_order is not None:
             reported["ordering"] = jvm.some(jvm.seq([ascending(jvm, attributes[name]) for name in columns]))
             keys, plan = keys.reported_in_order(), in_order
-        return with_parts(jvm, side.relation, scan=side.scan.keyed(keys, plan), **reported)
+        return with_parts(jvm, side.relation, scan=side.scan.with_keys(keys, plan), **reported)
 
 
 def _operators(jvm: Jvm, method: str) -> JavaMethod:

@@ -20,13 +20,13 @@ from paimon_sql.spark.jvm.gateway import CATALYST
 from paimon_sql.spark.rules.optimizer import PlanRule, new_alias, new_attribute, with_parts, with_scans
 from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy, PlannedTraits, scans_with_native_twin
 from paimon_sql.spark.scan.proxies.python import PythonScanProxy
-from paimon_sql.spark.scan.pushdown.variants import Extraction, Place, VariantsWanted, is_struct, with_structs
+from paimon_sql.spark.scan.pushdown.variants import Extraction, Place, VariantExtractions, is_struct, with_structs
 from paimon_sql.storage.scan.plan import ScanPlan
 
 _EXPRESSIONS = f"{CATALYST}.expressions"
 
 
-class PromisedScanProxy(PlannedScanProxy):
+class PlaceholderScanProxy(PlannedScanProxy):
     """A placeholder with the extracted columns that Spark was promised; a rule must replace it.
 
     Args:
@@ -40,7 +40,7 @@ class PromisedScanProxy(PlannedScanProxy):
         self,
         whole: PythonScanProxy,
         twin: PlannedScanProxy | None,
-        wanted: VariantsWanted,
+        wanted: VariantExtractions,
         traits: PlannedTraits,
     ) -> None:
         super().__init__(whole.jvm, whole.description(), whole.plan, whole.columns, traits)
@@ -53,7 +53,7 @@ class PromisedScanProxy(PlannedScanProxy):
 
     def over(self, plan: ScanPlan, traits: PlannedTraits) -> PlannedScanProxy:
         twin = None if self.native_twin is None else self.native_twin.over(plan, traits)
-        return PromisedScanProxy(self.whole.over(plan, traits), twin, self.wanted, traits)
+        return PlaceholderScanProxy(self.whole.over(plan, traits), twin, self.wanted, traits)
 
     @property
     def partition_count(self) -> int:
@@ -72,7 +72,7 @@ class PromisedScanProxy(PlannedScanProxy):
         return self.whole.createReaderFactory()
 
 
-_placeholders = share(lambda: WeakSet[PromisedScanProxy]())
+_placeholders = share(lambda: WeakSet[PlaceholderScanProxy]())
 """The live placeholders."""
 
 
@@ -85,7 +85,7 @@ class ExtractVariantsAbove(PlanRule):
         return with_scans(self.jvm, plan, self._above) if _placeholders() else plan
 
     def _above(self, relation: LogicalPlan, scan: object) -> LogicalPlan | None:
-        if not isinstance(scan, PromisedScanProxy):
+        if not isinstance(scan, PlaceholderScanProxy):
             return None
         jvm, extractions = self.jvm, scan.wanted.by_place
         kinds = {f["name"]: f["type"] for f in spark_struct(scan.columns)["fields"]}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from paimon_sql.spark.java.catalyst import Attribute, Expression, LogicalPlan
 from paimon_sql.spark.jvm.gateway import CATALYST
-from paimon_sql.spark.jvm.proxy import behind
+from paimon_sql.spark.jvm.proxy import python_object
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.rules.optimizer import PlanRule, add_rules, new_alias, new_id
 from paimon_sql.spark.tables.format_tables.write import FormatWrite
@@ -33,7 +33,7 @@ class EmptyPartitionsAsNull(PlanRule):
         session.jvm.constant(f"{cls.__name__} of {session.java.sessionUUID()}", add)
 
     def rewritten(self, plan: LogicalPlan) -> LogicalPlan:
-        write = behind(self.jvm, plan.write().get()) if plan.write().isDefined() else None
+        write = python_object(self.jvm, plan.write().get()) if plan.write().isDefined() else None
         done = self.jvm.new(f"{CATALYST}.trees.TreeNodeTag", type(self).__name__)
         if not isinstance(write, FormatWrite) or plan.getTagValue(done).isDefined():
             return plan

@@ -18,7 +18,7 @@ from paimon_sql.spark.java.types import InternalRow, StructType
 from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
 from paimon_sql.spark.jvm.proxy import raise_java
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.tables.partitions import any_of_rows, having_values
+from paimon_sql.spark.tables.partitions import any_of_rows, equal_to_row
 from paimon_sql.storage.expressions.casts import cast
 from paimon_sql.storage.format_tables import FormatTable, all_partitions, chosen_partitions
 from paimon_sql.storage.format_tables.changes import add_partitions, drop_partitions, empty
@@ -40,7 +40,7 @@ class FormatPartitions(PartitionInterface):
 
     def listPartitionIdentifiers(self, names: Sequence[str], row: InternalRow) -> Sequence[InternalRow]:
         fields = self.table.partition_fields
-        found = chosen_partitions(self.table, having_values(self.table.schema, list(names), row))
+        found = chosen_partitions(self.table, equal_to_row(self.table.schema, list(names), row))
         columns = partition_columns(self.table, found)
         table = pa.table([columns[f.name] for f in fields], names=[f.name for f in fields])
         # One partition may have several directories, such as h=7 and h=07.
@@ -49,7 +49,7 @@ class FormatPartitions(PartitionInterface):
 
     def partitionExists(self, row: InternalRow) -> bool:
         names = list(self.table.schema.partition_keys)[: row.numFields()]
-        return bool(chosen_partitions(self.table, having_values(self.table.schema, names, row)))
+        return bool(chosen_partitions(self.table, equal_to_row(self.table.schema, names, row)))
 
     def createPartitions(self, rows: Sequence[InternalRow], properties: Sequence[Mapping[str, str]]) -> None:
         if any("location" in given for given in properties):

@@ -11,7 +11,7 @@ import json
 from paimon_sql.spark.conversion.types import StructJson, TypeJson, struct_json, struct_of, type_json
 from paimon_sql.spark.java.catalyst import Attribute, Expression, LogicalPlan
 from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION
-from paimon_sql.spark.jvm.proxy import behind
+from paimon_sql.spark.jvm.proxy import python_object
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.rules.optimizer import PlanRule, add_rules, new_alias, scans_of, with_leaves
 from paimon_sql.storage.format_tables import FormatTable
@@ -55,7 +55,7 @@ class ReadQuotedValues(PlanRule):
         """Whether a relation reads JSON files of a format table."""
         if relation.scan().getClass().getName() != _SCAN:
             return False
-        return isinstance(getattr(behind(self.jvm, relation.relation().table()), "table", None), FormatTable)
+        return isinstance(getattr(python_object(self.jvm, relation.relation().table()), "table", None), FormatTable)
 
     def _read_as_strings(self, relation: LogicalPlan) -> LogicalPlan | None:
         """A relation that reads strings, below a projection that casts them; None if none is needed or possible."""
@@ -84,7 +84,7 @@ class ReadQuotedValues(PlanRule):
         shown: list[Attribute] = []
         for attribute in jvm.items(relation.output()):
             kind = type_json(attribute.dataType())
-            text = as_texts(kind) if attribute.name() in names else kind
+            text = as_strings(kind) if attribute.name() in names else kind
             if text == kind:
                 read.append(attribute)
                 shown.append(attribute)
@@ -102,17 +102,17 @@ class ReadQuotedValues(PlanRule):
 
 def texts_in(struct: StructJson) -> StructJson:
     """As `as_texts`, for a struct."""
-    return struct_of({**f, "type": as_texts(f["type"])} for f in struct["fields"])
+    return struct_of({**f, "type": as_strings(f["type"])} for f in struct["fields"])
 
 
-def as_texts(kind: TypeJson) -> TypeJson:
+def as_strings(kind: TypeJson) -> TypeJson:
     """A type in Spark's JSON with strings instead of numbers, booleans and the keys of maps."""
     if isinstance(kind, str):
         return "string" if kind in _QUOTED else kind
     if kind["type"] == "struct":
         return texts_in(kind)
     if kind["type"] == "array":
-        return {**kind, "elementType": as_texts(kind["elementType"])}
+        return {**kind, "elementType": as_strings(kind["elementType"])}
     if kind["type"] == "map":
-        return {**kind, "keyType": "string", "valueType": as_texts(kind["valueType"])}
+        return {**kind, "keyType": "string", "valueType": as_strings(kind["valueType"])}
     return kind

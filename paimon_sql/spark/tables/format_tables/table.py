@@ -19,7 +19,7 @@ from paimon_sql.spark.java.connector import StringMap, WriteInfo
 from paimon_sql.spark.jvm.gateway import CATALOG
 from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.options.read import given_options
+from paimon_sql.spark.options.read import read_options
 from paimon_sql.spark.scan.pushdown.disabled import under_push_down
 from paimon_sql.spark.tables.base import SchemaTable
 from paimon_sql.spark.tables.format_tables.empty_partitions import EmptyPartitionsAsNull
@@ -63,7 +63,7 @@ class FormatTableProxy(SchemaTable, FormatPartitions):
         writes: whether the statement writes into it: NOT NULL holds for written rows, but not for rows of the files.
     """
 
-    abilities = ("BATCH_READ", "BATCH_WRITE", "OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC", "TRUNCATE")
+    capability_names = ("BATCH_READ", "BATCH_WRITE", "OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC", "TRUNCATE")
     table: FormatTable
 
     def __init__(self, session: JvmSession, table: FormatTable, *, writes: bool = False) -> None:
@@ -97,7 +97,7 @@ class FormatTableProxy(SchemaTable, FormatPartitions):
 
     def _under(self, options: StringMap) -> FormatTable:
         """The table with the options of one read or write, including Spark's own."""
-        given = given_options(self.jvm, options)
+        given = read_options(self.jvm, options)
         validate(given, Scope.TABLE)
         return under_format_options(self.table, canonical(given))
 

@@ -41,8 +41,8 @@ def _check(proposal: Proposal) -> None:
         raise error
 
 
-ONLY_GROWS = Validation("no rows are taken away where branches are to be merged", _check)
-OF_APPENDS = (ONLY_GROWS, LIVE_FILES, LIVE_MARKED, UNMARKED, ONE_BUCKET_NUMBER)
+APPEND_ONLY = Validation("no rows are taken away where branches are to be merged", _check)
+OF_APPENDS = (APPEND_ONLY, LIVE_FILES, LIVE_MARKED, UNMARKED, ONE_BUCKET_NUMBER)
 """The validations of commits to append tables."""
 OF_GROUPS = (*OF_APPENDS, WHOLE_GROUPS)
 """Those of commits to tables with data evolution."""

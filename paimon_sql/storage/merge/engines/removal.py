@@ -21,18 +21,18 @@ class Remaining:
 
     Attributes:
         bundle: the rows; for a key without any, one placeholder row.
-        gone: mask of the keys without any.
+        empty_keys: mask of the keys without any.
         kinds: the resulting kind of each key: INSERT, or the kind of the placeholder.
     """
 
     bundle: Bundle
-    gone: Mask
+    empty_keys: Mask
     kinds: RowKinds
 
     @property
-    def stands_in(self) -> Mask:
+    def placeholders(self) -> Mask:
         """Mask of the placeholder rows."""
-        found: Mask = self.gone[self.bundle.segments.owners]
+        found: Mask = self.empty_keys[self.bundle.segments.owners]
         return found
 
 

@@ -122,6 +122,6 @@ class FileChanges(CommitChanges):
         for bucket, files in buckets.items():
             count_files(self.metrics, files)
             for split in layout.splits(one_by_one, bucket, files):
-                deletion = marked.get(split.place_of(split.anchors[0]))
+                deletion = marked.get(split.file_key(split.anchors[0]))
                 if deletion is not None:
                     yield CommitSplit(self.snapshot, split.unmerged(old), RowKind.DELETE, deletion)

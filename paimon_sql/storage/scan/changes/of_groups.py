@@ -31,7 +31,7 @@ class GroupChanges(FileChanges):
     def take_partial(self, added: Files) -> Files:
         partial = {}
         for bucket, files in added.items():
-            added[bucket], beside = whole_and_beside(self.table, files)
+            added[bucket], beside = complete_and_partial(self.table, files)
             if beside:
                 partial[bucket] = beside
         return partial
@@ -66,7 +66,7 @@ class GroupChanges(FileChanges):
         return {p: {g.first_row_id: g for g in file_groups(self.table, files)[0]} for p, files in buckets.items()}
 
 
-def whole_and_beside(table: Table, files: Sequence[DataFileMeta]) -> tuple[list[DataFileMeta], list[DataFileMeta]]:
+def complete_and_partial(table: Table, files: Sequence[DataFileMeta]) -> tuple[list[DataFileMeta], list[DataFileMeta]]:
     """Divide one commit's files: those that together hold complete rows, and those that hold only some columns."""
     missing: dict[int, set[str]] = {}
     numbers = group_numbers(
@@ -88,7 +88,7 @@ class GroupChangesLayout(ChangesLayout):
     def added_splits(
         self, table: Table, bucket: Bucket, files: Sequence[DataFileMeta], split_bytes: int
     ) -> Iterable[Split]:
-        if whole_and_beside(table, files)[1]:
+        if complete_and_partial(table, files)[1]:
             raise UnsupportedError(
                 f"{table.name}: columns were changed in files of their own (data evolution), so the changes cannot be"
                 " told row by row.",

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.storage.data_files.live_files import ScanMetrics
-from paimon_sql.storage.data_files.pruning.file_indexes import IndexLook
-from paimon_sql.storage.execution.threads import spread
-from paimon_sql.storage.expressions.predicates import Predicate, about
+from paimon_sql.storage.data_files.pruning.file_indexes import IndexFilter
+from paimon_sql.storage.execution.threads import map_in_threads
+from paimon_sql.storage.expressions.predicates import Predicate, conjuncts_on
 from paimon_sql.storage.merge.registry import engine_of
 from paimon_sql.storage.scan.split import Place, Split
 from paimon_sql.storage.table.table import Table
@@ -35,10 +35,10 @@ def prune_by_indexes(
         metrics: reduced by the skipped files.
     """
     before = list(splits)
-    if predicate is None or not IndexLook(table, predicate).is_of_use:
+    if predicate is None or not IndexFilter(table, predicate).is_of_use:
         return before
     merged = [split for split in before if not split.raw]
-    on_keys = about(predicate, table.schema.primary_keys)
+    on_keys = conjuncts_on(predicate, table.schema.primary_keys)
     chooses = engine_of(table.options).selects
     alone = _unwanted(table, [split for split in before if split.raw or chooses], predicate)
     of_keys = _unwanted(table, merged, on_keys) if on_keys is not None else frozenset()
@@ -51,7 +51,7 @@ def prune_by_indexes(
 
 def _unwanted(table: Table, splits: Iterable[Split], predicate: Predicate) -> frozenset[Place]:
     """The files without a matching row, by their indexes."""
-    look = IndexLook(table, predicate)
+    look = IndexFilter(table, predicate)
     files = [(split, f) for split in splits for f in split.files if look.looks_at(f)]
     opened = 0
     chosen = []
@@ -65,5 +65,5 @@ def _unwanted(table: Table, splits: Iterable[Split], predicate: Predicate) -> fr
         rows = look.rows(split.partition, split.bucket, file)
         return rows is not None and not rows
 
-    answers = spread(is_unwanted, chosen, table.file_io.threads_for(table.path, opened, _THREADS))
-    return frozenset(split.place_of(f) for (split, f), unwanted in zip(chosen, answers, strict=True) if unwanted)
+    answers = map_in_threads(is_unwanted, chosen, table.file_io.threads_for(table.path, opened, _THREADS))
+    return frozenset(split.file_key(f) for (split, f), unwanted in zip(chosen, answers, strict=True) if unwanted)

@@ -81,7 +81,7 @@ def splits_with_first(table: Table, top: TopN, live: LiveFiles, splits: Sequence
     for split in splits:
         if split.raw:
             for file in split.anchors:
-                at = numbers[split.place_of(file)]
+                at = numbers[split.file_key(file)]
                 deletion = split.deletions.get(file.file_name)
                 deleted = 0 if deletion is None else deletion.range.cardinality
                 sure[at] = 0 if deleted is None else rows[at] - deleted - (file.delete_row_count or 0)

@@ -141,13 +141,13 @@ class StagedTask(PostponeTask):
     known: Mapping[bytes, int] = field(default_factory=dict)
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> list[CommitMessage]:
-        return self.settled(super().run(batches), LocalExecutor(1))
+        return self.finalize(super().run(batches), LocalExecutor(1))
 
     def distributed(self, rows: Rows) -> tuple[WriteTask, Rows]:
         """Leave the rows where they are: the tasks write postponed files, which `settled` distributes."""
         return PostponeTask(self.table, run_id=self.run_id), rows
 
-    def settled(self, messages: Sequence[CommitMessage], executor: Executor) -> list[CommitMessage]:
+    def finalize(self, messages: Sequence[CommitMessage], executor: Executor) -> list[CommitMessage]:
         postponed = [
             ManifestEntry(FileKind.ADD, m.partition, m.bucket, m.total_buckets, f)
             for m in messages
