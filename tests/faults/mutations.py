@@ -215,7 +215,7 @@ def _not_held(table: Table, snapshot: Snapshot, why: str) -> Iterator[str]:
     yield why
 
 
-mutation("a rollback does not hold its snapshot", "8", {"maintenance.snapshots.rollback.held": _not_held})
+mutation("a rollback does not hold its snapshot", "8", {"maintenance.snapshots.rollback.guard_tag": _not_held})
 
 
 def _all_of(table: Table, ids: list[int], rewind: Rollback) -> dict[int, bytes]:
@@ -251,7 +251,7 @@ mutation("a branch is told by its schema alone", "found by this model", {"table.
 mutation(
     "marks of rollbacks are not heeded",
     "found by this model",
-    {"metadata.rollback_marks.Rewind.is_stray": _always(False)},
+    {"metadata.rollback_marks.Rewind.is_late": _always(False)},
 )
 
 # 9: power loss.
@@ -328,7 +328,7 @@ def _unheld(self: Any, branch: str) -> Iterator[Any]:
 
 
 MUTATIONS["writers do not take the lock"] = Mutation(
-    "writers do not take the lock", "13", {"tests.faults.leases.LeasedLock.held": _unheld}
+    "writers do not take the lock", "13", {"tests.faults.leases.LeasedLock.acquire": _unheld}
 )
 
 # Conflicts, tags, branches, expiry, orphans: what older reviews proved.
@@ -363,15 +363,15 @@ _sure = _always(True)
 mutation(
     "a tag does not make sure of its snapshot",
     "tags",
-    {"maintenance.tags.management.is_kept": _sure, "retention.guard_tags.is_kept": _sure},
+    {"maintenance.tags.management.is_referenced": _sure, "retention.guard_tags.is_referenced": _sure},
 )
 mutation(
     "a branch does not make sure of its snapshot",
     "branches",
-    {"branches.management.is_kept": _sure, "retention.guard_tags.is_kept": _sure},
+    {"branches.management.is_referenced": _sure, "retention.guard_tags.is_referenced": _sure},
 )
-mutation("a tag is made without a guard", "found by this model", {"maintenance.tags.management.held": _not_held})
-mutation("a branch is made without a guard", "found by this model", {"branches.management.held": _not_held})
+mutation("a tag is made without a guard", "found by this model", {"maintenance.tags.management.guard_tag": _not_held})
+mutation("a branch is made without a guard", "found by this model", {"branches.management.guard_tag": _not_held})
 
 
 def _delete_backwards(table: Table, plan: Any) -> None:

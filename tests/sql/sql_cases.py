@@ -70,11 +70,11 @@ STATEMENTS: list[tuple[str, s.Statement]] = [
     ("ANALYZE TABLE t COMPUTE STATISTICS FOR ALL COLUMNS", s.AnalyzeTable(T, all_columns=True)),
     (
         "CREATE CATALOG c WITH ('type' = 'paimon', 'n' = 5)",
-        s.CreateCatalog("c", {"type": "paimon", "n": secret_store().keep("5")}),
+        s.CreateCatalog("c", {"type": "paimon", "n": secret_store().store("5")}),
     ),
     (
         "CREATE CATALOG IF NOT EXISTS `c d` COMMENT 'x' WITH ('a'='b')",
-        s.CreateCatalog("c d", {"a": secret_store().keep("b")}, True, "x"),
+        s.CreateCatalog("c d", {"a": secret_store().store("b")}, True, "x"),
     ),
     ("DROP CATALOG IF EXISTS c", s.DropCatalog("c", True)),
     ("CREATE FUNCTION f(x INT) RETURN x + 1", s.CreateFunction(("paimon", "db", "f"), "(x INT) RETURN x + 1")),

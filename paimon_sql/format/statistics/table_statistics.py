@@ -15,11 +15,11 @@ from paimon_sql.format.bytes.bounded import decoding, load_json
 _COLUMN_MEMBERS = {
     "colId": "column_id",
     "distinctCount": "distinct_count",
-    "min": "least",
-    "max": "greatest",
+    "min": "min",
+    "max": "max",
     "nullCount": "null_count",
     "avgLen": "average_length",
-    "maxLen": "greatest_length",
+    "maxLen": "max_length",
 }
 
 
@@ -27,17 +27,17 @@ _COLUMN_MEMBERS = {
 class ColumnStatistics:
     """Statistics of one column; None if unknown.
 
-    ``least`` and ``greatest`` are strings in the form of Java's serializers: a date is its day number, a timestamp has
+    ``min`` and ``max`` are strings in the form of Java's serializers: a date is its day number, a timestamp has
     a space between date and time. Lengths are bytes.
     """
 
     column_id: int
     distinct_count: int | None = None
-    least: str | None = None
-    greatest: str | None = None
+    min: str | None = None
+    max: str | None = None
     null_count: int | None = None
     average_length: int | None = None
-    greatest_length: int | None = None
+    max_length: int | None = None
 
     def members(self) -> dict[str, object]:
         """The members of the JSON object, in the order of the file."""

@@ -19,7 +19,7 @@ _TTL_SECONDS = 30.0
 _TIMEOUT_SECONDS = 2.0
 _MAX_CACHED = 1000
 _FUNCTIONS = ("functions",)
-_WITHOUT_TTL = (_FUNCTIONS, ("place",))
+_WITHOUT_TTL = (_FUNCTIONS, ("current_database",))
 
 
 class Names:
@@ -39,9 +39,9 @@ class Names:
         if functions is not None:
             self._known.put(_FUNCTIONS, functions)
 
-    def place(self) -> str | None:
+    def current_database(self) -> str | None:
         """The current catalog and database, ``catalog.database``."""
-        found = self._ask(("place",), lambda s: [f"{s.catalog.currentCatalog()}.{s.catalog.currentDatabase()}"])
+        found = self._ask(("current_database",), lambda s: [f"{s.catalog.currentCatalog()}.{s.catalog.currentDatabase()}"])
         return found[0] if found else None
 
     def catalogs(self) -> list[str]:

@@ -27,9 +27,9 @@ from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.proxy import raise_java
 from paimon_sql.spark.options.ineffective import warn_of_ineffective
 from paimon_sql.spark.tables.base import SchemaTable
-from paimon_sql.spark.tables.placement import placed, refuse_branches_and_system_tables
+from paimon_sql.spark.tables.placement import refuse_branches_and_system_tables, with_location
 from paimon_sql.spark.tables.staged.server_replacement import ServerReplacedTableProxy
-from paimon_sql.spark.tables.staged.successor import Successor, beside
+from paimon_sql.spark.tables.staged.successor import Successor, temporary_name
 from paimon_sql.spark.tables.table_types import in_spark
 from paimon_sql.storage.file_io import file_io_of
 from paimon_sql.storage.materialized.definition import is_materialized
@@ -141,7 +141,7 @@ class TableDefinitions(Tables):
 
     def _placed(self, identifier: Identifier, schema: TableSchema) -> TableSchema:
         """The schema of a new table, with a validated location."""
-        return placed(self.catalog, identifier, schema)
+        return with_location(self.catalog, identifier, schema)
 
     def _replace(self, ident: Ident, definition: tuple[object, ...]) -> SchemaTable:
         identifier = self._identifier(ident)
@@ -174,7 +174,7 @@ class TableDefinitions(Tables):
                 f"{old.name} cannot be replaced by a table of other partition columns, or of another kind.",
                 remedy="Remove the folder and make the table anew.",
             )
-        aside = beside(identifier)
+        aside = temporary_name(identifier)
         successor = Successor(self.catalog, old, identifier, aside)
         table = replace(self.catalog.create_any_table(aside, schema), name=old.name)
         return in_spark(self.session, table).created(self.catalog, aside, successor)

@@ -109,7 +109,7 @@ class Tables(CatalogPart):
             name = "audit_log"
         if name is None:
             return TableWithSnapshots(self.session, table, newest).proxy(writes=writes)
-        if table.guard is not None:
+        if table.query_auth is not None:
             self.catalog.table(identifier)  # raises: system tables would bypass query authorization
         derived = scanned_tables().get(name) or table_views().get(name)
         if derived is not None:

@@ -25,7 +25,7 @@ class NestedFields:
 
     case_sensitive: bool
 
-    def folded(self, name: str) -> str:
+    def normalized(self, name: str) -> str:
         """A name normalized for comparison."""
         return name if self.case_sensitive else name.lower()
 
@@ -70,10 +70,10 @@ class NestedFields:
         kept: str | None,
         numbers: count[int],
     ) -> str:
-        given = {self.folded(f.name): f for f in source}
+        given = {self.normalized(f.name): f for f in source}
         parts, changed, uses_kept = [], len(source) != len(target), False
         for f in target:
-            known = given.get(self.folded(f.name))
+            known = given.get(self.normalized(f.name))
             old = f"{kept}.{quote_name(f.name)}" if kept is not None else None
             if known is None:
                 parts.append((f.name, old or "NULL"))
@@ -92,9 +92,9 @@ class NestedFields:
         return f"if({empty}, NULL, named_struct({members}))"
 
     def _typed_struct(self, given: StructJson, known: DataType | None) -> StructJson:
-        own = {self.folded(f.name): f.type for f in known.fields} if isinstance(known, RowType) else {}
+        own = {self.normalized(f.name): f.type for f in known.fields} if isinstance(known, RowType) else {}
         return struct_of(
-            {**f, "type": self._typed(f["type"], own.get(self.folded(f["name"])), f["name"])} for f in given["fields"]
+            {**f, "type": self._typed(f["type"], own.get(self.normalized(f["name"])), f["name"])} for f in given["fields"]
         )
 
     def _typed(self, given: TypeJson, known: DataType | None, where: str) -> TypeJson:

@@ -55,19 +55,19 @@ class AnalysisRule(ABC):
     Attributes:
         stage: when it is applied.
         compiled: the full name of its class in the JVM.
-        asks: Java source of members of that class; the last, a method ``asks``, decides whether Python is called.
+        condition: Java source of members of that class; the last, a method ``matches``, decides whether Python is called.
     """
 
     stage: ClassVar[Stage]
     compiled: ClassVar[str]
-    asks: ClassVar[Sequence[str]]
+    condition: ClassVar[Sequence[str]]
 
     def __init__(self, session: JvmSession) -> None:
         self.jvm = session.jvm
         self.session = session
 
     @abstractmethod
-    def rewritten(self, plan: LogicalPlan) -> LogicalPlan:
+    def rewrite(self, plan: LogicalPlan) -> LogicalPlan:
         """The rewritten plan; the same object if there is nothing to change."""
 
 
@@ -94,7 +94,7 @@ class RuleBuilder(Proxy):
 
     def apply(self, session: ClassicSession) -> JavaObject:
         rule = self._make(JvmSession(self.jvm, session))
-        return compiled_rule(self.jvm, self.rule.compiled, self.rule.asks, rule.rewritten)
+        return compiled_rule(self.jvm, self.rule.compiled, self.rule.condition, rule.rewrite)
 
     class Java:
         implements = ["scala.Function1"]

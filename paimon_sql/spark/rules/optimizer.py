@@ -25,11 +25,11 @@ from paimon_sql.spark.rules.trees import with_children
 SCAN = "DataSourceV2ScanRelation"
 """The simple class name of the leaves that scan tables."""
 _CLASS = "paimon.PlanRule"
-_ASKS = (
+_CONDITION = (
     "public volatile java.util.Set roots;",
     "public volatile boolean scans;",
     f"""
-        private boolean asks({NODE} plan) {{
+        private boolean matches({NODE} plan) {{
             if (this.roots.contains(plan.getClass().getSimpleName())) return true;
             if (!this.scans) return false;
             scala.collection.Iterator leaves = plan.collectLeaves().iterator();
@@ -78,7 +78,7 @@ class PlanRule(ABC):
         self.jvm = jvm
 
     @abstractmethod
-    def rewritten(self, plan: LogicalPlan) -> LogicalPlan:
+    def rewrite(self, plan: LogicalPlan) -> LogicalPlan:
         """The rewritten plan; the same object if there is metadata to change."""
 
 
@@ -93,14 +93,14 @@ def add_rules(session: JvmSession, rules: Sequence[PlanRule]) -> None:
         root = plan.getClass().getSimpleName() if roots else ""
         for rule in rules:
             if rule.reads_scans or root in rule.roots:
-                plan = rule.rewritten(plan)
+                plan = rule.rewrite(plan)
         return plan
 
     methods = session.state.experimentalMethods()
     optimizations: Seq[JavaObject] = methods.extraOptimizations()
     known = jvm.items(optimizations)
     scans = any(rule.reads_scans for rule in rules)
-    made = compiled_rule(jvm, _CLASS, _ASKS, answer, roots=jvm.java_set(roots), scans=scans)
+    made = compiled_rule(jvm, _CLASS, _CONDITION, answer, roots=jvm.java_set(roots), scans=scans)
     getattr(methods, "extraOptimizations_$eq")(jvm.seq([*known, made]))
 
 
@@ -199,7 +199,7 @@ class _InFilters:
 
     jvm: Jvm
     pattern: object
-    rewritten: Rewrite
+    rewrite: Rewrite
 
     def of(self, plan: LogicalPlan) -> LogicalPlan:
         if not plan.containsPattern(self.pattern):
@@ -214,5 +214,5 @@ class _InFilters:
             return expression
         expression = with_children(self.jvm, expression, self._condition)
         if expression.nodePatterns().contains(self.pattern):
-            expression = expression.withNewPlan(self.rewritten(expression.plan()))
+            expression = expression.withNewPlan(self.rewrite(expression.plan()))
         return expression

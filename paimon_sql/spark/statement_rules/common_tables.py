@@ -19,9 +19,9 @@ class CommonTables(AnalysisRule):
 
     stage = BEFORE_RESOLUTION
     compiled = "paimon.CommonTablesRule"
-    asks = (
+    condition = (
         f"""
-            private boolean asks({NODE} plan) {{
+            private boolean matches({NODE} plan) {{
                 if (!(plan instanceof {_PLANS}.WithCTE)) return false;
                 {_PLANS}.WithCTE with = ({_PLANS}.WithCTE) plan;
                 if (!(with.plan() instanceof {_PLANS}.Union)) return false;
@@ -31,7 +31,7 @@ class CommonTables(AnalysisRule):
             }}""",
     )
 
-    def rewritten(self, plan: LogicalPlan) -> LogicalPlan:
+    def rewrite(self, plan: LogicalPlan) -> LogicalPlan:
         union: LogicalPlan = plan.plan()
         tables = plan.cteDefs()
         inserts = [insert.withCTEDefs(tables) for insert in self.jvm.items(union.children())]

@@ -51,9 +51,9 @@ class MergeSchemas(AnalysisRule):
 
     stage = BEFORE_RESOLUTION
     compiled = "paimon.WriteRule"
-    asks = (
+    condition = (
         f"""
-            private boolean asks({NODE} plan) {{
+            private boolean matches({NODE} plan) {{
                 return plan instanceof {_WRITE} && (({_WRITE}) plan).isByName();
             }}""",
     )
@@ -62,7 +62,7 @@ class MergeSchemas(AnalysisRule):
         super().__init__(session)
         self._catalogs = catalogs
 
-    def rewritten(self, write: LogicalPlan) -> LogicalPlan:
+    def rewrite(self, write: LogicalPlan) -> LogicalPlan:
         enabled = self._writer_option(write)
         if enabled is None and WRITE_MERGE_SCHEMA.key not in self.session.conf.getAll().toString():
             return write
@@ -102,7 +102,7 @@ class MergeSchemas(AnalysisRule):
         frame = self.session.frame(write.query())
         merge = SchemaMerge(table, frame, case_sensitive=self.session.case_sensitive)
         ident = relation.identifier().get()
-        evolved = merge.evolved(catalog.catalog, replace(identifier_of(catalog, ident), branch=table.branch))
+        evolved = merge.apply(catalog.catalog, replace(identifier_of(catalog, ident), branch=table.branch))
         filled = merge.rows(evolved)
         query = write.query() if filled is frame else filled._jdf.queryExecution().analyzed()
         written = jvm.cls(RELATION).create(

@@ -31,9 +31,9 @@ class FileNames(AnalysisRule):
 
     stage = RESOLUTION
     compiled = "paimon.FileNameRule"
-    asks = expression_condition(f"return expression instanceof {_FUNCTION};")
+    condition = expression_condition(f"return expression instanceof {_FUNCTION};")
 
-    def rewritten(self, plan: LogicalPlan) -> LogicalPlan:
+    def rewrite(self, plan: LogicalPlan) -> LogicalPlan:
         return transform_up(self.jvm, plan, self._replaced)
 
     def _replaced(self, plan: LogicalPlan, children: Sequence[LogicalPlan]) -> LogicalPlan:

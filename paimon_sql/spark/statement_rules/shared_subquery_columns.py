@@ -65,7 +65,7 @@ _REPLACEMENT = f"""
         Object other = this.plans.get((({_SCALAR}) expression).plan());
         return other == null ? null : (({_SCALAR}) expression).withNewPlan(({_PLAN}) other);
     }}"""
-_ASKS = f"private boolean asks({NODE} plan) {{ return plan.containsPattern({_PATTERNS}.SCALAR_SUBQUERY()); }}"
+_CONDITION = f"private boolean matches({NODE} plan) {{ return plan.containsPattern({_PATTERNS}.SCALAR_SUBQUERY()); }}"
 
 
 class ShareSubqueryColumns(AnalysisRule):
@@ -73,9 +73,9 @@ class ShareSubqueryColumns(AnalysisRule):
 
     stage = RESOLUTION
     compiled = "paimon.AlikeSubqueriesRule"
-    asks = (_ASKS,)
+    condition = (_CONDITION,)
 
-    def rewritten(self, plan: LogicalPlan) -> LogicalPlan:
+    def rewrite(self, plan: LogicalPlan) -> LogicalPlan:
         if not plan.resolved():
             return plan
         found: JavaList[LogicalPlan] = self.jvm.new("java.util.ArrayList")

@@ -54,7 +54,7 @@ class TableAsSelect(PlanRule):
         super().__init__(attached.session.jvm)
         self._attached = attached
 
-    def rewritten(self, plan: LogicalPlan) -> LogicalPlan:
+    def rewrite(self, plan: LogicalPlan) -> LogicalPlan:
         name = plan.name()
         catalog = self._attached.catalogs.get(str(name.catalog().name()))
         if catalog is None or (catalog.catalog.name == SESSION_CATALOG and not _is_paimon(plan.tableSpec())):

@@ -16,7 +16,7 @@ class RunCreateCatalog(Runner[CreateCatalog]):
     def run(self, statement: CreateCatalog, context: StatementContext) -> Answer:
         secrets = secret_store()
         try:
-            options = {k: secrets.kept(v) for k, v in statement.options.items() if k != "type"}
+            options = {k: secrets.resolve(v) for k, v in statement.options.items() if k != "type"}
             added = context.add_catalog(statement.name, options)
         finally:
             secrets.release(statement.options.values())

@@ -62,7 +62,7 @@ class TableWithSnapshots(SparkTable):
     written: Table | None = None
 
     def proxy(self, *, writes: bool = False) -> SchemaTable:
-        kind = TableProxy if self.table.guard is None else QueryAuthTableProxy
+        kind = TableProxy if self.table.query_auth is None else QueryAuthTableProxy
         return kind(self.session, self.table, self.written)
 
     def created(self, catalog: Catalog, identifier: Identifier, successor: Successor | None = None) -> SchemaTable:

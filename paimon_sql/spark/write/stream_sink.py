@@ -27,7 +27,7 @@ from paimon_sql.spark.connector.interfaces import StreamingWriteInterface
 from paimon_sql.spark.conversion.types import row_struct, spark_struct
 from paimon_sql.spark.execution.distribute import map_partitions
 from paimon_sql.spark.execution.executor import SparkExecutor
-from paimon_sql.spark.execution.worker_errors import Failure, answered
+from paimon_sql.spark.execution.worker_errors import Failure, results
 from paimon_sql.spark.java.catalyst import LogicalPlan
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, Jvm
@@ -127,7 +127,7 @@ class StreamingWriteProxy(StreamingWriteInterface):
         rows = _no_rows(session, query)
         if home is not None and self.table.options.get(WRITE_MERGE_SCHEMA):
             merge = SchemaMerge(self.table, rows, case_sensitive=session.case_sensitive)
-            self.table = merge.evolved(home.catalog, replace(home.identifier, branch=self.table.branch))
+            self.table = merge.apply(home.catalog, replace(home.identifier, branch=self.table.branch))
             rows = merge.rows(self.table)
         self._task = plan_write(self.table, self._overwrite)
         return _write_plan(session, self._task, rows, query)
@@ -148,7 +148,7 @@ class StreamingWriteProxy(StreamingWriteInterface):
             otherwise=self.table.options.get(STREAM_UNKNOWN_EPOCH),
         )
         with Transaction(self.table, user=self._stream, identifier=epoch, validations=[once]) as transaction:
-            shares = transaction.staged.collect(answered(_answers(messages)), lambda written: written)
+            shares = transaction.staged.collect(results(_answers(messages)), lambda written: written)
             written = [message for share in shares for message in share]
             settled = list(self._task.finalize(written, SparkExecutor(self.jvm)))
             try:
@@ -255,7 +255,7 @@ class StreamWriteRule(PlanRule):
         self._session = session
         self._home = home
 
-    def rewritten(self, plan: LogicalPlan) -> LogicalPlan:
+    def rewrite(self, plan: LogicalPlan) -> LogicalPlan:
         if plan.batchWrite().getClass().getSimpleName() != _MICRO_BATCH:
             return plan
         write = python_object(self.jvm, plan.batchWrite().writeSupport())

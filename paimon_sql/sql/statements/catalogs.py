@@ -29,7 +29,7 @@ class CreateCatalog(Statement):
     def of(cls, node: exp.Expr, reading: Reading) -> Statement | None:
         statement = super().of(node, reading)
         assert isinstance(statement, CreateCatalog)
-        keep = secret_store().keep
+        keep = secret_store().store
         return replace(statement, options={k: v if k in _HARMLESS else keep(v) for k, v in statement.options.items()})
 
 

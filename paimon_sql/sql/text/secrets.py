@@ -59,7 +59,7 @@ class SecretStore:
     def __len__(self) -> int:
         return len(self._values)
 
-    def keep(self, value: str) -> str:
+    def store(self, value: str) -> str:
         """Store a value for one more statement; returns its reference, valid in this process."""
         digest = hashlib.blake2b(value.encode("utf-8", "surrogatepass"), key=_SALT, digest_size=12).hexdigest()
         reference, now = f"kept-{digest}", time.monotonic()
@@ -67,7 +67,7 @@ class SecretStore:
         self._expire_later()
         return reference
 
-    def kept(self, text: str) -> str:
+    def resolve(self, text: str) -> str:
         """The value of a reference; other text is returned unchanged.
 
         Raises:

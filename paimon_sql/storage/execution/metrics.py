@@ -27,7 +27,7 @@ class Metric:
         group: ``scan`` or ``commit``.
         name: name of the metric.
         last: the newest value.
-        greatest: the maximum.
+        max: the maximum.
         total: the sum.
         count: number of values.
         at_millis: time of the newest value, in milliseconds since the epoch.
@@ -36,7 +36,7 @@ class Metric:
     group: str
     name: str
     last: float
-    greatest: float
+    maximum: float
     total: float
     count: int
     at_millis: int
@@ -47,7 +47,7 @@ class Metric:
             self.group,
             self.name,
             value,
-            max(self.greatest, value),
+            max(self.maximum, value),
             self.total + value,
             self.count + 1,
             at_millis,
@@ -68,7 +68,7 @@ class Measured(Protocol):
 
 
 @dataclass(frozen=True, order=True)
-class Place:
+class MetricKey:
     """Identity of a table or branch; tables of two catalogs may have the same name."""
 
     name: str
@@ -84,7 +84,7 @@ class Metrics:
     """
 
     def __init__(self, tables: int = _MAX_TABLES) -> None:
-        self._tables = Cache[Place, Mapping[tuple[str, str], Metric]](tables)
+        self._tables = Cache[MetricKey, Mapping[tuple[str, str], Metric]](tables)
 
     def note(self, table: Measured, group: str, values: Mapping[str, float]) -> None:
         """Record values that were measured together."""
@@ -98,9 +98,9 @@ class Metrics:
                 metrics[group, name] = first if previous is None else previous.then(value, now)
             return metrics
 
-        self._tables.change(Place(table.name, table.path, table.branch), with_values)
+        self._tables.change(MetricKey(table.name, table.path, table.branch), with_values)
 
-    def all(self) -> list[tuple[Place, Metric]]:
+    def all(self) -> list[tuple[MetricKey, Metric]]:
         """Return the metrics of all tables, sorted by table and metric name."""
         found = [(place, m) for place, metrics in self._tables.items() for m in metrics.values()]
         return sorted(found, key=lambda row: (row[0], row[1].group, row[1].name))

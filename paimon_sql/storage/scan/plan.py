@@ -50,7 +50,7 @@ from paimon_sql.storage.scan.selection.file_indexes import prune_by_indexes
 from paimon_sql.storage.scan.selection.first_rows import first_rows
 from paimon_sql.storage.scan.selection.single_bucket import live_in_scanned_bucket
 from paimon_sql.storage.scan.selection.top_n import TopN, splits_with_first
-from paimon_sql.storage.scan.split import Place, Split
+from paimon_sql.storage.scan.split import FileKey, Split
 from paimon_sql.storage.scan.split_size import SplitSize
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.change_range import change_range_to_read
@@ -343,7 +343,7 @@ def _splits(
             yield replace(split, total_buckets=totals[bucket])
 
 
-def _with_deletions(splits: Iterable[Split], deletions: Mapping[Place, Deletion]) -> list[Split]:
+def _with_deletions(splits: Iterable[Split], deletions: Mapping[FileKey, Deletion]) -> list[Split]:
     if not deletions:
         return list(splits)
     found = []

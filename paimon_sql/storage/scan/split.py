@@ -14,7 +14,7 @@ from paimon_sql.storage.expressions.row_id_ranges import RowIds
 from paimon_sql.storage.table.record_expiration import RecordExpiration
 from paimon_sql.storage.table.table import Table
 
-Place = tuple[bytes, int, str]
+FileKey = tuple[bytes, int, str]
 """The identity of a file in its table: partition, bucket and name."""
 
 
@@ -90,11 +90,11 @@ class Split:
         """Whether a read may give fewer rows than the files hold, deletion vectors aside."""
         return not self.raw
 
-    def file_key(self, file: DataFileMeta) -> Place:
+    def file_key(self, file: DataFileMeta) -> FileKey:
         """The identity of a file of the split."""
         return self.partition, self.bucket, file.file_name
 
-    def without(self, unwanted: Collection[Place], unwanted_keys: Collection[Place] = ()) -> Split:
+    def without(self, unwanted: Collection[FileKey], unwanted_keys: Collection[FileKey] = ()) -> Split:
         """The split without unwanted files; the result may be empty.
 
         Args:
@@ -115,11 +115,11 @@ class Split:
         files = tuple(f for section in sections for run in section.runs for f in run)
         return self if len(files) == len(self.files) else replace(self, files=files, sections=tuple(sections))
 
-    def unmerged(self, deletions: Mapping[Place, Deletion]) -> Split:
+    def unmerged(self, deletions: Mapping[FileKey, Deletion]) -> Split:
         """The split as one whose rows are read as the files hold them, with these deletion vectors."""
         return Split(self.partition, self.bucket, self.files, raw=True, deletions=self.own_deletions(deletions))
 
-    def own_deletions(self, deletions: Mapping[Place, Deletion]) -> dict[str, Deletion]:
+    def own_deletions(self, deletions: Mapping[FileKey, Deletion]) -> dict[str, Deletion]:
         """The deletion vectors of the split's files, by file name."""
         found = {f.file_name: deletions.get(self.file_key(f)) for f in self.anchors}
         return {name: deletion for name, deletion in found.items() if deletion is not None}
@@ -151,13 +151,13 @@ class DataEvolutionSplit(Split):
     def merges_rows(self) -> bool:
         return False
 
-    def without(self, unwanted: Collection[Place], unwanted_keys: Collection[Place] = ()) -> Split:
+    def without(self, unwanted: Collection[FileKey], unwanted_keys: Collection[FileKey] = ()) -> Split:
         groups = tuple(g for g in self.groups if self.file_key(g.anchor) not in unwanted)
         if len(groups) == len(self.groups):
             return self
         return replace(self, groups=groups, files=tuple(f for g in groups for f in g.files))
 
-    def unmerged(self, deletions: Mapping[Place, Deletion]) -> DataEvolutionSplit:
+    def unmerged(self, deletions: Mapping[FileKey, Deletion]) -> DataEvolutionSplit:
         return replace(self, deletions=self.own_deletions(deletions))
 
 

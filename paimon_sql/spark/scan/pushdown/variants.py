@@ -14,9 +14,9 @@ from paimon_sql.spark.conversion.types import StructJson, TypeJson, struct_of, t
 from paimon_sql.spark.java.connector import VariantExtraction
 from paimon_sql.spark.jvm.gateway import Jvm
 
-Place = tuple[str, ...]
+VariantPath = tuple[str, ...]
 """The path to a variant: the name of its column, then those of the fields of structs above it."""
-Structs = Mapping[Place, StructJson]
+Structs = Mapping[VariantPath, StructJson]
 """The structs that replace variants in a scan, in Spark's JSON form, with one field per extraction."""
 _METADATA = "__VARIANT_METADATA_KEY"
 
@@ -40,7 +40,7 @@ class Extraction:
         metadata: Spark's metadata of the extraction: the path, and how values are cast.
     """
 
-    column: Place
+    column: VariantPath
     kind: TypeJson
     metadata: dict[str, _Details]
 
@@ -101,9 +101,9 @@ class VariantExtractions:
     extracted: bool = False
 
     @cached_property
-    def paths(self) -> dict[Place, tuple[Path, ...]]:
+    def paths(self) -> dict[VariantPath, tuple[Path, ...]]:
         """The requested paths of each variant that is not requested as a whole."""
-        found: dict[Place, list[Path] | None] = {}
+        found: dict[VariantPath, list[Path] | None] = {}
         for extraction in (e for e in self.extractions if e.error_of is None):
             path = extraction.path
             known = found.setdefault(extraction.column, [])
@@ -123,7 +123,7 @@ class VariantExtractions:
         """Columns with their variants narrowed to the requested paths."""
         return tuple(self._narrow(f, (f.name,)) for f in columns)
 
-    def _narrow(self, field: DataField, place: Place) -> DataField:
+    def _narrow(self, field: DataField, place: VariantPath) -> DataField:
         if isinstance(field.type, VariantType):
             return replace(field, type=replace(field.type, paths=self.paths.get(place)))
         if isinstance(field.type, RowType):
@@ -137,9 +137,9 @@ class VariantExtractions:
         return self.extractions if self.extracted else ()
 
     @property
-    def by_place(self) -> dict[Place, list[Extraction]]:
+    def by_place(self) -> dict[VariantPath, list[Extraction]]:
         """The extractions that the scan itself performs, by variant."""
-        found: dict[Place, list[Extraction]] = {}
+        found: dict[VariantPath, list[Extraction]] = {}
         for extraction in self.given:
             found.setdefault(extraction.column, []).append(extraction)
         return found
@@ -150,10 +150,10 @@ class VariantExtractions:
         return {place: _struct(extractions) for place, extractions in self.by_place.items()}
 
 
-def with_structs(struct: StructJson, structs: Structs, above: Place = ()) -> StructJson:
+def with_structs(struct: StructJson, structs: Structs, above: VariantPath = ()) -> StructJson:
     """A struct in Spark's JSON form with variants replaced by structs of values."""
 
-    def replaced(kind: TypeJson, place: Place) -> TypeJson:
+    def replaced(kind: TypeJson, place: VariantPath) -> TypeJson:
         if place in structs:
             return structs[place]
         return with_structs(kind, structs, place) if is_struct(kind) else kind

@@ -75,7 +75,7 @@ def _is_estimable(column: ColumnStatistics, data_type: t.DataType) -> bool:
     It fails for an IN over TIMESTAMP_NTZ, and for a range if a bound is infinite or NaN.
     """
     if isinstance(data_type, t.FloatType | t.DoubleType):
-        return all(math.isfinite(float(text)) for text in (column.least, column.greatest) if text is not None)
+        return all(math.isfinite(float(text)) for text in (column.min, column.max) if text is not None)
     return not isinstance(data_type, t.TimestampType)
 
 
@@ -91,10 +91,10 @@ class ColumnStatisticsProxy(Proxy):
         return optional_long(self.jvm, self._column.distinct_count)
 
     def min(self) -> JavaObject:
-        return self._bound(self._column.least)
+        return self._bound(self._column.min)
 
     def max(self) -> JavaObject:
-        return self._bound(self._column.greatest)
+        return self._bound(self._column.max)
 
     def nullCount(self) -> JavaObject:
         return optional_long(self.jvm, self._column.null_count)
@@ -103,7 +103,7 @@ class ColumnStatisticsProxy(Proxy):
         return optional_long(self.jvm, self._column.average_length)
 
     def maxLen(self) -> JavaObject:
-        return optional_long(self.jvm, self._column.greatest_length)
+        return optional_long(self.jvm, self._column.max_length)
 
     def histogram(self) -> JavaObject:
         return self._bound(None)

@@ -65,7 +65,7 @@ class DeletedRowFilter(PlanRule):
 
     reads_scans = True
 
-    def rewritten(self, plan: LogicalPlan) -> LogicalPlan:
+    def rewrite(self, plan: LogicalPlan) -> LogicalPlan:
         if not scans_with_native_twin():
             return plan
         return with_scans(self.jvm, plan, self._masked, self._merged_filters)

@@ -146,7 +146,7 @@ class StoragePartitioning(PlanRule):
         super().__init__(session.jvm)
         self._session = session
 
-    def rewritten(self, plan: LogicalPlan) -> LogicalPlan:
+    def rewrite(self, plan: LogicalPlan) -> LogicalPlan:
         if not scans_in_buckets() or not self._may_shuffle(plan):
             return plan
         sides = self._sides(plan)

@@ -20,7 +20,7 @@ from paimon_sql.spark.jvm.gateway import CATALYST
 from paimon_sql.spark.rules.optimizer import PlanRule, new_alias, new_attribute, with_parts, with_scans
 from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy, PlannedTraits, scans_with_native_twin
 from paimon_sql.spark.scan.proxies.python import PythonScanProxy
-from paimon_sql.spark.scan.pushdown.variants import Extraction, Place, VariantExtractions, is_struct, with_structs
+from paimon_sql.spark.scan.pushdown.variants import Extraction, VariantExtractions, VariantPath, is_struct, with_structs
 from paimon_sql.storage.scan.plan import ScanPlan
 
 _EXPRESSIONS = f"{CATALYST}.expressions"
@@ -81,7 +81,7 @@ class ExtractVariantsAbove(PlanRule):
 
     reads_scans = True
 
-    def rewritten(self, plan: LogicalPlan) -> LogicalPlan:
+    def rewrite(self, plan: LogicalPlan) -> LogicalPlan:
         return with_scans(self.jvm, plan, self._above) if _placeholders() else plan
 
     def _above(self, relation: LogicalPlan, scan: object) -> LogicalPlan | None:
@@ -103,7 +103,7 @@ class ExtractVariantsAbove(PlanRule):
         return jvm.new(f"{CATALYST}.plans.logical.Project", jvm.seq(projected), read)
 
     def _rebuilt(
-        self, value: Expression, kind: TypeJson, place: Place, extractions: Mapping[Place, Sequence[Extraction]]
+        self, value: Expression, kind: TypeJson, place: VariantPath, extractions: Mapping[VariantPath, Sequence[Extraction]]
     ) -> Expression:
         """A value with its variants replaced by structs of the extracted values."""
         if place in extractions:

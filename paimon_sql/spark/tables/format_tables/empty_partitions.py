@@ -32,7 +32,7 @@ class EmptyPartitionsAsNull(PlanRule):
 
         session.jvm.constant(f"{cls.__name__} of {session.java.sessionUUID()}", add)
 
-    def rewritten(self, plan: LogicalPlan) -> LogicalPlan:
+    def rewrite(self, plan: LogicalPlan) -> LogicalPlan:
         write = python_object(self.jvm, plan.write().get()) if plan.write().isDefined() else None
         done = self.jvm.new(f"{CATALYST}.trees.TreeNodeTag", type(self).__name__)
         if not isinstance(write, FormatWrite) or plan.getTagValue(done).isDefined():

@@ -42,7 +42,7 @@ class ReadQuotedValues(PlanRule):
 
         session.jvm.constant(f"{cls.__name__} of {session.java.sessionUUID()}", add)
 
-    def rewritten(self, plan: LogicalPlan) -> LogicalPlan:
+    def rewrite(self, plan: LogicalPlan) -> LogicalPlan:
         replacements: dict[int, LogicalPlan] = {}
         for number, leaf in scans_of(self.jvm, plan):
             if self._is_ours(leaf):

@@ -28,7 +28,7 @@ from paimon_sql.storage.compact.touched_buckets import touched_files
 from paimon_sql.storage.data_files.deletion_vectors import Deletion
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.execution.task_executor import Executor
-from paimon_sql.storage.row_level.vectors import forget
+from paimon_sql.storage.row_level.vectors import drop_vectors
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.staging.overwrite import Overwrite
 from paimon_sql.storage.table.table import Table
@@ -82,7 +82,7 @@ def with_vectors(table: Table, base: Snapshot | None, messages: Sequence[CommitM
         for m in messages
         for f in m.compact_before
     ]
-    return [*messages, *(m.with_compacted_indexes() for m in forget(table, base, replaced))]
+    return [*messages, *(m.with_compacted_indexes() for m in drop_vectors(table, base, replaced))]
 
 
 def _tasks(
@@ -97,7 +97,7 @@ def _tasks(
         else:
             all_files = list(packing.whole(bucket.files, bucket.deletions)) if full else []
             packs = all_files or packing.neighbours(bucket.files)
-        tasks += [AppendCompactTask(bucket.only(pack)) for pack in packs]
+        tasks += [AppendCompactTask(bucket.select(pack)) for pack in packs]
     return tasks
 
 

@@ -137,9 +137,9 @@ def compact_chain(plan: ChainCompaction, executor: Executor) -> CompactedChain:
     table = plan.table
     with Transaction(table) as transaction:
         written_messages = gather(table, executor.run(plan.tasks), lambda written: written)
-        messages = transaction.staged.take(message for written in written_messages for message in written)
+        messages = transaction.staged.own(message for written in written_messages for message in written)
         overwrite = Overwrite(dynamic=True) if plan.whole else None
-        due = transaction.staged.take(compact_due(table, messages, executor, overwrite))
+        due = transaction.staged.own(compact_due(table, messages, executor, overwrite))
         if overwrite is not None:
             snapshot = operations.overwrite(
                 transaction, [*messages, *due], lambda latest: overwritten(table, latest, overwrite, messages)

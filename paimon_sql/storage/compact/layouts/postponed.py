@@ -64,7 +64,7 @@ def _compact(
     distributed: list[CommitMessage] = []
     with StagedFiles(table) as staged:
         for messages in executor.run(plan_distribution(table, postponed, totals, state.sequences)):
-            distributed.extend(staged.take(messages))
+            distributed.extend(staged.own(messages))
         touched = {(m.partition, m.bucket) for m in distributed}
         latest = table.snapshots.latest(state.snapshot)
         tasks = plan_triggered(table.with_options({WRITE_ONLY.key: "false"}), latest, distributed, full=full)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from paimon_sql.errors import MissingFileError, PaimonError
-from paimon_sql.storage.file_io.external.locations import WEB_PORTS, shown
+from paimon_sql.storage.file_io.external.locations import WEB_PORTS, redacted
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -54,7 +54,7 @@ class HttpResponse:
         body: bytes | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        self._shown = shown(url)
+        self._shown = redacted(url)
         self._remaining = most_bytes
         self._max_bytes = most_bytes
         self._seconds = seconds

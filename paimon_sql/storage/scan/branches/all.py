@@ -42,8 +42,8 @@ def files_to_chain(chain: Chain, version: Version, predicate: Predicate | None) 
         replace(c, files=[(owner, partition, in_scanned_bucket(table, files)) for owner, partition, files in c.files])
         for c in found.chained
     ]
-    found = replace(found, whole=_of_bucket(table, found.whole), chained=chained)
-    return FilesToRead(version, found.whole, found)
+    found = replace(found, single_branch=_of_bucket(table, found.single_branch), chained=chained)
+    return FilesToRead(version, found.single_branch, found)
 
 
 def _of_bucket(table: Table, parts: list[BranchFiles]) -> list[BranchFiles]:
@@ -56,4 +56,4 @@ def newest_entries(table: Table, chain: Chain | None = None) -> pa.Table:
     if chain is None:
         return pa.concat_tables([part.live.entries for part in files_of_branches(table, newest, None)])
     found = files_of_chain(chain, newest, None)
-    return pa.concat_tables([part.live.entries for part in (*found.whole, found.deltas)])
+    return pa.concat_tables([part.live.entries for part in (*found.single_branch, found.deltas)])

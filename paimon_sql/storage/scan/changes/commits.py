@@ -21,14 +21,14 @@ from paimon_sql.storage.scan.changes.by_commit import ChangesLayout, CommitChang
 from paimon_sql.storage.scan.changes.range import count_files, differences, listed_files, splits_by_commit
 from paimon_sql.storage.scan.layout import BucketScan, ScanLayout
 from paimon_sql.storage.scan.selection.single_bucket import in_scanned_bucket
-from paimon_sql.storage.scan.split import Place, Split
+from paimon_sql.storage.scan.split import FileKey, Split
 from paimon_sql.storage.scan.split_size import SplitSize
 from paimon_sql.storage.table.time_travel.change_range import CHANGELOG
 from paimon_sql.storage.table.time_travel.commit_range import has_changelog
 
 Bucket = tuple[bytes, int]
 Files = dict[Bucket, list[DataFileMeta]]
-Deletions = Mapping[Place, Deletion]
+Deletions = Mapping[FileKey, Deletion]
 
 
 @dataclass(frozen=True)

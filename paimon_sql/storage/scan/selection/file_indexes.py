@@ -15,7 +15,7 @@ from paimon_sql.storage.data_files.pruning.file_indexes import IndexFilter
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.predicates import Predicate, conjuncts_on
 from paimon_sql.storage.merge.registry import engine_of
-from paimon_sql.storage.scan.split import Place, Split
+from paimon_sql.storage.scan.split import FileKey, Split
 from paimon_sql.storage.table.table import Table
 
 _MAX_INDEX_FILES = 1000
@@ -49,7 +49,7 @@ def prune_by_indexes(
     return [split for split in after if split.files]
 
 
-def _unwanted(table: Table, splits: Iterable[Split], predicate: Predicate) -> frozenset[Place]:
+def _unwanted(table: Table, splits: Iterable[Split], predicate: Predicate) -> frozenset[FileKey]:
     """The files without a matching row, by their indexes."""
     look = IndexFilter(table, predicate)
     files = [(split, f) for split in splits for f in split.files if look.looks_at(f)]

@@ -22,7 +22,7 @@ from paimon_sql.storage.data_files.live_files import LiveFiles
 from paimon_sql.storage.data_files.partition_statistics import partition_stats
 from paimon_sql.storage.expressions.predicates import ColumnStats, Comparison, IsNull, Or, Predicate
 from paimon_sql.storage.merge.registry import engine_of
-from paimon_sql.storage.scan.split import Place, Split
+from paimon_sql.storage.scan.split import FileKey, Split
 from paimon_sql.storage.table.table import Table
 
 Longs = npt.NDArray[np.int64]
@@ -101,7 +101,7 @@ def splits_with_first(table: Table, top: TopN, live: LiveFiles, splits: Sequence
     return First(found, condition)
 
 
-def _stats(table: Table, top: TopN, live: LiveFiles) -> tuple[ColumnStats, Mapping[Place, int]]:
+def _stats(table: Table, top: TopN, live: LiveFiles) -> tuple[ColumnStats, Mapping[FileKey, int]]:
     """The statistics of the column in each file, and the index of each file in them."""
     entries, name = live.entries, top.column
     of_partitions = name in table.schema.partition_keys

@@ -70,7 +70,7 @@ class CrossPartitionTask(WriteTask):
     """Writes rows whose keys may be in other partitions.
 
     Attributes:
-        places: the tasks that read the locations of existing keys.
+        key_location_tasks: the tasks that read the locations of existing keys.
         counts: the number of rows by bucket.
         base: the snapshot that the write was planned on.
         located: whether rows are relocated already, with their bucket in ``_BUCKET``.
@@ -80,13 +80,13 @@ class CrossPartitionTask(WriteTask):
     grows_with_rows = False
     runs_jobs = True
 
-    places: tuple[KeyLocationTask, ...] = ()
+    key_location_tasks: tuple[KeyLocationTask, ...] = ()
     counts: Mapping[Target, int] = field(default_factory=dict)
     base: Snapshot | None = None
     located: bool = False
     replaces_all: bool = False
 
-    def placed(self, rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def with_buckets(self, rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         if self.located:
             yield from rows
             return
@@ -103,8 +103,8 @@ class CrossPartitionTask(WriteTask):
 
     def distributed(self, rows: Rows) -> tuple[WriteTask, Rows]:
         """Bring rows to the assigners of their keys, and from there to the tasks of their buckets."""
-        relocated = rows.relocated([task.batches for task in self.places], self._relocated)
-        return replace(self, places=(), located=True), by_assigned_bucket(relocated, self.table.schema)
+        relocated = rows.relocated([task.batches for task in self.key_location_tasks], self._relocated)
+        return replace(self, key_location_tasks=(), located=True), by_assigned_bucket(relocated, self.table.schema)
 
     def _relocated(self, lane: int, lanes: int, rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return Relocator(self.table, self.counts, lane, lanes).relocate(rows)
@@ -126,7 +126,7 @@ class CrossPartitionTask(WriteTask):
 
     def _locations_of(self, keys: pa.Array) -> pa.Table:
         threads = self.table.options.get(CROSS_PARTITION_UPSERT_BOOTSTRAP_PARALLELISM)
-        tasks = [replace(task, wanted=keys) for task in self.places]
+        tasks = [replace(task, wanted=keys) for task in self.key_location_tasks]
         return pa.concat_tables(
             [KEY_LOCATION_SCHEMA.empty_table(), *LocalExecutor(threads).map(run_key_locations, tasks)]
         )

@@ -152,7 +152,7 @@ class DynamicTask(WriteTask):
         keys = tuple(dict.fromkeys([*schema.partition_keys, *schema.primary_keys]))
         return replace(task, assigned=True), by_assigned_bucket(rows.assigned(keys, task.assigner().assign), schema)
 
-    def placed(self, rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def with_buckets(self, rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         if self.assigned:
             yield from rows
             return
