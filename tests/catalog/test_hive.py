@@ -349,7 +349,8 @@ def test_a_commit_stands_whose_partitions_could_not_be_listed(
     assert listing is not None
     gone = client.Metastore((("127.0.0.1", 1),), "me", 1, 1.0)
     core.insert(
-        replace(table, partition_registry=replace(listing, entries=replace(catalog.entries, metastore=gone))), (1, "a", "x")
+        replace(table, partition_registry=replace(listing, entries=replace(catalog.entries, metastore=gone))),
+        (1, "a", "x"),
     )
     assert "the metastore could not be told of partitions" in caplog.text and core.rows(table) == [(1, "a", "x")]
 

@@ -142,7 +142,9 @@ class Roaring64:
 
     def _by_age(self, children: dict[int, list[bytes]]) -> list[int]:
         """The children's bytes in Java's order: a node that grows beyond 16 appends new ones."""
-        ages = {byte: min(self.slot_of_key[int.from_bytes(k, "big")] for k in below) for byte, below in children.items()}
+        ages = {
+            byte: min(self.slot_of_key[int.from_bytes(k, "big")] for k in below) for byte, below in children.items()
+        }
         oldest = sorted(ages, key=ages.__getitem__)
         return [*sorted(oldest[:16]), *oldest[16:]]
 

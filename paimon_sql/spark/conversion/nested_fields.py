@@ -94,7 +94,8 @@ class NestedFields:
     def _typed_struct(self, given: StructJson, known: DataType | None) -> StructJson:
         own = {self.normalized(f.name): f.type for f in known.fields} if isinstance(known, RowType) else {}
         return struct_of(
-            {**f, "type": self._typed(f["type"], own.get(self.normalized(f["name"])), f["name"])} for f in given["fields"]
+            {**f, "type": self._typed(f["type"], own.get(self.normalized(f["name"])), f["name"])}
+            for f in given["fields"]
         )
 
     def _typed(self, given: TypeJson, known: DataType | None, where: str) -> TypeJson:

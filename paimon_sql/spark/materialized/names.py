@@ -12,7 +12,7 @@ from paimon_sql.spark.jvm.gateway import CATALYST
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.sql.context import SESSION_CATALOG
 from paimon_sql.sql.functions.calls import calls_in
-from paimon_sql.sql.functions.name_places import NameLocations
+from paimon_sql.sql.functions.name_locations import NameLocations
 from paimon_sql.sql.text.edits import Edit, apply
 from paimon_sql.sql.text.names import quote_name
 

@@ -35,8 +35,8 @@ from paimon_sql.storage.branches.management import with_branch
 from paimon_sql.storage.merge.registry import merge_engine
 from paimon_sql.storage.read.metadata_columns import BUCKET, FILE_PATH, PARTITION, ROW_INDEX, metadata_fields
 from paimon_sql.storage.read.row_tracking import is_tracked
+from paimon_sql.storage.row_level.partition_deletes import remove_partitions
 from paimon_sql.storage.row_level.strategy import RowLevelLayout, RowLevelStrategy
-from paimon_sql.storage.row_level.whole import remove_partitions
 from paimon_sql.storage.scan.branches.fallback import OTHER_BRANCHES
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS

@@ -89,7 +89,9 @@ class MaskedSplit:
         assert isinstance(engine, SelectingEngine)
         masks = [np.ones(f.row_count, np.bool_) for f in self.split.files]
         for section in self.split.sections:
-            for window in merge_section(self.table, self.split, section, engine.required_columns((FILE, PLACE)), self.on_key):
+            for window in merge_section(
+                self.table, self.split, section, engine.required_columns((FILE, PLACE)), self.on_key
+            ):
                 live = engine.select(window)
                 live = live[~is_retract(window.table[VALUE_KIND.name].to_numpy()[live])]
                 files, positions = (window.table[name].to_numpy() for name in (FILE, PLACE))

@@ -103,7 +103,11 @@ class ExtractVariantsAbove(PlanRule):
         return jvm.new(f"{CATALYST}.plans.logical.Project", jvm.seq(projected), read)
 
     def _rebuilt(
-        self, value: Expression, kind: TypeJson, place: VariantPath, extractions: Mapping[VariantPath, Sequence[Extraction]]
+        self,
+        value: Expression,
+        kind: TypeJson,
+        place: VariantPath,
+        extractions: Mapping[VariantPath, Sequence[Extraction]],
     ) -> Expression:
         """A value with its variants replaced by structs of the extracted values."""
         if place in extractions:

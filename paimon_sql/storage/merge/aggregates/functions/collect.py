@@ -38,7 +38,9 @@ class Collect(AggregateFunction):
         if self.ignores_retract:
             steps = steps.lates_in_front()
         entries = Entries.of(steps)
-        codes = identities(steps.values.values)[entries.positions] if self._distinct or steps.effects is not None else None
+        codes = (
+            identities(steps.values.values)[entries.positions] if self._distinct or steps.effects is not None else None
+        )
         left = entries if codes is None else entries.where(self._retained(steps, entries, codes))
         elements = steps.values.values.take(pa.array(left.positions))
         present = steps.segments.any(steps.valid & ~steps.retracts)

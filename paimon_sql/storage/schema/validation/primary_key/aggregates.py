@@ -40,7 +40,8 @@ def aggregate_functions(table: Definition) -> Iterator[PaimonError]:
         kind = FUNCTIONS[function]
         if name not in excluded and not kind.supports(field.type):
             yield conflict(
-                key, f"names '{function}', which takes {kind.supported_types}, for column '{name}' of type {field.type.sql()}."
+                key,
+                f"names '{function}', which takes {kind.supported_types}, for column '{name}' of type {field.type.sql()}.",
             )
         elif name not in excluded:
             yield from kind.problems(table, field)
