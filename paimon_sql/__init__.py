@@ -11,7 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from paimon_sql.spark.jvm.errors import error_behind
+    from paimon_sql.spark.jvm.errors import paimon_error_of
     from paimon_sql.spark.session.connect import connect, install
 
 __version__ = "0.1.0"

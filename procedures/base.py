@@ -16,7 +16,7 @@ from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.procedures.declaration import Argument, arguments_of, columns_of
 from paimon_sql.procedures.refresher import Refresher
-from paimon_sql.storage.branches.management import on_its_branch
+from paimon_sql.storage.branches.management import with_branch
 from paimon_sql.storage.copy.migration import PlainTable
 from paimon_sql.storage.execution.progress import Work
 from paimon_sql.storage.execution.task_executor import Executor, LocalExecutor
@@ -87,7 +87,7 @@ class Context:
             InvalidInputError: the name is blank or names another catalog.
             NoSuchTableError: there is no such table.
         """
-        return on_its_branch(with_snapshots(self.any_table(name)))
+        return with_branch(with_snapshots(self.any_table(name)))
 
     def any_table(self, name: str) -> AnyTable:
         """The table that an argument names, of any kind; errors as in `table`."""
@@ -96,7 +96,7 @@ class Context:
             raise _not_named(name, "table", self.catalog)
         return catalog.any_table(identifier)
 
-    def the_refresher(self) -> Refresher:
+    def require_refresher(self) -> Refresher:
         """The refresher of materialized tables.
 
         Raises:

@@ -14,7 +14,7 @@ _BITS: dict[type[DataType], int] = {IntType: 31, BigIntType: 63}
 _BOOLEANS = {"true": True, "false": False}
 
 
-def bound(procedure: Procedure, values: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+def bind_arguments(procedure: Procedure, values: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
     """Bind the arguments of a call; returns a value per argument, None for omitted ones.
 
     Args:

@@ -13,11 +13,11 @@ from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.warehouse import absolute_warehouse
 from paimon_sql.errors import PaimonError
 from paimon_sql.format.schema.types import BigIntType, DataField, IntType
-from paimon_sql.format.text.instants import present_millis
+from paimon_sql.format.text.instants import current_millis
 from paimon_sql.procedures.base import Context, Procedure
-from paimon_sql.procedures.binding import bound
+from paimon_sql.procedures.binding import bind_arguments
 from paimon_sql.procedures.registry import find_procedure
-from paimon_sql.storage.execution.progress import begun
+from paimon_sql.storage.execution.progress import register_work
 from paimon_sql.storage.metadata.environment.maintenance_log import MaintenanceLog, MaintenanceRun
 from paimon_sql.storage.table.table import Table
 
@@ -27,7 +27,7 @@ _NO_COUNTS = ("snapshot", "snapshot_id", "schema_id", "commit_time")
 
 
 @dataclass(frozen=True)
-class Answer:
+class ProcedureResult:
     """The result of a procedure; its first ``connector`` columns are those of Apache Paimon's connector."""
 
     columns: tuple[DataField, ...]
@@ -57,10 +57,10 @@ def call(
         PaimonError: the procedure failed.
     """
     procedure = find_procedure(name)
-    return run(_context(where), procedure, bound(procedure, values, arguments)).to_dicts()
+    return run(_context(where), procedure, bind_arguments(procedure, values, arguments)).to_dicts()
 
 
-def run(context: Context, procedure: Procedure, arguments: Mapping[str, Any]) -> Answer:
+def run(context: Context, procedure: Procedure, arguments: Mapping[str, Any]) -> ProcedureResult:
     """Run a procedure with progress, and record the run.
 
     Args:
@@ -72,7 +72,7 @@ def run(context: Context, procedure: Procedure, arguments: Mapping[str, Any]) ->
     table = table if isinstance(table, str) else None
     recorder = _Recorder(context, procedure, arguments)
     called = " ".join(part for part in (f"CALL sys.{procedure.name}", table) if part)
-    with begun(called, context.is_cancelled) as work:
+    with register_work(called, context.is_cancelled) as work:
         watched = replace(context, executor=context.executor.watched(work), work=work)
         try:
             rows = [_values(row) for row in procedure.call(watched, procedure.Arguments(**arguments))]
@@ -80,7 +80,7 @@ def run(context: Context, procedure: Procedure, arguments: Mapping[str, Any]) ->
             recorder.failed(error)
             raise
     columns = (*procedure.results, *procedure.details)
-    answer = Answer(columns, rows, len(procedure.results))
+    answer = ProcedureResult(columns, rows, len(procedure.results))
     recorder.done(answer)
     return answer
 
@@ -98,7 +98,7 @@ class _Recorder:
         self._clock = time.monotonic()
         self._table = table = self._opened(arguments.get("table") or arguments.get("target_table"))
         self._run = MaintenanceRun(
-            started_millis=present_millis(),
+            started_millis=current_millis(),
             catalog=context.catalog.name,
             procedure=procedure.name,
             trigger="call",
@@ -109,7 +109,7 @@ class _Recorder:
             snapshot_before=table.snapshots.latest_id() if table else None,
         )
 
-    def done(self, answer: Answer) -> None:
+    def done(self, answer: ProcedureResult) -> None:
         """Record success."""
         notes = [row["note"] for row in answer.to_dicts() if row.get("note")]
         self._add(counts=_counts(answer), note=notes[0] if notes else None)
@@ -153,7 +153,7 @@ def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _counts(answer: Answer) -> dict[str, int]:
+def _counts(answer: ProcedureResult) -> dict[str, int]:
     """The counts of an answer: the sums of its integer columns."""
     counts: dict[str, int] = {"rows": len(answer.rows)} if len(answer.rows) > 1 else {}
     for i, column in enumerate(answer.columns):

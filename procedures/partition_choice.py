@@ -99,7 +99,7 @@ class _Values:
         return Comparison(name, "=", self.scalar(name, text))
 
 
-def named_folders(table: Table, partitions: str, zone: tzinfo | None = None) -> list[str]:
+def partition_directories(table: Table, partitions: str, zone: tzinfo | None = None) -> list[str]:
     """The directories of partitions relative to the table, without duplicates, in the given order.
 
     Args:

@@ -12,7 +12,7 @@ NONE, FULL, INCREMENTAL = "NONE", "FULL", "INCREMENTAL"
 
 
 @dataclass(frozen=True)
-class Refreshed:
+class RefreshResult:
     """The result of a refresh.
 
     Attributes:
@@ -44,7 +44,7 @@ class Refresher(ABC):
         *,
         scheduled: bool = False,
         dry_run: bool = False,
-    ) -> Refreshed:
+    ) -> RefreshResult:
         """Refresh a table.
 
         Args:

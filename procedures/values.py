@@ -63,7 +63,7 @@ def instant_of(text: str | None, zone: tzinfo | None) -> int | None:
     return parse_instant(text, zone) if text and text.strip() else None
 
 
-def length_of(text: str | None, argument: str) -> timedelta | None:
+def duration_of(text: str | None, argument: str) -> timedelta | None:
     """Parse a duration, ``36 h``, ``2 d`` or ``90 min``; None without text.
 
     Args:
@@ -93,7 +93,7 @@ def names_of(text: str, argument: str) -> list[str]:
     return names
 
 
-def truth_of(text: str | None, argument: str) -> bool:
+def boolean_of(text: str | None, argument: str) -> bool:
     """Parse a boolean, ``'true'`` or ``'false'`` in any case; False without text.
 
     Raises:

@@ -19,7 +19,7 @@ from paimon_sql.format.options.operations.compaction import (
     NUM_SORTED_RUNS_COMPACTION_TRIGGER,
 )
 from paimon_sql.format.options.table.bucket import BUCKET
-from paimon_sql.format.text.instants import present_millis
+from paimon_sql.format.text.instants import current_millis
 from paimon_sql.storage.compact.file_layout import Layout
 from paimon_sql.storage.data_files.file_groups import has_data_evolution
 from paimon_sql.storage.data_files.visibility import reads_compacted
@@ -46,9 +46,9 @@ def deleted_records(table: Table, layout: Layout) -> str | None:
 
 def small_files(table: Table, layout: Layout) -> str | None:
     """Advice on small files that a compaction of an append table would merge."""
-    if not layout.crowded or has_data_evolution(table):
+    if not layout.buckets_to_compact or has_data_evolution(table):
         return None
-    many = _many(layout.crowded, "bucket gathers", "buckets gather")
+    many = _many(layout.buckets_to_compact, "bucket gathers", "buckets gather")
     minimum = max(table.options.get(COMPACTION_MIN_FILE_NUM), 2)
     return f"{many} {minimum} or more files below {size_text(layout.small_size)}: {_call(table, 'compact')}"
 
@@ -83,7 +83,7 @@ def unread_files(table: Table, layout: Layout) -> str | None:
     return f"{_many(fresh, 'file', 'files')} of level 0 cannot be read yet: {_call(table, 'compact')}"
 
 
-def waiting_files(table: Table) -> str:
+def postponed_files(table: Table) -> str:
     """Advice on files of postponed buckets."""
     return f"Their rows cannot be read yet: {_call(table, 'compact')}"
 
@@ -91,7 +91,7 @@ def waiting_files(table: Table) -> str:
 def snapshots(table: Table) -> str | None:
     """Advice on snapshots that may expire."""
     try:
-        retention = retention_of(table.options, present_millis())
+        retention = retention_of(table.options, current_millis())
         due = _due(table, retention)
     except PaimonError as error:
         return str(error)
@@ -104,7 +104,7 @@ def snapshots(table: Table) -> str | None:
 def consumers(table: Table) -> str | None:
     """Advice on consumers that retain snapshots."""
     try:
-        retention = retention_of(table.options, present_millis())
+        retention = retention_of(table.options, current_millis())
         retained = _due(table, replace(retention, consumers=False)) - _due(table, retention)
         slowest = min(table.consumers.all().items(), key=lambda named: named[1].next_snapshot, default=None)
     except PaimonError as error:

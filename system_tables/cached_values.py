@@ -11,7 +11,7 @@ import pyarrow as pa
 _BYTES = 64 << 20
 
 
-class RememberedColumns:
+class ColumnCache:
     """A thread-safe LRU cache of columns, bounded by bytes.
 
     Args:

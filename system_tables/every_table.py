@@ -19,8 +19,8 @@ from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.errors import NotFoundError, PaimonError, WrongKindError
 from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.types import DataField, string_type
-from paimon_sql.storage.execution.threads import spread
-from paimon_sql.storage.expressions.predicates import Predicate, about
+from paimon_sql.storage.execution.threads import map_in_threads
+from paimon_sql.storage.expressions.predicates import Predicate, conjuncts_on
 from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables.base import SystemTable, column
 
@@ -37,12 +37,12 @@ R = TypeVar("R")
 def wanted_tables(catalog: Catalog, predicate: Predicate | None) -> list[Identifier]:
     """The tables whose names may match a predicate, sorted; databases that cannot match are not listed."""
     databases = pa.array([d for d in catalog.list_databases() if d != SYSTEM_DATABASE], pa.string())
-    of_database = about(predicate, [DATABASE.name])
+    of_database = conjuncts_on(predicate, [DATABASE.name])
     if of_database is not None:
         databases = databases.filter(_holds(of_database, {DATABASE.name: databases}))
-    listed = spread(lambda database: _tables_of(catalog, database), databases.to_pylist(), _THREADS)
+    listed = map_in_threads(lambda database: _tables_of(catalog, database), databases.to_pylist(), _THREADS)
     found = [Identifier(d, t) for d, tables in zip(databases.to_pylist(), listed, strict=True) for t in tables]
-    of_names = about(predicate, [f.name for f in NAMES])
+    of_names = conjuncts_on(predicate, [f.name for f in NAMES])
     if of_names is None or not found:
         return found
     names = {
@@ -52,7 +52,7 @@ def wanted_tables(catalog: Catalog, predicate: Predicate | None) -> list[Identif
     return [i for i, wanted in zip(found, _holds(of_names, names).to_pylist(), strict=True) if wanted]
 
 
-def ask_tables(
+def map_tables(
     catalog: Catalog, predicate: Predicate | None, question: Callable[[Table], R]
 ) -> list[tuple[Identifier, R | None]]:
     """Apply a function to the tables whose names may match a predicate; returns results sorted by name.
@@ -69,7 +69,7 @@ def ask_tables(
     return _apply(catalog, predicate, lambda identifier: question(catalog.table(identifier)))
 
 
-def ask_any_tables(
+def map_any_tables(
     catalog: Catalog, predicate: Predicate | None, question: Callable[[AnyTable], R]
 ) -> list[tuple[Identifier, R | None]]:
     """As `ask_tables`, for tables of every kind."""
@@ -91,18 +91,18 @@ def _apply(
             return exists, None
 
     wanted = wanted_tables(catalog, predicate)
-    answers = spread(ask, wanted, _THREADS)
+    answers = map_in_threads(ask, wanted, _THREADS)
     return [(identifier, answer) for identifier, (exists, answer) in zip(wanted, answers, strict=True) if exists]
 
 
 def rows_of_all(catalog: Catalog, system_table: SystemTable, predicate: Predicate | None) -> pa.Table:
     """The rows of a system table for the main branch of each table of a catalog, after the columns `NAMES`."""
-    own = about(predicate, [f.name for f in system_table.columns])
-    answers = ask_tables(catalog, predicate, lambda table: system_table.rows(table, own))
-    return behind_names(answers, system_table.columns)
+    own = conjuncts_on(predicate, [f.name for f in system_table.columns])
+    answers = map_tables(catalog, predicate, lambda table: system_table.rows(table, own))
+    return with_table_names(answers, system_table.columns)
 
 
-def behind_names(answers: Iterable[tuple[Identifier, pa.Table | None]], columns: Sequence[DataField]) -> pa.Table:
+def with_table_names(answers: Iterable[tuple[Identifier, pa.Table | None]], columns: Sequence[DataField]) -> pa.Table:
     """Concatenate the rows of tables, after the columns `NAMES`."""
     schema = arrow_schema((*NAMES, *columns))
     parts = [schema.empty_table()]

@@ -23,7 +23,7 @@ _TIMESTAMPS = t.TimestampType | t.LocalZonedTimestampType
 _BYTES = t.BinaryType | t.VarBinaryType | t.BlobType
 
 
-def printed(array: pa.Array, data_type: t.DataType) -> pa.Array:
+def java_strings(array: pa.Array, data_type: t.DataType) -> pa.Array:
     """Format values as Java's ``toString``: a date is its day number, a timestamp has a ``T``; nulls stay null.
 
     Java prints the address of a byte array; here it is hexadecimal digits (see ``format.text.values.java_text``).
@@ -76,13 +76,15 @@ def _by_partition(text: object, partitions: pa.ChunkedArray | pa.Array) -> pa.Ar
     return pa.array([text(p) for p in encoded.dictionary.to_pylist()], pa.string()).take(encoded.indices)
 
 
-def key_texts(fields: Sequence[t.DataField], rows: pa.ChunkedArray | pa.Array) -> pa.Array:
+def key_strings(fields: Sequence[t.DataField], rows: pa.ChunkedArray | pa.Array) -> pa.Array:
     """Format serialized keys as ``[a, 1]``."""
     columns = decode_columns([f.type for f in fields], rows, overflow_to_null=True)
-    return _listed("[", [pc.fill_null(printed(c, f.type), _NULL) for c, f in zip(columns, fields, strict=True)], "]")
+    return _listed(
+        "[", [pc.fill_null(java_strings(c, f.type), _NULL) for c, f in zip(columns, fields, strict=True)], "]"
+    )
 
 
-def pair_texts(names: Sequence[str], columns: Sequence[pa.Array], rows: int) -> pa.Array:
+def pair_strings(names: Sequence[str], columns: Sequence[pa.Array], rows: int) -> pa.Array:
     """Format rows as ``{a=1, b=null}``, in the order of the names.
 
     Args:

@@ -15,7 +15,7 @@ from paimon_sql.storage.expressions.predicates import Predicate
 
 
 @dataclass(frozen=True)
-class Offered:
+class ProcedureInfo:
     """A procedure of a catalog; ``arguments`` and ``results`` are strings with names and types."""
 
     name: str
@@ -35,7 +35,7 @@ class View:
     """
 
     catalog: Catalog
-    procedures: Sequence[Offered] = field(default_factory=tuple)
+    procedures: Sequence[ProcedureInfo] = field(default_factory=tuple)
 
 
 class CatalogTable(ABC):

@@ -43,7 +43,7 @@ class Catalog(DefinedObjects, ABC):
         renames_tables: whether tables can be renamed.
     """
 
-    places_tables: ClassVar[bool] = False
+    stores_locations: ClassVar[bool] = False
     keeps_owners: ClassVar[bool] = False
     replaces_definitions: ClassVar[bool] = True
     renames_tables: ClassVar[bool] = True
@@ -53,7 +53,7 @@ class Catalog(DefinedObjects, ABC):
         self.options = dict(options)
         self.run_log: MaintenanceLog | None = None
         self.executor: Executor | None = None
-        self.is_taken: Callable[[Identifier], bool] = _is_free
+        self.is_used_outside: Callable[[Identifier], bool] = _is_free
 
     @abstractmethod
     def list_databases(self) -> list[str]:
@@ -181,7 +181,7 @@ class Catalog(DefinedObjects, ABC):
 
     def _refuse_others(self, identifier: Identifier) -> None:
         """Raise TableExistsError if a table outside of the catalog has the name."""
-        if self.is_taken(identifier):
+        if self.is_used_outside(identifier):
             raise TableExistsError(
                 f"{self.name}.{identifier} is a table or view already, though none of Paimon's.",
                 name=str(identifier),

@@ -65,7 +65,7 @@ def open_catalog(name: str, options: Mapping[str, str]) -> Catalog:
     return KINDS[kind](name, options)
 
 
-def kept_warehouse(warehouse: str | os.PathLike[str], options: Mapping[str, str]) -> str:
+def normalized_warehouse(warehouse: str | os.PathLike[str], options: Mapping[str, str]) -> str:
     """The normalized warehouse of a catalog: directories as absolute paths, names unchanged."""
     return os.fspath(warehouse) if _kind(options) in _NAMED_WAREHOUSE else absolute_warehouse(warehouse)
 

@@ -29,7 +29,7 @@ AnyTable: TypeAlias = Table | FormatTable
 """A table of any type."""
 
 
-class TableKind(ABC):
+class TableType(ABC):
     """A table type.
 
     Attributes:
@@ -78,7 +78,7 @@ class TableKind(ABC):
         return new_schema
 
 
-class SnapshotKind(TableKind):
+class SnapshotKind(TableType):
     """Tables with snapshots."""
 
     types: ClassVar[tuple[str, ...]] = ("table",)
@@ -102,7 +102,7 @@ class MaterializedKind(SnapshotKind):
         )
 
 
-class FormatKind(TableKind):
+class FormatKind(TableType):
     """Directories of plain files."""
 
     types = ("format-table",)
@@ -137,13 +137,13 @@ class ObjectKind(SnapshotKind):
         )
 
 
-KINDS: dict[str, TableKind] = {
+KINDS: dict[str, TableType] = {
     name: kind for kind in (SnapshotKind(), MaterializedKind(), FormatKind(), ObjectKind()) for name in kind.types
 }
 """The supported types, by the values of ``type``."""
 
 
-def kind_of(schema: TableSchema) -> TableKind:
+def kind_of(schema: TableSchema) -> TableType:
     """The type of a table.
 
     Raises:
@@ -152,7 +152,7 @@ def kind_of(schema: TableSchema) -> TableKind:
     return kind_named(TableOptions(schema.options).get(TYPE))
 
 
-def kind_named(name: str) -> TableKind:
+def kind_named(name: str) -> TableType:
     """The type by its value of the option ``type``.
 
     Raises:
@@ -163,7 +163,7 @@ def kind_named(name: str) -> TableKind:
     return KINDS[name]
 
 
-def taking_rows(table: Table) -> Table:
+def writable(table: Table) -> Table:
     """The table itself, if statements may write or change its rows.
 
     Raises:
@@ -175,7 +175,7 @@ def taking_rows(table: Table) -> Table:
     return table
 
 
-def offered_kind(schema: TableSchema, catalog: str, catalog_options: Mapping[str, str]) -> TableKind:
+def offered_kind(schema: TableSchema, catalog: str, catalog_options: Mapping[str, str]) -> TableType:
     """The type of a new table in a catalog with this name and these options.
 
     Raises:

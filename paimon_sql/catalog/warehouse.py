@@ -17,7 +17,7 @@ from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import LOCK_ENABLED, MAINTENANCE_RUNS_RETAINED
 from paimon_sql.format.options.table.table import TYPE
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.file_io import FileIO, file_io_of
 from paimon_sql.storage.file_io.external.policy import ExternalAccess
 from paimon_sql.storage.metadata.environment.locks import UNLOCKED, HeldLock, TableLock
@@ -38,7 +38,7 @@ def absolute_warehouse(warehouse: str | os.PathLike[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Place:
+class LocatedTable:
     """A table or branch as found by its catalog.
 
     Attributes:
@@ -101,9 +101,11 @@ class WarehouseCatalog(Catalog):
         schema = SchemaManager(file_io, location).newest_readable()
         if schema is None:
             return None
-        return with_snapshots(self._opened(replace(identifier, branch=MAIN_BRANCH), Place(location, file_io, schema)))
+        return with_snapshots(
+            self._opened(replace(identifier, branch=MAIN_BRANCH), LocatedTable(location, file_io, schema))
+        )
 
-    def _opened(self, identifier: Identifier, place: Place) -> AnyTable:
+    def _opened(self, identifier: Identifier, place: LocatedTable) -> AnyTable:
         own = replace(identifier, system_table=None)
         kind = offered_kind(place.schema, self.name, self.options)
         found = Table(
@@ -120,10 +122,10 @@ class WarehouseCatalog(Catalog):
         )
         return kind.opened(found, self.options)
 
-    def _place(self, identifier: Identifier) -> Place | None:
+    def _place(self, identifier: Identifier) -> LocatedTable | None:
         """Find a table or branch; None if it does not exist."""
         schema = self._schema(identifier)
-        return None if schema is None else Place(self.table_location(identifier), self.file_io, schema)
+        return None if schema is None else LocatedTable(self.table_location(identifier), self.file_io, schema)
 
     @abstractmethod
     def _schema(self, identifier: Identifier) -> TableSchema | None:
@@ -158,7 +160,7 @@ class WarehouseCatalog(Catalog):
         path = self._database_path(database)
         directories = [s for s in self.file_io.list(path) if s.is_dir]
         threads = _THREADS if self.file_io.is_object_store(path) else 1
-        are_tables = spread(lambda s: self._is_shown(SchemaManager(self.file_io, s.path)), directories, threads)
+        are_tables = map_in_threads(lambda s: self._is_shown(SchemaManager(self.file_io, s.path)), directories, threads)
         return sorted(s.name for s, is_table in zip(directories, are_tables, strict=True) if is_table)
 
     def _is_shown(self, schemas: SchemaManager) -> bool:

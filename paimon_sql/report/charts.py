@@ -226,7 +226,7 @@ class ReadAmplification(Chart):
         return text
 
 
-class HeldFor(Chart):
+class RetainedSpace(Chart):
     """Bytes by what retains them."""
 
     name = "space"
@@ -293,7 +293,7 @@ CHARTS: Sequence[Chart] = (
     FileSizes(),
     ReadAmplification(),
     Levels(),
-    HeldFor(),
+    RetainedSpace(),
     ExpiryNow(),
 )
 """All charts, in the order of the page."""

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.errors import PaimonError
-from paimon_sql.format.text.instants import present_millis
+from paimon_sql.format.text.instants import current_millis
 from paimon_sql.report.history import Commit, history_of
 from paimon_sql.storage.compact.file_layout import Layout, layout_of
 from paimon_sql.storage.data_files.live_files import live_files
@@ -145,7 +145,7 @@ def facts_of(table: Table, orphans: Orphans | None = None) -> Facts:
         table: the table or branch.
         orphans: the orphan files, if a search was made.
     """
-    now = present_millis()
+    now = current_millis()
     latest = table.snapshots.latest()
     live = live_files(table, latest).entries
     indexes = index_entries(table, latest)

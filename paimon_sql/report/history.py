@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 from paimon_sql.errors import CorruptFileError, MissingFileError
 from paimon_sql.format.metadata.manifest import FileKind
 from paimon_sql.format.metadata.snapshot import Snapshot
-from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables.clock import wall_clock
 
-LOOKED_AT = 500
+MAX_SNAPSHOTS = 500
 """The max number of latest snapshots in a report."""
 _THREADS = 8
 
@@ -56,9 +56,9 @@ def history_of(table: Table, live_bytes: int) -> list[Commit]:
         live_bytes: the size of the live files of the latest snapshot.
     """
     earliest = table.snapshots.earliest_id() or 0
-    snapshots = [s for s in table.snapshots.listed() if s.id >= earliest][-LOOKED_AT:]
+    snapshots = [s for s in table.snapshots.listed() if s.id >= earliest][-MAX_SNAPSHOTS:]
     threads = table.file_io.threads_for(table.path, len(snapshots), _THREADS)
-    changes = spread(lambda snapshot: _change(table, snapshot), snapshots, threads)
+    changes = map_in_threads(lambda snapshot: _change(table, snapshot), snapshots, threads)
     found: list[Commit] = []
     for snapshot, change in zip(reversed(snapshots), reversed(changes), strict=True):
         if change is None:

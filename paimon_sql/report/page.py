@@ -51,7 +51,7 @@ def html_of(facts: Facts) -> str:
     )
 
 
-def pictures_of(facts: Facts) -> dict[str, bytes]:
+def images_of(facts: Facts) -> dict[str, bytes]:
     """Render the charts as PNG, by name."""
     with drawing(PRINTED):
         return {c.name: as_png(c.draw(facts, PRINTED, _IMAGE)) for c in CHARTS if c.applies(facts)}

@@ -12,15 +12,15 @@ from typing import Any
 from rich.console import Console
 
 from paimon_sql.catalog.registry import open_catalog
-from paimon_sql.procedures import Answer, Procedure, procedures, run
+from paimon_sql.procedures import Procedure, ProcedureResult, procedures, run
 from paimon_sql.procedures.base import Context
 from paimon_sql.shell.call_arguments import parse_call
 from paimon_sql.shell.engine.engine import TICK
-from paimon_sql.shell.engine.progress import Waited
+from paimon_sql.shell.engine.progress import ProgressLine
 from paimon_sql.shell.engine.result import Column, Row
 from paimon_sql.shell.formats.base import Format
 from paimon_sql.storage.execution.task_executor import LocalExecutor
-from paimon_sql.storage.execution.threads import meanwhile
+from paimon_sql.storage.execution.threads import run_periodically
 
 _CATALOG = "paimon"
 HELP = ("-h", "--help")
@@ -68,7 +68,7 @@ def help_text(procedure: Procedure | None) -> str:
     return "\n".join(lines)
 
 
-def show(answer: Answer, form: Format) -> None:
+def show(answer: ProcedureResult, form: Format) -> None:
     """Print a result."""
     form.begin([Column(c.name, c.type.as_nullable().sql().lower()) for c in answer.columns])
     rows: list[Row]
@@ -97,7 +97,7 @@ def _text(value: Any) -> str | None:
 def _progress_line(console: Console, *, silent: bool) -> Iterator[None]:
     """Show the progress line from a thread, so that Ctrl-C reaches the work in this one, which then cleans up."""
     with (
-        Waited(console, shown=not silent, idle="working") as waited,
-        meanwhile(lambda: waited.tick(None), TICK, "paimon-sql-progress"),
+        ProgressLine(console, shown=not silent, idle="working") as waited,
+        run_periodically(lambda: waited.tick(None), TICK, "paimon-sql-progress"),
     ):
         yield

@@ -9,7 +9,7 @@ from typing import Any
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.schema.types import BooleanType
 from paimon_sql.procedures import Procedure, find_procedure
-from paimon_sql.procedures.binding import bound, read_value
+from paimon_sql.procedures.binding import bind_arguments, read_value
 from paimon_sql.procedures.declaration import Argument
 from paimon_sql.sql.statements.call import ARGUMENTS, PROCEDURES
 
@@ -29,7 +29,7 @@ _SEPARATORS = {"partitions": ";", "options": ","}
 
 
 @dataclass
-class Called:
+class ParsedCall:
     """A parsed call.
 
     Attributes:
@@ -43,7 +43,7 @@ class Called:
     database: str | None = None
 
 
-def parse_call(name: str, words: Sequence[str]) -> Called:
+def parse_call(name: str, words: Sequence[str]) -> ParsedCall:
     """Parse a procedure's name and its arguments ``--name value`` or ``--name=value``.
 
     A boolean needs no value, dashes may replace underscores, and Flink's names are known.
@@ -58,7 +58,7 @@ def parse_call(name: str, words: Sequence[str]) -> Called:
     """
     plain = name.lower().replace("-", "_").removeprefix("sys.")
     procedure = find_procedure(PROCEDURES.get(plain, plain))
-    called, known = Called(procedure), _Names(procedure)
+    called, known = ParsedCall(procedure), _Names(procedure)
     values: dict[str, list[str]] = {}
     rest = list(words)
     while rest:
@@ -83,7 +83,7 @@ def parse_call(name: str, words: Sequence[str]) -> Called:
             raise InvalidInputError(f"{procedure.name} has no argument --{spelled}.", remedy=f"It takes {names}.")
         values.setdefault(argument.name, []).append(text)
     named = {name: _value(known.find(name), parts) for name, parts in values.items()}
-    called.arguments = bound(procedure, (), named)
+    called.arguments = bind_arguments(procedure, (), named)
     return called
 
 

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.shell.formats import formats
-from paimon_sql.shell.runner import Leave, Runner
+from paimon_sql.shell.runner import ExitShell, Runner
 from paimon_sql.shell.sources import from_file
 from paimon_sql.shell.text.splitter import Piece
 
@@ -82,7 +82,7 @@ def _help(runner: Runner, _: str) -> bool:
 
 
 def _quit(runner: Runner, _: str) -> bool:
-    raise Leave
+    raise ExitShell
 
 
 def _clear(runner: Runner, _: str) -> bool:

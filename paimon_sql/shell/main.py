@@ -15,7 +15,7 @@ import typer
 from rich.console import Console
 
 import paimon_sql
-from paimon_sql.catalog.registry import kept_warehouse
+from paimon_sql.catalog.registry import normalized_warehouse
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.procedures import find_procedure
 from paimon_sql.shell.call import HELP, call_procedure, help_text, wants_help
@@ -26,7 +26,7 @@ from paimon_sql.shell.engine.errors import describe
 from paimon_sql.shell.engine.report import Report
 from paimon_sql.shell.formats import formats
 from paimon_sql.shell.prompt.prompt import Prompt
-from paimon_sql.shell.runner import Leave, Runner, Settings
+from paimon_sql.shell.runner import ExitShell, Runner, Settings
 from paimon_sql.shell.setup import Setup
 from paimon_sql.shell.sources import Source, from_file, from_stream, from_text, text_of
 from paimon_sql.shell.thriftserver import Serving, address
@@ -370,7 +370,7 @@ def _call(
     form = formats()[output or before.get("output") or "table"](_standard_output(), header=before.get("header", True))
     given = {**_pairs(before.get("catalog_option") or []), **_pairs(catalog_option or [])}
     options = {
-        "warehouse": kept_warehouse(warehouse or before.get("warehouse") or DEFAULT_WAREHOUSE, given),
+        "warehouse": normalized_warehouse(warehouse or before.get("warehouse") or DEFAULT_WAREHOUSE, given),
         **given,
     }
     quiet = silent or bool(before.get("silent"))
@@ -389,7 +389,7 @@ def _work(runner: Runner, before: Sequence[Source], sources: Sequence[Source], s
             for source in (*before, *sources):
                 if not runner.run(source.pieces, source.origin) and not runner.settings.keep_going:
                     break
-        except Leave:
+        except ExitShell:
             pass
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from paimon_sql.shell.engine.engine import Engine, Interrupted
 from paimon_sql.shell.engine.errors import Problem, describe
-from paimon_sql.shell.engine.progress import Waited
+from paimon_sql.shell.engine.progress import ProgressLine
 from paimon_sql.shell.engine.report import Report
 from paimon_sql.shell.engine.result import Result, execute
 from paimon_sql.shell.formats import Format, formats
@@ -41,7 +41,7 @@ class Settings:
     keep_going: bool = False
 
 
-class Leave(Exception):  # noqa: N818 - nothing is wrong
+class ExitShell(Exception):  # noqa: N818 - nothing is wrong
     """Leave the shell."""
 
 
@@ -109,7 +109,7 @@ class Runner:
     def prepare(self, work: Callable[[SparkSession], None]) -> bool:
         """Run work in the engine; returns whether it succeeded, and reports an error."""
         try:
-            with Waited(self.report.console, shown=not self.settings.silent) as waited:
+            with ProgressLine(self.report.console, shown=not self.settings.silent) as waited:
                 self.engine.run(work, waited)
         except Interrupted:
             raise
@@ -137,7 +137,7 @@ class Runner:
     def _show(self, statement: str, form: Format) -> None:
         limit = self.settings.limit if form.limited else None
         since = time.perf_counter()
-        with Waited(self.report.console, shown=not self.settings.silent) as waited:
+        with ProgressLine(self.report.console, shown=not self.settings.silent) as waited:
             result = self.engine.run(lambda session: execute(session, statement, form.encoding, limit), waited)
             try:
                 rows, more = self._write(result, form, limit, waited)
@@ -148,7 +148,7 @@ class Runner:
         if more and not self.settings.silent:
             self.report.note("There are more rows: '.limit 0' or '--limit 0' shows all, '--format csv' streams them.")
 
-    def _write(self, result: Result, form: Format, limit: int | None, waited: Waited) -> tuple[int | None, bool]:
+    def _write(self, result: Result, form: Format, limit: int | None, waited: ProgressLine) -> tuple[int | None, bool]:
         """Print a result; returns the number of shown rows (None without columns), and whether there are more."""
         if not result.columns:
             return None, False

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from paimon_sql.shell.text.splitter import split
 from paimon_sql.sql.errors import SqlSyntaxError
-from paimon_sql.sql.translate import as_flink, as_spark, formatted
+from paimon_sql.sql.translate import as_flink, as_spark, format_sql
 
 Translation = Callable[[str], str]
 TRANSLATIONS: dict[str, Translation] = {"spark": as_spark, "flink": as_flink}
 """Translations by the name of the target dialect."""
-LAYOUT: Translation = formatted
+LAYOUT: Translation = format_sql
 
 
 class UntranslatedError(Exception):

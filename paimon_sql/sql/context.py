@@ -86,9 +86,9 @@ class RewriteContext:
     other_catalogs: frozenset[str] = frozenset({SESSION_CATALOG})
     shared_catalogs: frozenset[str] = frozenset()
     default_provider: str = ""
-    is_ordinary: Callable[[TableName], bool] = is_never_ordinary
+    is_foreign_table: Callable[[TableName], bool] = is_never_ordinary
     partition_keys: Callable[[TableName], tuple[str, ...]] = no_keys
-    is_files: Callable[[TableName], bool] = holds_no_files
+    is_format_table: Callable[[TableName], bool] = holds_no_files
     merges_schema: Callable[[TableName], bool] = merges_nothing
     hive_columns: Callable[[TableName], tuple[str, ...]] = orders_as_it_is
     query_columns: Callable[[str], tuple[str, ...]] = names_nothing
@@ -107,17 +107,17 @@ class RewriteContext:
 
     def table(self, parts: tuple[str, ...] | None) -> TableName | None:
         """Resolve the name of a Paimon table; None if it is another catalog's, or without a name."""
-        full = self.to_be(parts)
-        return None if full and full[0] in self.shared_catalogs and self.is_ordinary(full) else full
+        full = self.resolve_new_table(parts)
+        return None if full and full[0] in self.shared_catalogs and self.is_foreign_table(full) else full
 
-    def to_be(self, parts: tuple[str, ...] | None) -> TableName | None:
+    def resolve_new_table(self, parts: tuple[str, ...] | None) -> TableName | None:
         """Resolve the name of a table that may be missing; None if its catalog is not Paimon's."""
         full = self.full_name(parts) if parts else None
         return full if full and full[0] in self.catalogs else None
 
     def function(self, parts: tuple[str, ...] | None) -> TableName | None:
         """Resolve a function of a Paimon catalog; None for Spark's, as in shared catalogs outside of ``sys``."""
-        full = self.to_be(parts)
+        full = self.resolve_new_table(parts)
         return None if full and full[0] in self.shared_catalogs and full[1].lower() != "sys" else full
 
     @property

@@ -45,7 +45,7 @@ class Reading:
 
     def new_table(self, node: exp.Expr) -> TableName | None:
         """The full name of a table that may be missing; None if its catalog is not Paimon's."""
-        return self.context.to_be(names_of(node))
+        return self.context.resolve_new_table(names_of(node))
 
 
 def names_of(node: exp.Expr) -> tuple[str, ...] | None:

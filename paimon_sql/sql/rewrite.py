@@ -19,7 +19,7 @@ from paimon_sql.sql.dialect.dialect import PaimonDialect
 from paimon_sql.sql.dialect.errors import RefusedError
 from paimon_sql.sql.dialect.nodes import Explain, Script, span
 from paimon_sql.sql.dialect.parser import READERS, PaimonParser
-from paimon_sql.sql.dialect.tokenizer import behind_comments
+from paimon_sql.sql.dialect.tokenizer import skip_comments
 from paimon_sql.sql.errors import SqlSyntaxError
 from paimon_sql.sql.grammar.statement import RowChange, Statement
 from paimon_sql.sql.outcome import REWRITES, Carried
@@ -73,7 +73,7 @@ def rewrite(text: str, context: RewriteContext) -> Rewritten:
     Raises:
         SqlSyntaxError: a construct of the dialect is malformed or cannot be supported.
     """
-    if not holds_ours(text) or _is_insert_for_spark(text, context):
+    if not may_need_rewrite(text) or _is_insert_for_spark(text, context):
         return Rewritten(text)
     if explained := _EXPLAIN_REWRITE.match(text, _start(text)):
         return Rewritten(_explained(rewrite(text[explained.end() :], context)))
@@ -177,7 +177,7 @@ class _Draft:
         )
 
 
-def holds_ours(text: str) -> bool:
+def may_need_rewrite(text: str) -> bool:
     """Whether the text may hold a construct of the dialect; a cheap check that settles most statements."""
     first = _start(text)
     if "$" in text or "/*" in text[first:]:
@@ -215,7 +215,7 @@ def _is_insert_for_spark(text: str, context: RewriteContext) -> bool:
 
 def _start(text: str) -> int:
     """The offset of the first token; the end of the text if there is none."""
-    found = behind_comments(text)
+    found = skip_comments(text)
     return len(text) if found is None else found
 
 

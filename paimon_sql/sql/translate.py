@@ -49,7 +49,7 @@ def as_flink(text: str) -> str:
     return text if isinstance(tree, Verbatim) or not is_ours else PaimonDialect().generate(tree, pretty=True)
 
 
-def formatted(text: str) -> str:
+def format_sql(text: str) -> str:
     """Format a statement over several lines with all comments; unchanged if formatting would lose or change anything.
 
     Raises:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
 from paimon_sql.procedures.declaration import Long, column, detail, optional, required
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, truth_of
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, boolean_of
 from paimon_sql.storage.branches.management import create_branch
 
 THE_BRANCH = "The branch's name."
@@ -43,7 +43,7 @@ class CreateBranch(Procedure):
             arguments.branch,
             tag=arguments.tag,
             snapshot_id=arguments.snapshot,
-            ignore_if_exists=truth_of(arguments.ignoreIfExists, "ignoreIfExists"),
+            ignore_if_exists=boolean_of(arguments.ignoreIfExists, "ignoreIfExists"),
             dry_run=dry_run,
         )
         base = created.snapshot

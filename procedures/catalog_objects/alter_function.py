@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.format.catalog_objects.function import changed_function
+from paimon_sql.format.catalog_objects.function import apply_change
 from paimon_sql.procedures.base import Context, Procedure
 from paimon_sql.procedures.catalog_objects.create_function import THE_FUNCTION, WHETHER_DRY_RUN
 from paimon_sql.procedures.declaration import column, detail, optional, required
@@ -46,7 +46,7 @@ class AlterFunction(Procedure):
             raise InvalidInputError(f"change is no JSON: {error}.") from error
         catalog, identifier = context.locate_object(arguments.function, "function")
         if dry_run:
-            changed = changed_function(catalog.function(identifier), change)
+            changed = apply_change(catalog.function(identifier), change)
         else:
-            changed = catalog.alter_function(identifier, lambda function: changed_function(function, change))
+            changed = catalog.alter_function(identifier, lambda function: apply_change(function, change))
         yield self.Result(True, ", ".join(sorted(changed.definitions)) or None, NOTHING_DONE if dry_run else None)

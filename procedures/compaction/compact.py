@@ -13,7 +13,7 @@ from paimon_sql.format.options.table.bucket import BUCKET
 from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
 from paimon_sql.procedures.declaration import Long, column, detail, optional, required
 from paimon_sql.procedures.partition_choice import PARTITIONS, WHERE, chosen_partitions
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, length_of, options_of
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, duration_of, options_of
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.compact.layouts.sort import plan_sort
 from paimon_sql.storage.compact.run import plan_table
@@ -76,7 +76,7 @@ class Compact(Procedure):
             raise InvalidInputError(f"compact_strategy cannot be '{strategy}'.", remedy="It is 'full' or 'minor'.")
         scope = Scope(
             chosen_partitions(table, arguments.partitions, arguments.where, context.zone),
-            length_of(arguments.partition_idle_time, "partition_idle_time"),
+            duration_of(arguments.partition_idle_time, "partition_idle_time"),
             _buckets(table, arguments.buckets),
             frozenset(expired_partitions(table))
             if table.options.get(COMPACTION_SKIP_EXPIRED_PARTITIONS)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.errors import InvalidInputError, NoSuchTableError
-from paimon_sql.format.text.instants import present_millis, show_instant
+from paimon_sql.format.text.instants import current_millis, show_instant
 from paimon_sql.procedures.base import Context, Procedure
 from paimon_sql.procedures.declaration import Int, Long, column, detail, optional, required
 from paimon_sql.procedures.values import DRY_RUN, instant_of
@@ -83,7 +83,7 @@ class RemoveOrphanFiles(Procedure):
             data_files=removed.data,
             metadata_files=removed.metadata,
             temporary_files=removed.temporary,
-            empty_folders=removed.folders,
+            empty_folders=removed.directories,
             tables=len(plans),
             checked_files=sum(plan.listed.files for plan in plans),
             unknown_files=sum(plan.listed.strange for plan in plans),
@@ -95,7 +95,7 @@ class RemoveOrphanFiles(Procedure):
 
 
 def _older_than(context: Context, text: str | None) -> int:
-    now = present_millis()
+    now = current_millis()
     given = instant_of(text, context.zone)
     if given is None:
         return now - DAY_MILLIS

@@ -13,7 +13,7 @@ from paimon_sql.procedures.partition_choice import PARTITIONS, chosen_partitions
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.indexes.drop_global_index import index_files_of
-from paimon_sql.storage.indexes.global_index import dropped
+from paimon_sql.storage.indexes.global_index import drop_messages
 from paimon_sql.storage.operations import operations
 
 
@@ -46,7 +46,7 @@ class DropGlobalIndex(Procedure):
         chosen = chosen_partitions(table, arguments.partitions, None, context.zone)
         entries = index_files_of(table, arguments.index_column, arguments.index_type, chosen)
         with Transaction(table) as transaction:
-            committed = None if dry_run else operations.change_indexes(transaction, dropped(entries))
+            committed = None if dry_run else operations.change_indexes(transaction, drop_messages(entries))
         yield self.Result(
             result=True,
             dropped_file_count=len(entries),

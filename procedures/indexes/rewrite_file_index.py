@@ -13,7 +13,7 @@ from paimon_sql.procedures.partition_choice import WHERE, chosen_partitions
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.data_files.live_files import filter_partitions, live_files
-from paimon_sql.storage.indexes.file_indexes import remade
+from paimon_sql.storage.indexes.file_indexes import rebuild_file_indexes
 from paimon_sql.storage.operations import operations
 
 
@@ -46,7 +46,7 @@ class RewriteFileIndex(Procedure):
         live = filter_partitions(table, live_files(table, table.snapshots.latest()).entries, chosen)
         files = list(entries(live))
         with Transaction(table) as transaction:
-            messages = remade(table, files, context.executor, dry_run=dry_run)
+            messages = rebuild_file_indexes(table, files, context.executor, dry_run=dry_run)
             committed = None if dry_run else operations.compact(transaction, messages)
         nothing = "the files have the indexes that are asked for"
         yield self.Result(

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier
-from paimon_sql.catalog.table_types import taking_rows
+from paimon_sql.catalog.table_types import writable
 from paimon_sql.errors import CommitUnknownError, DatabaseExistsError, InvalidInputError, NoSuchTableError, PaimonError
 from paimon_sql.procedures.base import Context, Procedure
 from paimon_sql.procedures.declaration import Long, column, detail, optional, required
 from paimon_sql.procedures.partition_choice import WHERE, chosen_partitions
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
-from paimon_sql.storage.branches.management import on_its_branch
+from paimon_sql.storage.branches.management import with_branch
 from paimon_sql.storage.copy.copy import CopyPlan, check_target, copy_files, plan_copy, schemas_of_copy
 from paimon_sql.storage.table.table import Table
 
@@ -53,7 +53,7 @@ class Copy(Procedure):
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         started, dry_run = time.monotonic(), bool(arguments.dry_run)
         origin, name = context.locate(arguments.source_table)
-        source = on_its_branch(origin.table(name))
+        source = with_branch(origin.table(name))
         plan = plan_copy(source, chosen_partitions(source, None, arguments.where, context.zone))
         catalog, identifier = context.locate(arguments.target_table)
         target = _existing(catalog, identifier)
@@ -89,7 +89,7 @@ def _existing(catalog: Catalog, identifier: Identifier) -> Table | None:
         if identifier.branch != MAIN_BRANCH:
             raise NoSuchTableError(f"{catalog.name}.{identifier} does not exist.", name=str(identifier))
         return None
-    return on_its_branch(taking_rows(catalog.table(identifier)))
+    return with_branch(writable(catalog.table(identifier)))
 
 
 @contextmanager

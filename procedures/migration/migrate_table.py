@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from paimon_sql.catalog.identifier import MAIN_BRANCH
-from paimon_sql.catalog.table_types import taking_rows
+from paimon_sql.catalog.table_types import writable
 from paimon_sql.errors import (
     CommitUnknownError,
     DatabaseExistsError,
@@ -23,7 +23,15 @@ from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.procedures.base import Context, PlainTables, Procedure
 from paimon_sql.procedures.declaration import Int, Long, StringMap, column, detail, optional, required
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, checked_options, options_of
-from paimon_sql.storage.copy.migration import FORMATS, PlainTable, check_target, examine, put_back, schema_of, take_over
+from paimon_sql.storage.copy.migration import (
+    FORMATS,
+    PlainTable,
+    check_target,
+    examine,
+    migrate_files,
+    schema_of,
+    undo_migration,
+)
 from paimon_sql.storage.file_io.paths import parent_of
 from paimon_sql.storage.schema.validation import validate_schema
 from paimon_sql.storage.table.table import Table
@@ -175,15 +183,15 @@ def migrate(context: Context, request: Request) -> Migrated:
     catalog, identifier = context.locate(target_name)
     if identifier.system_table is not None or identifier.branch != MAIN_BRANCH:
         raise InvalidInputError(f"{identifier} cannot get files: it is no table of its own.")
-    if catalog.is_taken(identifier):
+    if catalog.is_used_outside(identifier):
         raise InvalidInputError(
             f"{catalog.name}.{identifier} is the name of an ordinary table: no table of Paimon's can have it as well.",
             remedy="Give another name as target_table, and ALTER TABLE .. RENAME TO when the files are moved.",
         )
     exists = catalog.database_exists(identifier.database) and catalog.table_exists(identifier)
-    target = taking_rows(catalog.table(identifier)) if exists else None
+    target = writable(catalog.table(identifier)) if exists else None
     if target is not None and not request.dry_run:
-        put_back(target, plain.places(kind, request.source))  # files of an interrupted migration
+        undo_migration(target, plain.places(kind, request.source))  # files of an interrupted migration
     source = plain.table(kind, request.source, target)
     if target is not None:
         check_target(source, target)
@@ -201,12 +209,14 @@ def migrate(context: Context, request: Request) -> Migrated:
             catalog.create_database(identifier.database, {})
         target = catalog.create_table(identifier, schema)
     try:
-        committed = take_over(source, target, messages, context.executor, keep=request.keep, threads=request.threads)
+        committed = migrate_files(
+            source, target, messages, context.executor, keep=request.keep, threads=request.threads
+        )
     except CommitUnknownError:
         raise
     except PaimonError:
         directories = list(dict.fromkeys(parent_of(f.path) for f in source.files))
-        if not exists and target.snapshots.latest_id() is None and not put_back(target, directories):
+        if not exists and target.snapshots.latest_id() is None and not undo_migration(target, directories):
             with suppress(PaimonError):
                 catalog.drop_table(identifier)
         raise

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
 from paimon_sql.procedures.declaration import Long, column, detail, optional, required
-from paimon_sql.procedures.partition_choice import named_folders
+from paimon_sql.procedures.partition_choice import partition_directories
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.maintenance.partitions.done_actions import done_actions
 from paimon_sql.storage.maintenance.partitions.mark_done import mark_done
@@ -35,7 +35,7 @@ class MarkPartitionDone(Procedure):
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         table, dry_run = context.table(arguments.table), bool(arguments.dry_run)
-        directories = named_folders(table, arguments.partitions, context.zone)
+        directories = partition_directories(table, arguments.partitions, context.zone)
         actions = done_actions(table)
         if not dry_run:
             mark_done(actions, directories)

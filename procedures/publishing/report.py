@@ -46,7 +46,7 @@ class Report(Procedure):
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         # Deferred: drawing takes half a second to import, which other procedures do not need.
-        from paimon_sql.report.page import html_of, pictures_of
+        from paimon_sql.report.page import html_of, images_of
 
         started = time.monotonic()
         table = context.table(arguments.table)
@@ -54,7 +54,7 @@ class Report(Procedure):
         directory = None if arguments.pictures is None else _local(arguments.pictures, "pictures").absolute()
         facts = facts_of(table, _orphans(context, arguments.table) if arguments.orphans else None)
         data = html_of(facts).encode()
-        pictures = pictures_of(facts) if directory else {}
+        pictures = images_of(facts) if directory else {}
         if directory is not None and directory.exists() and not directory.is_dir():
             raise InvalidInputError(f"pictures is {directory}, which is no folder.", remedy="Say another one.")
         files = {page: data, **{directory / f"{name}.png": picture for name, picture in pictures.items() if directory}}

@@ -10,7 +10,7 @@ from paimon_sql.errors import InvalidInputError
 from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
 from paimon_sql.procedures.declaration import Long, column, optional, required
 from paimon_sql.procedures.partition_choice import PARTITIONS, listed_partitions
-from paimon_sql.procedures.refresher import Refreshed
+from paimon_sql.procedures.refresher import RefreshResult
 from paimon_sql.procedures.values import DRY_RUN
 
 
@@ -49,12 +49,12 @@ class RefreshMaterializedTable(Procedure):
             )
         table = context.table(arguments.table)
         partitions = listed_partitions(table, arguments.partitions)
-        done = context.the_refresher().refresh(identifier, partitions, dry_run=bool(arguments.dry_run))
+        done = context.require_refresher().refresh(identifier, partitions, dry_run=bool(arguments.dry_run))
         yield self.Result(*refresh_row(identifier, done))
 
 
 def refresh_row(
-    identifier: Identifier, done: Refreshed
+    identifier: Identifier, done: RefreshResult
 ) -> tuple[str, str, str | None, int | None, int | None, float, str]:
     """The values of a result row for a refresh."""
     return str(identifier), done.mode, done.partitions, done.rows, done.snapshot, done.seconds, done.note

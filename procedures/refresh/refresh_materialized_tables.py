@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import NotFoundError, PaimonError
-from paimon_sql.format.text.instants import present_millis, show_instant
+from paimon_sql.format.text.instants import current_millis, show_instant
 from paimon_sql.procedures.base import Context, Procedure
 from paimon_sql.procedures.declaration import column, optional
 from paimon_sql.procedures.patterns import pattern_of
 from paimon_sql.procedures.refresh.refresh_materialized_table import RefreshMaterializedTable, refresh_row
-from paimon_sql.procedures.refresher import NONE, Refreshed, Refresher
+from paimon_sql.procedures.refresher import NONE, Refresher, RefreshResult
 from paimon_sql.procedures.values import DRY_RUN
 from paimon_sql.storage.materialized.definition import definition_of
 from paimon_sql.storage.materialized.state import is_due, last_refresh
@@ -43,7 +43,7 @@ class RefreshMaterializedTables(Procedure):
         mode: str = column("FULL, INCREMENTAL, NONE if nothing was to do, SKIPPED or FAILED")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        refresher = context.the_refresher()
+        refresher = context.require_refresher()
         chosen = _chosen(context, arguments)
         if context.work is not None:
             context.work.expect(len(chosen))
@@ -94,19 +94,19 @@ def _sources(refresher: Refresher, identifier: Identifier) -> set[str]:
         return set()
 
 
-def _refreshed(context: Context, refresher: Refresher, identifier: Identifier, *, dry_run: bool) -> Refreshed:
+def _refreshed(context: Context, refresher: Refresher, identifier: Identifier, *, dry_run: bool) -> RefreshResult:
     started = time.monotonic()
     try:
         reason = _reason_to_skip(context, identifier)
         if reason is not None:
-            return Refreshed("SKIPPED", None, None, None, 0.0, reason)
+            return RefreshResult("SKIPPED", None, None, None, 0.0, reason)
         return refresher.refresh(identifier, scheduled=True, dry_run=dry_run)
     except NotFoundError as error:
         is_dropped = not context.catalog.table_exists(identifier)
         mode, note = (NONE, "it was dropped meanwhile") if is_dropped else ("FAILED", str(error))
     except (PaimonError, OSError) as error:
         mode, note = "FAILED", str(error)
-    return Refreshed(mode, None, None, None, round(time.monotonic() - started, 3), note)
+    return RefreshResult(mode, None, None, None, round(time.monotonic() - started, 3), note)
 
 
 def _reason_to_skip(context: Context, identifier: Identifier) -> str | None:
@@ -117,7 +117,7 @@ def _reason_to_skip(context: Context, identifier: Identifier) -> str | None:
     if definition.handler:
         return f"it is kept up to date by {definition.handler}"
     state = last_refresh(table)
-    if state is None or state.refreshed is None or is_due(definition, state, present_millis()):
+    if state is None or state.refreshed is None or is_due(definition, state, current_millis()):
         return None
     return (
         f"it is not due: refreshed at {show_instant(state.refreshed, context.zone)}, FRESHNESS {definition.freshness}"

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.format.text.instants import present_millis
+from paimon_sql.format.text.instants import current_millis
 from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
 from paimon_sql.procedures.declaration import Int, Long, column, detail, optional, required
 from paimon_sql.procedures.values import DRY_RUN, MAX_DELETES, NOTHING_DONE, OLDER_THAN, instant_of
@@ -46,7 +46,7 @@ class ExpireChangelogs(Procedure):
         note: str | None = detail("why no more went")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        started, now = time.monotonic(), present_millis()
+        started, now = time.monotonic(), current_millis()
         dry_run, everything = bool(arguments.dry_run), bool(arguments.delete_all)
         bounds = ("retain_max", "retain_min", "older_than", "max_deletes")
         if everything and any(getattr(arguments, name) is not None for name in bounds):

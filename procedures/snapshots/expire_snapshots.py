@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from paimon_sql.format.text.instants import present_millis
+from paimon_sql.format.text.instants import current_millis
 from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
 from paimon_sql.procedures.declaration import Int, Long, column, detail, optional, required
 from paimon_sql.procedures.values import DRY_RUN, MAX_DELETES, OLDER_THAN, OPTIONS, instant_of, options_of
@@ -50,7 +50,7 @@ class ExpireSnapshots(Procedure):
         note: str | None = detail("why no more snapshots went")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        started, now, dry_run = time.monotonic(), present_millis(), bool(arguments.dry_run)
+        started, now, dry_run = time.monotonic(), current_millis(), bool(arguments.dry_run)
         table = context.table(arguments.table).with_options(options_of(arguments.options))
         retention = retention_of(
             table.options,

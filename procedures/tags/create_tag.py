@@ -9,7 +9,7 @@ from paimon_sql.format.metadata.snapshot import Tag
 from paimon_sql.format.text.durations import format_duration
 from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
 from paimon_sql.procedures.declaration import Long, column, detail, optional, required
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, length_of
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, duration_of
 from paimon_sql.storage.maintenance.tags.management import create_tag
 
 THE_TAG = "The tag's name."
@@ -42,13 +42,13 @@ class CreateTag(Procedure):
         note: str | None = detail(WHY_NOTHING)
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        retained = length_of(arguments.time_retained, "time_retained")
+        retained = duration_of(arguments.time_retained, "time_retained")
         table, dry_run = context.table(arguments.table), bool(arguments.dry_run)
         tag = create_tag(table, arguments.tag, arguments.snapshot, retained, dry_run=dry_run)
-        yield self.Result(True, *kept_by(tag), NOTHING_DONE if dry_run else None)
+        yield self.Result(True, *tag_details(tag), NOTHING_DONE if dry_run else None)
 
 
-def kept_by(tag: Tag) -> tuple[int, int | None, str | None]:
+def tag_details(tag: Tag) -> tuple[int, int | None, str | None]:
     """The snapshot id of a tag, its record count, and the tag's retention time."""
     length = tag.time_retained
     return tag.snapshot.id, tag.snapshot.total_record_count, None if length is None else format_duration(length)

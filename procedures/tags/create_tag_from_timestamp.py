@@ -15,9 +15,9 @@ from paimon_sql.procedures.tags.create_tag import (
     SNAPSHOT_KEPT,
     THE_TAG,
     WHY_NOTHING,
-    kept_by,
+    tag_details,
 )
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, length_of
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, duration_of
 from paimon_sql.storage.maintenance.tags.management import create_tag
 from paimon_sql.storage.table.time_travel.resolve import first_from_time
 
@@ -51,17 +51,17 @@ class CreateTagFromTimestamp(Procedure):
         note: str | None = detail(WHY_NOTHING)
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        retained = length_of(arguments.time_retained, "time_retained")
+        retained = duration_of(arguments.time_retained, "time_retained")
         table, dry_run = context.table(arguments.table), bool(arguments.dry_run)
         if arguments.timestamp is None:
             raise InvalidInputError("create_tag_from_timestamp needs a timestamp.", remedy="Give milliseconds.")
         snapshot = first_from_time(table, arguments.timestamp)
         tag = create_tag(table, arguments.tag, snapshot.id, retained, dry_run=dry_run)
-        yield self.Result(arguments.tag, *found_by(tag), NOTHING_DONE if dry_run else None)
+        yield self.Result(arguments.tag, *snapshot_details(tag), NOTHING_DONE if dry_run else None)
 
 
-def found_by(tag: Tag) -> tuple[int, int, str, int | None, str | None]:
+def snapshot_details(tag: Tag) -> tuple[int, int, str, int | None, str | None]:
     """The snapshot id of a tag, its commit time and watermark, and the record count and retention time of `kept_by`."""
-    snapshot, records, retained = kept_by(tag)
+    snapshot, records, retained = tag_details(tag)
     watermark = "null" if tag.snapshot.watermark is None else str(tag.snapshot.watermark)
     return snapshot, tag.snapshot.time_millis, watermark, records, retained

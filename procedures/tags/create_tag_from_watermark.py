@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
 from paimon_sql.procedures.declaration import Long, column, detail, optional, required
 from paimon_sql.procedures.tags.create_tag import RECORDS_KEPT, RETAINED, SNAPSHOT_KEPT, THE_TAG, WHY_NOTHING
-from paimon_sql.procedures.tags.create_tag_from_timestamp import COMMITTED, ITS_WATERMARK, NAME_OF_TAG, found_by
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, length_of
+from paimon_sql.procedures.tags.create_tag_from_timestamp import COMMITTED, ITS_WATERMARK, NAME_OF_TAG, snapshot_details
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, duration_of
 from paimon_sql.storage.maintenance.tags.management import create_tag
 from paimon_sql.storage.table.time_travel.resolve import first_from_watermark
 
@@ -39,8 +39,8 @@ class CreateTagFromWatermark(Procedure):
         note: str | None = detail(WHY_NOTHING)
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        retained = length_of(arguments.time_retained, "time_retained")
+        retained = duration_of(arguments.time_retained, "time_retained")
         table, dry_run = context.table(arguments.table), bool(arguments.dry_run)
         snapshot = first_from_watermark(table, arguments.watermark)
         tag = create_tag(table, arguments.tag, snapshot.id, retained, dry_run=dry_run)
-        yield self.Result(arguments.tag, *found_by(tag), NOTHING_DONE if dry_run else None)
+        yield self.Result(arguments.tag, *snapshot_details(tag), NOTHING_DONE if dry_run else None)

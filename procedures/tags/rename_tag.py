@@ -13,7 +13,7 @@ from paimon_sql.procedures.tags.create_tag import (
     SNAPSHOT_KEPT,
     THE_TAG,
     WHY_NOTHING,
-    kept_by,
+    tag_details,
 )
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.maintenance.tags.management import rename_tag
@@ -43,4 +43,4 @@ class RenameTag(Procedure):
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         table, dry_run = context.table(arguments.table), bool(arguments.dry_run)
         tag = rename_tag(table, arguments.tag, arguments.target_tag, dry_run=dry_run)
-        yield self.Result(True, *kept_by(tag), NOTHING_DONE if dry_run else None)
+        yield self.Result(True, *tag_details(tag), NOTHING_DONE if dry_run else None)

@@ -13,9 +13,9 @@ from paimon_sql.procedures.tags.create_tag import (
     SNAPSHOT_KEPT,
     THE_TAG,
     WHY_NOTHING,
-    kept_by,
+    tag_details,
 )
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, length_of
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, duration_of
 from paimon_sql.storage.maintenance.tags.management import replace_tag
 
 
@@ -44,7 +44,7 @@ class ReplaceTag(Procedure):
         note: str | None = detail(WHY_NOTHING)
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
-        retained = length_of(arguments.time_retained, "time_retained")
+        retained = duration_of(arguments.time_retained, "time_retained")
         table, dry_run = context.table(arguments.table), bool(arguments.dry_run)
         tag, freed = replace_tag(table, arguments.tag, arguments.snapshot, retained, dry_run=dry_run)
-        yield self.Result(True, *kept_by(tag), freed.count, freed.bytes, NOTHING_DONE if dry_run else None)
+        yield self.Result(True, *tag_details(tag), freed.count, freed.bytes, NOTHING_DONE if dry_run else None)

@@ -9,7 +9,7 @@ from paimon_sql.format.options.operations.tag import TAG_AUTOMATIC_CREATION, TAG
 from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
 from paimon_sql.procedures.declaration import column, detail, optional, required
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
-from paimon_sql.storage.maintenance.tags.automatic import carry_out, plan_automatic_tags
+from paimon_sql.storage.maintenance.tags.automatic import execute_plan, plan_automatic_tags
 from paimon_sql.storage.maintenance.tags.expiration import expired_tags
 from paimon_sql.storage.maintenance.tags.management import delete_tags
 
@@ -35,7 +35,7 @@ class TriggerTagAutomaticCreation(Procedure):
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         table, dry_run = context.table(arguments.table), bool(arguments.dry_run)
         plan = plan_automatic_tags(table)
-        created = [tag.name for tag in plan.create] if dry_run else carry_out(table, plan)
+        created = [tag.name for tag in plan.create] if dry_run else execute_plan(table, plan)
         expired = expired_tags(table) if table.options.get(TAG_TIME_EXPIRE_ENABLED) else []
         deleted = [*plan.delete, *(tag.name for tag in expired if tag.name not in plan.delete)]
         if not dry_run:

@@ -9,7 +9,7 @@ from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables.base import column
 from paimon_sql.system_tables.clock import epoch_millis
-from paimon_sql.system_tables.every_table import NAMES, ask_tables, behind_names
+from paimon_sql.system_tables.every_table import NAMES, map_tables, with_table_names
 from paimon_sql.system_tables.files.partitions import Partitions
 from paimon_sql.system_tables.whole_catalog import CatalogTable, View
 
@@ -34,7 +34,7 @@ class AllPartitions(CatalogTable):
     )
 
     def rows(self, view: View, predicate: Predicate | None = None) -> pa.Table:
-        return behind_names(ask_tables(view.catalog, predicate, self._of_table), self.columns[len(NAMES) :])
+        return with_table_names(map_tables(view.catalog, predicate, self._of_table), self.columns[len(NAMES) :])
 
     def _of_table(self, table: Table) -> pa.Table | None:
         if not table.schema.partition_keys:

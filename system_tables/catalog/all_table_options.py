@@ -9,7 +9,7 @@ from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.types import string_type
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.system_tables.base import column
-from paimon_sql.system_tables.every_table import NAMES, ask_any_tables
+from paimon_sql.system_tables.every_table import NAMES, map_any_tables
 from paimon_sql.system_tables.whole_catalog import CatalogTable, View
 
 
@@ -31,7 +31,7 @@ class AllTableOptions(CatalogTable):
     def rows(self, view: View, predicate: Predicate | None = None) -> pa.Table:
         found = [
             {"database_name": i.database, "table_name": i.table, "key": key, "value": value}
-            for i, options in ask_any_tables(view.catalog, predicate, _options)
+            for i, options in map_any_tables(view.catalog, predicate, _options)
             for key, value in (options or {}).items()
         ]
         return pa.Table.from_pylist(found, schema=arrow_schema(self.columns))

@@ -9,7 +9,7 @@ from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.types import BigIntType, BooleanType, string_type
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.system_tables.base import column
-from paimon_sql.system_tables.every_table import NAMES, ask_any_tables
+from paimon_sql.system_tables.every_table import NAMES, map_any_tables
 from paimon_sql.system_tables.whole_catalog import CatalogTable, View
 
 _NUMBERS = ("created_at", "updated_at")
@@ -43,7 +43,7 @@ class AllTables(CatalogTable):
     )
 
     def rows(self, view: View, predicate: Predicate | None = None) -> pa.Table:
-        answers = ask_any_tables(view.catalog, predicate, _facts)
+        answers = map_any_tables(view.catalog, predicate, _facts)
         found = [{"database_name": i.database, "table_name": i.table, **(facts or {})} for i, facts in answers]
         return pa.Table.from_pylist(found, schema=arrow_schema(self.columns))
 

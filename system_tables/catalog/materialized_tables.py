@@ -8,14 +8,14 @@ from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.types import BigIntType, BooleanType, TimestampType, string_type
-from paimon_sql.format.text.instants import present_millis
+from paimon_sql.format.text.instants import current_millis
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.materialized.definition import definition_of, is_materialized
 from paimon_sql.storage.materialized.state import is_due, last_refresh
 from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables.base import column
 from paimon_sql.system_tables.clock import wall_clock
-from paimon_sql.system_tables.every_table import NAMES, ask_tables
+from paimon_sql.system_tables.every_table import NAMES, map_tables
 from paimon_sql.system_tables.whole_catalog import CatalogTable, View
 
 
@@ -42,7 +42,7 @@ class MaterializedTables(CatalogTable):
     )
 
     def rows(self, view: View, predicate: Predicate | None = None) -> pa.Table:
-        answers = ask_tables(view.catalog, predicate, _facts)
+        answers = map_tables(view.catalog, predicate, _facts)
         found = [{"database_name": i.database, "table_name": i.table, **facts} for i, facts in answers if facts]
         return pa.Table.from_pylist(found, schema=arrow_schema(self.columns))
 
@@ -70,6 +70,6 @@ def _facts(table: Table) -> dict[str, object] | None:
         "last_refresh": None if refreshed is None else wall_clock(refreshed),
         "last_mode": state.mode if state else None,
         "snapshot_id": table.snapshots.latest_id(),
-        "due": not definition.is_suspended and not definition.handler and is_due(definition, state, present_millis()),
+        "due": not definition.is_suspended and not definition.handler and is_due(definition, state, current_millis()),
         "refresh_handler": definition.handler,
     }

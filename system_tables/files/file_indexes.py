@@ -11,7 +11,7 @@ from paimon_sql.format.metadata.manifest import ManifestEntry, entries
 from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.types import BigIntType, BooleanType, IntType, string_type
 from paimon_sql.storage.data_files.pruning.file_indexes import held_indexes
-from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables.base import SystemTable, column
@@ -45,7 +45,7 @@ class FileIndexes(SystemTable):
     def rows(self, table: Table, predicate: Predicate | None = None) -> pa.Table:
         seen, live = files_seen(table)
         files = list(entries(live))
-        found = spread(
+        found = map_in_threads(
             lambda entry: list(_rows(seen, entry)), files, seen.file_io.threads_for(seen.path, len(files), _THREADS)
         )
         labels = partition_labels(seen.schema, pa.array([e.partition for e in files], pa.binary())).to_pylist()

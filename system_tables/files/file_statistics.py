@@ -16,7 +16,7 @@ from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.system_fields import ROW_ID, SEQUENCE_NUMBER
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.table.table import Table
-from paimon_sql.system_tables.formatting import evolved, key_texts, one_chunk, pair_texts, printed
+from paimon_sql.system_tables.formatting import evolved, java_strings, key_strings, one_chunk, pair_strings
 
 _SEPARATOR = "\x00"
 Rows = npt.NDArray[np.int64]
@@ -79,7 +79,7 @@ class FileStatistics:
         def strings(group: _Group) -> pa.Array:
             if not group.schema.primary_keys:
                 return pa.nulls(len(group.rows), pa.string())
-            return key_texts(group.schema.key_fields, group.files[f"{end}_key"])
+            return key_strings(group.schema.key_fields, group.files[f"{end}_key"])
 
         return self._each(strings)
 
@@ -93,7 +93,7 @@ class FileStatistics:
                 columns = decode_columns([f.type for f in fields], rows, overflow_to_null=True)
                 known = {f.id: (f, column) for f, column in zip(fields, columns, strict=True)}
             unknown, written = pa.nulls(len(group.rows), pa.string()), group.written_ids()
-            return pair_texts(
+            return pair_strings(
                 self._table.schema.names,
                 [
                     _bound_strings(*known[f.id], f) if f.id in written and f.id in known else unknown
@@ -117,7 +117,7 @@ class FileStatistics:
                     columns.append(one_chunk(group.files["row_count"]).cast(pa.string()))
                 else:
                     columns.append(_element(counts, known[f.id]).cast(pa.string()) if f.id in known else unknown)
-            return pair_texts(self._table.schema.names, columns, len(group.rows))
+            return pair_strings(self._table.schema.names, columns, len(group.rows))
 
         return self._each(strings)
 
@@ -149,7 +149,7 @@ def _groups(table: Table, entries: pa.Table) -> list[_Group]:
 def _bound_strings(written: DataField, bounds: pa.Array, shown: DataField) -> pa.Array:
     if bounds.null_count == len(bounds):
         return pa.nulls(len(bounds), pa.string())
-    return printed(evolved(bounds, written.type, shown.type), shown.type)
+    return java_strings(evolved(bounds, written.type, shown.type), shown.type)
 
 
 def _element(lists: pa.Array, index: int) -> pa.Array:

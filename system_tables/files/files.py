@@ -13,13 +13,13 @@ from paimon_sql.format.options.table.bucket import BUCKET
 from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.types import ArrayType, BigIntType, IntType, TimestampType, string_type
 from paimon_sql.storage.data_files.live_files import live_files
-from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.table.paths.data_file_paths import data_file_paths
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import version_to_read
 from paimon_sql.system_tables.base import SystemTable, column
-from paimon_sql.system_tables.cached_values import RememberedColumns
+from paimon_sql.system_tables.cached_values import ColumnCache
 from paimon_sql.system_tables.clock import wall_clocks
 from paimon_sql.system_tables.files.file_statistics import FileStatistics
 from paimon_sql.system_tables.formatting import one_chunk, partition_labels
@@ -27,7 +27,7 @@ from paimon_sql.system_tables.formatting import one_chunk, partition_labels
 _THREADS = 4
 _MANY = 10_000
 """The min number of files for several threads and the cache."""
-_REMEMBERED = RememberedColumns()
+_REMEMBERED = ColumnCache()
 
 
 class Files(SystemTable):
@@ -85,7 +85,7 @@ class Files(SystemTable):
             return _REMEMBERED.get((state, field.name), lambda: values(field)) if remembers else values(field)
 
         # Arrow releases the GIL.
-        return pa.Table.from_arrays(spread(known, list(schema), _THREADS if are_many else 1), schema=schema)
+        return pa.Table.from_arrays(map_in_threads(known, list(schema), _THREADS if are_many else 1), schema=schema)
 
 
 def _columns(table: Table, entries: pa.Table) -> dict[str, Callable[[], pa.Array | pa.ChunkedArray]]:
@@ -125,7 +125,7 @@ def _seen(table: Table) -> tuple[Table, pa.Table, Hashable]:
     """The result of `files_seen`, and a key of this state of the table; None before the first commit."""
     version = version_to_read(table)
     seen, snapshot = version.of(table), version.snapshot
-    entries = in_real_buckets(seen, live_files(seen, snapshot).entries).combine_chunks()
+    entries = without_postponed(seen, live_files(seen, snapshot).entries).combine_chunks()
     if snapshot is None:
         return seen, entries, None
     # Names of manifest lists are unique, also after drops and rollbacks.
@@ -133,7 +133,7 @@ def _seen(table: Table) -> tuple[Table, pa.Table, Hashable]:
     return seen, entries, (seen.path, seen.branch, *lists, seen.schema.id, frozenset(seen.schema.options.items()))
 
 
-def in_real_buckets(table: Table, entries: pa.Table) -> pa.Table:
+def without_postponed(table: Table, entries: pa.Table) -> pa.Table:
     """The files that reads see; without those of postponed buckets."""
     if not table.schema.primary_keys or table.options.get(BUCKET) != POSTPONE_BUCKET:
         return entries

@@ -15,7 +15,7 @@ from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables.base import SystemTable, column
 from paimon_sql.system_tables.clock import wall_clocks
 from paimon_sql.system_tables.files.buckets import summed
-from paimon_sql.system_tables.files.files import in_real_buckets
+from paimon_sql.system_tables.files.files import without_postponed
 from paimon_sql.system_tables.formatting import one_chunk, partition_names
 
 
@@ -44,7 +44,7 @@ class Partitions(SystemTable):
     )
 
     def rows(self, table: Table, predicate: Predicate | None = None) -> pa.Table:
-        entries = in_real_buckets(table, newest_entries(table))
+        entries = without_postponed(table, newest_entries(table))
         grouped = summed(entries, ["partition"])
         partitions, size = one_chunk(grouped["partition"]), len(grouped)
         hidden = deleted_records(table)

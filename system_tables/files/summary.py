@@ -14,7 +14,7 @@ from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.types import DoubleType, string_type
 from paimon_sql.storage.compact.file_layout import Layout, layout_of
 from paimon_sql.storage.data_files.live_files import live_files, manifests_of
-from paimon_sql.storage.expressions.predicates import Predicate, about
+from paimon_sql.storage.expressions.predicates import Predicate, conjuncts_on
 from paimon_sql.storage.maintenance.snapshots.retained_size import RetainedSize, held_space
 from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
@@ -89,7 +89,7 @@ def figures_of(
 
 
 def _asks_for_space(predicate: Predicate | None) -> bool:
-    condition = about(predicate, ["metric"])
+    condition = conjuncts_on(predicate, ["metric"])
     if condition is None:
         return True
     return bool(pc.any(condition.evaluate({"metric": pa.array(_SPACE, pa.string())})).as_py())
@@ -117,9 +117,9 @@ def _shape(table: Table, layout: Layout) -> Iterator[_Figure]:
     yield _Figure("levels", levels, len(layout.levels), advice.unread_files(table, layout))
     mean = layout.runs / layout.buckets if layout.buckets else 0
     yield _Figure("mean_sorted_runs", f"{mean:.1f}", mean)
-    yield _count("most_sorted_runs", layout.most_runs, advice.sorted_runs(table, layout))
+    yield _count("most_sorted_runs", layout.max_runs, advice.sorted_runs(table, layout))
     if layout.waiting:
-        yield _count("waiting_files", layout.waiting, advice.waiting_files(table))
+        yield _count("waiting_files", layout.waiting, advice.postponed_files(table))
 
 
 def _history(table: Table, latest: Snapshot | None) -> Iterator[_Figure]:

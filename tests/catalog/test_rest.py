@@ -502,12 +502,14 @@ def test_tables_of_which_the_server_hides_something_are_opened_by_whoever_asks_i
         catalog.table(name("t"))
     table = catalog.authorized_table(name("t"))
     assert (
-        isinstance(table, Table) and table.guard is not None and table.guard.rights(["id"]) == QueryAuthResult((), {})
+        isinstance(table, Table)
+        and table.guard is not None
+        and table.guard.authorize(["id"]) == QueryAuthResult((), {})
     )
     condition = {"name": "FIELD_REF", "fieldRef": {"index": 0, "name": "id", "type": "INT"}}
     leaf = {"kind": "LEAF", "transform": condition, "function": "EQUAL", "literals": [1]}
     rest.java("rights", name("t"), json.dumps(leaf), 'v={"name": "NULL"}')
-    told = table.guard.rights(["id", "v"])
+    told = table.guard.authorize(["id", "v"])
     assert [f["function"] for f in told.filters] == ["EQUAL"] and told.masks == {"v": {"name": "NULL"}}
 
 

@@ -261,7 +261,7 @@ def check_newest(world: World, tables: list[Table]) -> list[str]:
 def check_files(world: World, tables: list[Table]) -> list[str]:
     """Once orphans are removed, the files are those that metadata leads to."""
     main, found = tables[0], []
-    if any(table.snapshots.strays() for table in tables):
+    if any(table.snapshots.late_snapshots() for table in tables):
         found += _problems(main)  # nothing else ends a rollback whose process is dead
     for folder, _, names in os.walk(world.path):
         for name in names:  # orphans, and snapshots that expired, are left to their writers as long as they are young

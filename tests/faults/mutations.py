@@ -19,7 +19,7 @@ from paimon_sql.storage.commit.snapshot.snapshot_commit import RenamingSnapshotC
 from paimon_sql.storage.commit.snapshot.standing import Standing
 from paimon_sql.storage.commit.transaction import Outcome, Transaction
 from paimon_sql.storage.metadata.numbered_files import EARLIEST, NumberedDirectory
-from paimon_sql.storage.metadata.rollback_marks import Rewind
+from paimon_sql.storage.metadata.rollback_marks import Rollback
 from paimon_sql.storage.metadata.snapshots import SnapshotManager
 from paimon_sql.storage.staging import commit_messages as messages_of
 from paimon_sql.storage.staging.commit_messages import Changes
@@ -218,11 +218,11 @@ def _not_held(table: Table, snapshot: Snapshot, why: str) -> Iterator[str]:
 mutation("a rollback does not hold its snapshot", "8", {"maintenance.snapshots.rollback.held": _not_held})
 
 
-def _all_of(table: Table, ids: list[int], rewind: Rewind) -> dict[int, bytes]:
+def _all_of(table: Table, ids: list[int], rewind: Rollback) -> dict[int, bytes]:
     return {i: table.snapshots.directory.read(i) for i in ids}
 
 
-def _drop_once(table: Table, target: Snapshot, rewind: Rewind) -> int:
+def _drop_once(table: Table, target: Snapshot, rewind: Rollback) -> int:
     from paimon_sql.storage.maintenance.snapshots.rollback import _later, drop_newest_first, overtaken
 
     return drop_newest_first(table, overtaken(table, _later(table, target), rewind))

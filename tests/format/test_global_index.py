@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.bytes.varints import decoded, decoded_at, encoded, sizes_of
 from paimon_sql.format.global_index.base import GlobalIndexReader, SortedRows, rows_of
-from paimon_sql.format.global_index.blocks import Compression, opened, sealed
+from paimon_sql.format.global_index.blocks import Compression, decode_block, encode_block
 from paimon_sql.format.global_index.keys import IndexKeys, keys_of
 from paimon_sql.format.global_index.meta import KeyRange, source_snapshot, written_source
 from paimon_sql.format.global_index.registry import KINDS
@@ -195,18 +195,18 @@ def test_a_number_that_does_not_end_is_refused() -> None:
 
 @pytest.mark.parametrize("name", ["none", "zstd", "lz4"])
 def test_a_block_that_was_changed_is_refused(name: str) -> None:
-    block, size = sealed(b"abc" * 100, Compression(name))
-    assert opened(block) == b"abc" * 100
+    block, size = encode_block(b"abc" * 100, Compression(name))
+    assert decode_block(block) == b"abc" * 100
     assert len(block) == size + 5
     with pytest.raises(ValueError, match="checksum"):
-        opened(bytes([block[0] ^ 1]) + block[1:])
+        decode_block(bytes([block[0] ^ 1]) + block[1:])
 
 
 def test_a_block_of_a_compression_that_is_not_here_says_so() -> None:
     for number, error in ((3, UnsupportedError), (9, ValueError)):
         checksum = zlib.crc32(b"x" + bytes([number]))
         with pytest.raises(error):
-            opened(b"x" + bytes([number]) + checksum.to_bytes(4, "little"))
+            decode_block(b"x" + bytes([number]) + checksum.to_bytes(4, "little"))
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -11,7 +11,7 @@ from typing import Any
 import paimon_sql
 from paimon_sql.format.options import generate_docs
 from paimon_sql.format.options.registry import TOPICS, declared
-from paimon_sql.format.options.values import Option, Scope, Standing
+from paimon_sql.format.options.values import Option, Scope, Support
 
 ROOT = Path(paimon_sql.__file__).parents[1]
 DECLARATIONS = ROOT / "paimon_sql/format/options"
@@ -65,12 +65,12 @@ def references() -> frozenset[str]:
     return frozenset(found)
 
 
-def of_standing(standing: Standing) -> list[Option[Any]]:
+def of_standing(standing: Support) -> list[Option[Any]]:
     return [option for option in OPTIONS if option.status.standing is standing]
 
 
 def test_every_option_that_is_supported_is_read_somewhere() -> None:
-    unread = {o.key for o in of_standing(Standing.SUPPORTED)} - references()
+    unread = {o.key for o in of_standing(Support.SUPPORTED)} - references()
     assert unread == CHANGES_ALONE
 
 
@@ -95,11 +95,11 @@ def is_tried(option: Option[Any]) -> bool:
 
 
 def test_every_option_that_is_supported_is_tried_somewhere() -> None:
-    assert {o.key for o in of_standing(Standing.SUPPORTED) if not is_tried(o)} == UNTRIED
+    assert {o.key for o in of_standing(Support.SUPPORTED) if not is_tried(o)} == UNTRIED
 
 
 def test_every_option_that_is_kept_is_read_nowhere_and_names_who_heeds_it() -> None:
-    kept = of_standing(Standing.KEPT)
+    kept = of_standing(Support.KEPT)
     # What Flink finds its jobs by is taken out of copies of a table's options, and not heeded.
     assert [o.key for o in kept if o.key in references() and o.scope is not Scope.FLINK] == []
     assert all(o.status.by for o in kept)
@@ -108,7 +108,7 @@ def test_every_option_that_is_kept_is_read_nowhere_and_names_who_heeds_it() -> N
 def test_every_option_that_is_refused_is_looked_at_where_it_is_refused_and_says_why() -> None:
     checks = "".join(path.read_text() for path in CHECKS.glob("*.py"))
     constants = {key: name for (_, name), key in NAMES.items()}
-    for option in of_standing(Standing.REFUSED):
+    for option in of_standing(Support.REFUSED):
         assert option.key in references() or constants[option.key] in checks
         assert option.status.by
 
@@ -122,6 +122,6 @@ def test_the_reference_shows_each_status() -> None:
     for option in OPTIONS:
         kept, refused = (f"*{word} {option.status.by}" in rows[option.key] for word in ("Kept for", "Refused:"))
         assert (kept, refused) == (
-            option.status.standing is Standing.KEPT,
-            option.status.standing is Standing.REFUSED,
+            option.status.standing is Support.KEPT,
+            option.status.standing is Support.REFUSED,
         ), option.key

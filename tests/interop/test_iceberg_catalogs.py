@@ -13,7 +13,7 @@ import pytest
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.hive.catalog import HiveCatalog
-from paimon_sql.catalog.iceberg.lifetimes import database_shown_no_more, shown_again, shown_no_more
+from paimon_sql.catalog.iceberg.lifetimes import database_shown_no_more, shown_again, withdrawing
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import CatalogUnavailableError, InvalidOptionError, NoSuchDatabaseError
 from paimon_sql.format.schema.arrow_types import arrow_schema
@@ -92,11 +92,11 @@ def test_hives_metastore_leads_to_the_newest_metadata(
     catalog.alter_table(T, lambda schema: apply_changes(schema, [AddColumn(("n",), BigIntType())], has_data=True))
     assert pyiceberg.read_catalog("ice.called", **asked) == [[1, "a", None], [2, "b", None]]
     assert [c.name for c in metastore.table("ice", "called").sd.cols] == ["id", "v", "n"]
-    with shown_no_more(catalog, T):
+    with withdrawing(catalog, T):
         catalog.rename_table(T, U)
     shown_again(catalog, U)
     assert pyiceberg.read_catalog("ice.called", **asked) == [[1, "a", None], [2, "b", None]]
-    with shown_no_more(catalog, U):
+    with withdrawing(catalog, U):
         catalog.drop_table(U)
     with metastore.client() as client:
         assert client.get_all_tables("ice") == []
@@ -147,7 +147,7 @@ def test_a_rest_catalog_is_told_of_each_change(
     assert pyiceberg.read_catalog(name, **asked) == [[1, "a", None], [2, "b", None], [4, "d", 8]]
     delete_tags(catalog.table(T), ["second"])
     assert "second" not in pyiceberg.described(name, **asked)["refs"]
-    with shown_no_more(catalog, T):
+    with withdrawing(catalog, T):
         catalog.drop_table(T)
     with pytest.raises(AssertionError, match="NoSuchTableError"):
         pyiceberg.read_catalog(name, **asked)

@@ -18,7 +18,7 @@ from paimon_sql.procedures import call
 from paimon_sql.procedures.base import Context
 from paimon_sql.report import charts, history
 from paimon_sql.report.facts import Orphans, facts_of
-from paimon_sql.report.page import html_of, pictures_of
+from paimon_sql.report.page import html_of, images_of
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.tags.management import create_tag
 from paimon_sql.storage.retention.policy import Retention
@@ -99,7 +99,7 @@ def test_a_page_holds_every_chart_for_both_widths_and_loads_nothing(keyed: Table
 def test_a_table_that_nothing_was_written_to_has_a_page_too(tmp_path: Path) -> None:
     facts = facts_of(make_table(tmp_path / "t", primary_keys=("id",)))
     assert "<svg" not in html_of(facts)
-    assert pictures_of(facts) == {}
+    assert images_of(facts) == {}
 
 
 def test_an_append_table_and_an_emptied_one_have_pages(tmp_path: Path) -> None:
@@ -127,11 +127,11 @@ def test_partitions_are_texts_in_charts_whatever_they_hold(tmp_path: Path) -> No
     page = html_of(facts)
     for chart in page.split("<svg ")[1:]:
         ElementTree.fromstring("<svg " + chart.split("</svg>")[0] + "</svg>")
-    assert set(pictures_of(facts)) <= ALL_CHARTS
+    assert set(images_of(facts)) <= ALL_CHARTS
 
 
 def test_pictures_are_png(keyed: Table) -> None:
-    pictures = pictures_of(facts_of(keyed))
+    pictures = images_of(facts_of(keyed))
     assert set(pictures) == ALL_CHARTS
     for data in pictures.values():
         assert data.startswith(b"\x89PNG")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from paimon_sql.shell.engine.engine import Engine, Interrupted
-from paimon_sql.storage.execution.progress import begun
+from paimon_sql.storage.execution.progress import register_work
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 
 
@@ -123,7 +123,7 @@ def test_ctrl_c_ends_the_tasks_of_this_process() -> None:
     done: list[int] = []
 
     def endless(_: object) -> None:
-        with begun("CALL sys.anything") as work:
+        with register_work("CALL sys.anything") as work:
             for _ in LocalExecutor().watched(work).map(lambda n: done.append(n) or time.sleep(0.01), range(100_000)):
                 pass
 

@@ -14,7 +14,7 @@ import paimon_sql
 from paimon_sql.errors import CommitConflictError
 from paimon_sql.spark.row_level import run
 from paimon_sql.spark.write import job
-from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.format_tables import partitions
 
 Sql = Callable[[str], list[tuple[Any, ...]]]
@@ -350,7 +350,7 @@ def test_folders_of_a_format_table_are_listed_by_so_many_threads(
 
     def counted(look: Callable[[object], object], items: object, threads: int) -> list[object]:
         asked.append(threads)
-        return spread(look, items, threads)  # type: ignore[arg-type]
+        return map_in_threads(look, items, threads)  # type: ignore[arg-type]
 
     sql(
         "CREATE TABLE f (s STRING, p INT) PARTITIONED BY (p) TBLPROPERTIES ('type' = 'format-table', 'file.format' ="

@@ -10,7 +10,7 @@ import pytest
 
 from paimon_sql.spark.session import notebook
 from paimon_sql.spark.session.notebook import ProgressBars, show_in_notebook
-from paimon_sql.storage.execution.progress import begun
+from paimon_sql.storage.execution.progress import register_work
 
 
 class Screen:
@@ -33,7 +33,7 @@ def test_long_work_gets_a_bar_that_moves_and_goes(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(notebook, "PATIENCE", 0)
     screen = Screen()
     bars = ProgressBars(screen)
-    with begun("CALL sys.compact a<b") as work:
+    with register_work("CALL sys.compact a<b") as work:
         bars.draw()
         assert screen.pictures == []
         work.expect(1200)
@@ -49,7 +49,7 @@ def test_long_work_gets_a_bar_that_moves_and_goes(monkeypatch: pytest.MonkeyPatc
 
 def test_quick_work_gets_none() -> None:
     screen = Screen()
-    with begun("CALL sys.compact t") as work:
+    with register_work("CALL sys.compact t") as work:
         work.expect(1)
         ProgressBars(screen).draw()
     assert screen.pictures == []

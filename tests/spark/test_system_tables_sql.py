@@ -10,7 +10,7 @@ from pyspark.sql import Row, SparkSession
 
 from paimon_sql.spark.conversion import internal_rows as crossing
 from paimon_sql.spark.scan.proxies import local
-from paimon_sql.system_tables.cached_values import RememberedColumns
+from paimon_sql.system_tables.cached_values import ColumnCache
 from paimon_sql.system_tables.files import files
 from tests.spark.conftest import Sql
 
@@ -97,7 +97,7 @@ def test_remembered_columns_are_those_of_the_state_that_is_asked_for(
     spark: SparkSession, many: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     query = "SELECT * FROM `many$files` ORDER BY file_path"
-    columns = RememberedColumns()
+    columns = ColumnCache()
     monkeypatch.setattr(files, "_REMEMBERED", columns)
 
     def seen_anew() -> list[Row]:
@@ -126,7 +126,7 @@ def test_remembered_columns_are_those_of_the_state_that_is_asked_for(
 
 
 def test_columns_are_remembered_until_there_is_no_room() -> None:
-    columns, made = RememberedColumns(capacity=20), []
+    columns, made = ColumnCache(capacity=20), []
 
     def make() -> pa.Array:
         made.append(1)

@@ -31,7 +31,7 @@ from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.expressions.predicates import Comparison
 from paimon_sql.storage.indexes.drop_global_index import index_files_of
-from paimon_sql.storage.indexes.global_index import build_index, dropped, index_column, plan_index
+from paimon_sql.storage.indexes.global_index import build_index, drop_messages, index_column, plan_index
 from paimon_sql.storage.maintenance.orphans.run import Search, find_orphans, remove_orphans
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot, rollback_to_tag
@@ -277,7 +277,7 @@ class World:
             return False
         column, kind = self.chance.choice(["v", "id"]), self.chance.choice(list(INDEX_KINDS))
         if self.chance.random() < 0.3:
-            commits.change_indexes(table, dropped(index_files_of(table, column, kind, None)))
+            commits.change_indexes(table, drop_messages(index_files_of(table, column, kind, None)))
             return True
         plan = plan_index(table, index_column(table, column, kind), table.snapshots.latest(), None)
         if plan.tasks:

@@ -30,7 +30,7 @@ def table(tmp_path: Path) -> Table:
 @pytest.fixture
 def later(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is two hours later for those who commit."""
-    present = aged_files.present_millis
+    present = aged_files.current_millis
     monkeypatch.setattr(aged_files, "present_millis", lambda: present() + 2 * _HOUR)
 
 

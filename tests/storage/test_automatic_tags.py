@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.format.text.wall_clock import epoch_millis
-from paimon_sql.storage.maintenance.tags.automatic import carry_out, plan_automatic_tags, tag_batch, wall_millis
+from paimon_sql.storage.maintenance.tags.automatic import execute_plan, plan_automatic_tags, tag_batch, wall_millis
 from paimon_sql.storage.maintenance.tags.expiration import expired_tags
 from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags, rename_tag, replace_tag
 from paimon_sql.storage.table.table import Table
@@ -36,7 +36,7 @@ def commit_at(table: Table, *times: str, member: str = "timeMillis") -> None:
 
 
 def run(table: Table) -> list[str]:
-    return carry_out(fresh(table), plan_automatic_tags(fresh(table)))
+    return execute_plan(fresh(table), plan_automatic_tags(fresh(table)))
 
 
 def tags(table: Table) -> dict[str, int]:

@@ -15,7 +15,7 @@ from paimon_sql.errors import ConstraintViolationError, InvalidInputError, Inval
 from paimon_sql.format.schema.types import BigIntType
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.expressions.predicates import And, Comparison, Or, Predicate
-from paimon_sql.storage.read.deletion_mask import Merging, selects
+from paimon_sql.storage.read.deletion_mask import MaskedSplit, selects
 from paimon_sql.storage.scan.branches.all import newest_entries
 from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.schema.changes import AddColumn, DropColumn, SetOption, apply_changes
@@ -258,7 +258,7 @@ def test_spark_itself_reads_whole_partitions_only(tmp_path: Path) -> None:
     everything = plan(table)
     assert not everything.is_native(()) and not everything.counts_rows
     (split,) = merged.splits
-    dead = Merging(merged.owner(split), split).dead()
+    dead = MaskedSplit(merged.owner(split), split).masks()
     assert sorted(map(len, dead.values())) == [0, 1]
 
 

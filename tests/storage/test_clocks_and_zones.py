@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from paimon_sql.format.text.instants import present_millis
+from paimon_sql.format.text.instants import current_millis
 from paimon_sql.storage.maintenance.tags.expiration import expired_tags
 from paimon_sql.storage.maintenance.tags.management import create_tag
 from paimon_sql.storage.schema.changes.base import apply_changes
@@ -84,9 +84,9 @@ def test_a_tag_lives_as_long_in_every_zone(
     for zone in ZONES:
         clock_of(monkeypatch, zone)
         for made_ago, names in ((0, []), (HOUR - 60_000, []), (HOUR + 60_000, ["kept"])):
-            now = datetime.fromtimestamp((present_millis() + made_ago) / 1000, timezone.utc)
+            now = datetime.fromtimestamp((current_millis() + made_ago) / 1000, timezone.utc)
             assert [t.name for t in expired_tags(again(table), now)] == names
-            local = datetime.fromtimestamp((present_millis() + made_ago) / 1000)
+            local = datetime.fromtimestamp((current_millis() + made_ago) / 1000)
             assert [t.name for t in expired_tags(again(table), local)] == names
 
 
@@ -148,7 +148,7 @@ def test_the_times_of_snapshots_never_go_back(tmp_path: Path, elsewhere: Callabl
     snapshots = [again(table).snapshots.get(i) for i in range(1, 6)]
     times = [s.time_millis for s in snapshots]
     assert times == sorted(times)
-    assert abs(times[-1] - present_millis() - HOUR) < 10 * 60_000
+    assert abs(times[-1] - current_millis() - HOUR) < 10 * 60_000
     for snapshot in snapshots:
         found = snapshot_at_time(again(table), snapshot.time_millis)
         assert found.time_millis == snapshot.time_millis and found.id >= snapshot.id

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from paimon_sql.errors import CommitConflictError, InvalidInputError
 from paimon_sql.storage.expressions.predicates import Comparison
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.buckets.assignment.fill import MOST_BUCKETS, AssignerPartition
+from paimon_sql.storage.write.buckets.assignment.fill import MAX_BUCKETS, AssignerPartition
 from paimon_sql.storage.write.buckets.assignment.hash_assigner import assigner_partition_of, key_hashes
 from paimon_sql.storage.write.buckets.hash_indexes import Target, hash_indexes
 from paimon_sql.storage.write.plan import plan_write
@@ -75,12 +75,12 @@ def test_new_keys_fill_what_has_room_and_open_buckets_of_their_lane_alone(
     else:
         assert max(lane.counts, default=0) < most
     opened = sorted(set(lane.counts) - set(before))
-    assert opened == [b for b in range(number, MOST_BUCKETS, lanes) if b not in before][: len(opened)]
+    assert opened == [b for b in range(number, MAX_BUCKETS, lanes) if b not in before][: len(opened)]
 
 
 def test_a_partition_cannot_have_more_buckets_than_can_be_numbered() -> None:
     with pytest.raises(InvalidInputError, match="more than 32767 dynamic buckets"):
-        AssignerPartition(0, 1, 1).place(MOST_BUCKETS + 1)
+        AssignerPartition(0, 1, 1).place(MAX_BUCKETS + 1)
 
 
 BATCHES = st.lists(

@@ -287,7 +287,7 @@ def test_a_snapshot_that_an_expiry_is_about_to_take_comes_back_with_the_branch(t
     fresh(table).snapshots.directory.advance_hint(EARLIEST, 3)
     fast_forward(fresh(table), "b")
     assert newest_rows(table) == [1, 2]
-    assert fresh(table).snapshots.strays() == []
+    assert fresh(table).snapshots.late_snapshots() == []
     insert(fresh(table), (4, "v", "x"))
     assert newest_rows(table) == [1, 2, 4]
     check_whole(table)

@@ -27,8 +27,8 @@ from paimon_sql.storage.compact.run import compact_table
 from paimon_sql.storage.data_files.bucketed_groups import bucketed_groups
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.expressions.predicates import And, Comparison, In, IsNull, Or, Predicate, StartsWith
-from paimon_sql.storage.indexes.drop_global_index import check_indexes, index_files_of, outdated
-from paimon_sql.storage.indexes.global_index import IndexPlan, build_index, dropped, index_column, plan_index
+from paimon_sql.storage.indexes.drop_global_index import check_indexes, index_files_of, outdated_indexes
+from paimon_sql.storage.indexes.global_index import IndexPlan, build_index, drop_messages, index_column, plan_index
 from paimon_sql.storage.maintenance.orphans.run import Search, find_orphans, remove_orphans
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
@@ -39,7 +39,7 @@ from paimon_sql.storage.retention.policy import Retention
 from paimon_sql.storage.row_level.columns import ColumnTask
 from paimon_sql.storage.row_level.vectors import mark
 from paimon_sql.storage.scan.global_index.entries import global_entries, meta_of
-from paimon_sql.storage.scan.global_index.lookup import IndexAnswers
+from paimon_sql.storage.scan.global_index.lookup import IndexResults
 from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
 from paimon_sql.storage.schema.changes import RenameColumn, UpdateColumnType, apply_changes
 from paimon_sql.storage.table.index_files import index_path
@@ -87,11 +87,11 @@ def build(table: Table, column: str, kind: str = "btree", partitions: Predicate 
 
 
 def drop(table: Table, column: str, kind: str = "btree") -> Snapshot | None:
-    return commits.change_indexes(again(table), dropped(index_files_of(again(table), column, kind, None)))
+    return commits.change_indexes(again(table), drop_messages(index_files_of(again(table), column, kind, None)))
 
 
 def ask(table: Table, predicate: Predicate, *, thorough: bool = False) -> ScanPlan:
-    return plan_scan(again(table), predicate, answers=IndexAnswers(predicate, thorough=thorough))
+    return plan_scan(again(table), predicate, answers=IndexResults(predicate, thorough=thorough))
 
 
 def ids(table: Table, predicate: Predicate, *, thorough: bool = False) -> list[int]:
@@ -225,15 +225,15 @@ def test_what_an_update_of_an_indexed_column_does_is_the_tables_choice(tmp_path:
     build(table, "v")
     base, messages = again(table).snapshots.latest(), changed(table, "v", {3: "new"})
     with pytest.raises(InvalidInputError, match="v cannot be changed, for a global index is over it"):
-        outdated(again(table), base, messages, ["v"])
-    assert outdated(again(table), base, messages, ["d"]) == []
-    assert outdated(again(table), base, [], ["v"]) == []
+        outdated_indexes(again(table), base, messages, ["v"])
+    assert outdated_indexes(again(table), base, messages, ["d"]) == []
+    assert outdated_indexes(again(table), base, [], ["v"]) == []
     lenient = again(table, {"global-index.column-update-action": "IGNORE"})
-    assert outdated(lenient, base, messages, ["v"]) == []
+    assert outdated_indexes(lenient, base, messages, ["v"]) == []
     dropping = again(table, {"global-index.column-update-action": "drop_partition_index"})
-    gone = outdated(dropping, base, messages, ["v"])
+    gone = outdated_indexes(dropping, base, messages, ["v"])
     assert [meta_of(e).row_range_start for e in gone] == [0]
-    commits.append(again(table), [*messages, *dropped(gone)])
+    commits.append(again(table), [*messages, *drop_messages(gone)])
     assert ranges(table) == [(10, 19)]
     assert ids(table, v("new")) == [3]
 
@@ -285,7 +285,9 @@ def test_partitions_are_indexed_and_dropped_one_by_one(tmp_path: Path) -> None:
     assert ask(table, And((v("v03"), x))).rows_from_indexes == 2
     assert build(table, "v") == 10
     assert [meta_of(e).row_range_start for e in index_files_of(again(table), "v", "btree", x)] == [0, 20]
-    assert commits.change_indexes(again(table), dropped(index_files_of(again(table), "v", "btree", x))) is not None
+    assert (
+        commits.change_indexes(again(table), drop_messages(index_files_of(again(table), "v", "btree", x))) is not None
+    )
     assert ranges(table) == [(10, 19)]
 
 

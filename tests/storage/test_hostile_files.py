@@ -23,9 +23,9 @@ from paimon_sql.format.bytes.delta_varint import encoded
 from paimon_sql.format.index_files.deletion_vectors import DeletionVector
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_schema, arrow_type
-from paimon_sql.format.variant.shredding.assemble import assembled
+from paimon_sql.format.variant.shredding.assemble import assemble
 from paimon_sql.format.variant.shredding.infer import Limits, shapes_of
-from paimon_sql.format.variant.shredding.shred import shredded
+from paimon_sql.format.variant.shredding.shred import shred
 from paimon_sql.storage.data_files.pruning.file_indexes import as_ranges
 from paimon_sql.storage.file_formats.orc.protobuf import Message, packed
 from paimon_sql.storage.file_formats.orc.protobuf import encode as encode_message
@@ -35,7 +35,7 @@ from paimon_sql.storage.file_formats.parquet.footer import int96_as_bytes
 from paimon_sql.storage.file_formats.parquet.thrift import decode
 from paimon_sql.storage.file_formats.registry import file_format
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.read.deletion_mask import bits_of
+from paimon_sql.storage.read.deletion_mask import mask_of
 from tests.hostile import MANY, Case, little_memory, mutations, survives
 
 IO = LocalFileIO()
@@ -122,7 +122,7 @@ def look_at_variants(data: bytes) -> None:
     column = pa.array([one, None, one], arrow_type(t.VariantType()))
     (shape,) = shapes_of([column], Limits(300, 50, 0.1))
     for some in (shape, t.RowType(True, (t.DataField(0, "a", t.ArrayType(True, t.BigIntType())),)), t.string_type()):
-        assembled(shredded(column, some), column.type)
+        assemble(shred(column, some), column.type)
 
 
 FILES: dict[str, Case] = {
@@ -225,11 +225,11 @@ def test_thrift_of_any_size_is_refused(data: bytes) -> None:
 
 def test_bits_of_deleted_rows_take_an_eighth_of_a_byte_a_row() -> None:
     with little_memory():
-        assert bits_of(DeletionVector([0, 9, 1_000_000]))[:3] == b"\1\2\0"
-        assert len(bits_of(DeletionVector([100_000_000]))) == 12_500_001
-        assert bits_of(DeletionVector()) == b""
+        assert mask_of(DeletionVector([0, 9, 1_000_000]))[:3] == b"\1\2\0"
+        assert len(mask_of(DeletionVector([100_000_000]))) == 12_500_001
+        assert mask_of(DeletionVector()) == b""
         with pytest.raises(UnsupportedError, match="deletes row"):
-            bits_of(DeletionVector([2**62]))
+            mask_of(DeletionVector([2**62]))
 
 
 def test_rows_of_an_index_beyond_its_file_are_passed_over() -> None:

@@ -17,9 +17,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from paimon_sql.format.schema.row_kind import RowKind
 from paimon_sql.format.schema.types import BigIntType, DataField, IntType, string_type
-from paimon_sql.storage.expressions.predicates import Comparison, Predicate, about
-from paimon_sql.storage.read.deletion_mask import Merging
-from paimon_sql.storage.read.readers.data_file import read_places
+from paimon_sql.storage.expressions.predicates import Comparison, Predicate, conjuncts_on
+from paimon_sql.storage.read.deletion_mask import MaskedSplit
+from paimon_sql.storage.read.readers.data_file import read_with_positions
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
@@ -213,11 +213,13 @@ class KeyedTable(RuleBasedStateMachine):
     def _marked(self, split: Split, predicate: Predicate | None) -> Iterator[pa.RecordBatch]:
         """The rows of a split as somebody finds them who reads each file for itself and leaves dead rows out."""
         table = again(self.table)
-        merging = None if split.raw else Merging(table, split, about(predicate, table.schema.trimmed_primary_keys))
-        bits = merging.dead() if merging else {}
+        merging = (
+            None if split.raw else MaskedSplit(table, split, conjuncts_on(predicate, table.schema.trimmed_primary_keys))
+        )
+        bits = merging.masks() if merging else {}
         for file in split.files:
             dead = np.unpackbits(np.frombuffer(bits.get(file.file_name, b""), np.uint8), bitorder="little")
-            for places, batch in read_places(table, split.partition, split.bucket, file, list(self.kinds)):
+            for places, batch in read_with_positions(table, split.partition, split.bucket, file, list(self.kinds)):
                 alive = np.array([place >= len(dead) or not dead[place] for place in places], np.bool_)
                 left = batch.filter(pa.array(alive))
                 yield left.filter(predicate.holds(left)) if predicate else left

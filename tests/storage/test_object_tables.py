@@ -11,7 +11,7 @@ import pytest
 
 from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.catalog.table_types import taking_rows
+from paimon_sql.catalog.table_types import writable
 from paimon_sql.errors import NotFoundError, UnsupportedError
 from paimon_sql.format.schema.schema import TableSchema, new_schema
 from paimon_sql.format.schema.types import DataField, IntType
@@ -131,7 +131,7 @@ def test_the_call_says_what_changed(catalog: FileSystemCatalog, place: Path) -> 
 
 def test_no_rows_are_taken_and_a_definition_says_no_columns(catalog: FileSystemCatalog) -> None:
     with pytest.raises(UnsupportedError, match="its rows are the files of"):
-        taking_rows(catalog.table(_NAME))
+        writable(catalog.table(_NAME))
     assert not list(problems(definition(None)))
     other = new_schema([DataField(0, "a", IntType())], options={"type": "object-table", "object-location": "/x"})
     assert "always the same" in str(next(iter(problems(other))))

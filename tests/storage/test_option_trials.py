@@ -13,7 +13,7 @@ from paimon_sql.catalog.iceberg.hive import HiveRegistration
 from paimon_sql.catalog.registry import open_catalog
 from paimon_sql.catalog.rest.tokens import Token, TokenFileIO
 from paimon_sql.errors import InvalidOptionError
-from paimon_sql.format.global_index.blocks import Compression, sealed
+from paimon_sql.format.global_index.blocks import Compression, encode_block
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.options import TableOptions, check_changes
 from paimon_sql.format.schema.types import BlobType, DataField, IntType
@@ -231,7 +231,7 @@ def test_so_many_threads_look_for_keys_and_lost_files(tmp_path: Path, monkeypatc
 def test_levels_of_compressions_are_obeyed() -> None:
     data = bytes(i * i % 251 for i in range(20_000)) * 3 + b"".join(str(i * 7919).encode() for i in range(5000))
     for name in ("zstd",):
-        sizes = {level: sealed(data, Compression(name, level))[1] for level in (1, 19)}
+        sizes = {level: encode_block(data, Compression(name, level))[1] for level in (1, 19)}
         assert sizes[19] < sizes[1]
     for level in ("1", "19"):
         options = TableOptions({"spill-compression": "zstd", "spill-compression.zstd-level": level})
@@ -305,7 +305,7 @@ def test_changes_up_to_a_tag_are_those_since_the_one_before(tmp_path: Path) -> N
 def test_a_step_of_a_stream_waits_for_rows_but_not_for_ever(tmp_path: Path) -> None:
     asked = {"read.stream.minRowsPerTrigger": "5", "read.stream.maxTriggerDelayMs": "2000"}
     limits = Limits.of(make_table(tmp_path / "t", asked))
-    assert (limits.least_rows, limits.longest_wait) == (5, 2.0)
+    assert (limits.min_rows, limits.max_wait) == (5, 2.0)
     assert [limits.waits(4, 1.9), limits.waits(5, 0), limits.waits(4, 2.1)] == [True, False, False]
 
 

@@ -218,7 +218,7 @@ def test_partitions_of_every_depth_are_searched_and_empty_ones_removed(tmp_path:
     (Path(table.path) / "p=n/v=r/bucket-0").mkdir(parents=True)
     age(table, [f"{table.path}/p=q/v=r/bucket-0"])
     done = remove(table)
-    assert (done.count, done.folders) == (3, 3)
+    assert (done.count, done.directories) == (3, 3)
     assert sorted(p.name for p in Path(table.path).glob("p=*")) == ["p=n", "p=x", "p=z"]
 
 

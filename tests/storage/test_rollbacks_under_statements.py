@@ -123,7 +123,7 @@ def test_what_is_committed_behind_the_mark_of_a_rollback_stays(
 
     def meanwhile(*given: object) -> object:
         now = small.fresh(table)
-        if not now.snapshots.strays():  # writers wait until these have gone
+        if not now.snapshots.late_snapshots():  # writers wait until these have gone
             for k in (10, 11):
                 small.insert(small.fresh(table), (k, "v", "x"))
         return step(*given)  # type: ignore[arg-type]
@@ -141,7 +141,7 @@ def test_what_is_committed_behind_the_mark_of_a_rollback_stays(
 
 def test_a_rollback_holds_its_snapshot_though_another_one_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = _filled(tmp_path / "t")
-    step, waiting = rolling.bring_back, [True]
+    step, waiting = rolling.restore_snapshot, [True]
 
     def slow(*given: object, **named: object) -> object:
         if waiting:

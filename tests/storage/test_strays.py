@@ -28,7 +28,7 @@ from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapsh
 from paimon_sql.storage.maintenance.tags.management import create_tag
 from paimon_sql.storage.metadata.directories import drop_directory
 from paimon_sql.storage.metadata.numbered_files import LATEST
-from paimon_sql.storage.metadata.rollback_marks import GENERATION, Rewind, RollbackMark
+from paimon_sql.storage.metadata.rollback_marks import GENERATION, Rollback, RollbackMark
 from paimon_sql.storage.metadata.snapshots import SnapshotManager
 from paimon_sql.storage.operations.fast_forward import fast_forward
 from paimon_sql.storage.repair import repair as repairs
@@ -319,7 +319,7 @@ def test_a_mark_that_arrives_late_finds_its_snapshot_held(
     monkeypatch.setattr(repairs, "_PATIENCE", 0.0)
     written, late = RollbackMark.write, list[Callable[[], object]]()
 
-    def lost(self: RollbackMark, target: Snapshot | None, until: int) -> Rewind:
+    def lost(self: RollbackMark, target: Snapshot | None, until: int) -> Rollback:
         late.append(lambda: written(self, target, until))
         raise PaimonError("the connection was reset")
 

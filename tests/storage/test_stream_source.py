@@ -109,9 +109,9 @@ def test_what_is_gone_is_missed_by_name(tmp_path: Path) -> None:
 
 
 def test_steps_wait_for_rows_but_not_for_ever() -> None:
-    waiting = Limits(least_rows=5, longest_wait=2.0)
+    waiting = Limits(min_rows=5, max_wait=2.0)
     assert waiting.waits(4, 1.0) and not waiting.waits(5, 0.0) and not waiting.waits(0, 2.0)
-    assert Limits(least_rows=5).waits(0, 1e9) and not Limits().waits(0, 0.0)
+    assert Limits(min_rows=5).waits(0, 1e9) and not Limits().waits(0, 0.0)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"snapshotId": "x", "index": 0, "scanSnapshot": false}'])

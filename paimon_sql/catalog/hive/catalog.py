@@ -19,7 +19,7 @@ from paimon_sql.catalog.hive.partitions import HivePartitions
 from paimon_sql.catalog.hive.views import ViewsInMetastore
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier, check_name
 from paimon_sql.catalog.table_types import KINDS, AnyTable, offered_kind
-from paimon_sql.catalog.warehouse import Place, absolute_warehouse
+from paimon_sql.catalog.warehouse import LocatedTable, absolute_warehouse
 from paimon_sql.errors import (
     CorruptFileError,
     InvalidInputError,
@@ -61,7 +61,7 @@ class HiveCatalog(ViewsInMetastore):
     files without an entry.
     """
 
-    places_tables = True
+    stores_locations = True
     keeps_owners = True
 
     def __init__(self, name: str, options: Mapping[str, str]) -> None:
@@ -191,7 +191,7 @@ class HiveCatalog(ViewsInMetastore):
             raise NoSuchTableError(f"Table {self.name}.{identifier} does not exist.", name=str(identifier))
         return entry
 
-    def _place(self, identifier: Identifier) -> Place | None:
+    def _place(self, identifier: Identifier) -> LocatedTable | None:
         entry = self.entries.get(identifier.database, identifier.table)
         if entry is None or not self._is_ours(entry):
             return None
@@ -199,7 +199,7 @@ class HiveCatalog(ViewsInMetastore):
         file_io = self._io(location)
         if not tables.is_paimon(entry):
             schema = format_schema(entry, location) if identifier.branch == MAIN_BRANCH else None
-            return None if schema is None else Place(location, file_io, schema)
+            return None if schema is None else LocatedTable(location, file_io, schema)
         found = SchemaManager(file_io, TablePaths(location, identifier.branch).branch_root).latest()
         if found is None:
             # While a table is renamed or dropped its entry may exist briefly without its files.
@@ -210,7 +210,7 @@ class HiveCatalog(ViewsInMetastore):
                 path=location,
                 remedy="Restore them from a copy, or DROP TABLE.",
             )
-        return Place(location, file_io, found, self._listing(entry, location, found))
+        return LocatedTable(location, file_io, found, self._listing(entry, location, found))
 
     def _schema(self, identifier: Identifier) -> TableSchema | None:
         place = self._place(identifier)

@@ -13,7 +13,7 @@ from paimon_sql.storage.table.table import Table
 
 
 @contextmanager
-def shown_no_more(catalog: Catalog, identifier: Identifier) -> Iterator[None]:
+def withdrawing(catalog: Catalog, identifier: Identifier) -> Iterator[None]:
     """Withdraw a table that is dropped or renamed from Iceberg's catalogs, at the end of the ``with``."""
     table = _published(catalog, identifier)
     yield

@@ -18,7 +18,7 @@ from sqlalchemy.dialects.mysql import VARCHAR
 from sqlalchemy.sql.type_api import TypeEngine
 
 from paimon_sql.errors import InvalidOptionError
-from paimon_sql.storage.file_io.errors import MAKE_DIRECTORY, refusals
+from paimon_sql.storage.file_io.errors import MAKE_DIRECTORY, translate_errors
 
 _MAX_BEHIND_UTC = 12 * 3600
 """The max seconds that the clocks of any time zone are behind UTC."""
@@ -82,7 +82,7 @@ class Backend(ABC):
         """The type of a column of this length in a primary key."""
         return String(length)
 
-    def is_rivalry(self, error: BaseException) -> bool:
+    def is_conflict(self, error: BaseException) -> bool:
         """Whether the database refused a statement because of a concurrent one."""
         return False
 
@@ -110,14 +110,14 @@ class Sqlite(Backend):
 
     def prepare(self, url: URL) -> None:
         folder = str(Path(url.database or "").parent)
-        with refusals(MAKE_DIRECTORY, folder):
+        with translate_errors(MAKE_DIRECTORY, folder):
             Path(folder).mkdir(parents=True, exist_ok=True)
 
     def is_expired(self, locks: Table) -> ColumnElement[bool]:
         # Both times are in UTC.
         return func.strftime("%s", "now") - func.strftime("%s", locks.c.acquired_at) > locks.c.expire_time_seconds
 
-    def is_rivalry(self, error: BaseException) -> bool:
+    def is_conflict(self, error: BaseException) -> bool:
         return "locked" in str(error)
 
 
@@ -209,7 +209,7 @@ class MySql(Server):
         # Names are case-sensitive.
         return VARCHAR(length, collation="utf8mb4_bin")
 
-    def is_rivalry(self, error: BaseException) -> bool:
+    def is_conflict(self, error: BaseException) -> bool:
         return bool(getattr(error, "args", ())) and error.args[0] in (1205, 1213, 1020)
 
 

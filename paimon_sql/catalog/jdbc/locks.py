@@ -176,4 +176,4 @@ class _LockRow(HeldLock):
 
     def _is_conflict(self, error: CatalogUnavailableError) -> bool:
         cause = error.__cause__.orig if isinstance(error.__cause__, DBAPIError) else None
-        return cause is not None and self._backend.is_rivalry(cause)
+        return cause is not None and self._backend.is_conflict(cause)

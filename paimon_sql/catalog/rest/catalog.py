@@ -56,7 +56,7 @@ class RestQueryAuth(QueryAuth):
     client: RestClient
     table: tuple[str, ...]
 
-    def rights(self, columns: Sequence[str]) -> QueryAuthResult:
+    def authorize(self, columns: Sequence[str]) -> QueryAuthResult:
         response = self.client.post(*self.table, "auth", body={"select": list(columns)})
         filters, masks = response.get("filter") or [], response.get("columnMasking") or {}
         return QueryAuthResult.read([str(f) for f in filters], {str(c): str(m) for c, m in masks.items()})
@@ -77,7 +77,7 @@ class RestCatalog(DefinitionsOnServer):
         client: the server.
     """
 
-    places_tables = True
+    stores_locations = True
     replaces_definitions: ClassVar[bool] = False
 
     def __init__(self, name: str, options: Mapping[str, str]) -> None:

@@ -10,7 +10,7 @@ from paimon_sql.catalog.rest.client import RestClient
 from paimon_sql.catalog.rest.http.errors import ConflictAnswerError, NotFoundAnswerError
 from paimon_sql.errors import AlreadyExistsError, NoSuchTableError, PaimonError, UnsupportedError
 from paimon_sql.format.options.operations.commit import METASTORE_PARTITIONED_TABLE
-from paimon_sql.storage.format_tables.register import UNKNOWN, Figures, PartitionRegister, Spec
+from paimon_sql.storage.format_tables.register import UNKNOWN, PartitionRegister, PartitionStatistics, Spec
 
 _PARTITIONS = "partitions"
 _NO_BUCKETS = -1
@@ -30,7 +30,7 @@ class RestPartitions(PartitionRegister):
     table: tuple[str, ...]
     name: str
 
-    def all(self) -> list[tuple[Spec, Figures]]:
+    def all(self) -> list[tuple[Spec, PartitionStatistics]]:
         try:
             found = self.client.listed(*self.table, _PARTITIONS, member=_PARTITIONS)
         except NotFoundAnswerError as error:
@@ -40,7 +40,7 @@ class RestPartitions(PartitionRegister):
     def add(self, specs: Sequence[Spec], *, strict: bool = False) -> None:
         self._post({"partitionSpecs": [dict(s) for s in specs], "ignoreIfExists": not strict})
 
-    def report(self, figures: Sequence[tuple[Spec, Figures]], *, anew: bool) -> None:
+    def report(self, figures: Sequence[tuple[Spec, PartitionStatistics]], *, anew: bool) -> None:
         self._post(
             {
                 "partitionSpecs": [dict(s) for s, _ in figures],
@@ -74,13 +74,13 @@ def _spec(entry: Any) -> dict[str, str]:
     return {str(k): str(v) for k, v in (entry.get("spec") or {}).items() if v is not None}
 
 
-def _figures(entry: Any) -> Figures:
+def _figures(entry: Any) -> PartitionStatistics:
     names = ("recordCount", "fileSizeInBytes", "fileCount", "lastFileCreationTime")
     values = [entry.get(name) for name in names]
-    return Figures(*(value if isinstance(value, int) else UNKNOWN for value in values))
+    return PartitionStatistics(*(value if isinstance(value, int) else UNKNOWN for value in values))
 
 
-def _request(spec: Spec, figures: Figures) -> dict[str, Any]:
+def _request(spec: Spec, figures: PartitionStatistics) -> dict[str, Any]:
     return {
         "spec": dict(spec),
         "recordCount": figures.rows,

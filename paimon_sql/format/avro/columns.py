@@ -16,7 +16,7 @@ import pyarrow as pa
 
 Ints = npt.NDArray[np.int64]
 
-FEWEST_BLOCKS = 64
+MIN_BLOCKS = 64
 """Min blocks from which decoding by columns is faster than by records."""
 _MAX_VARINT_BITS = 63
 _SLACK = 16

@@ -30,7 +30,7 @@ def words_view(memory: Bytes, dtype: str = "<u8") -> npt.NDArray[Any]:
     return np.ndarray(shape=(count,), dtype=dtype, buffer=memory, strides=(1,))
 
 
-def stretch_index(starts: Longs, lengths: Longs) -> Longs:
+def range_index(starts: Longs, lengths: Longs) -> Longs:
     """The positions of all bytes of the ranges ``[start, start + length)``, concatenated."""
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if len(ends) else 0
@@ -63,7 +63,7 @@ def null_mask(array: pa.Array) -> Mask | None:
     return mask
 
 
-def one_array(rows: Sequence[bytes | None] | pa.Array | pa.ChunkedArray) -> pa.Array:
+def to_binary_array(rows: Sequence[bytes | None] | pa.Array | pa.ChunkedArray) -> pa.Array:
     """Convert the bytes of many rows to one binary array."""
     if isinstance(rows, pa.ChunkedArray):
         return rows.cast(pa.large_binary()).combine_chunks()

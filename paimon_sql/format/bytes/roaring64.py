@@ -37,7 +37,7 @@ class Container:
     lows: Lows
     as_runs: bool
 
-    def settle(self) -> None:
+    def choose_form(self) -> None:
         """Choose between runs and the other forms by size; runs remain runs while these are not smaller."""
         runs = 2 + 4 * len(_run_starts(self.lows))
         if self.as_runs:
@@ -93,10 +93,10 @@ class Roaring64:
             else:
                 mine.lows = np.union1d(mine.lows, theirs.lows)
                 mine.as_runs |= theirs.as_runs
-                mine.settle()
+                mine.choose_form()
         for container in self.slots:
             if container is not None and not container.as_runs:
-                container.settle()
+                container.choose_form()
 
     def write(self) -> bytes:
         """Encode the bitmap."""

@@ -10,7 +10,7 @@ from typing import Any
 from paimon_sql.format.bytes.bounded import decoding, load_json
 
 
-def object_text(members: Mapping[str, Any], comment: str | None, options: Mapping[str, str]) -> str:
+def object_json(members: Mapping[str, Any], comment: str | None, options: Mapping[str, str]) -> str:
     """The JSON of an object's file: its members, then comment and options."""
     commented = {} if comment is None else {"comment": comment}
     return json.dumps({**members, **commented, "options": dict(options)}, indent=2, ensure_ascii=False)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from paimon_sql.errors import InvalidInputError, NotFoundError
-from paimon_sql.format.catalog_objects.base import members_of, object_text, texts
+from paimon_sql.format.catalog_objects.base import members_of, object_json, texts
 from paimon_sql.format.schema.types import DataField, parse_field
 
 Definition = Mapping[str, Any]
@@ -55,7 +55,7 @@ class FunctionSchema:
             "deterministic": self.deterministic,
             "definitions": {k: dict(v) for k, v in self.definitions.items()},
         }
-        return object_text(members, self.comment, self.options)
+        return object_json(members, self.comment, self.options)
 
 
 def parse_function(text: str | bytes, path: str) -> FunctionSchema:
@@ -73,14 +73,14 @@ def parse_function(text: str | bytes, path: str) -> FunctionSchema:
         return FunctionSchema(
             parameters=tuple(parse_field(f) for f in body["inputParams"]),
             returns=tuple(parse_field(f) for f in body["returnParams"]),
-            definitions={str(k): checked_definition(v) for k, v in definitions.items()},
+            definitions={str(k): validate_definition(v) for k, v in definitions.items()},
             deterministic=bool(body.get("deterministic", True)),
             comment=body.get("comment"),
             options=texts(body, "options"),
         )
 
 
-def checked_definition(body: Any) -> Definition:
+def validate_definition(body: Any) -> Definition:
     """Validate a definition and return a copy.
 
     Raises:
@@ -98,7 +98,7 @@ def checked_definition(body: Any) -> Definition:
     return dict(body)
 
 
-def changed_function(function: FunctionSchema, change: Any) -> FunctionSchema:
+def apply_change(function: FunctionSchema, change: Any) -> FunctionSchema:
     """Apply one change, in the JSON of Paimon's changes of functions, to a function.
 
     Args:
@@ -125,7 +125,7 @@ def changed_function(function: FunctionSchema, change: Any) -> FunctionSchema:
             remedy='The "action" is addDefinition, updateDefinition, dropDefinition, setOption, removeOption or'
             " updateComment.",
         )
-    name, definition = _text(change, "name"), checked_definition(change.get("definition"))
+    name, definition = _text(change, "name"), validate_definition(change.get("definition"))
     if action == "addDefinition" and name in function.definitions:
         raise InvalidInputError(
             f"The function has a definition for {name} already.", remedy="Use the action updateDefinition."

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from paimon_sql.errors import InvalidInputError, NotFoundError
-from paimon_sql.format.catalog_objects.base import members_of, object_text, texts
+from paimon_sql.format.catalog_objects.base import members_of, object_json, texts
 from paimon_sql.format.schema.types import DataField, parse_field
 
 
@@ -76,7 +76,7 @@ class ViewSchema:
             "query": self.query,
             "dialects": dict(self.dialects),
         }
-        return object_text(members, self.comment, self.options)
+        return object_json(members, self.comment, self.options)
 
 
 def parse_view(text: str | bytes, path: str) -> ViewSchema:

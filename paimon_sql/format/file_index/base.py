@@ -35,18 +35,18 @@ class IndexReader(ABC):
     """
 
     @abstractmethod
-    def among(self, values: pa.Array) -> BitMap | None:
+    def equal_any(self, values: pa.Array) -> BitMap | None:
         """The rows whose value is one of ``values``, none of which is null."""
 
     def compare(self, operator: Operator, value: pa.Scalar) -> BitMap | None:
         """The rows whose value compares so with ``value``, which is not null."""
-        return self.among(pa.array([value.as_py()], value.type)) if operator == "=" else None
+        return self.equal_any(pa.array([value.as_py()], value.type)) if operator == "=" else None
 
     def nulls(self) -> BitMap | None:
         """The rows that are null."""
         return None
 
-    def valued(self) -> BitMap | None:
+    def not_nulls(self) -> BitMap | None:
         """The rows with a value."""
         return None
 
@@ -62,7 +62,7 @@ class RowsReader(IndexReader):
         """The rows whose value has this key."""
 
     @abstractmethod
-    def valued(self) -> BitMap:
+    def not_nulls(self) -> BitMap:
         """The rows with a value."""
 
     def below(self, key: Any, *, inclusive: bool) -> BitMap | None:
@@ -73,17 +73,17 @@ class RowsReader(IndexReader):
         """The rows with greater keys, or an equal one if ``inclusive``; None if the index has no order."""
         return None
 
-    def among(self, values: pa.Array) -> BitMap:
+    def equal_any(self, values: pa.Array) -> BitMap:
         keys = self.keys.equals(values)
         return BitMap.union(*map(self.equal, keys)) if keys else BitMap()
 
     def compare(self, operator: Operator, value: pa.Scalar) -> BitMap | None:
         one = pa.array([value.as_py()], value.type)
         if operator == "=":
-            return self.among(one)
+            return self.equal_any(one)
         exact = self.keys.is_exact(one)
         if operator == "!=":
-            return self.valued() - self.among(one) if exact else self.valued()
+            return self.not_nulls() - self.equal_any(one) if exact else self.not_nulls()
         inclusive = not exact or operator in ("<=", ">=")
         try:
             key = self.keys.bound(value, above=operator in ("<=", ">"))

@@ -31,7 +31,7 @@ def all_rows(count: int) -> BitMap:
     return BitMap(range(count))
 
 
-def serialized(positions: Positions) -> bytes:
+def encode_bitmap(positions: Positions) -> bytes:
     """Encode the bitmap of ascending positions."""
     if not len(positions):
         return struct.pack("<II", PLAIN, 0)
@@ -68,7 +68,7 @@ def _container(lows: npt.NDArray[np.uint16]) -> tuple[bytes, bool]:
     return np.packbits(bits, bitorder="little").tobytes(), False
 
 
-def most_bytes(rows: int) -> int:
+def max_bitmap_bytes(rows: int) -> int:
     """Max bytes of a bitmap of so many rows."""
     return 64 + (rows // _CONTAINER_ROWS + 1) * (_BITMAP_BYTES + 16)
 
@@ -85,7 +85,7 @@ def read_bitmap(data: bytes) -> BitMap:
         raise ValueError(f"no bitmap: {error}") from error
 
 
-def slices_of(positions: Positions, numbers: npt.NDArray[np.uint64], width: int) -> list[bytes]:
+def encode_slices(positions: Positions, numbers: npt.NDArray[np.uint64], width: int) -> list[bytes]:
     """Encode numbers as one bitmap per bit, the lowest bit first.
 
     Args:
@@ -94,7 +94,7 @@ def slices_of(positions: Positions, numbers: npt.NDArray[np.uint64], width: int)
         width: the number of bits.
     """
     one = np.uint64(1)
-    return [serialized(positions[(numbers >> np.uint64(i)) & one == one]) for i in range(width)]
+    return [encode_bitmap(positions[(numbers >> np.uint64(i)) & one == one]) for i in range(width)]
 
 
 @dataclass(frozen=True)

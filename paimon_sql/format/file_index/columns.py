@@ -26,7 +26,7 @@ class ColumnBuilder(IndexBuilder):
         except OutOfRangeError:
             self._parts = None
             return
-        self._parts.append(keys.dictionary_encode() if self.keys.is_text else keys)
+        self._parts.append(keys.dictionary_encode() if self.keys.is_bytes else keys)
 
     def finish(self) -> bytes | None:
         return None if self._parts is None else self.build(self.column())
@@ -34,7 +34,7 @@ class ColumnBuilder(IndexBuilder):
     def column(self) -> RankedColumn:
         """The collected keys, ranked."""
         parts = self._parts or []
-        if self.keys.is_text and parts:
+        if self.keys.is_bytes and parts:
             parts = pa.chunked_array(parts).unify_dictionaries().chunks
         return RankedColumn.of(parts)
 

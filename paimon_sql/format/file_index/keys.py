@@ -19,7 +19,7 @@ from paimon_sql.format.schema import types as t
 
 Numbers = npt.NDArray[np.int64]
 
-TEXTS = (t.CharType, t.VarCharType)
+STRINGS = (t.CharType, t.VarCharType)
 _TIMES = (t.TimestampType, t.LocalZonedTimestampType)
 _WIDTHS: dict[type[t.DataType], int] = {
     t.BooleanType: 1,
@@ -50,9 +50,9 @@ class KeyType:
     type: t.DataType
 
     @property
-    def is_text(self) -> bool:
+    def is_bytes(self) -> bool:
         """Whether keys are bytes instead of numbers."""
-        return isinstance(self.type, (*TEXTS, t.BinaryType, t.VarBinaryType))
+        return isinstance(self.type, (*STRINGS, t.BinaryType, t.VarBinaryType))
 
     @property
     def is_float(self) -> bool:
@@ -70,7 +70,7 @@ class KeyType:
         Raises:
             OutOfRangeError: a decimal exceeds 64 bits.
         """
-        if self.is_text:
+        if self.is_bytes:
             return values.cast(pa.binary())
         numbers = self._numbers(values)
         return pa.array(numbers, mask=pc.is_null(values).to_numpy(zero_copy_only=False) if values.null_count else None)

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from paimon_sql.format.file_index.bitmaps import PLAIN, WITH_RUNS, Positions, serialized
+from paimon_sql.format.file_index.bitmaps import PLAIN, WITH_RUNS, Positions, encode_bitmap
 
 _MAX_IN_ARRAY = 4096
 _ONE_RUN = np.dtype(
@@ -45,7 +45,8 @@ def serialized_each(positions: Positions, counts: Positions) -> list[bytes]:
                 encoded[i] = body
     ends = np.cumsum(counts)
     return [
-        serialized(positions[ends[i] - counts[i] : ends[i]]) if body is None else body for i, body in enumerate(encoded)
+        encode_bitmap(positions[ends[i] - counts[i] : ends[i]]) if body is None else body
+        for i, body in enumerate(encoded)
     ]
 
 

@@ -54,7 +54,7 @@ class SortedRows:
         same = pc.equal(self.keys.slice(1), self.keys.slice(0, len(self.keys) - 1))
         return np.flatnonzero(np.concatenate([[True], ~same.to_numpy(zero_copy_only=False)]))
 
-    def portions(self) -> Iterator[tuple[int, int]]:
+    def key_batches(self) -> Iterator[tuple[int, int]]:
         """Yield ranges of the distinct keys, by index, that have about `_BATCH_ROWS` rows."""
         starts = self.starts()
         ends = np.append(starts[1:], len(self.rows))
@@ -120,7 +120,7 @@ class GlobalIndexKind(ABC):
     """
 
     name: ClassVar[str]
-    most_to_search: ClassVar[Option[int]]
+    max_search_bytes: ClassVar[Option[int]]
     is_of_elements: ClassVar[bool] = False
 
     def takes(self, data_type: t.DataType) -> bool:
@@ -207,7 +207,7 @@ def footer_of(read: Read, size: int, layout: struct.Struct, magic: int, version:
     return tuple(numbers)
 
 
-def lying_between(
+def between_mask(
     keys: pa.Array, low: pa.Scalar | None, high: pa.Scalar | None, *, with_low: bool, with_high: bool
 ) -> pa.Array:
     """The mask of the keys that lie between two, as in `GlobalIndexReader.between`."""

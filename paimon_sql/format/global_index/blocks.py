@@ -35,7 +35,7 @@ class Compression:
         """Its number in files."""
         return COMPRESSIONS.index(self.name)
 
-    def shrink(self, data: bytes) -> bytes:
+    def compress(self, data: bytes) -> bytes:
         """Compress bytes."""
         if self.name == "lz4":
             packed = bytes(pa.Codec("lz4_raw").compress(data, asbytes=True))
@@ -43,17 +43,17 @@ class Compression:
         return bytes(pa.Codec("zstd", self.level).compress(data, asbytes=True))
 
 
-def sealed(data: bytes, compression: Compression) -> tuple[bytes, int]:
+def encode_block(data: bytes, compression: Compression) -> tuple[bytes, int]:
     """Encode a block with its trailer; with the size without trailer."""
     number, body = 0, data
     if compression.number:
-        packed = encoded(np.array([len(data)])).tobytes() + compression.shrink(data)
+        packed = encoded(np.array([len(data)])).tobytes() + compression.compress(data)
         if len(packed) < len(data) - len(data) // _MIN_SAVING:
             number, body = compression.number, packed
     return body + struct.pack("<BI", number, _checksum(body, number)), len(body)
 
 
-def opened(block: bytes) -> bytes:
+def decode_block(block: bytes) -> bytes:
     """Check and decompress a block with its trailer.
 
     Raises:

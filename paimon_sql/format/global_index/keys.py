@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.format.bytes.varints import decoded_at, put, sizes_of
-from paimon_sql.format.file_index.keys import TEXTS, KeyType
+from paimon_sql.format.file_index.keys import STRINGS, KeyType
 from paimon_sql.format.schema import types as t
 
 Longs = npt.NDArray[np.int64]
@@ -52,12 +52,12 @@ class IndexKeys:
     @staticmethod
     def takes(data_type: t.DataType) -> bool:
         """Whether values of a type can be keys."""
-        return isinstance(data_type, (*_NUMBERS, *TEXTS, *_TIMES, t.DecimalType))
+        return isinstance(data_type, (*_NUMBERS, *STRINGS, *_TIMES, t.DecimalType))
 
     @property
     def is_text(self) -> bool:
         """Whether keys are strings, which have prefixes."""
-        return isinstance(self.type, TEXTS)
+        return isinstance(self.type, STRINGS)
 
     @property
     def _is_wide(self) -> bool:
@@ -107,7 +107,7 @@ class IndexKeys:
         if self._is_wide:
             assert isinstance(self.type, t.DecimalType)
             return _decode_decimals(data, self.type)
-        flat, starts = stretches(data)
+        flat, starts = binary_ranges(data)
         sizes = np.diff(starts)
         if isinstance(self.type, _TIMES) and self.type.precision > _MILLI_DIGITS:
             if len(sizes) and sizes.min() <= 8:
@@ -147,7 +147,7 @@ def keys_of(data_type: t.DataType) -> IndexKeys:
     return IndexKeys(data_type.element if isinstance(data_type, t.ArrayType) else data_type)
 
 
-def stretches(data: pa.Array) -> tuple[npt.NDArray[np.uint8], Longs]:
+def binary_ranges(data: pa.Array) -> tuple[npt.NDArray[np.uint8], Longs]:
     """The bytes of large binaries, and the offset of each, followed by the end offset."""
     _, offsets, memory = data.buffers()
     starts = np.frombuffer(offsets, np.int64)[data.offset : data.offset + len(data) + 1]
@@ -195,7 +195,7 @@ def _encode_decimals(decimals: pa.Array) -> pa.Array:
 
 
 def _decode_decimals(data: pa.Array, data_type: t.DecimalType) -> pa.Array:
-    flat, starts = stretches(data)
+    flat, starts = binary_ranges(data)
     sizes = np.diff(starts)
     if len(sizes) and not 1 <= sizes.min() <= sizes.max() <= _DECIMAL_BYTES:
         raise ValueError("the key of a decimal is empty or too long")

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from pyroaring import BitMap64
 
-from paimon_sql.format.file_index.bitmaps import serialized
+from paimon_sql.format.file_index.bitmaps import encode_bitmap
 from paimon_sql.format.file_index.many_bitmaps import serialized_each
 
 Longs = npt.NDArray[np.int64]
@@ -16,13 +16,13 @@ Longs = npt.NDArray[np.int64]
 _HEAD = struct.Struct("<q")
 _PART = struct.Struct("<I")
 _ONE_PART = _HEAD.pack(1) + _PART.pack(0)
-MOST_ROWS = 1 << 32
+MAX_ROWS = 1 << 32
 """Max rows of an index file that we write: those of one 32-bit bitmap."""
 
 
 def serialized_rows(rows: Longs) -> bytes:
     """Encode the bitmap of rows, which are ascending and less than `MOST_ROWS`."""
-    return _ONE_PART + serialized(rows) if len(rows) else _HEAD.pack(0)
+    return _ONE_PART + encode_bitmap(rows) if len(rows) else _HEAD.pack(0)
 
 
 def serialized_rows_each(rows: Longs, counts: Longs) -> list[bytes]:

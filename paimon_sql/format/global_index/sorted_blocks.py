@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from paimon_sql.format.bytes.bounded import check_total
 from paimon_sql.format.bytes.varints import decoded_at, put, sizes_of
-from paimon_sql.format.global_index.blocks import TRAILER_BYTES, Compression, opened, sealed
-from paimon_sql.format.global_index.keys import large_binaries, stretches
+from paimon_sql.format.global_index.blocks import TRAILER_BYTES, Compression, decode_block, encode_block
+from paimon_sql.format.global_index.keys import binary_ranges, large_binaries
 
 Bytes = npt.NDArray[np.uint8]
 Longs = npt.NDArray[np.int64]
@@ -45,7 +45,7 @@ class Entries:
 
     def sizes(self) -> Longs:
         """The encoded size of each entry."""
-        parts = [np.diff(stretches(part)[1]) for part in (self.keys, self.values)]
+        parts = [np.diff(binary_ranges(part)[1]) for part in (self.keys, self.values)]
         total = parts[0] + parts[1]
         for part in parts:
             total += sizes_of(part)
@@ -53,8 +53,8 @@ class Entries:
 
     def block(self) -> bytes:
         """Encode the entries as the content of one block."""
-        keys, key_starts = stretches(self.keys)
-        values, value_starts = stretches(self.values)
+        keys, key_starts = binary_ranges(self.keys)
+        values, value_starts = binary_ranges(self.values)
         key_sizes, value_sizes = np.diff(key_starts), np.diff(value_starts)
         key_heads, value_heads = sizes_of(key_sizes), sizes_of(value_sizes)
         sizes = key_heads + key_sizes + value_heads + value_sizes
@@ -80,7 +80,7 @@ def _copy(out: Bytes, at: Longs, data: Bytes, starts: Longs) -> None:
     out[here + shift] = data[starts[0] : starts[-1]]
 
 
-def written_blocks(
+def encode_blocks(
     parts: Iterator[Entries], block_size: int, compression: Compression, last_keys: list[Entries]
 ) -> Iterator[bytes]:
     """Yield the encoded blocks of entries.
@@ -96,7 +96,7 @@ def written_blocks(
         offsets, sizes, lasts = [], [], []
         for start, end in pairwise(_cuts(part.sizes(), block_size)):
             entries = Entries(part.keys.slice(start, end - start), part.values.slice(start, end - start))
-            block, size = sealed(entries.block(), compression)
+            block, size = encode_block(entries.block(), compression)
             offsets.append(offset)
             sizes.append(size)
             lasts.append(end - 1)
@@ -131,7 +131,7 @@ def _handles(offsets: list[int], sizes: list[int]) -> pa.Array:
     return large_binaries(out, each.reshape(-1, 2).sum(axis=1))
 
 
-def joined(parts: list[Entries]) -> Entries:
+def concat(parts: list[Entries]) -> Entries:
     """Concatenate entries."""
     nothing = pa.array([], pa.large_binary())
     return Entries(
@@ -145,7 +145,7 @@ def read_entries(block: bytes) -> Entries:
     Raises:
         ValueError: it is broken.
     """
-    content = opened(block)
+    content = decode_block(block)
     if len(content) < _TAIL:
         raise ValueError("a block is cut off")
     number, kind = int.from_bytes(content[-_TAIL:-1], "little"), content[-1:]
@@ -183,7 +183,7 @@ def read_handles(values: pa.Array) -> list[Handle]:
     Raises:
         ValueError: a handle is cut off, or blocks overlap.
     """
-    data, starts = stretches(values)
+    data, starts = binary_ranges(values)
     offsets, ends = decoded_at(data, starts[:-1])
     sizes, _ = decoded_at(data, ends)
     if (np.diff(offsets) < sizes[:-1]).any():

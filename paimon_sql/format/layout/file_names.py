@@ -46,7 +46,7 @@ def inside(directory: str, name: str) -> str:
     return f"{directory}/{name}"
 
 
-def straight(path: str) -> str:
+def checked_external_path(path: str) -> str:
     """Check an external path and return it unchanged.
 
     Raises:

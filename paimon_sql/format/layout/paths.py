@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError, InvalidOptionError
-from paimon_sql.format.layout.file_names import inside, is_file_name, straight
+from paimon_sql.format.layout.file_names import checked_external_path, inside, is_file_name
 from paimon_sql.format.options.table.data_file import DATA_FILE_PATH_DIRECTORY
 
 MAIN_BRANCH = "main"
@@ -138,10 +138,10 @@ class TablePaths:
 
 def data_file(bucket: str, name: str, external_path: str | None) -> str:
     """A data file's path: its external path if it has one, else in its bucket's directory."""
-    return straight(external_path) if external_path else inside(bucket, name)
+    return checked_external_path(external_path) if external_path else inside(bucket, name)
 
 
-def beside(bucket: str, name: str, external_path: str | None) -> str:
+def extra_file(bucket: str, name: str, external_path: str | None) -> str:
     """The path of an extra file of a data file, which is in the same directory.
 
     Args:
@@ -149,7 +149,7 @@ def beside(bucket: str, name: str, external_path: str | None) -> str:
         name: the extra file's name.
         external_path: the external path of the data file, if it has one.
     """
-    return inside(straight(external_path).rpartition("/")[0] if external_path else bucket, name)
+    return inside(checked_external_path(external_path).rpartition("/")[0] if external_path else bucket, name)
 
 
 def manifest_name(uuid: str, count: int) -> str:

@@ -20,7 +20,7 @@ import pyarrow.parquet
 
 from paimon_sql.errors import CorruptFileError
 from paimon_sql.format.avro import container as avro
-from paimon_sql.format.avro.columns import FEWEST_BLOCKS, IrregularError, decode_columns
+from paimon_sql.format.avro.columns import MIN_BLOCKS, IrregularError, decode_columns
 from paimon_sql.format.bytes.bounded import MAX_BLOCK_BYTES, check_count, decoding, expansion_limit, load_json
 from paimon_sql.format.layout.file_names import check_file_names, check_straight_paths
 
@@ -183,7 +183,7 @@ def _decode(
     container: avro.AvroContainer, blocks: list[tuple[int, bytes]], coded_by: str, schema: pa.Schema
 ) -> pa.Table:
     """Decode the records of blocks: by columns if that is faster, else by rows."""
-    if len(blocks) >= FEWEST_BLOCKS:
+    if len(blocks) >= MIN_BLOCKS:
         with suppress(IrregularError):
             return decode_columns(blocks, load_json(coded_by)["fields"], schema)
     kind = pa.struct([f.with_nullable(True) for f in schema])

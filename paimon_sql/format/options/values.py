@@ -33,7 +33,7 @@ class Scope(str, Enum):
     """In table properties, for Flink jobs on the same table; without effect here."""
 
 
-class Standing(str, Enum):
+class Support(str, Enum):
     """How an option is treated."""
 
     SUPPORTED = "supported"
@@ -48,21 +48,21 @@ class Standing(str, Enum):
 class Status:
     """How an option is treated; ``by`` names the engines in which a kept one has effect, or why one is refused."""
 
-    standing: Standing
+    standing: Support
     by: str = ""
 
 
-SUPPORTED = Status(Standing.SUPPORTED)
+SUPPORTED = Status(Support.SUPPORTED)
 
 
 def kept_for(engines: str) -> Status:
     """The status of an option that has effect only in ``engines``."""
-    return Status(Standing.KEPT, engines)
+    return Status(Support.KEPT, engines)
 
 
 def refused(why: str) -> Status:
     """The status of an option that is refused."""
-    return Status(Standing.REFUSED, why)
+    return Status(Support.REFUSED, why)
 
 
 @dataclass(frozen=True, eq=False)

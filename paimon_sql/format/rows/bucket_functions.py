@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.errors import InvalidInputError, InvalidOptionError
-from paimon_sql.format.bytes.memory import binary_buffers, stretch_index
+from paimon_sql.format.bytes.memory import binary_buffers, range_index
 from paimon_sql.format.rows.hash import Hashes, row_hash
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_type
@@ -198,8 +198,8 @@ def _hive_bytes(array: pa.Array) -> Hashes:
     if len(sizes):
         powers = np.ones(int(sizes.max()), np.uint32)
         np.multiply.accumulate(np.full(len(powers) - 1, 31, np.uint32), out=powers[1:])
-        indexes = stretch_index(np.zeros(len(sizes), np.int64), sizes)
-        signed = data[stretch_index(starts, sizes)].view(np.int8).astype(np.int32).view(np.uint32)
+        indexes = range_index(np.zeros(len(sizes), np.int64), sizes)
+        signed = data[range_index(starts, sizes)].view(np.int8).astype(np.int32).view(np.uint32)
         terms = signed * powers[np.repeat(sizes, sizes) - 1 - indexes]
         hashes[not_empty] = np.add.reduceat(terms, np.cumsum(sizes) - sizes)
     return hashes

@@ -23,8 +23,8 @@ from paimon_sql.format.bytes.memory import (
     fixed_array,
     null_mask,
     offsets_of,
-    one_array,
-    stretch_index,
+    range_index,
+    to_binary_array,
     validity_buffer,
     words_view,
 )
@@ -58,7 +58,7 @@ def decode_columns(
     Raises:
         InvalidInputError: a row has another number of fields or is cut off.
     """
-    memory = _Rows(one_array(rows), len(types))
+    memory = _Rows(to_binary_array(rows), len(types))
     return [_decode(memory, i, types[i], overflow_to_null) for i in (range(len(types)) if places is None else places)]
 
 
@@ -222,7 +222,7 @@ def _flat(rows: _Rows, field: int, words: Words, data_type: t.DataType, nulls: M
     target = arrow_type(data_type)
     if wide:
         target = pa.large_string() if target == pa.string() else pa.large_binary()
-    data = rows.memory[stretch_index(starts, sizes)]
+    data = rows.memory[range_index(starts, sizes)]
     buffers = [validity_buffer(nulls), pa.py_buffer(offsets if wide else offsets.astype(np.int32)), pa.py_buffer(data)]
     array = pa.Array.from_buffers(target, len(rows), buffers)
     if pa.types.is_string(target) or pa.types.is_large_string(target):

@@ -20,7 +20,7 @@ from paimon_sql.format.rows.binary_row import RowCodec
 from paimon_sql.format.rows.decode import decode_columns
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_type
-from paimon_sql.format.statistics.modes import Kept, StatsMode
+from paimon_sql.format.statistics.modes import StatsMode, StoredStats
 from paimon_sql.format.statistics.simple_stats import SimpleStats
 
 _NESTED = t.ArrayType | t.MapType | t.MultisetType | t.RowType | t.VectorType | t.VariantType
@@ -98,9 +98,9 @@ class _Column:
 
     def __init__(self, field: t.DataField, mode: StatsMode, file_format: str) -> None:
         self.field = field
-        self.counted = mode.kept is not Kept.NOTHING and has_counts(field.type, file_format)
+        self.counted = mode.kept is not StoredStats.NOTHING and has_counts(field.type, file_format)
         self.null_count = 0
-        self._bounded = mode.kept is Kept.BOUNDS and has_bounds(field.type, file_format)
+        self._bounded = mode.kept is StoredStats.BOUNDS and has_bounds(field.type, file_format)
         self._length = mode.length
         self._low: Any = None
         self._high: Any = None

@@ -21,7 +21,7 @@ _TRUNCATE = re.compile(r"truncate\((\d{1,9})\)")
 _SYSTEM_NAMES = frozenset({SEQUENCE_NUMBER.name, VALUE_KIND.name, LEVEL.name, ROW_ID.name, "rowkind"})
 
 
-class Kept(Enum):
+class StoredStats(Enum):
     """The stored part of a column's statistics."""
 
     NOTHING = "none"
@@ -33,7 +33,7 @@ class Kept(Enum):
 class StatsMode:
     """A statistics mode; bounds of strings and bytes are truncated to ``length`` unless it is None."""
 
-    kept: Kept
+    kept: StoredStats
     length: int | None = None
 
     @classmethod
@@ -45,9 +45,9 @@ class StatsMode:
         """
         mode = text.strip().lower()
         if (match := _TRUNCATE.fullmatch(mode)) and int(match[1]) > 0:
-            return cls(Kept.BOUNDS, int(match[1]))
+            return cls(StoredStats.BOUNDS, int(match[1]))
         try:
-            return cls(Kept(mode))
+            return cls(StoredStats(mode))
         except ValueError:
             raise InvalidOptionError(
                 f"'{text}' is no value of '{key}'.",
@@ -56,9 +56,9 @@ class StatsMode:
             ) from None
 
 
-FULL = StatsMode(Kept.BOUNDS)
+FULL = StatsMode(StoredStats.BOUNDS)
 """Null counts and complete bounds, as for partitions in manifests."""
-KEY_MODE = StatsMode(Kept.BOUNDS, 128)
+KEY_MODE = StatsMode(StoredStats.BOUNDS, 128)
 """The mode of key and system columns."""
 
 
@@ -95,7 +95,7 @@ def column_modes(
             modes.append(KEY_MODE)
             continue
         else:
-            modes.append(default if keep_first is None or seen < keep_first else StatsMode(Kept.NOTHING))
+            modes.append(default if keep_first is None or seen < keep_first else StatsMode(StoredStats.NOTHING))
         seen += 1
     return modes
 

@@ -15,7 +15,7 @@ _EPOCH = datetime(1970, 1, 1)
 _MILLIS = TimestampType(True, 3)
 
 
-def present_millis() -> int:
+def current_millis() -> int:
     """The current time in milliseconds since the epoch."""
     return int(time.time() * 1000)
 

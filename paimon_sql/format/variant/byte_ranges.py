@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from paimon_sql.format.bytes.memory import Bytes, Longs, Mask, binary_buffers, stretch_index, validity_buffer
+from paimon_sql.format.bytes.memory import Bytes, Longs, Mask, binary_buffers, range_index, validity_buffer
 
 
 def stretches_of(array: pa.Array) -> tuple[Bytes, Longs, Longs]:
@@ -73,7 +73,7 @@ def validity(array: pa.Array) -> Mask:
 def ordinals(counts: Longs) -> tuple[Longs, Longs]:
     """For groups of ``counts`` items: the group of each item, and its index in the group."""
     owners = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
-    return owners, stretch_index(np.zeros(len(counts), np.int64), counts)
+    return owners, range_index(np.zeros(len(counts), np.int64), counts)
 
 
 def unsigned(data: Bytes, at: Longs, width: Longs | int) -> Longs:

@@ -19,7 +19,7 @@ PATIENCE = 1.0
 _POLL = 0.2
 
 
-class Waited:
+class ProgressLine:
     """Shows the line after `PATIENCE`, and removes it at the end; shows nothing without a terminal.
 
     Args:
@@ -36,7 +36,7 @@ class Waited:
         self._progress: Progress | None = None
         self._tasks: TaskCount | None = None
 
-    def __enter__(self) -> Waited:
+    def __enter__(self) -> ProgressLine:
         return self
 
     def __exit__(self, *exception: object) -> None:

@@ -26,7 +26,7 @@ from paimon_sql.shell.engine.engine import Interrupted
 from paimon_sql.shell.prompt.completion import SqlCompleter
 from paimon_sql.shell.prompt.keywords import KEYWORDS
 from paimon_sql.shell.prompt.names import Names
-from paimon_sql.shell.runner import Leave, Runner
+from paimon_sql.shell.runner import ExitShell, Runner
 from paimon_sql.shell.sources import Source
 from paimon_sql.shell.text.splitter import is_complete, split, tokens_of
 
@@ -101,7 +101,7 @@ class Prompt:
             self._runner.engine.session.add_done_callback(lambda answer: _started(session, answer))
             while True:
                 self._ask(session)
-        except (Leave, EOFError):
+        except (ExitShell, EOFError):
             # The user has seen the errors: they do not make the exit status.
             self._runner.failures = 0
         except _StartError as error:

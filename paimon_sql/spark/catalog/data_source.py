@@ -80,7 +80,7 @@ class PaimonSource(JavaObject):
     def supportsExternalMetadata(self) -> bool:
         return False
 
-    def make_known(self) -> None:
+    def register(self) -> None:
         """Register this object as the data source ``paimon``, replacing an earlier one."""
         source = _class_of(self.jvm)
         source.getField(_ANSWERS).set(None, self)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 from paimon_sql.catalog.base import Catalog
-from paimon_sql.catalog.iceberg.lifetimes import database_shown_no_more, shown_again, shown_no_more
+from paimon_sql.catalog.iceberg.lifetimes import database_shown_no_more, shown_again, withdrawing
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier, parse_identifier
 from paimon_sql.catalog.table_types import AnyTable, kind_of
 from paimon_sql.errors import (
@@ -42,12 +42,12 @@ from paimon_sql.spark.execution.executor import SparkExecutor
 from paimon_sql.spark.jvm.compat import HAS_VIEWS
 from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST, Jvm, raise_java
 from paimon_sql.spark.options.ineffective import warn_of_ineffective
-from paimon_sql.spark.options.session import session_options, session_zone, under_session
+from paimon_sql.spark.options.session import session_options, session_zone, with_session_options
 from paimon_sql.spark.procedures.execute import ExecuteProxy
 from paimon_sql.spark.procedures.procedure import (
     MissingProcedureProxy,
+    describe_procedures,
     load_procedure,
-    offered_procedures,
     procedure_names,
 )
 from paimon_sql.spark.statements import StatementContext
@@ -55,14 +55,14 @@ from paimon_sql.spark.tables.base import SchemaTable
 from paimon_sql.spark.tables.changelog import ChangelogProxy, load_changelog
 from paimon_sql.spark.tables.data_table import TableProxy
 from paimon_sql.spark.tables.format_tables.table import under_format_options
-from paimon_sql.spark.tables.placement import placed, refuse_parts
+from paimon_sql.spark.tables.placement import placed, refuse_branches_and_system_tables
 from paimon_sql.spark.tables.scanned_table import DerivedTableProxy
 from paimon_sql.spark.tables.staged.server_replacement import ServerReplacedTableProxy
 from paimon_sql.spark.tables.staged.successor import Successor, beside
 from paimon_sql.spark.tables.system_table import CatalogTableProxy, SystemTableProxy
 from paimon_sql.spark.tables.table_types import in_spark
 from paimon_sql.sql.carry import INTERNAL_PROCEDURE
-from paimon_sql.storage.branches.management import on_its_branch
+from paimon_sql.storage.branches.management import with_branch
 from paimon_sql.storage.file_io import file_io_of
 from paimon_sql.storage.format_tables import FormatTable
 from paimon_sql.storage.materialized.definition import is_materialized
@@ -139,7 +139,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         return self.jvm.java_map(self._or_no_namespace(namespace, lambda: self.catalog.database_properties(name)))
 
     def createNamespace(self, namespace: Any, properties: Any) -> None:
-        given = self.jvm.texts(properties)
+        given = self.jvm.strings_map(properties)
         if not self.catalog.keeps_owners:
             given.pop("owner", None)
         try:
@@ -197,7 +197,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         return self._proxy(self._create(ident, self._schema(ident, definition)))
 
     def createTableLike(self, ident: Any, info: Any, source: Any) -> SchemaTable:
-        given = self.jvm.texts(info.properties())
+        given = self.jvm.strings_map(info.properties())
         if isinstance(source, SchemaTable):
             schema = schema_like(source.table.schema, given, case_sensitive=self._is_case_sensitive())
         else:
@@ -246,7 +246,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
             catalog_options=self.catalog.options,
             case_sensitive=self._is_case_sensitive(),
             default_provider=self.session.conf().get("spark.sql.sources.default"),
-            standing=self._schema_at if self.catalog.places_tables else None,
+            standing=self._schema_at if self.catalog.stores_locations else None,
         )
         warn_of_ineffective(self.session, schema.options)
         return schema
@@ -311,11 +311,11 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
     def dropTable(self, ident: Any) -> bool:
         try:
             identifier = self._identifier(ident)
-            refuse_parts(identifier, "dropped")
+            refuse_branches_and_system_tables(identifier, "dropped")
             if identifier.database == SYSTEM_DATABASE and self.tableExists(ident):
                 raise UnsupportedError(f"{identifier} cannot be dropped: it is the catalog's own.")
             self._refuse_to_drop(identifier)
-            with shown_no_more(self.catalog, identifier):
+            with withdrawing(self.catalog, identifier):
                 self.catalog.drop_table(identifier)
         except (NoSuchTableError, NoSuchDatabaseError):
             return False
@@ -344,10 +344,10 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
     def renameTable(self, source: Any, target: Any) -> None:
         target = self._without_catalog(target)
         old, new = self._identifier(source), self._identifier(target)
-        refuse_parts(old, "renamed")
-        refuse_parts(new, "made by a renaming")
+        refuse_branches_and_system_tables(old, "renamed")
+        refuse_branches_and_system_tables(new, "made by a renaming")
         try:
-            with shown_no_more(self.catalog, old):
+            with withdrawing(self.catalog, old):
                 self._or_no_table(source, lambda: self.catalog.rename_table(old, new))
             shown_again(self.catalog, new)
         except TableExistsError:
@@ -479,7 +479,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         elif not writes:
             travel = {k: v for k, v in found.items() if k in TRAVEL_KEYS}
         branch = requested.get(BRANCH.key) or found.get(BRANCH.key)
-        newest = under_session(on_its_branch(loaded, branch), found, writes=writes or bool(travel))
+        newest = with_session_options(with_branch(loaded, branch), found, writes=writes or bool(travel))
         by_options = not TRAVEL_KEYS.isdisjoint(requested)
         table = as_of(newest, travel, lambda: session_zone(self.jvm, self.session), for_streams=by_options)
         name = identifier.system_table
@@ -513,7 +513,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         found = catalog_tables().get(identifier.object_name.lower())
         if found is None or not found.exists_in(self.catalog):
             raise NoSuchTableError(f"There is no table {identifier}.", name=str(identifier))
-        return CatalogTableProxy(self.jvm, View(self.catalog, offered_procedures()), found, self.session)
+        return CatalogTableProxy(self.jvm, View(self.catalog, describe_procedures()), found, self.session)
 
     def _ident(self, namespace: Any, name: str) -> Any:
         return self.jvm.cls(f"{CATALOG}.Identifier").of(namespace, name)

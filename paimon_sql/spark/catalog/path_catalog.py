@@ -34,7 +34,7 @@ from paimon_sql.spark.options.read import (
     is_of_file_system,
     option,
 )
-from paimon_sql.spark.tables.placement import refuse_parts
+from paimon_sql.spark.tables.placement import refuse_branches_and_system_tables
 from paimon_sql.storage.file_io.paths import name_of, parent_of, scheme_of, without_scheme
 
 PATHS = "paimon_paths"
@@ -173,7 +173,7 @@ class PathCatalogProxy(CatalogProxy):
         return options_in(unquoted_parts(ident.toString())[:-1])
 
     def _placed(self, identifier: Identifier, schema: TableSchema) -> TableSchema:
-        refuse_parts(identifier, "created")
+        refuse_branches_and_system_tables(identifier, "created")
         options = {k: v for k, v in schema.options.items() if k != PATH.key}
         return replace(schema, options=options)
 

@@ -68,8 +68,8 @@ class SessionCatalogProxy(CatalogProxy):
         self, jvm: Jvm, catalog: Catalog, session: Any, session_catalogs: SessionCatalogs, sparks: Any
     ) -> None:
         super().__init__(jvm, catalog, session, session_catalogs)
-        self.sparks = sparks
-        catalog.is_taken = self._is_spark_table
+        self.spark_catalog = sparks
+        catalog.is_used_outside = self._is_spark_table
         for database in self._databases():
             self._register_in_spark(database)
 
@@ -82,7 +82,7 @@ class SessionCatalogProxy(CatalogProxy):
         extension = subclass_instance(
             self.jvm, _EXTENSION, {name: answer(name) for name in _OVERRIDDEN}, interfaces=_INTERFACES
         )
-        extension.setDelegateCatalog(self.sparks)
+        extension.setDelegateCatalog(self.spark_catalog)
         return extension
 
     def holds(self, database: str, table: str) -> bool:
@@ -93,12 +93,12 @@ class SessionCatalogProxy(CatalogProxy):
 
     def listNamespaces(self, *parent: Any) -> Any:
         if parent and len(parent[0]):
-            return self.sparks.listNamespaces(*parent)
+            return self.spark_catalog.listNamespaces(*parent)
         return super().listNamespaces(*parent)
 
     def loadNamespaceMetadata(self, namespace: Any) -> Any:
-        if self.sparks.namespaceExists(namespace):
-            return self.sparks.loadNamespaceMetadata(namespace)
+        if self.spark_catalog.namespaceExists(namespace):
+            return self.spark_catalog.loadNamespaceMetadata(namespace)
         return super().loadNamespaceMetadata(namespace)
 
     def createNamespace(self, namespace: Any, properties: Any) -> None:
@@ -106,23 +106,23 @@ class SessionCatalogProxy(CatalogProxy):
             for name in namespace:
                 self._register_in_spark(name, always=True)
             raise_java(self.jvm.new(f"{_ANALYSIS}.NamespaceAlreadyExistsException", namespace))
-        self.sparks.createNamespace(namespace, properties)
+        self.spark_catalog.createNamespace(namespace, properties)
         try:
             self._ensure_database(namespace[0])
         except Exception:
-            self.sparks.dropNamespace(namespace, False)
+            self.spark_catalog.dropNamespace(namespace, False)
             raise
 
     def alterNamespace(self, namespace: Any, changes: Any) -> None:
         for name in namespace:
             self._register_in_spark(name, always=True)
-        self.sparks.alterNamespace(namespace, changes)
+        self.spark_catalog.alterNamespace(namespace, changes)
 
     def dropNamespace(self, namespace: Any, cascade: bool) -> bool:
         database = namespace[0]
         if database.lower() == "default":
-            return bool(self.sparks.dropNamespace(namespace, cascade))  # raises: Spark refuses to drop it
-        if not self.sparks.namespaceExists(namespace):
+            return bool(self.spark_catalog.dropNamespace(namespace, cascade))  # raises: Spark refuses to drop it
+        if not self.spark_catalog.namespaceExists(namespace):
             return super().dropNamespace(namespace, cascade)
         if cascade:
             with database_shown_no_more(self.catalog, database):
@@ -145,7 +145,7 @@ class SessionCatalogProxy(CatalogProxy):
 
     def _drop_in_spark(self, namespace: Any, cascade: bool) -> bool:
         """Drop the database in Spark's own catalog, and in Paimon's if it remains there."""
-        dropped = bool(self.sparks.dropNamespace(namespace, cascade))
+        dropped = bool(self.spark_catalog.dropNamespace(namespace, cascade))
         if self.catalog.database_exists(namespace[0]):
             super().dropNamespace(namespace, cascade)
         return dropped
@@ -154,13 +154,13 @@ class SessionCatalogProxy(CatalogProxy):
         own = super()._databases()
         for database in own:
             self._register_in_spark(database)
-        return sorted({*own, *(found[0] for found in self.sparks.listNamespaces())})
+        return sorted({*own, *(found[0] for found in self.spark_catalog.listNamespaces())})
 
     def _database_exists(self, name: str) -> bool:
         if super()._database_exists(name):
             self._register_in_spark(name)
             return True
-        return bool(self.sparks.namespaceExists(self.jvm.strings([name])))
+        return bool(self.spark_catalog.namespaceExists(self.jvm.strings([name])))
 
     def _register_in_spark(self, database: str, *, always: bool = False) -> None:
         """Create a Paimon database in Spark's own catalog, if that is an in-memory catalog.
@@ -169,10 +169,10 @@ class SessionCatalogProxy(CatalogProxy):
         """
         stored = self.session.sparkContext().conf().get("spark.sql.catalogImplementation", "in-memory") != "in-memory"
         namespace = self.jvm.strings([database])
-        if (stored and not always) or self.sparks.namespaceExists(namespace):
+        if (stored and not always) or self.spark_catalog.namespaceExists(namespace):
             return
         with suppress(Py4JJavaError):  # Spark refuses some names that Paimon allows; their tables are accessible anyway
-            self.sparks.createNamespace(namespace, self.jvm.java_map({}))
+            self.spark_catalog.createNamespace(namespace, self.jvm.java_map({}))
 
     def _ensure_database(self, database: str) -> None:
         """Create a database in Paimon's catalog, if it does not exist."""
@@ -185,7 +185,7 @@ class SessionCatalogProxy(CatalogProxy):
         if len(namespace) != 1 or namespace[0] == SYSTEM_DATABASE:
             return super().listTables(namespace)
         own = self.catalog.list_tables(namespace[0]) if self.catalog.database_exists(namespace[0]) else []
-        if not own and not self.sparks.namespaceExists(namespace):
+        if not own and not self.spark_catalog.namespaceExists(namespace):
             raise_java(self.jvm.new(f"{_ANALYSIS}.NoSuchNamespaceException", namespace))
         found = {name: self._ident(namespace, name) for name in own}
         own_tables = self._spark_tables(namespace, with_temporary=True)
@@ -195,33 +195,33 @@ class SessionCatalogProxy(CatalogProxy):
 
     def _spark_tables(self, namespace: Any, *, with_temporary: bool = False) -> list[tuple[list[str], Any]]:
         """The tables and views of Spark's own catalog in a database: the parts of each name, and the identifier."""
-        if not self.sparks.namespaceExists(namespace):
+        if not self.spark_catalog.namespaceExists(namespace):
             return []
-        listed = [(unquoted_parts(i.toString()), i) for i in self.sparks.listTables(namespace)]
+        listed = [(unquoted_parts(i.toString()), i) for i in self.spark_catalog.listTables(namespace)]
         return [(parts, i) for parts, i in listed if with_temporary or len(parts) > 1]
 
     def tableExists(self, ident: Any) -> bool:
-        return super().tableExists(ident) or bool(self.sparks.tableExists(ident))
+        return super().tableExists(ident) or bool(self.spark_catalog.tableExists(ident))
 
     def loadTable(self, ident: Any, *context: Any) -> Any:
         try:
             return self._load(ident, *context)
         except (NoSuchTableError, NoSuchDatabaseError):
-            return self.sparks.loadTable(ident, *context)
+            return self.spark_catalog.loadTable(ident, *context)
 
     def loadChangelog(self, ident: Any, context: Any, options: Any) -> Any:
         if not self._is_ours(ident):
-            return self.sparks.loadChangelog(ident, context, options)
+            return self.spark_catalog.loadChangelog(ident, context, options)
         return super().loadChangelog(ident, context, options)
 
     def createTable(self, ident: Any, *definition: Any) -> Any:
         if not self._is_paimon(definition):
-            return self.sparks.createTable(ident, *definition)
+            return self.spark_catalog.createTable(ident, *definition)
         return super().createTable(ident, *definition)
 
     def createTableLike(self, ident: Any, info: Any, source: Any) -> Any:
         # The dialect carries CREATE TABLE LIKE of Paimon tables, so only ordinary tables get here.
-        return self.sparks.createTable(ident, info)
+        return self.spark_catalog.createTable(ident, info)
 
     def stageCreate(self, ident: Any, *definition: Any) -> SchemaTable:
         self._refuse_staged(ident, definition)
@@ -242,7 +242,7 @@ class SessionCatalogProxy(CatalogProxy):
                 f" {PROVIDER}.",
                 remedy="CREATE TABLE, then INSERT.",
             )
-        if not self._is_ours(ident) and self.sparks.tableExists(ident):
+        if not self._is_ours(ident) and self.spark_catalog.tableExists(ident):
             raise UnsupportedError(f"{SESSION_CATALOG}.{ident} is no table of Paimon's.", remedy="DROP it first.")
 
     def _is_paimon(self, definition: tuple[Any, ...]) -> bool:
@@ -257,19 +257,19 @@ class SessionCatalogProxy(CatalogProxy):
 
     def _ensure_shared(self, namespace: Any) -> None:
         """Create a database of Spark's own catalog in Paimon's, before a table is created in it."""
-        if len(namespace) == 1 and self.sparks.namespaceExists(namespace):
+        if len(namespace) == 1 and self.spark_catalog.namespaceExists(namespace):
             self._ensure_database(namespace[0])
 
     def alterTable(self, ident: Any, changes: Any) -> Any:
         if not self._is_ours(ident):
-            return self.sparks.alterTable(ident, changes)
+            return self.spark_catalog.alterTable(ident, changes)
         return super().alterTable(ident, changes)
 
     def dropTable(self, ident: Any) -> bool:
-        return super().dropTable(ident) or bool(self.sparks.dropTable(ident))
+        return super().dropTable(ident) or bool(self.spark_catalog.dropTable(ident))
 
     def purgeTable(self, ident: Any) -> bool:
-        return super().dropTable(ident) or bool(self.sparks.purgeTable(ident))
+        return super().dropTable(ident) or bool(self.spark_catalog.purgeTable(ident))
 
     def renameTable(self, source: Any, target: Any) -> None:
         target = self._without_catalog(target)
@@ -278,11 +278,11 @@ class SessionCatalogProxy(CatalogProxy):
             super().renameTable(source, target)
         else:
             self._refuse_taken(target)
-            self.sparks.renameTable(source, target)
+            self.spark_catalog.renameTable(source, target)
 
     def invalidateTable(self, ident: Any) -> None:
         if not self._is_ours(ident):
-            self.sparks.invalidateTable(ident)
+            self.spark_catalog.invalidateTable(ident)
 
     def _is_ours(self, ident: Any) -> bool:
         try:
@@ -293,7 +293,7 @@ class SessionCatalogProxy(CatalogProxy):
     def _is_spark_table(self, identifier: Identifier) -> bool:
         """Whether a name is that of a table or view of Spark's own catalog."""
         ident = self._ident(self.jvm.strings([identifier.database]), identifier.table)
-        return bool(self.sparks.tableExists(ident))
+        return bool(self.spark_catalog.tableExists(ident))
 
     def _refuse_taken(self, ident: Any) -> None:
         if self._is_ours(ident):
@@ -305,7 +305,7 @@ class SessionCatalogProxy(CatalogProxy):
         return bool(self._function_exists(ident)) or super().functionExists(ident)
 
     def loadFunction(self, ident: Any) -> Any:
-        return self.sparks.loadFunction(ident) if self._function_exists(ident) else super().loadFunction(ident)
+        return self.spark_catalog.loadFunction(ident) if self._function_exists(ident) else super().loadFunction(ident)
 
     def _has_functions(self, database: str) -> bool:
         """Whether a database of Spark's own catalog has functions."""
@@ -315,7 +315,7 @@ class SessionCatalogProxy(CatalogProxy):
 
     def _function_exists(self, ident: Any) -> bool:
         is_system = [name.lower() for name in ident.namespace()] == [SYSTEM_DATABASE]
-        return not is_system and bool(self.sparks.functionExists(ident))
+        return not is_system and bool(self.spark_catalog.functionExists(ident))
 
     def viewExists(self, ident: Any) -> bool:
         return False  # views of spark_catalog are Spark's own

@@ -11,8 +11,8 @@ from py4j.java_gateway import JavaObject
 from paimon_sql.errors import NoSuchSnapshotError
 from paimon_sql.format.options import canonical
 from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.spark.options.read import given_options
-from paimon_sql.storage.scan.branches.all import version_to_see
+from paimon_sql.spark.options.read import read_options
+from paimon_sql.storage.scan.branches.all import scanned_version
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.local_times import in_zone
 from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
@@ -37,7 +37,7 @@ def travel_options(jvm: Jvm, context: tuple[Any, ...]) -> dict[str, str]:
     if isinstance(first, int):
         return {_MILLIS: str(first // 1000)}
     if isinstance(first, JavaObject) and first.getClass().getSimpleName() == "TableContext":
-        options = given_options(jvm, context[1]) if len(context) > 1 else {}
+        options = read_options(jvm, context[1]) if len(context) > 1 else {}
         by_option = {key: value for key, value in options.items() if key in TRAVEL_KEYS}
         if by_option:
             return by_option
@@ -54,7 +54,7 @@ def asked_for(jvm: Jvm, context: tuple[Any, ...]) -> dict[str, str]:
     """The relation's options in a ``loadTable`` call, by their canonical names."""
     if len(context) < 2 or not isinstance(context[1], JavaObject) or context[1].isEmpty():
         return {}
-    return canonical(given_options(jvm, context[1]))
+    return canonical(read_options(jvm, context[1]))
 
 
 def _is_plain(context: tuple[Any, ...]) -> bool:
@@ -76,7 +76,7 @@ def as_of(table: Table, options: Mapping[str, str], zone: Callable[[], tzinfo], 
         return table
     moved = table.with_options(options)
     try:
-        return version_to_see(in_zone(moved, zone)).of(moved)
+        return scanned_version(in_zone(moved, zone)).of(moved)
     except NoSuchSnapshotError:
         if for_streams:
             return moved

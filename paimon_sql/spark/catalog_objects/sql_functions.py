@@ -23,9 +23,9 @@ from paimon_sql.spark.catalog_objects.origins import Origin
 from paimon_sql.spark.catalog_objects.views import DIALECT
 from paimon_sql.spark.conversion.types import CURRENT_DEFAULT, paimon_fields, paimon_type, row_struct
 from paimon_sql.spark.jvm.compat import HAS_VIEWS
-from paimon_sql.spark.jvm.errors import error_behind
+from paimon_sql.spark.jvm.errors import paimon_error_of
 from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
-from paimon_sql.sql.functions.calls import called_names, with_stand_ins
+from paimon_sql.sql.functions.calls import called_names, with_placeholders
 from paimon_sql.sql.types import spark_type as spark_sql_type
 
 T = TypeVar("T")
@@ -88,7 +88,7 @@ class FunctionMaker:
             )
         # Spark resolves functions that a temporary function calls only in its own catalog.
         called: list[FunctionSchema] = []
-        text = start + with_stand_ins(definition, lambda callee: self._result_type(callee, called))
+        text = start + with_placeholders(definition, lambda callee: self._result_type(callee, called))
         _call_spark(lambda: self.session.sql(text))
         try:
             info = own.lookupBuiltinOrTempFunction(name).get()
@@ -178,7 +178,7 @@ class FunctionMaker:
         self, identifier: Identifier, made: Any, command: Any, called: list[FunctionSchema]
     ) -> FunctionSchema:
         """The schema to store: the SQL text from ``command``, the analyzed properties from ``made``."""
-        properties = self.jvm.texts(self.jvm.as_java(made.properties()))
+        properties = self.jvm.strings_map(self.jvm.as_java(made.properties()))
         for key in _TEMPORARY:
             if names := json.loads(properties.get(key, "[]")):
                 raise InvalidInputError(
@@ -230,7 +230,7 @@ class FunctionMaker:
         jvm, origin, options = self.jvm, Origin.read(schema.options, identifier.database), schema.options
         namespace = jvm.seq([origin.database])
         context = jvm.static(_FUNCTION, "catalogAndNamespaceToProps")(origin.catalog or self.catalog.name, namespace)
-        properties = jvm.texts(jvm.as_java(context)) | {_SETTING + k: v for k, v in origin.settings.items()}
+        properties = jvm.strings_map(jvm.as_java(context)) | {_SETTING + k: v for k, v in origin.settings.items()}
         # Spark resolves names in a body in the context of the call, unless the function has a resolution path.
         path = [["system", "builtin"], [origin.catalog or self.catalog.name, origin.database]]
         properties |= {_PATH: json.dumps(path), _PATH_SETTING: "true"}
@@ -303,7 +303,7 @@ def _call_spark(action: Callable[[], T]) -> T:
     try:
         return action()
     except (CapturedException, Py4JJavaError) as error:
-        raise error_behind(error) or InvalidInputError(str(error).split("\n", 1)[0].rstrip("; ")) from None
+        raise paimon_error_of(error) or InvalidInputError(str(error).split("\n", 1)[0].rstrip("; ")) from None
 
 
 def _is(option: Any, default: bool) -> bool:

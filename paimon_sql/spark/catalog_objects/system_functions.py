@@ -27,7 +27,7 @@ from paimon_sql.spark.conversion.rows import row_values
 from paimon_sql.spark.conversion.types import paimon_type
 from paimon_sql.spark.jvm.gateway import CONNECTOR, Jvm
 from paimon_sql.sql.functions.catalog_functions import BLOB_FUNCTIONS, BUCKET_FUNCTIONS, session_function
-from paimon_sql.storage.branches.management import on_its_branch
+from paimon_sql.storage.branches.management import with_branch
 from paimon_sql.storage.data_files.live_files import partition_values
 from paimon_sql.storage.expressions.casts import cast
 from paimon_sql.storage.format_tables import FormatTable, all_partitions
@@ -132,7 +132,7 @@ def largest_partition(table: AnyTable) -> str:
     if not table.schema.partition_keys:
         raise InvalidInputError(f"{table.name} has no partition columns.", remedy="Use max_pt on a partitioned table.")
     field = table.schema.partition_fields[0]
-    values = _directory_values(table) if isinstance(table, FormatTable) else _live_values(on_its_branch(table))
+    values = _directory_values(table) if isinstance(table, FormatTable) else _live_values(with_branch(table))
     found = values[field.name].drop_null()
     last = found.take(pc.sort_indices(found)[-1:])
     largest = cast(last, field.type, t.string_type())[0].as_py() if len(last) else None

@@ -44,8 +44,8 @@ def view_schema(jvm: Jvm, view: Any, catalog: str, old: ViewSchema | None = None
         catalog: the name of the catalog.
         old: the view to replace; the queries of other engines are retained if Spark's query does not change.
     """
-    text, properties = str(view.queryText()), jvm.texts(view.properties())
-    origin = Origin.of(view.currentCatalog(), view.currentNamespace(), jvm.texts(view.sqlConfigs()), catalog)
+    text, properties = str(view.queryText()), jvm.strings_map(view.properties())
+    origin = Origin.of(view.currentCatalog(), view.currentNamespace(), jvm.strings_map(view.sqlConfigs()), catalog)
     options = {k: v for k, v in properties.items() if k not in _RESERVED} | origin.options()
     options[_QUERY_COLUMNS] = json.dumps(list(view.queryColumnNames()), ensure_ascii=False)
     if view.schemaMode():

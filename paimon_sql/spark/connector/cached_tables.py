@@ -22,7 +22,7 @@ _LOADED: WeakSet[TableInterface] = WeakSet()
 
 def remember(table: TableInterface, name: tuple[str, ...]) -> None:
     """Register a table that Spark has loaded by a name; the first part is the catalog's."""
-    table.called = name
+    table.qualified_name = name
     _LOADED.add(table)
 
 
@@ -36,7 +36,7 @@ def renew(jvm: Jvm, session: Any) -> None:
     manager = jvm.constant("cache manager", lambda: session.sharedState().cacheManager())
     if manager.isEmpty():
         return
-    for name in sorted({table.called for table in list(_LOADED) if table.jvm is jvm and table.has_changed()}):
+    for name in sorted({table.qualified_name for table in list(_LOADED) if table.jvm is jvm and table.has_changed()}):
         parts = jvm.seq(name)
         try:
             manager.recacheTableOrView(session, parts, True)

@@ -56,7 +56,7 @@ class CatalogInterface(JavaObject):
 class TableInterface(JavaObject):
     """Defaults of ``Table``."""
 
-    called: tuple[str, ...] = ()
+    qualified_name: tuple[str, ...] = ()
     """The name by which Spark loaded the table, beginning with the catalog."""
 
     def has_changed(self) -> bool:
@@ -86,14 +86,14 @@ class ScanInterface(JavaObject):
     """Creates the micro-batch stream of the scan; None if it supports no streaming read."""
     is_stream = False
     """Whether Spark has requested the stream."""
-    likeness: ScanEquality | None = None
+    equality: ScanEquality | None = None
     """The identity of the scan's rows; None if the scan is equal only to itself."""
 
     def _is_like(self, other: ScanInterface) -> bool:
-        return self.likeness is not None and self.likeness == other.likeness
+        return self.equality is not None and self.equality == other.equality
 
     def _trait(self) -> Hashable:
-        return super()._trait() if self.likeness is None else self.likeness.trait
+        return super()._trait() if self.equality is None else self.equality.trait
 
     def toBatch(self) -> Any:
         return self

@@ -34,7 +34,7 @@ def for_spark(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
-def returned(batch: pa.RecordBatch, given: Mapping[str, pa.DataType]) -> pa.RecordBatch:
+def cast_back(batch: pa.RecordBatch, given: Mapping[str, pa.DataType]) -> pa.RecordBatch:
     """The batch in the types in which Spark passed its columns; other columns are unchanged.
 
     Spark recognizes a VARIANT by the metadata of its type, so the types are replaced even where no cast is needed.

@@ -13,7 +13,7 @@ from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion.arrow_types import for_spark
 from paimon_sql.spark.conversion.types import row_struct
 from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, Jvm
-from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.execution.threads import map_in_threads
 
 _ROW = f"{CATALYST}.InternalRow"
 _CONVERTERS = f"{EXECUTION}.arrow.ArrowConverters"
@@ -39,7 +39,7 @@ def internal_rows(jvm: Jvm, session: Any, table: pa.Table, fields: Sequence[Data
         return jvm.array(_ROW, [_row_of_longs(jvm, [column[0].as_py() for column in table.columns])])
     struct = json.dumps(row_struct(fields))
     batches = table.combine_chunks().to_batches(max_chunksize=_rows_per_piece(table))
-    pieces = spread(lambda batch: _converted(jvm, session, for_spark(batch), struct), batches, _THREADS)
+    pieces = map_in_threads(lambda batch: _converted(jvm, session, for_spark(batch), struct), batches, _THREADS)
     if len(pieces) == 1:
         return pieces[0]
     return jvm.singleton("scala.Array").concat(jvm.seq(pieces), _class_tag(jvm, _ROW))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from paimon_sql.format.schema.types import DataField
-from paimon_sql.spark.conversion.types import spark_type, type_inside
+from paimon_sql.spark.conversion.types import spark_type, without_lengths
 from paimon_sql.spark.jvm.compiled_class import compiled_class
 from paimon_sql.spark.jvm.gateway import CATALOG, Jvm
 
@@ -47,6 +47,6 @@ def _hidden_column(jvm: Jvm, field: DataField) -> Any:
         return made.getConstructors()[0]
 
     # Spark replaces CHAR and VARCHAR only in a table's regular columns.
-    kind = jvm.struct(json.dumps(type_inside(spark_type(field.type))))
+    kind = jvm.struct(json.dumps(without_lengths(spark_type(field.type))))
     arguments = jvm.array("java.lang.Object", [field.name, kind, field.type.nullable, field.description])
     return jvm.constant("constructor of hidden columns", constructor).newInstance(arguments)

@@ -102,16 +102,19 @@ def spark_struct(fields: Iterable[t.DataField]) -> dict[str, Any]:
 
 def row_struct(fields: Iterable[t.DataField]) -> dict[str, Any]:
     """Columns as the Spark struct of their rows, with `string` for CHAR and VARCHAR."""
-    return {"type": "struct", "fields": [{**f, "type": type_inside(f["type"])} for f in spark_struct(fields)["fields"]]}
+    return {
+        "type": "struct",
+        "fields": [{**f, "type": without_lengths(f["type"])} for f in spark_struct(fields)["fields"]],
+    }
 
 
-def type_inside(kind: Any) -> Any:
+def without_lengths(kind: Any) -> Any:
     """A type in Spark's JSON form, with `string` for CHAR and VARCHAR at any depth."""
     if isinstance(kind, str):
         return "string" if kind.startswith(("char(", "varchar(")) else kind
     if kind["type"] == "struct":
-        return {**kind, "fields": [{**f, "type": type_inside(f["type"])} for f in kind["fields"]]}
-    return {key: type_inside(part) if key.endswith("Type") else part for key, part in kind.items()}
+        return {**kind, "fields": [{**f, "type": without_lengths(f["type"])} for f in kind["fields"]]}
+    return {key: without_lengths(part) if key.endswith("Type") else part for key, part in kind.items()}
 
 
 def _metadata(field: t.DataField) -> dict[str, str]:

@@ -14,7 +14,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.spark.jvm.errors import error_behind
+from paimon_sql.spark.jvm.errors import paimon_error_of
 
 _RAISED = re.compile(r"^\[USER_RAISED_EXCEPTION\] | SQLSTATE: \w{5}$")
 
@@ -33,7 +33,7 @@ def one_error(doing: str) -> Iterator[None]:
     try:
         yield
     except (Py4JJavaError, CapturedException) as error:
-        if (ours := error_behind(error)) is not None:
+        if (ours := paimon_error_of(error)) is not None:
             raise ours from None
         thrown = error.java_exception if isinstance(error, Py4JJavaError) else error._origin
         raise InvalidInputError(f"{doing}: {_message(thrown, str(error))}") from None

@@ -12,11 +12,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.types import StructType
 
-from paimon_sql.catalog.table_types import taking_rows
+from paimon_sql.catalog.table_types import writable
 from paimon_sql.errors import InvalidInputError, PaimonError, UnsupportedError
 from paimon_sql.format.options.table.table import BRANCH
 from paimon_sql.format.schema.types import DataField
-from paimon_sql.format.text.instants import present_millis
+from paimon_sql.format.text.instants import current_millis
 from paimon_sql.spark.conversion.defaults import default_sql
 from paimon_sql.spark.conversion.types import row_struct
 from paimon_sql.spark.copy_into.failures import one_error
@@ -29,7 +29,7 @@ from paimon_sql.spark.options.session import session_options
 from paimon_sql.spark.write.job import run_write
 from paimon_sql.sql.statements.copy_into import CopyIntoTable
 from paimon_sql.sql.text.names import quote_name
-from paimon_sql.storage.branches.management import on_its_branch
+from paimon_sql.storage.branches.management import with_branch
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.copy.load_history import FilesLoadedError, LoadHistory, SourceFile
 from paimon_sql.storage.table.table import Table
@@ -130,7 +130,7 @@ class LoadRun:
         if to_write:
             self._write(source if to_write == list(files) else self._source(to_write), history, recorded)
         elif recorded:  # files without rows
-            history.record(recorded, self._table.snapshots.latest_id() or 0, present_millis())
+            history.record(recorded, self._table.snapshots.latest_id() or 0, current_millis())
         return loads
 
     def _result(self, file: SourceFile, rows: FileRows) -> FileLoad:
@@ -221,4 +221,4 @@ class LoadRun:
         if identifier.system_table is not None:
             raise UnsupportedError(f"{identifier} is a system table, into which nothing can be written.")
         options = session_options(self._context.jvm, self._context.session, catalog.name, identifier)
-        return on_its_branch(taking_rows(catalog.table(identifier)), options.get(BRANCH.key))
+        return with_branch(writable(catalog.table(identifier)), options.get(BRANCH.key))

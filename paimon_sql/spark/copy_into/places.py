@@ -12,7 +12,7 @@ from pyspark.errors.exceptions.captured import IllegalArgumentException
 from paimon_sql.errors import InvalidInputError, MissingFileError
 from paimon_sql.spark.copy_into.failures import one_error
 from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.spark.jvm.hadoop_files import check_reached, hadoop_settings, hadoop_text, has_settings
+from paimon_sql.spark.jvm.hadoop_files import check_reachable, hadoop_path_string, hadoop_settings, has_settings
 from paimon_sql.storage.copy.load_history import SourceFile
 from paimon_sql.storage.file_io.paths import scheme_of, store_of, under_scheme
 
@@ -47,13 +47,13 @@ class Place:
     def __init__(self, jvm: Jvm, session: Any, path: str, options: Mapping[str, str]) -> None:
         self._jvm = jvm
         self._given = path
-        self.text = hadoop_text(path)
+        self.text = hadoop_path_string(path)
         self.settings: dict[str, str] = {}
         with one_error(f"'{path}' is no path that can be used"):
             state = session.sessionState()
             given = jvm.new(f"{_HADOOP}.Path", self.text)
             if not has_settings(state.newHadoopConf(), path, options):
-                check_reached(jvm, session, path, options, "COPY INTO")
+                check_reachable(jvm, session, path, options, "COPY INTO")
                 self.settings = hadoop_settings(options, [store_of(path)])
             configuration = state.newHadoopConfWithOptions(jvm.scala_map(jvm.java_map(self.settings)))
             self._file_system = given.getFileSystem(configuration)

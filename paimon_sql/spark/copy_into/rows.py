@@ -26,7 +26,7 @@ from paimon_sql.spark.conversion.types import row_struct
 from paimon_sql.spark.copy_into.failures import one_error
 from paimon_sql.spark.copy_into.formats import FileFormat
 from paimon_sql.spark.copy_into.places import literal_path
-from paimon_sql.spark.jvm.hadoop_files import hadoop_text
+from paimon_sql.spark.jvm.hadoop_files import hadoop_path_string
 from paimon_sql.sql.text.names import quote_name
 from paimon_sql.storage.copy.load_history import SourceFile
 
@@ -108,7 +108,7 @@ class SourceRows:
     ) -> None:
         self._reader = spark.read.format(file_format.source).options(**options)
         self._format = file_format
-        self._paths = [literal_path(hadoop_text(file.path)) for file in files]
+        self._paths = [literal_path(hadoop_path_string(file.path)) for file in files]
         self._targets = targets
         self._case_sensitive = case_sensitive
         wanted: list[StructField] = StructType.fromJson(row_struct(targets)).fields

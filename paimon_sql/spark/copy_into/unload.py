@@ -13,7 +13,7 @@ from paimon_sql.spark.copy_into.failures import one_error
 from paimon_sql.spark.copy_into.formats import FileFormat
 from paimon_sql.spark.copy_into.places import Place
 from paimon_sql.spark.execution.carried_statement import StatementContext
-from paimon_sql.spark.expressions.read_only import reads_alone
+from paimon_sql.spark.expressions.read_only import is_read_only
 from paimon_sql.spark.jvm.gateway import EXECUTION, Jvm
 from paimon_sql.spark.row_level.analysis import Analyzer
 from paimon_sql.sql.statements.copy_into import CopyIntoLocation
@@ -108,7 +108,7 @@ class UnloadRun:
         text = statement.source if statement.is_query else f"SELECT * FROM {statement.source}"
         with one_error(f"COPY INTO '{statement.path}' cannot read its rows"):
             plan = self._analyzer.parse(text)
-            if not reads_alone(self._jvm, plan):
+            if not is_read_only(self._jvm, plan):
                 raise InvalidInputError(
                     f"COPY INTO '{statement.path}' copies the rows of a query that only reads.",
                     remedy="Write a SELECT in the brackets.",

@@ -18,7 +18,7 @@ from paimon_sql.format.schema.types import DataType
 from paimon_sql.spark.conversion.types import paimon_type
 from paimon_sql.spark.expressions.folding import folded
 from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.spark.tables.placement import refuse_parts
+from paimon_sql.spark.tables.placement import refuse_branches_and_system_tables
 from paimon_sql.storage.materialized.definition import is_materialized
 from paimon_sql.storage.schema.changes import (
     FIRST,
@@ -83,7 +83,7 @@ def change_table(
 ) -> TableSchema:
     """As `alter_table`, but also for materialized tables."""
     if identifier.system_table is not None:
-        refuse_parts(identifier, "altered")
+        refuse_branches_and_system_tables(identifier, "altered")
 
     def change(schema: TableSchema) -> TableSchema:
         table = catalog.authorized_table(identifier)

@@ -18,7 +18,7 @@ _TARGET_BYTES = 4 * 1024 * 1024
 
 
 @contextmanager
-def unmeasured_batches(frame: DataFrame, *, blobs: bool = False) -> Iterator[None]:
+def row_limited_batches(frame: DataFrame, *, blobs: bool = False) -> Iterator[None]:
     """Make Spark limit batches of a frame by rows only, unless the session sets a limit of bytes.
 
     With a limit of bytes Spark recomputes a batch's size for each row, which takes longer than sending it. Batches have
@@ -55,7 +55,7 @@ def map_in_arrow(
     return frame.toDF(*(f"c{i}" for i in range(len(names)))).mapInArrow(mapped, struct)
 
 
-def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def coalesced(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Small batches concatenated to larger ones in order, which reduces the cost per batch."""
     pending: list[pa.RecordBatch] = []
     rows = size = 0

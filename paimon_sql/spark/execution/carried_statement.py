@@ -14,7 +14,7 @@ from paimon_sql.format.schema.types import DataField, string_type
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.sql.context import TableName
 from paimon_sql.sql.grammar.statement import Statement
-from paimon_sql.storage.branches.management import on_its_branch
+from paimon_sql.storage.branches.management import with_branch
 from paimon_sql.storage.table.table import Table
 
 
@@ -39,7 +39,7 @@ class StatementContext:
 
     def table(self, name: TableName) -> Table:
         """The table of that full name, on the branch that its options set."""
-        return on_its_branch(self.catalog.table(self.identifier(name)))
+        return with_branch(self.catalog.table(self.identifier(name)))
 
 
 @dataclass(frozen=True)

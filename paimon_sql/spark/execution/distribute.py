@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from paimon_sql.spark.execution.arrow_batches import gathered, map_in_arrow
+from paimon_sql.spark.execution.arrow_batches import coalesced, map_in_arrow
 from paimon_sql.spark.execution.worker_errors import answered, answering
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.staging.staged_files import gather
@@ -33,18 +33,18 @@ def run_on_executors(
     Raises:
         PaimonError: a worker failed; the files of all workers are deleted.
     """
-    answers = [pickle.loads(found.answer) for found in answers_of(rows, work).collect()]
+    answers = [pickle.loads(found.answer) for found in map_partitions(rows, work).collect()]
     return gather(table, answered(answers), written)
 
 
-def answers_of(rows: DataFrame, work: Callable[[Batches], R]) -> DataFrame:
+def map_partitions(rows: DataFrame, work: Callable[[Batches], R]) -> DataFrame:
     """One row per partition of rows: the pickled answer of the function."""
     return map_in_arrow(rows, _worker_of(work), "answer binary")
 
 
 def _worker_of(work: Callable[[Batches], R]) -> Any:
     def answer(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        pickled = pickle.dumps(answering(work)(gathered(batches)))
+        pickled = pickle.dumps(answering(work)(coalesced(batches)))
         yield pa.RecordBatch.from_pydict({"answer": pa.array([pickled], pa.binary())})
 
     return answer

@@ -12,7 +12,7 @@ from paimon_sql.spark.execution.worker_errors import answered, answering
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.storage.execution.progress import Work
 from paimon_sql.storage.execution.task_executor import Executor, LocalExecutor
-from paimon_sql.storage.execution.threads import meanwhile
+from paimon_sql.storage.execution.threads import run_periodically
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -79,7 +79,7 @@ class SparkExecutor(Executor):
 
         work.expect(tasks)
         try:
-            with meanwhile(poll, _POLL_INTERVAL, "paimon-progress"):
+            with run_periodically(poll, _POLL_INTERVAL, "paimon-progress"):
                 yield
         finally:
             work.advance(tasks - reported)

@@ -18,7 +18,7 @@ _HIDE_TRACEBACK = "SPARK_HIDE_TRACEBACK"
 
 
 @contextmanager
-def one_message() -> Iterator[None]:
+def hide_traceback() -> Iterator[None]:
     """Report a `PaimonError` of the block without a traceback, any other error with it."""
     try:
         yield

@@ -21,7 +21,7 @@ import pyarrow as pa
 from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.format.schema.types import ArrayType, BooleanType, CharType, DataField, DataType, MapType, VarCharType
 from paimon_sql.spark.conversion.types import spark_type
-from paimon_sql.storage.expressions.array_predicates import HoldsAny
+from paimon_sql.storage.expressions.array_predicates import ContainsAny
 from paimon_sql.storage.expressions.integer_terms import (
     Arithmetic,
     ColumnTerm,
@@ -261,7 +261,7 @@ def _starts_with(node: Node, types: Mapping[str, DataType]) -> Predicate:
 
 def _array_contains(node: Node, types: Mapping[str, DataType]) -> Predicate:
     column, kind = _array(node.children[0], types)
-    return HoldsAny(column, _values([_literal(node.children[1], kind)], kind))
+    return ContainsAny(column, _values([_literal(node.children[1], kind)], kind))
 
 
 def _arrays_overlap(node: Node, types: Mapping[str, DataType]) -> Predicate:
@@ -270,7 +270,7 @@ def _arrays_overlap(node: Node, types: Mapping[str, DataType]) -> Predicate:
         raise UntranslatableError
     column, kind = _array(array, types)
     present = [child for child in elements.children if child.kind != "Literal" or child.body.get("value") is not None]
-    return HoldsAny(column, _values([_literal(child, kind) for child in present], kind))
+    return ContainsAny(column, _values([_literal(child, kind) for child in present], kind))
 
 
 def _array(node: Node, types: Mapping[str, DataType]) -> tuple[str, DataType]:

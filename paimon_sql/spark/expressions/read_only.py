@@ -10,7 +10,7 @@ _PLANS = f"{CATALYST}.plans.logical"
 _NOT_READS = (f"{_PLANS}.Command", f"{_PLANS}.ParsedStatement", f"{_PLANS}.InsertIntoDir")
 
 
-def reads_alone(jvm: Jvm, plan: Any) -> bool:
+def is_read_only(jvm: Jvm, plan: Any) -> bool:
     """Whether no node of a parsed plan is a command or a write."""
     nodes = [plan]
     while nodes:

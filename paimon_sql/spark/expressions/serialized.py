@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
-from paimon_sql.spark.jvm.settings import under_settings
+from paimon_sql.spark.jvm.settings import with_settings
 from paimon_sql.spark.rules.trees import with_children
 
 _IN_UTC = {"spark.sql.session.timeZone": "UTC"}
@@ -24,7 +24,7 @@ def expression_text(jvm: Jvm, expressions: Any) -> str:
         array = _with_elements(jvm, array)
         text = str(array.toJSON())
     # Spark writes timestamps in the session's time zone, where an hour in autumn is ambiguous.
-    return str(under_settings(jvm, _IN_UTC, array.toJSON)) if _INSTANT in text else text
+    return str(with_settings(jvm, _IN_UTC, array.toJSON)) if _INSTANT in text else text
 
 
 def _with_elements(jvm: Jvm, expression: Any) -> Any:

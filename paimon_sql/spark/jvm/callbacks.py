@@ -45,7 +45,7 @@ def secure_callbacks(gateway: Any) -> None:
     server._create_connection = lambda connected, stream: create(connected, _Greeted(connected, stream))
 
 
-def send_at_once(gateway: Any) -> None:
+def disable_nagle(gateway: Any) -> None:
     """Let both ends of this thread's connection to the JVM send packets without waiting for acknowledgements."""
     own = getattr(gateway._gateway_client, "get_thread_connection", lambda: None)()
     if own is None or own.socket is None or own.socket in _AT_ONCE:
@@ -115,17 +115,17 @@ class _Greeted:
         return getattr(self._stream, name)
 
 
-EVERY = 60.0
+RELEASE_INTERVAL = 60.0
 """Seconds between two releases of idle connections."""
 
 
-def let_go_by_itself(jvm: Jvm) -> None:
+def start_releasing_connections(jvm: Jvm) -> None:
     """Release idle connections periodically, in a thread that ends with the JVM."""
     arguments = (weakref.ref(jvm),)
     threading.Thread(target=_watch, args=arguments, name="paimon-connections", daemon=True).start()
 
 
-def let_go(jvm: Jvm) -> None:
+def release_idle_connections(jvm: Jvm) -> None:
     """Release the idle connections.
 
     They are not closed, only no longer referenced: a living thread returns its own to the pool, and those of ended
@@ -143,12 +143,12 @@ def let_go(jvm: Jvm) -> None:
 
 def _watch(reference: weakref.ref[Jvm]) -> None:
     while True:
-        time.sleep(EVERY)
+        time.sleep(RELEASE_INTERVAL)
         jvm = reference()
         if jvm is None or jvm.context._jsc is None:
             return
         try:
-            let_go(jvm)
+            release_idle_connections(jvm)
         except (Py4JError, OSError):
             return  # the JVM has ended
         del jvm

@@ -50,12 +50,12 @@ class _CrossedErrors:
 _crossed = _CrossedErrors()
 
 
-def note_crossing(exception: Any, error: PaimonError) -> None:
+def record_crossing(exception: Any, error: PaimonError) -> None:
     """Record the error that a Java exception carries."""
     _crossed.note(exception, error)
 
 
-def error_behind(raised: BaseException | None) -> PaimonError | None:
+def paimon_error_of(raised: BaseException | None) -> PaimonError | None:
     """The `PaimonError` that an exception of Spark or Py4J carries or was caused by; None if there is none.
 
     An error raised in this process is complete. One raised by a Python worker has its class and its message, which

@@ -24,7 +24,7 @@ from pyspark.serializers import CloudPickleSerializer
 
 from paimon_sql.errors import PaimonError
 from paimon_sql.spark.jvm.compiled_class import compiled_class
-from paimon_sql.spark.jvm.errors import note_crossing
+from paimon_sql.spark.jvm.errors import record_crossing
 
 T = TypeVar("T")
 
@@ -172,7 +172,7 @@ class Jvm:
         """A Scala ``Iterator``."""
         return self.static(_CONVERTERS, "asScala")(self.java_list(items).iterator())
 
-    def texts(self, java_map: Any) -> dict[str, str]:
+    def strings_map(self, java_map: Any) -> dict[str, str]:
         """A ``java.util.Map`` of strings as a Python dictionary, in one round trip."""
         mapper = self.constant("JSON", lambda: self.new("com.fasterxml.jackson.databind.ObjectMapper"))
         found: dict[str, str] = json.loads(mapper.writeValueAsString(java_map))
@@ -225,7 +225,7 @@ def private_field(target: Any, name: str) -> tuple[Any, Any]:
     raise AttributeError(f"{target.getClass().getName()} has no field {name}")
 
 
-def behind(jvm: Jvm, target: Any) -> Any:
+def python_object(jvm: Jvm, target: Any) -> Any:
     """The Python object behind a Java proxy; None for other Java objects."""
     # Spark compares often: this costs one round trip.
     name = jvm.constant("names of Python objects", lambda: _names(jvm))(target)
@@ -263,7 +263,7 @@ class JavaObject:
         # Java passes never the Python object itself, but its proxy.
         if not isinstance(other, Py4JObject):
             return self is other
-        found = behind(self.jvm, other)
+        found = python_object(self.jvm, other)
         return found is self or (type(found) is type(self) and self._is_like(found))
 
     def hashCode(self) -> int:
@@ -303,7 +303,7 @@ def _crossing(method: Callable[..., T]) -> Callable[..., T]:
         except Py4JJavaError as error:
             _last.answer = _unchecked(self.jvm, error.java_exception)
             if isinstance(error.__context__, PaimonError):  # raised as a Java exception that the interface declares
-                note_crossing(_last.answer, error.__context__)
+                record_crossing(_last.answer, error.__context__)
             raise Py4JJavaError("", _last.answer) from None
         except CapturedException as error:
             # PySpark wraps the JVM's exceptions; the JVM gets the original back.
@@ -334,5 +334,5 @@ def to_java(jvm: Jvm, error: Exception) -> Any:
     message = str(error) if isinstance(error, PaimonError) else f"{type(error).__name__}: {error}"
     exception = jvm.new("java.lang.IllegalArgumentException", message)
     if isinstance(error, PaimonError):
-        note_crossing(exception, error)
+        record_crossing(exception, error)
     return exception

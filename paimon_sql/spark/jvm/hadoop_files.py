@@ -61,10 +61,10 @@ def check_table(jvm: Jvm, session: Any, table: FormatTable) -> None:
             f"{table.name}: its server lends credentials for a time, which Spark's own sources cannot take.",
             remedy="Make an ordinary table.",
         )
-    check_reached(jvm, session, table.location, table.file_io.options, table.name)
+    check_reachable(jvm, session, table.location, table.file_io.options, table.name)
 
 
-def check_reached(jvm: Jvm, session: Any, path: str, options: Mapping[str, str], what: str) -> None:
+def check_reachable(jvm: Jvm, session: Any, path: str, options: Mapping[str, str], what: str) -> None:
     """Check that Spark's own readers and writers reach a path by a catalog's options.
 
     Args:
@@ -96,14 +96,14 @@ def hadoop_url(path: str) -> str:
     return _hadoop_scheme(scheme) + quote(path[len(scheme) :], safe="/:@")
 
 
-def hadoop_text(path: str) -> str:
+def hadoop_path_string(path: str) -> str:
     """A path with Hadoop's scheme, not escaped; a path without a scheme is unchanged."""
     return under_scheme(path, _S3A) if scheme_of(path) in S3_SCHEMES else path
 
 
 def hadoop_path(jvm: Jvm, path: str) -> Any:
     """A path as Hadoop's ``Path`` with a scheme, not escaped."""
-    return jvm.new(f"{_HADOOP}.fs.Path", f"file:{path}" if path.startswith("/") else hadoop_text(path))
+    return jvm.new(f"{_HADOOP}.fs.Path", f"file:{path}" if path.startswith("/") else hadoop_path_string(path))
 
 
 def hadoop_settings(options: Mapping[str, str], stores: Iterable[tuple[str, str]]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import Any
 from paimon_sql.spark.jvm.gateway import SETTINGS, JavaObject, Jvm
 
 
-def under_settings(jvm: Jvm, settings: Mapping[str, str], run: Callable[[], Any]) -> Any:
+def with_settings(jvm: Jvm, settings: Mapping[str, str], run: Callable[[], Any]) -> Any:
     """The result of a call of the JVM with some settings changed, on this thread only."""
     changed = jvm.settings.clone()
     for key, value in settings.items():

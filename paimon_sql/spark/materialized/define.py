@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from paimon_sql.catalog.iceberg.lifetimes import shown_no_more
+from paimon_sql.catalog.iceberg.lifetimes import withdrawing
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import (
     CommitUnknownError,
@@ -32,12 +32,12 @@ from paimon_sql.spark.copy_into.failures import one_error
 from paimon_sql.spark.ddl.alter_table import change_table
 from paimon_sql.spark.ddl.create_table import build_schema
 from paimon_sql.spark.execution.carried_statement import StatementContext
-from paimon_sql.spark.expressions.read_only import reads_alone
+from paimon_sql.spark.expressions.read_only import is_read_only
 from paimon_sql.spark.materialized.names import QualifiedNames
 from paimon_sql.spark.materialized.periods import Periods
-from paimon_sql.spark.materialized.query import AnalysedQuery
+from paimon_sql.spark.materialized.query import AnalyzedQuery
 from paimon_sql.spark.materialized.refresh import SessionRefresher
-from paimon_sql.spark.materialized.settings import kept_settings, under_settings
+from paimon_sql.spark.materialized.settings import stored_settings, with_settings
 from paimon_sql.spark.row_level.analysis import Analyzer
 from paimon_sql.spark.tables.placement import placed
 from paimon_sql.sql.statements.tables.materialized import ChangeMaterializedQuery, CreateMaterializedTable
@@ -46,9 +46,9 @@ from paimon_sql.storage.materialized.definition import (
     SUSPENDED,
     Definition,
     Freshness,
-    asked_definition,
     date_formatters,
     definition_of,
+    new_definition,
     read_freshness,
 )
 from paimon_sql.storage.schema.changes import AddColumn, RemoveOption, SchemaChange, SetOption
@@ -90,7 +90,7 @@ class Definer:
                 )
             return
         definition, query = self._read(
-            identifier, statement.query, _freshness(statement), statement.refresh_mode, kept_settings(self._session)
+            identifier, statement.query, _freshness(statement), statement.refresh_mode, stored_settings(self._session)
         )
         schema = placed(self._catalog, identifier, self._schema(statement, definition, query))
         self._check_formatters(schema)
@@ -102,7 +102,7 @@ class Definer:
         except CommitUnknownError:
             raise
         except BaseException:
-            with shown_no_more(self._catalog, identifier):
+            with withdrawing(self._catalog, identifier):
                 self._catalog.drop_table(identifier)
             raise
 
@@ -114,14 +114,14 @@ class Definer:
         """
         identifier = self._context.identifier(statement.table)
         old = self._definition(identifier)
-        definition, query = self._read(identifier, statement.query, old.freshness, None, kept_settings(self._session))
+        definition, query = self._read(identifier, statement.query, old.freshness, None, stored_settings(self._session))
         self._change(identifier, replace(definition, mode=old.mode, logical_mode=old.logical_mode), query, {})
 
     def _alter(self, identifier: Identifier, statement: CreateMaterializedTable) -> None:
         """CREATE OR ALTER of an existing table."""
         self._definition(identifier)
         definition, query = self._read(
-            identifier, statement.query, _freshness(statement), statement.refresh_mode, kept_settings(self._session)
+            identifier, statement.query, _freshness(statement), statement.refresh_mode, stored_settings(self._session)
         )
         new_schema = self._schema(statement, definition, query)
         schema = self._catalog.table(identifier).schema
@@ -169,7 +169,7 @@ class Definer:
         freshness: Freshness | None,
         mode: str | None,
         settings: Mapping[str, str],
-    ) -> tuple[Definition, AnalysedQuery]:
+    ) -> tuple[Definition, AnalyzedQuery]:
         """The definition of a statement, and its analyzed query.
 
         Raises:
@@ -178,19 +178,19 @@ class Definer:
         analyzer = Analyzer(self._jvm, self._session, self._catalog.name)
         with one_error(f"The query of {identifier} cannot be read"):
             plan = analyzer.parse(text)
-        if not reads_alone(self._jvm, plan):
+        if not is_read_only(self._jvm, plan):
             raise InvalidInputError(f"{identifier} needs a query that only reads.", remedy="Write a SELECT.")
         with one_error(f"The query of {identifier} cannot be worked out"):
             analyzer.frame(plan)  # the original text, so that errors have positions in the user's statement
         qualified = QualifiedNames(self._jvm, self._session, self._catalog).of(text, plan)
-        definition = asked_definition(qualified, freshness, mode, settings)
-        with under_settings(self._session, settings):
-            query = AnalysedQuery(self._jvm, self._session, self._catalog.name, qualified, str(identifier))
+        definition = new_definition(qualified, freshness, mode, settings)
+        with with_settings(self._session, settings):
+            query = AnalyzedQuery(self._jvm, self._session, self._catalog.name, qualified, str(identifier))
         if f"{self._catalog.name}.{identifier}" in query.source_names:
             raise InvalidInputError(f"The query of {identifier} reads the table itself.")
         return definition, query
 
-    def _schema(self, statement: CreateMaterializedTable, definition: Definition, query: AnalysedQuery) -> TableSchema:
+    def _schema(self, statement: CreateMaterializedTable, definition: Definition, query: AnalyzedQuery) -> TableSchema:
         """The first version of the table's schema.
 
         Raises:
@@ -236,7 +236,7 @@ class Definer:
             Periods(self._jvm, schema, formatters, zone)
 
     def _change(
-        self, identifier: Identifier, definition: Definition, query: AnalysedQuery, options: Mapping[str, str]
+        self, identifier: Identifier, definition: Definition, query: AnalyzedQuery, options: Mapping[str, str]
     ) -> None:
         """Change the definition, options and columns of a table in one schema version."""
         _check_options(options)
@@ -272,7 +272,7 @@ class Definer:
         return given[len(schema.fields) :]
 
 
-def _struct(query: AnalysedQuery, comments: Mapping[str, str]) -> list[dict[str, Any]]:
+def _struct(query: AnalyzedQuery, comments: Mapping[str, str]) -> list[dict[str, Any]]:
     """The query's columns as nullable fields of Spark's struct JSON, with comments."""
     found = []
     for field in json.loads(query.frame.schema.json())["fields"]:

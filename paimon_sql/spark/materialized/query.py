@@ -20,13 +20,13 @@ from paimon_sql.format.options.operations.scan import INCREMENTAL_BETWEEN, INCRE
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.spark.conversion.types import row_struct
 from paimon_sql.spark.copy_into.failures import one_error
-from paimon_sql.spark.jvm.gateway import CATALYST, Jvm, behind, private_field
+from paimon_sql.spark.jvm.gateway import CATALYST, Jvm, private_field, python_object
 from paimon_sql.spark.row_level.analysis import Analyzer
 from paimon_sql.spark.row_level.run import pinned
 from paimon_sql.spark.tables.data_table import TableProxy
 from paimon_sql.sql.text.names import quote_name
 from paimon_sql.storage.materialized.state import SourceState
-from paimon_sql.storage.scan.query_sources import Compared, Since, compared, is_tracked, state_of
+from paimon_sql.storage.scan.query_sources import Comparison, RowChange, compared, is_tracked, state_of
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.change_range import DELTA
 
@@ -45,7 +45,7 @@ class _Source:
     table: Table
 
 
-class AnalysedQuery:
+class AnalyzedQuery:
     """A query, analyzed in a session.
 
     Args:
@@ -102,7 +102,7 @@ class AnalysedQuery:
             nodes += [*children, *self._jvm.items(node.subqueries())]
 
     def _add_source(self, relation: Any) -> None:
-        proxy = behind(self._jvm, relation.table())
+        proxy = python_object(self._jvm, relation.table())
         name = str(relation.table().name())
         if isinstance(proxy, TableProxy):
             self.source_names.add(name)
@@ -141,14 +141,14 @@ class AnalysedQuery:
             source.proxy.table = pinned(table, latest)
         return tuple(states[key] for key in sorted(states))
 
-    def since(self, now: Sequence[SourceState], before: Sequence[SourceState]) -> list[Compared]:
+    def since(self, now: Sequence[SourceState], before: Sequence[SourceState]) -> list[Comparison]:
         """The change of each table between two states; both have the same tables in the same order."""
         tables = {(s.table.name, s.table.branch): s.table for s in self._sources}
         return [compared(tables[n.table, n.branch], n, b) for n, b in zip(now, before, strict=True)]
 
-    def takes_rows_alone(self, found: Sequence[Compared]) -> bool:
+    def takes_rows_alone(self, found: Sequence[Comparison]) -> bool:
         """Whether the query's result for new source rows is exactly its new rows, regardless of the existing rows."""
-        return self._is_row_by_row and bool(self._sources) and not any(one.since is Since.CHANGED for one in found)
+        return self._is_row_by_row and bool(self._sources) and not any(one.since is RowChange.CHANGED for one in found)
 
     def narrow(self, now: Sequence[SourceState], before: Sequence[SourceState]) -> None:
         """Restrict all source tables to the rows added between two states."""

@@ -14,13 +14,13 @@ _STORED = (
 )
 
 
-def kept_settings(session: Any) -> dict[str, str]:
+def stored_settings(session: Any) -> dict[str, str]:
     """The values of these settings in a session."""
     return {key: str(session.conf().get(key)) for key in _STORED}
 
 
 @contextmanager
-def under_settings(session: Any, settings: Mapping[str, str]) -> Iterator[None]:
+def with_settings(session: Any, settings: Mapping[str, str]) -> Iterator[None]:
     """Apply settings to a session temporarily."""
     conf = session.conf()
     changed = {k: v for k, v in settings.items() if k in _STORED and str(conf.get(k)) != v}

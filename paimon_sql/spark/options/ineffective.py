@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from paimon_sql.format.options.registry import find_option
-from paimon_sql.format.options.values import Standing
+from paimon_sql.format.options.values import Support
 
 _LOG = logging.getLogger("paimon_sql")
 _reported: dict[str, set[str]] = {}
@@ -25,7 +25,7 @@ def warn_of_ineffective(session: Any, keys: Iterable[str]) -> None:
         keys: the keys of a statement's options.
     """
     found = {key: option for key in keys if (option := find_option(key)) is not None}
-    ineffective = {key: option.status for key, option in found.items() if option.status.standing is Standing.KEPT}
+    ineffective = {key: option.status for key, option in found.items() if option.status.standing is Support.KEPT}
     if not ineffective:
         return
     reported = _reported.setdefault(str(session.sessionUUID()), set())

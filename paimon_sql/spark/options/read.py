@@ -49,20 +49,20 @@ def _locates_table(key: str) -> bool:
     return is_of_file_system(key) or key.lower() in (CATALOG_OPTION, DATABASE_OPTION, TABLE_OPTION)
 
 
-def given_options(jvm: Jvm, options: Any) -> dict[str, str]:
+def read_options(jvm: Jvm, options: Any) -> dict[str, str]:
     """The options in a ``CaseInsensitiveStringMap``, with keys in their original case, without those of Spark.
 
     For a table at a path, the options that locate it (file system, catalog, name) are left out as well.
     """
     if options is None or options.isEmpty():
         return {}
-    given = jvm.texts(options.asCaseSensitiveMap())
+    given = jvm.strings_map(options.asCaseSensitiveMap())
     if option(given, "path") is not None:
         given = {k: v for k, v in given.items() if not _locates_table(k)}
     return {k: v for k, v in given.items() if not k.lower().startswith(_SPARK_PREFIXES)}
 
 
-def under_options(jvm: Jvm, session: Any, table: Table, given: Mapping[str, str]) -> Table:
+def with_read_options(jvm: Jvm, session: Any, table: Table, given: Mapping[str, str]) -> Table:
     """The table with the options of a read; times without a zone are in the session's time zone.
 
     Raises:

@@ -36,7 +36,7 @@ def session_options(jvm: Jvm, session: Any, catalog: str, identifier: Identifier
     # Most sessions have none: one string shows it.
     if _PREFIX not in settings.getAll().toString():
         return {}
-    known = jvm.texts(settings.getAllAsJava())
+    known = jvm.strings_map(settings.getAllAsJava())
     given = {k.removeprefix(_PREFIX): v for k, v in known.items() if k.startswith(_PREFIX)}
     general = {k: v for k, v in given.items() if find_option(k) is not None}
     special = _of_table(given, (catalog, identifier.database, identifier.table))
@@ -58,7 +58,7 @@ def _of_table(given: Mapping[str, str], name: tuple[str, ...]) -> dict[str, str]
     return {match[len(name) + 1]: v for match, v in found}
 
 
-def under_session(table: Table, options: dict[str, str], *, writes: bool) -> Table:
+def with_session_options(table: Table, options: dict[str, str], *, writes: bool) -> Table:
     """The table with a session's options; for writes without those of time travel.
 
     Raises:

@@ -9,7 +9,7 @@ from paimon_sql.format.options.operations.commit import DYNAMIC_PARTITION_OVERWR
 from paimon_sql.format.options.table.table import PARTITION, PATH, PRIMARY_KEY, TYPE
 from paimon_sql.format.options.values import Scope
 from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.spark.options.read import given_options
+from paimon_sql.spark.options.read import read_options
 from paimon_sql.storage.merge.lookup_levels import check_merging
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
@@ -26,7 +26,7 @@ def write_options(jvm: Jvm, table: Table, options: Any) -> dict[str, str]:
     Raises:
         InvalidOptionError: an option has an invalid value or is immutable.
     """
-    known = {k: v for k, v in given_options(jvm, options).items() if find_option(k) is not None}
+    known = {k: v for k, v in read_options(jvm, options).items() if find_option(k) is not None}
     validate(known, Scope.SPARK)
     stored = table.schema.options
     requested = {k: v for k, v in canonical(known).items() if k not in _CREATION_KEYS | TRAVEL_KEYS}

@@ -25,7 +25,7 @@ from paimon_sql.spark.materialized.refresh import SessionRefresher
 from paimon_sql.spark.options.session import session_zone
 from paimon_sql.spark.procedures.plain_tables import SessionTables
 from paimon_sql.spark.scan.proxies.local import LocalScanProxy
-from paimon_sql.system_tables.whole_catalog import Offered
+from paimon_sql.system_tables.whole_catalog import ProcedureInfo
 
 RESULTS_SETTING = "spark.paimon.procedure.results"
 """``full``, the default, or ``connector``: only the result columns of Apache Paimon's own connector."""
@@ -40,10 +40,10 @@ def procedure_names() -> list[str]:
     return list(procedures())
 
 
-def offered_procedures() -> list[Offered]:
+def describe_procedures() -> list[ProcedureInfo]:
     """All procedures, described by strings."""
     return [
-        Offered(
+        ProcedureInfo(
             name,
             ", ".join(f"{a.name} {_sql(a.type)}{' REQUIRED' if a.required else ''}" for a in p.arguments),
             ", ".join(f"{c.name} {_sql(c.type)}" for c in (*p.results, *p.details)),

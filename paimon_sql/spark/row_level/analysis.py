@@ -20,9 +20,9 @@ from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST, EXECUTION, Jvm, priv
 from paimon_sql.spark.row_level.target import TargetProxy
 from paimon_sql.spark.rules.analyzer import RELATION
 from paimon_sql.spark.rules.compiled_rule import NODE, compiled_rule
-from paimon_sql.spark.rules.trees import from_below, with_expressions
+from paimon_sql.spark.rules.trees import transform_up, with_expressions
 from paimon_sql.sql.text.names import quote_name
-from paimon_sql.storage.read.metadata_columns import hidden_fields
+from paimon_sql.storage.read.metadata_columns import metadata_fields
 
 _PLANS = f"{CATALYST}.plans.logical"
 
@@ -43,7 +43,7 @@ def hidden_attributes_rule(jvm: Jvm) -> Any:
             jvm,
             "paimon.HiddenColumnRule",
             _WRITES_DELTA,
-            lambda plan: from_below(jvm, plan, partial(_bound, jvm)),
+            lambda plan: transform_up(jvm, plan, partial(_bound, jvm)),
         ),
     )
 
@@ -144,7 +144,7 @@ class Analyzer:
         query = changes.query()
         names = target.table.schema.names
         if changes.getClass().getSimpleName() != "WriteDelta":  # a MERGE that only inserts
-            types = {f.name: f.type.as_nullable().sql() for f in hidden_fields(target.table.schema)}
+            types = {f.name: f.type.as_nullable().sql() for f in metadata_fields(target.table.schema)}
             absent = [f"CAST(NULL AS {types[c]}) {c}" for c in row_id if c not in names]
             kind = f"CAST({int(RowKind.INSERT)} AS TINYINT) {VALUE_KIND.name}"
             return ChangedRows(self.frame(query).selectExpr("*", *absent, kind), {})

@@ -17,21 +17,21 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructT
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.catalog.table_types import taking_rows
+from paimon_sql.catalog.table_types import writable
 from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.format.options.engines.spark import WRITE_MERGE_SCHEMA, WRITE_MERGE_SCHEMA_TYPE_WIDENING
 from paimon_sql.format.options.table.table import BRANCH
 from paimon_sql.spark.conversion.nested_fields import NestedFields
 from paimon_sql.spark.conversion.types import spark_struct
 from paimon_sql.spark.jvm.gateway import CATALOG, EXECUTION, Jvm
-from paimon_sql.spark.options.session import session_options, under_session
+from paimon_sql.spark.options.session import session_options, with_session_options
 from paimon_sql.spark.row_level.analysis import Analyzer
 from paimon_sql.spark.rules.analyzer import RELATION
 from paimon_sql.spark.rules.optimizer import with_parts
 from paimon_sql.spark.tables.data_table import TableProxy
 from paimon_sql.spark.write.merge_schema import SchemaMerge
 from paimon_sql.sql.statements.insert import EvolvingInsert
-from paimon_sql.storage.branches.management import on_its_branch
+from paimon_sql.storage.branches.management import with_branch
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
 
@@ -78,7 +78,7 @@ class EvolvingInsertRun:
     def explain(self, mode: str) -> str:
         """The schema changes and the plan of the write, without executing them."""
         merge, command = self._prepared()
-        plan = self._insert_plan(command, merge, merge.foreseen())
+        plan = self._insert_plan(command, merge, merge.preview())
         skip = self._jvm.singleton(f"{EXECUTION}.CommandExecutionMode").SKIP()
         execution = self._session.sessionState().executePlan(plan, skip)
         plan_text = self._jvm.cls("org.apache.spark.sql.api.python.PythonSQLUtils").explainString(execution, mode)
@@ -143,8 +143,8 @@ class EvolvingInsertRun:
         evolution = _EVOLUTION_OPTIONS if self._statement.evolves else {}
         given = evolution | {k: v for k, v in self._statement.options.items() if k not in TRAVEL_KEYS}
         branch = given.get(BRANCH.key) or options.get(BRANCH.key)
-        table = on_its_branch(taking_rows(self._catalog.table(identifier)), branch)
-        return under_session(table, options, writes=True).with_options(given)
+        table = with_branch(writable(self._catalog.table(identifier)), branch)
+        return with_session_options(table, options, writes=True).with_options(given)
 
 
 def _is_by_name(command: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.catalog.table_types import taking_rows
+from paimon_sql.catalog.table_types import writable
 from paimon_sql.errors import CommitConflictError, UnsupportedError
 from paimon_sql.format.metadata.snapshot import Operation, Snapshot
 from paimon_sql.format.options.engines.spark import (
@@ -21,7 +21,7 @@ from paimon_sql.format.options.operations.scan import SCAN_BUCKET, SCAN_SNAPSHOT
 from paimon_sql.format.options.table.table import BRANCH
 from paimon_sql.format.schema.system_fields import ROW_ID
 from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.spark.options.session import session_options, under_session
+from paimon_sql.spark.options.session import session_options, with_session_options
 from paimon_sql.spark.row_level.analysis import Analyzer, ChangedRows
 from paimon_sql.spark.row_level.counts import Counts
 from paimon_sql.spark.row_level.evolution.evolution import evolve
@@ -33,9 +33,9 @@ from paimon_sql.spark.row_level.strategies.upsert import upsert
 from paimon_sql.spark.row_level.target import TargetProxy
 from paimon_sql.sql.grammar.statement import RowChange
 from paimon_sql.sql.statements.rows import DeleteFrom, MergeInto, Update
-from paimon_sql.storage.branches.management import on_its_branch
+from paimon_sql.storage.branches.management import with_branch
 from paimon_sql.storage.data_files.file_groups import has_data_evolution
-from paimon_sql.storage.read.metadata_columns import BUCKET, FILE_PATH, PARTITION, ROW_INDEX, hidden_fields
+from paimon_sql.storage.read.metadata_columns import BUCKET, FILE_PATH, PARTITION, ROW_INDEX, metadata_fields
 from paimon_sql.storage.read.row_tracking import is_tracked
 from paimon_sql.storage.row_level.strategy import RowLevelStrategy, row_level_strategy
 from paimon_sql.storage.row_level.whole import remove_partitions
@@ -134,7 +134,7 @@ class RowLevelRun:
         row_id = self._row_id(table, strategy)
         by_bucket = strategy is RowLevelStrategy.UPSERT and self._operation is not Operation.MERGE
         folded = text.lower()
-        named = [f.name for f in hidden_fields(table.schema) if f.name not in row_id and f.name.lower() in folded]
+        named = [f.name for f in metadata_fields(table.schema) if f.name not in row_id and f.name.lower() in folded]
         target = TargetProxy(self._jvm, pinned(table, base), self._session, row_id, named, by_bucket=by_bucket)
         changes = self._analyzer.changes(self._analyzer.parse(text), self._identifier, target)
         return target, self._analyzer.rows(changes, target, row_id)
@@ -149,7 +149,7 @@ class RowLevelRun:
             bound = self._operation is Operation.MERGE and bound_partition_keys(table.schema)
             return (*table.schema.primary_keys, *((PARTITION,) if bound else ()))
         required = (BUCKET.name,) if strategy is RowLevelStrategy.DROP_KEYS else (FILE_PATH.name, ROW_INDEX.name)
-        if taken := {*required} - {f.name for f in hidden_fields(table.schema)}:
+        if taken := {*required} - {f.name for f in metadata_fields(table.schema)}:
             raise UnsupportedError(
                 f"{table.name}: rows cannot be changed while a column is named {min(taken)}.",
                 remedy="Rename the column.",
@@ -207,8 +207,8 @@ class RowLevelRun:
         options = session_options(self._jvm, self._session, self._catalog.name, identifier)
         given = {k: v for k, v in self._statement.options.items() if k not in TRAVEL_KEYS}
         branch = given.get(BRANCH.key) or options.get(BRANCH.key)
-        table = on_its_branch(taking_rows(self._catalog.table(identifier)), branch)
-        return under_session(table, options, writes=True).with_options(given)
+        table = with_branch(writable(self._catalog.table(identifier)), branch)
+        return with_session_options(table, options, writes=True).with_options(given)
 
     def _deletes(self) -> bool:
         statement: RowChange = self._statement

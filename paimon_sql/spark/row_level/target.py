@@ -20,7 +20,7 @@ from paimon_sql.format.options.table.row_tracking import (
 from paimon_sql.spark.connector.interfaces import ScanInterface
 from paimon_sql.spark.conversion.metadata_column import hidden_columns
 from paimon_sql.spark.conversion.references import references_to
-from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, JavaObject, Jvm, behind
+from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, JavaObject, Jvm, python_object
 from paimon_sql.spark.scan.builder import ScanBuilderProxy
 from paimon_sql.spark.scan.factory import ScanFactory, read_tasks
 from paimon_sql.spark.scan.path import ScanDecision, ScanPath
@@ -28,7 +28,7 @@ from paimon_sql.spark.scan.proxies.python import PythonScanProxy
 from paimon_sql.spark.tables.base import SchemaTable
 from paimon_sql.spark.tables.data_table import TableProxy
 from paimon_sql.storage.columns.blobs import descriptor_columns, view_columns
-from paimon_sql.storage.read.metadata_columns import hidden_fields
+from paimon_sql.storage.read.metadata_columns import metadata_fields
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.plan import ScanPlan
 from paimon_sql.storage.table.table import Table
@@ -71,13 +71,13 @@ class TargetProxy(TableProxy):
     def equals(self, other: Any) -> bool:
         # If the table of a copied relation were not equal, Spark would create its metadata columns again, with ids that
         # nothing refers to.
-        return other is self or (other is not None and behind(self.jvm, other) is self)
+        return other is self or (other is not None and python_object(self.jvm, other) is self)
 
     def metadataColumns(self) -> Any:
         # Spark requires NOT NULL of the columns that identify a row.
         fields = [
             replace(f, type=f.type.as_nullable(False)) if f.name in self._row_id else f
-            for f in hidden_fields(self.table.schema)
+            for f in metadata_fields(self.table.schema)
         ]
         return hidden_columns(self.jvm, fields)
 
@@ -111,7 +111,7 @@ class TargetScanProxy(ScanBuilderProxy):
         buckets: the reads of each bucket, if each is read by one task; None if not.
     """
 
-    thorough = True
+    reads_unindexed = True
     streams = False
 
     def __init__(self, jvm: Jvm, table: Table, session: Any, *, by_bucket: bool) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from paimon_sql.spark.jvm.compiled_class import compiled_class
-from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, Jvm, behind
+from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, Jvm, python_object
 from paimon_sql.spark.rules.compiled_rule import NODE, compiled_rule
 from paimon_sql.spark.rules.trees import with_children
 
@@ -116,7 +116,7 @@ def with_scans(
         instead: the replacement of a relation, from the relation and the Python object behind its scan; None keeps it.
         then: applied to each plan, or plan of a subquery, in which scans were replaced.
     """
-    found = ((number, instead(leaf, behind(jvm, leaf.scan()))) for number, leaf in scans_of(jvm, plan))
+    found = ((number, instead(leaf, python_object(jvm, leaf.scan()))) for number, leaf in scans_of(jvm, plan))
     leaves = {number: made for number, made in found if made is not None}
     made = then(with_leaves(jvm, plan, leaves)) if leaves else plan
     return with_subqueries(jvm, made, lambda inner: with_scans(jvm, inner, instead, then))

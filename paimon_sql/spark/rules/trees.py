@@ -17,7 +17,7 @@ def with_children(jvm: Jvm, node: Any, change: Callable[[Any], Any]) -> Any:
     return _over(jvm, node, change)[0]
 
 
-def from_below(jvm: Jvm, plan: Any, change: Callable[[Any, Sequence[Any]], Any]) -> Any:
+def transform_up(jvm: Jvm, plan: Any, change: Callable[[Any, Sequence[Any]], Any]) -> Any:
     """A plan with its nodes changed from the bottom up.
 
     Args:
@@ -25,7 +25,7 @@ def from_below(jvm: Jvm, plan: Any, change: Callable[[Any, Sequence[Any]], Any])
         plan: a logical plan.
         change: the replacement of a node, from the node over its changed children and these; the same node to keep it.
     """
-    return change(*_over(jvm, plan, lambda child: from_below(jvm, child, change)))
+    return change(*_over(jvm, plan, lambda child: transform_up(jvm, child, change)))
 
 
 def with_expressions(jvm: Jvm, plan: Any, change: Callable[[Any], Any]) -> Any:
@@ -43,7 +43,7 @@ def with_expressions(jvm: Jvm, plan: Any, change: Callable[[Any], Any]) -> Any:
     return plan.mapExpressions(_Function(jvm, changed))
 
 
-def asks_for(is_one: str) -> tuple[str, str]:
+def expression_condition(is_one: str) -> tuple[str, str]:
     """Members of a compiled rule that calls Python for plans with certain expressions (`compiled_rule`).
 
     Args:

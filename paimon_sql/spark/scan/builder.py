@@ -41,11 +41,11 @@ from paimon_sql.spark.scan.pushdown.aggregates import (
 )
 from paimon_sql.spark.scan.pushdown.nested_columns import narrowed, parts_of
 from paimon_sql.spark.scan.pushdown.sort_orders import first_in_order
-from paimon_sql.spark.scan.pushdown.variants import VariantsWanted, answers, extractions_of
+from paimon_sql.spark.scan.pushdown.variants import VariantExtractions, answers, extractions_of
 from paimon_sql.spark.scan.request import ScanRequest
 from paimon_sql.storage.columns.blobs import is_blob
 from paimon_sql.storage.data_files.file_groups import has_data_evolution
-from paimon_sql.storage.read.metadata_columns import hidden_fields
+from paimon_sql.storage.read.metadata_columns import metadata_fields
 from paimon_sql.storage.read.readers.lenient import ignoring_files
 from paimon_sql.storage.read.row_tracking import is_tracked
 from paimon_sql.storage.read.task import ReadTask
@@ -72,7 +72,7 @@ class ScanBuilderProxy(JavaObject):
         request: what Spark has pushed.
     """
 
-    thorough = False
+    reads_unindexed = False
     streams = True
 
     def __init__(
@@ -84,9 +84,11 @@ class ScanBuilderProxy(JavaObject):
         also: frozenset[str] = frozenset(),
     ) -> None:
         super().__init__(jvm)
-        table = table if self.thorough else ignoring_files(table)
-        by_workers = table.forgiving or not table.options.get(READ_PUSH_DOWN_ENABLED)
-        self.request = ScanRequest(table, table.schema.fields, by_workers=by_workers, thorough=self.thorough)
+        table = table if self.reads_unindexed else ignoring_files(table)
+        by_workers = table.ignores_unreadable or not table.options.get(READ_PUSH_DOWN_ENABLED)
+        self.request = ScanRequest(
+            table, table.schema.fields, by_workers=by_workers, reads_unindexed=self.reads_unindexed
+        )
         self._initial_request = self.request
         self.session = session
         self._note = note
@@ -94,7 +96,7 @@ class ScanBuilderProxy(JavaObject):
         self._planner = ScanPlanner(jvm)
         self._native = JvmReader(jvm)
         self._pushed: Any = None
-        self._variants: VariantsWanted | None = None
+        self._variants: VariantExtractions | None = None
         self._averages = True
         self._answered: tuple[ScanRequest, MetadataAggregates | None] | None = None
         self._from_metadata: MetadataAggregates | None = None
@@ -107,7 +109,7 @@ class ScanBuilderProxy(JavaObject):
     # -- push-down ---------------------------------------------------------------------------------------------------
 
     def pruneColumns(self, struct: Any) -> None:
-        hidden = {f.name: f for f in hidden_fields(self.table.schema)}
+        hidden = {f.name: f for f in metadata_fields(self.table.schema)}
         own = {f.name: f for f in self.table.schema.fields}
         requested = {f["name"]: f["type"] for f in json.loads(struct.json())["fields"]}
         if self._also_read:
@@ -120,9 +122,9 @@ class ScanBuilderProxy(JavaObject):
 
     def pushVariantExtractions(self, extractions: Any) -> Any:
         # Spark calls this for the whole plan above the scan first, then again for parts of it, with fewer extractions.
-        if self._variants is not None or self.thorough:
+        if self._variants is not None or self.reads_unindexed:
             return answers(self.jvm, extractions, False)
-        self._variants = VariantsWanted(extractions_of(extractions))
+        self._variants = VariantExtractions(extractions_of(extractions))
         self.request = replace(self.request, columns=self._variants.of(self.request.columns))
         self._variants.extracted = self._variants.can_be_extracted and self._reads_natively()
         return answers(self.jvm, extractions, self._variants.extracted)
@@ -163,13 +165,13 @@ class ScanBuilderProxy(JavaObject):
         return self.jvm.array(f"{CONNECTOR}.expressions.filter.Predicate")
 
     def pushLimit(self, limit: int) -> bool:
-        if self._returns_aggregates or self.table.forgiving:
+        if self._returns_aggregates or self.table.ignores_unreadable:
             return False
         self.request = replace(self.request, limit=limit)
         return True
 
     def pushTopN(self, orders: Any, limit: int) -> bool:
-        if self._returns_aggregates or self.table.forgiving:
+        if self._returns_aggregates or self.table.ignores_unreadable:
             return False
         top = first_in_order(orders, limit, self.table.schema)
         self.request = replace(self.request, top=top)
@@ -183,7 +185,7 @@ class ScanBuilderProxy(JavaObject):
         request, fields = self.request, self.table.schema.fields
         simple, answer = simple_aggregation(self.jvm, aggregation, fields), None
         self._answered = None
-        if simple is not None and not request.row_ids and not self.table.forgiving:
+        if simple is not None and not request.row_ids and not self.table.ignores_unreadable:
             answer = metadata_aggregates(self.table, simple, request.predicate)
         if answer is not None:
             self._answered = replace(request, aggregation=simple), answer
@@ -265,7 +267,7 @@ class ScanBuilderProxy(JavaObject):
     def _refuse_full_scan(self, plan: ScanPlan) -> None:
         """Raise if the query would read all files of a partitioned table and the options forbid that."""
         table, files = self.table, plan.metrics.files
-        if self.thorough or not table.schema.partition_keys or table.options.get(READ_ALLOW_FULL_SCAN):
+        if self.reads_unindexed or not table.schema.partition_keys or table.options.get(READ_ALLOW_FULL_SCAN):
             return
         if files and plan.metrics.files_read == files:
             raise UnsupportedError(
@@ -295,10 +297,10 @@ class ScanBuilderProxy(JavaObject):
 
     def _planned(self, decision: ScanDecision) -> ScanInterface:
         scan = self._scan(decision)
-        scan.likeness = self._equality(decision.plan.snapshot)
+        scan.equality = self._equality(decision.plan.snapshot)
         if isinstance(scan, PlannedScanProxy):
-            for other in scan.stand_ins:
-                other.likeness = scan.likeness
+            for other in scan.replacements:
+                other.equality = scan.equality
         if self._note is not None:
             self._note(decision.plan.snapshot)
         return scan
@@ -307,7 +309,7 @@ class ScanBuilderProxy(JavaObject):
         scan = ScanFactory(self.jvm, self.session, self._pushed, self._variants).scan(decision)
         if isinstance(scan, PlannedScanProxy) and not self._returns_aggregates:
             scan.runtime = self._planner.runtime_filters(decision.request, scan.plan)
-            for other in scan.stand_ins:
+            for other in scan.replacements:
                 other.runtime = scan.runtime
         return scan
 
@@ -317,7 +319,14 @@ class ScanBuilderProxy(JavaObject):
         if not sees_one_branch(table):
             return None
         pushed = (request.columns, request.limit, request.top, request.counts_rows, request.aggregation)
-        state = (table.branch, table.read_optimized, table.schema, snapshot, request.by_workers, request.thorough)
+        state = (
+            table.branch,
+            table.read_optimized,
+            table.schema,
+            snapshot,
+            request.by_workers,
+            request.reads_unindexed,
+        )
         extractions = () if self._variants is None else self._variants.given
         return ScanEquality(table.path, request.names, request.filters, state, pushed, extractions)
 

@@ -22,7 +22,7 @@ def row_counter(jvm: Jvm, request: ScanRequest, plan: ScanPlan) -> Callable[[], 
     if plan.counts_rows:
         return lambda: plan.row_count
     if has_all_rows(request, plan) and has_deletion_mask(plan):
-        return lambda: DeletionMask(jvm, plan, None).alive
+        return lambda: DeletionMask(jvm, plan, None).live_rows
     return None
 
 

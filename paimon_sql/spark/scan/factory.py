@@ -15,16 +15,16 @@ from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.hadoop_files import reads
 from paimon_sql.spark.scan.counting import count_tasks, row_counter
 from paimon_sql.spark.scan.path import ScanDecision, ScanPath
-from paimon_sql.spark.scan.proxies.deletion_mask import MaskedScanProxy, can_mark
+from paimon_sql.spark.scan.proxies.deletion_mask import MaskedScanProxy, can_mask
 from paimon_sql.spark.scan.proxies.local import LocalScanProxy
 from paimon_sql.spark.scan.proxies.native import NativeScanProxy
 from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy
 from paimon_sql.spark.scan.proxies.python import PythonScanProxy
 from paimon_sql.spark.scan.pushdown.aggregates import COUNT, AggregateTask, answer_fields
 from paimon_sql.spark.scan.pushdown.nested_columns import parts_of
-from paimon_sql.spark.scan.pushdown.variants import VariantsWanted
+from paimon_sql.spark.scan.pushdown.variants import VariantExtractions
 from paimon_sql.spark.scan.request import ScanRequest
-from paimon_sql.spark.scan.rules.variants_above import PromisedScanProxy
+from paimon_sql.spark.scan.rules.variants_above import PlaceholderScanProxy
 from paimon_sql.storage.expressions.predicates import all_of
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.metadata_aggregates import MetadataAggregates
@@ -44,7 +44,7 @@ class JvmReader:
 
     def masks(self, plan: ScanPlan, columns: Sequence[DataField]) -> bool:
         """Whether it can drop rows by a deletion mask: those deleted, or overwritten by newer ones of their keys."""
-        return can_mark(self.jvm, plan, columns)
+        return can_mask(self.jvm, plan, columns)
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class ScanFactory:
     jvm: Jvm
     session: Any
     pushed: Any
-    variants: VariantsWanted | None
+    variants: VariantExtractions | None
     is_divisible: bool = True
 
     def scan(self, decision: ScanDecision) -> ScanInterface:
@@ -104,13 +104,13 @@ class ScanFactory:
         arguments = (self.jvm, partitions_of(plan), request.columns, what, plan)
         if self.variants is not None and structs:
             by_workers = PythonScanProxy(*arguments, partitions_of=partitions_of)
-            return self._with_bucketing(PromisedScanProxy(by_workers, twin, self.variants), request)
+            return self._with_bucketing(PlaceholderScanProxy(by_workers, twin, self.variants), request)
         return self._with_bucketing(PythonScanProxy(*arguments, twin, partitions_of), request)
 
     def _with_bucketing(self, scan: PlannedScanProxy, request: ScanRequest) -> PlannedScanProxy:
         if self.is_divisible:
             scan.bucketing = bucketing_of(scan.plan, request.names)
-            for other in scan.stand_ins:
+            for other in scan.replacements:
                 other.bucketing = scan.bucketing
         return scan
 

@@ -88,7 +88,7 @@ def choose_path(
         return ScanPath.WORKERS
     if not native.reads(plan, request.columns):
         return ScanPath.WORKERS
-    if plan.is_raw and not plan.rows_to_mark:
+    if plan.is_raw and not plan.rows_to_mask:
         return ScanPath.NATIVE
     # With a limit, rows are returned before all keys are merged, which a mask would require.
     is_masked = (plan.is_raw or request.limit is None) and native.masks(plan, request.columns)
@@ -99,7 +99,7 @@ def is_native(plan: ScanPlan, native: NativeReader, columns: Sequence[DataField]
     """Whether Spark's own reader can read these columns, with a deletion mask if the plan needs one."""
     if is_narrow(plan) or not native.reads(plan, columns):
         return False
-    return not plan.rows_to_mark or native.masks(plan, columns)
+    return not plan.rows_to_mask or native.masks(plan, columns)
 
 
 def is_small(plan: ScanPlan) -> bool:

@@ -12,7 +12,7 @@ from paimon_sql.spark.scan.pushdown.runtime_filters import RuntimeFilters
 from paimon_sql.spark.scan.reporting.split_size import split_size
 from paimon_sql.spark.scan.request import ScanRequest
 from paimon_sql.storage.expressions.predicates import Predicate, all_of
-from paimon_sql.storage.scan.global_index.lookup import IndexAnswers
+from paimon_sql.storage.scan.global_index.lookup import IndexResults
 from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
 from paimon_sql.storage.scan.seen import depends_on_snapshot_alone
 
@@ -23,7 +23,7 @@ class ScanPlanner:
     def __init__(self, jvm: Jvm) -> None:
         self._jvm = jvm
         self._cached_plan: tuple[Hashable, ScanPlan] | None = None
-        self._cached_answers: tuple[Hashable, IndexAnswers] | None = None
+        self._cached_answers: tuple[Hashable, IndexResults] | None = None
 
     def plan(self, request: ScanRequest) -> ScanPlan:
         """The plan of a request; cached by `ScanRequest.planning`."""
@@ -50,21 +50,21 @@ class ScanPlanner:
         return parallelism
 
     def _replan(
-        self, request: ScanRequest, answers: IndexAnswers, snapshot: Snapshot, predicate: Predicate
+        self, request: ScanRequest, answers: IndexResults, snapshot: Snapshot, predicate: Predicate
     ) -> ScanPlan:
         return self._plan(request, all_of([*request.predicates, predicate]), answers, snapshot)
 
-    def _answers(self, request: ScanRequest) -> IndexAnswers:
+    def _answers(self, request: ScanRequest) -> IndexResults:
         key = tuple(map(id, request.predicates))
         if self._cached_answers is None or self._cached_answers[0] != key:
-            self._cached_answers = key, IndexAnswers(request.predicate, thorough=request.thorough)
+            self._cached_answers = key, IndexResults(request.predicate, thorough=request.reads_unindexed)
         return self._cached_answers[1]
 
     def _plan(
         self,
         request: ScanRequest,
         predicate: Predicate | None,
-        answers: IndexAnswers,
+        answers: IndexResults,
         snapshot: Snapshot | None = None,
     ) -> ScanPlan:
         return plan_scan(

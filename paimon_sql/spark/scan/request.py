@@ -43,7 +43,7 @@ class ScanRequest:
     counts_rows: bool = False
     aggregation: PartialAggregation | None = None
     by_workers: bool = False
-    thorough: bool = False
+    reads_unindexed: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import contextlib
 from typing import Any
 
 from paimon_sql.catalog.base import Catalog
-from paimon_sql.catalog.registry import kept_warehouse, open_catalog
+from paimon_sql.catalog.registry import normalized_warehouse, open_catalog
 from paimon_sql.errors import DatabaseExistsError, NotAllowedError, UnsupportedError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import DEFAULT_DATABASE
@@ -20,7 +20,7 @@ from paimon_sql.spark.scan.rules.storage_partitioning import StoragePartitioning
 from paimon_sql.spark.scan.rules.variants_above import ExtractVariantsAbove
 from paimon_sql.spark.statement_rules.spark_commands import PaimonTableCommands
 from paimon_sql.spark.statement_rules.table_as_select import TableAsSelect
-from paimon_sql.spark.write.stream_sink import Home, StreamWriteRule
+from paimon_sql.spark.write.stream_sink import StreamWriteRule, TableLocation
 from paimon_sql.sql.context import SESSION_CATALOG, TableName
 
 CATALOG_PREFIX = "spark.sql.catalog."
@@ -80,7 +80,7 @@ class AttachedSession:
         given = options_of_session_catalog(self.session, options) if is_shared else options
         if "warehouse" in given:
             # Workers may have another working directory than the driver.
-            given = given | {"warehouse": kept_warehouse(given["warehouse"], given)}
+            given = given | {"warehouse": normalized_warehouse(given["warehouse"], given)}
         catalog = open_catalog(name, given)
         # A server may grant read access without the right to create databases.
         with contextlib.suppress(DatabaseExistsError, NotAllowedError):
@@ -130,21 +130,21 @@ class AttachedSession:
             return False
         self._registered.remove(name)
         if isinstance(removed, SessionCatalogProxy):
-            private_field(self._manager, _SESSION_CATALOG_FIELD)[0].set(self._manager, removed.sparks)
+            private_field(self._manager, _SESSION_CATALOG_FIELD)[0].set(self._manager, removed.spark_catalog)
         return True
 
     def catalog_named(self, name: str) -> CatalogProxy | None:
         """The Paimon catalog of a name, including that of paths; None if there is none."""
         return self._paths if name == PATHS else self.catalogs.get(name)
 
-    def _home(self, called: tuple[str, ...]) -> Home | None:
+    def _home(self, called: tuple[str, ...]) -> TableLocation | None:
         """The catalog and identifier of a table, by its name in Spark; None if the session lacks the catalog."""
         catalog, *namespace, name = called
         proxy = self.catalog_named(catalog)
         if proxy is None:
             return None
         ident = self.jvm.cls(f"{CATALOG}.Identifier").of(self.jvm.strings(namespace), name)
-        return Home(proxy.catalog, identifier_of(proxy, ident))
+        return TableLocation(proxy.catalog, identifier_of(proxy, ident))
 
     def all(self) -> dict[str, Catalog]:
         """The session's Paimon catalogs by name."""

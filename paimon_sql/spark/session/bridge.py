@@ -15,8 +15,8 @@ from pyspark import SparkContext
 
 from paimon_sql.spark.catalog.data_source import PaimonSource
 from paimon_sql.spark.catalog.path_catalog import PathCatalogProxy
-from paimon_sql.spark.jvm.callbacks import let_go_by_itself, secure_callbacks, send_at_once
-from paimon_sql.spark.jvm.gateway import Jvm, behind, private_field
+from paimon_sql.spark.jvm.callbacks import disable_nagle, secure_callbacks, start_releasing_connections
+from paimon_sql.spark.jvm.gateway import Jvm, private_field, python_object
 from paimon_sql.spark.rules.analyzer import STAGES, RuleBuilder, add_rule, inject
 from paimon_sql.spark.session.attached import CATALOG_PREFIX, AttachedSession
 from paimon_sql.spark.session.new_sessions import CatalogsBuilder
@@ -39,13 +39,13 @@ class Bridge:
     def __init__(self, context: SparkContext) -> None:
         self.jvm = Jvm(context)
         secure_callbacks(self.jvm.gateway)
-        send_at_once(self.jvm.gateway)
-        let_go_by_itself(self.jvm)
+        disable_nagle(self.jvm.gateway)
+        start_releasing_connections(self.jvm)
         self._sessions: dict[str, AttachedSession] = {}
         self._of_thread = threading.local()
         self._equipped: set[str] = set()
         self._source = PaimonSource(self.jvm, self._paths_of)
-        self._source.make_known()
+        self._source.register()
 
     @classmethod
     def of(cls, context: SparkContext) -> Bridge:
@@ -140,7 +140,7 @@ class Bridge:
         if attached is None:
             return
         attached.detach()
-        parser = behind(self.jvm, session.sessionState().sqlParser())
+        parser = python_object(self.jvm, session.sessionState().sqlParser())
         if isinstance(parser, ParserProxy):
             parser.detach()
 

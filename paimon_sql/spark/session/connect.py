@@ -12,7 +12,7 @@ from typing import Any
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
-from paimon_sql.catalog.registry import kept_warehouse
+from paimon_sql.catalog.registry import normalized_warehouse
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.spark.session.bridge import Bridge
 from paimon_sql.spark.session.launch import launch_jvm
@@ -61,7 +61,7 @@ def connect(warehouse: str | os.PathLike[str] | None = None, **spark_conf: Any) 
             remedy=f"Their names begin with spark., as **{{'spark.{foreign[0]}': …}}.",
         )
     prefix = f"{_CATALOG_PREFIX}{DEFAULT_CATALOG}."
-    path = kept_warehouse(
+    path = normalized_warehouse(
         warehouse if warehouse is not None else settings.get(_warehouse_key(), DEFAULT_WAREHOUSE),
         {k.removeprefix(prefix): v for k, v in settings.items() if k.startswith(prefix)},
     )

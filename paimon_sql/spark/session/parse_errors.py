@@ -33,11 +33,11 @@ class DeclaredErrors:
         method = getattr(self._parser, name)
 
         def call(text: str, *arguments: Any) -> Any:
-            return self.raised_by(lambda: method(text, *arguments), text)
+            return self.call_catching(lambda: method(text, *arguments), text)
 
         return call
 
-    def raised_by(self, ask: Callable[[], T], text: str) -> T:
+    def call_catching(self, ask: Callable[[], T], text: str) -> T:
         """The result of a parser call for a text; errors are converted to declared ones."""
         try:
             return ask()

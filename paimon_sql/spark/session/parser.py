@@ -16,7 +16,7 @@ from paimon_sql.format.options.engines.spark import WRITE_HIVE_STYLE_DYNAMIC_PAR
 from paimon_sql.procedures.base import Context
 from paimon_sql.spark.catalog_objects.blob_functions import blob_column
 from paimon_sql.spark.catalog_objects.system_functions import register_functions
-from paimon_sql.spark.jvm.callbacks import send_at_once
+from paimon_sql.spark.jvm.callbacks import disable_nagle
 from paimon_sql.spark.jvm.compat import parse_exception, with_parameters
 from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, JavaObject, Jvm, raise_java
 from paimon_sql.spark.options.session import session_options
@@ -24,8 +24,8 @@ from paimon_sql.spark.session.attached import AttachedSession
 from paimon_sql.spark.session.parse_errors import DeclaredErrors
 from paimon_sql.sql.context import SESSION_CATALOG, TableName
 from paimon_sql.sql.functions.catalog_functions import called_function, calls_functions, rewrite_calls
-from paimon_sql.sql.functions.session_functions import check_lasting, without_ours
-from paimon_sql.sql.rewrite import RewriteContext, Rewritten, holds_ours, rewrite
+from paimon_sql.sql.functions.session_functions import check_not_in_definition, hide_session_functions
+from paimon_sql.sql.rewrite import RewriteContext, Rewritten, may_need_rewrite, rewrite
 from paimon_sql.storage.format_tables import FormatTable
 
 T = TypeVar("T")
@@ -96,11 +96,11 @@ class ParserProxy(JavaObject):
 
     def _canonical(self, text: str, parameters: Any = None) -> tuple[str, bool]:
         """The SQL text for Spark's parser, and whether the values of its parameters are substituted already."""
-        send_at_once(self.jvm.gateway)
+        disable_nagle(self.jvm.gateway)
         attached = self._catalogs()
         substituted = self._with_variables(text)
         called = self._with_functions(substituted)
-        if not holds_ours(called):
+        if not may_need_rewrite(called):
             return (text if called is substituted else called), False
         context = self._context(attached)
         rewritten = rewrite(called, context)
@@ -136,10 +136,10 @@ class ParserProxy(JavaObject):
     def _with_functions(self, text: str) -> str:
         """Rewrite calls of catalog functions over columns to functions of the session, and register these."""
         if not calls_functions(text):
-            return without_ours(text) if self._has_functions else text
+            return hide_session_functions(text) if self._has_functions else text
         rewritten, names = rewrite_calls(text, self._context(self._catalogs()))
         if names:
-            check_lasting(text, called_function(names[0]))
+            check_not_in_definition(text, called_function(names[0]))
             register_functions(SparkSession(self.jvm.context, self._session), names)
             self._has_functions = True
         return rewritten
@@ -166,9 +166,9 @@ class ParserProxy(JavaObject):
             other_catalogs=known - ours,
             shared_catalogs=ours & {SESSION_CATALOG},
             default_provider=self._session.conf().get("spark.sql.sources.default"),
-            is_ordinary=attached.is_ordinary,
+            is_foreign_table=attached.is_ordinary,
             partition_keys=lambda table: _partition_keys(attached, table),
-            is_files=lambda table: isinstance(_open(attached, table), FormatTable),
+            is_format_table=lambda table: isinstance(_open(attached, table), FormatTable),
             merges_schema=self._merges_schema,
             hive_columns=lambda table: self._hive_columns(attached, table),
             query_columns=self._query_columns,

@@ -12,10 +12,10 @@ from typing import Any, Protocol
 
 from pyspark.sql import DataFrame, SparkSession
 
-from paimon_sql.catalog.table_types import taking_rows
+from paimon_sql.catalog.table_types import writable
 from paimon_sql.format.options.engines.spark import WRITE_MERGE_SCHEMA
 from paimon_sql.spark.catalog.paimon_catalog import CatalogProxy, identifier_of
-from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, Jvm, behind
+from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, Jvm, python_object
 from paimon_sql.spark.options.write import write_options
 from paimon_sql.spark.rules.analyzer import BEFORE_RESOLUTION, RELATION, AnalysisRule
 from paimon_sql.spark.rules.compiled_rule import NODE
@@ -68,7 +68,7 @@ class MergeSchemas(AnalysisRule):
         if enabled == "false":
             return write
         relation = self._relation(write.table())
-        target = behind(self.jvm, relation.table()) if relation is not None else None
+        target = python_object(self.jvm, relation.table()) if relation is not None else None
         if not isinstance(target, TableProxy) or isinstance(target, MergedTableProxy):
             return write
         if not relation.identifier().isDefined():
@@ -77,7 +77,7 @@ class MergeSchemas(AnalysisRule):
 
     def _writer_option(self, write: Any) -> str | None:
         """The writer's option ``write.merge-schema``; None if it is not set."""
-        given = self.jvm.texts(self.jvm.as_java(write.writeOptions()))
+        given = self.jvm.strings_map(self.jvm.as_java(write.writeOptions()))
         return next((v.lower() for k, v in given.items() if k.lower() == WRITE_MERGE_SCHEMA.key), None)
 
     def _relation(self, table: Any) -> Any:
@@ -96,7 +96,7 @@ class MergeSchemas(AnalysisRule):
         if catalog is None:
             return write
         given = write_options(jvm, target.written, jvm.new(_OPTIONS, jvm.as_java(write.writeOptions())))
-        table = moved_to_branch(taking_rows(target.written), given, writes=True).with_options(given)
+        table = moved_to_branch(writable(target.written), given, writes=True).with_options(given)
         if not table.options.get(WRITE_MERGE_SCHEMA):
             return write
         rows = jvm.cls("org.apache.spark.sql.classic.Dataset").ofRows(self.session, write.query())

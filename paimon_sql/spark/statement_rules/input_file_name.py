@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from paimon_sql.format.options.table.index import DELETION_VECTORS_ENABLED
-from paimon_sql.spark.jvm.gateway import CATALYST, behind
+from paimon_sql.spark.jvm.gateway import CATALYST, python_object
 from paimon_sql.spark.rules.analyzer import RELATION, RESOLUTION, AnalysisRule
-from paimon_sql.spark.rules.trees import asks_for, from_below, with_expressions
+from paimon_sql.spark.rules.trees import expression_condition, transform_up, with_expressions
 from paimon_sql.spark.tables.data_table import TableProxy
 from paimon_sql.storage.read.metadata_columns import FILE_PATH
 from paimon_sql.storage.scan.postponed import merges_postponed
@@ -30,10 +30,10 @@ class FileNames(AnalysisRule):
 
     stage = RESOLUTION
     compiled = "paimon.FileNameRule"
-    asks = asks_for(f"return expression instanceof {_FUNCTION};")
+    asks = expression_condition(f"return expression instanceof {_FUNCTION};")
 
     def rewritten(self, plan: Any) -> Any:
-        return from_below(self.jvm, plan, self._replaced)
+        return transform_up(self.jvm, plan, self._replaced)
 
     def _replaced(self, plan: Any, children: Sequence[Any]) -> Any:
         # Only in a resolved plan: before that, Spark derives the names of unnamed columns from the function.
@@ -54,7 +54,7 @@ class FileNames(AnalysisRule):
         """The Paimon table of a leaf; None if it is another."""
         if leaf.getClass().getName() != RELATION:
             return None
-        proxy = behind(self.jvm, leaf.table())
+        proxy = python_object(self.jvm, leaf.table())
         return proxy.table if isinstance(proxy, TableProxy) else None
 
     def _path_expression(self, expression: Any) -> Any:

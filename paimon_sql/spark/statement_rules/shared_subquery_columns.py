@@ -11,7 +11,7 @@ from typing import Any
 
 from paimon_sql.format.schema.types import ArrayType, DataField, MapType, MultisetType, RowType, VariantType
 from paimon_sql.spark.jvm.compiled_class import compiled_class
-from paimon_sql.spark.jvm.gateway import CATALYST, behind
+from paimon_sql.spark.jvm.gateway import CATALYST, python_object
 from paimon_sql.spark.options.read import ALSO_READ
 from paimon_sql.spark.rules.analyzer import RELATION, RESOLUTION, AnalysisRule
 from paimon_sql.spark.rules.compiled_rule import NODE
@@ -97,7 +97,7 @@ class ShareSubqueryColumns(AnalysisRule):
         by_table: dict[tuple[object, ...], list[tuple[Any, Any, frozenset[str]]]] = {}
         for number, names in subqueries:
             subquery, relation = found.get(2 * number), found.get(2 * number + 1)
-            proxy = behind(self.jvm, relation.table())
+            proxy = python_object(self.jvm, relation.table())
             if not isinstance(proxy, TableProxy) or relation.options().get(ALSO_READ) is not None:
                 continue
             if _are_plain(proxy.table.schema.fields, names):

@@ -29,7 +29,7 @@ class Command(ABC):
     """The check of one kind of Spark's own commands."""
 
     @abstractmethod
-    def judged(self, command: Any, rule: PaimonTableCommands) -> Any:
+    def check_statement(self, command: Any, rule: PaimonTableCommands) -> Any:
         """The plan to execute: the command itself, or rows that replace its result.
 
         Raises:
@@ -38,7 +38,7 @@ class Command(ABC):
 
 
 @dataclass(frozen=True)
-class Making(Command):
+class CreateCommand(Command):
     """A command that creates a table or view.
 
     Attributes:
@@ -53,12 +53,12 @@ class Making(Command):
     writes: Callable[[Any], bool] = lambda command: False
     source: Callable[[Any], Any] = lambda command: None
 
-    def judged(self, command: Any, rule: PaimonTableCommands) -> Any:
+    def check_statement(self, command: Any, rule: PaimonTableCommands) -> Any:
         target = self.target(command)
         if target is None:
             return command
         database, name = rule.named(target, self.source(command))
-        if not rule.is_paimons(database, name):
+        if not rule.is_paimon_table(database, name):
             return command
         if self.is_tolerant(command):
             return rule.jvm.singleton(_ROWS).apply(rule.jvm.seq([]))
@@ -72,10 +72,10 @@ class Making(Command):
         raise_java(rule.jvm.new(f"{CATALYST}.analysis.TableAlreadyExistsException", ident))
 
 
-class Saving(Command):
+class SaveCommand(Command):
     """``saveAsTable`` over an ordinary table, which Spark drops before it checks whether it can create the new one."""
 
-    def judged(self, command: Any, rule: PaimonTableCommands) -> Any:
+    def check_statement(self, command: Any, rule: PaimonTableCommands) -> Any:
         description = command.tableDesc()
         if command.mode().name() == "Overwrite" and description.provider().get().lower() == PROVIDER:
             raise UnsupportedError(
@@ -85,10 +85,10 @@ class Saving(Command):
         return command
 
 
-class DroppingDatabase(Command):
+class DropDatabaseCommand(Command):
     """The legacy DROP DATABASE (``spark.sql.legacy.useV1Command``), which deletes the database's directory."""
 
-    def judged(self, command: Any, rule: PaimonTableCommands) -> Any:
+    def check_statement(self, command: Any, rule: PaimonTableCommands) -> Any:
         database = str(command.databaseName())
         if rule.has_tables(database):
             raise UnsupportedError(
@@ -98,10 +98,10 @@ class DroppingDatabase(Command):
         return command
 
 
-class Listing(Command):
+class ListCommand(Command):
     """SHOW TABLE EXTENDED: Paimon's tables are added to those of Spark's own catalog."""
 
-    def judged(self, command: Any, rule: PaimonTableCommands) -> Any:
+    def check_statement(self, command: Any, rule: PaimonTableCommands) -> Any:
         if not command.isExtended() or command.partitionSpec().isDefined():
             return command
         found = command.databaseName()
@@ -136,16 +136,16 @@ def _writes(command: Any) -> bool:
 
 
 COMMANDS: dict[str, Command] = {
-    "CreateDataSourceTableCommand": Making(lambda c: c.table().identifier(), lambda c: c.ignoreIfExists()),
-    "CreateTableCommand": Making(lambda c: c.table().identifier(), lambda c: c.ignoreIfExists()),
-    "CreateDataSourceTableAsSelectCommand": Making(lambda c: c.table().identifier(), _ignores, _writes),
-    "CreateHiveTableAsSelectCommand": Making(lambda c: c.tableDesc().identifier(), _ignores, _writes),
-    "CreateTableLikeCommand": Making(lambda c: c.targetTable(), lambda c: c.ifNotExists()),
-    "CreateViewCommand": Making(_persistent_view, lambda c: c.allowExisting()),
-    "AlterTableRenameCommand": Making(lambda c: c.newName(), lambda c: False, source=lambda c: c.oldName()),
-    "SaveAsV1TableCommand": Saving(),
-    "DropDatabaseCommand": DroppingDatabase(),
-    "ShowTablesCommand": Listing(),
+    "CreateDataSourceTableCommand": CreateCommand(lambda c: c.table().identifier(), lambda c: c.ignoreIfExists()),
+    "CreateTableCommand": CreateCommand(lambda c: c.table().identifier(), lambda c: c.ignoreIfExists()),
+    "CreateDataSourceTableAsSelectCommand": CreateCommand(lambda c: c.table().identifier(), _ignores, _writes),
+    "CreateHiveTableAsSelectCommand": CreateCommand(lambda c: c.tableDesc().identifier(), _ignores, _writes),
+    "CreateTableLikeCommand": CreateCommand(lambda c: c.targetTable(), lambda c: c.ifNotExists()),
+    "CreateViewCommand": CreateCommand(_persistent_view, lambda c: c.allowExisting()),
+    "AlterTableRenameCommand": CreateCommand(lambda c: c.newName(), lambda c: False, source=lambda c: c.oldName()),
+    "SaveAsV1TableCommand": SaveCommand(),
+    "DropDatabaseCommand": DropDatabaseCommand(),
+    "ShowTablesCommand": ListCommand(),
 }
 """The checked commands, by the names of their classes."""
 
@@ -167,9 +167,9 @@ class PaimonTableCommands(PlanRule):
         self._shared = shared
 
     def rewritten(self, plan: Any) -> Any:
-        return COMMANDS[str(plan.getClass().getSimpleName())].judged(plan, self)
+        return COMMANDS[str(plan.getClass().getSimpleName())].check_statement(plan, self)
 
-    def is_paimons(self, database: str, name: str) -> bool:
+    def is_paimon_table(self, database: str, name: str) -> bool:
         """Whether a name is that of a Paimon table, also in lower case if the session is case-insensitive."""
         if self._shared.holds(database, name):
             return True

@@ -96,13 +96,13 @@ class TableAsSelect(PlanRule):
 
     def _with_properties(self, plan: Any) -> Any:
         """The plan with the writer's table options moved to the table's properties."""
-        given = self.jvm.texts(self.jvm.as_java(plan.writeOptions()))
+        given = self.jvm.strings_map(self.jvm.as_java(plan.writeOptions()))
         table_options = {key: value for key, value in given.items() if _is_table_option(key)}
         if not table_options:
             return plan
         spec = plan.tableSpec()
         properties, *rest = self.jvm.items(spec.productIterator().toSeq())
-        properties = self._scala({**self.jvm.texts(self.jvm.as_java(properties)), **table_options})
+        properties = self._scala({**self.jvm.strings_map(self.jvm.as_java(properties)), **table_options})
         parts = self.jvm.items(plan.productIterator().toSeq())
         parts[_SPEC] = self.jvm.new(spec.getClass().getName(), properties, *rest)
         parts[_OPTIONS] = self._scala({key: value for key, value in given.items() if key not in table_options})

@@ -11,7 +11,7 @@ from typing import Any
 
 from paimon_sql.spark.jvm.gateway import CATALYST
 from paimon_sql.spark.rules.analyzer import RESOLUTION, AnalysisRule
-from paimon_sql.spark.rules.trees import asks_for, from_below, with_expressions
+from paimon_sql.spark.rules.trees import expression_condition, transform_up, with_expressions
 
 _ALIAS = f"{CATALYST}.expressions.Alias"
 _CAST = f"{CATALYST}.expressions.Cast"
@@ -25,7 +25,7 @@ class VariantCasts(AnalysisRule):
 
     stage = RESOLUTION
     compiled = "paimon.VariantCastRule"
-    asks = asks_for(f"""
+    asks = expression_condition(f"""
         if (!(expression instanceof {_CAST})) return false;
         {CATALYST}.expressions.Expression child = (({_CAST}) expression).child();
         // The colon gives a name, which Spark takes away again where it is inside of something.
@@ -37,7 +37,7 @@ class VariantCasts(AnalysisRule):
     def rewritten(self, plan: Any) -> Any:
         # Only in a resolved plan: before that, HAVING and ORDER BY match the written expressions of an aggregation, and
         # Spark derives column names from them.
-        return from_below(self.jvm, plan, self._with_merged_casts) if plan.resolved() else plan
+        return transform_up(self.jvm, plan, self._with_merged_casts) if plan.resolved() else plan
 
     def _with_merged_casts(self, plan: Any, children: Sequence[Any]) -> Any:
         return with_expressions(self.jvm, plan, self._merged) if children else plan

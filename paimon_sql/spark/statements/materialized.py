@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from paimon_sql.catalog.iceberg.lifetimes import shown_no_more
+from paimon_sql.catalog.iceberg.lifetimes import withdrawing
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier
 from paimon_sql.errors import NoSuchTableError
 from paimon_sql.format.schema.types import DataField, string_type
@@ -13,7 +13,7 @@ from paimon_sql.procedures.refresh.refresh_materialized_table import refresh_row
 from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
 from paimon_sql.spark.materialized.define import Definer
 from paimon_sql.spark.materialized.refresh import SessionRefresher
-from paimon_sql.spark.tables.placement import refuse_parts
+from paimon_sql.spark.tables.placement import refuse_branches_and_system_tables
 from paimon_sql.sql.statements.tables.materialized import (
     ChangeMaterializedQuery,
     CreateMaterializedTable,
@@ -89,7 +89,7 @@ class RunDropMaterialized(Runner):
 
     def run(self, statement: DropMaterializedTable, context: StatementContext) -> Answer:
         identifier = context.identifier(statement.table)
-        refuse_parts(identifier, "dropped")
+        refuse_branches_and_system_tables(identifier, "dropped")
         try:
             table = context.catalog.table(identifier)
         except NoSuchTableError:
@@ -98,7 +98,7 @@ class RunDropMaterialized(Runner):
             raise
         if not is_materialized(table.schema):
             definition_of(table.schema, table.name)
-        with shown_no_more(context.catalog, identifier):
+        with withdrawing(context.catalog, identifier):
             context.catalog.drop_table(identifier)
         return Answer()
 

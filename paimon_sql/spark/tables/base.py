@@ -23,7 +23,7 @@ class SchemaTable(TableInterface):
         abilities: the names of its ``TableCapability``.
     """
 
-    abilities: ClassVar[tuple[str, ...]]
+    capability_names: ClassVar[tuple[str, ...]]
 
     def __init__(self, jvm: Jvm, table: AnyTable, session: Any) -> None:
         super().__init__(jvm)
@@ -75,7 +75,7 @@ class SchemaTable(TableInterface):
         return {"provider": "paimon", "location": self.table.path, "is_managed_location": "true"}
 
     def capabilities(self) -> Any:
-        kind, names = f"{CATALOG}.TableCapability", self.abilities
+        kind, names = f"{CATALOG}.TableCapability", self.capability_names
         return self.jvm.constant(
             f"capabilities {names}", lambda: self.jvm.java_set(self.jvm.enum(kind, name) for name in names)
         )

@@ -15,13 +15,13 @@ from paimon_sql.spark.expressions.predicates import translate_all
 from paimon_sql.spark.expressions.serialized import expression_text
 from paimon_sql.spark.jvm.compat import HAS_CHANGE_QUERIES, v2_columns
 from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, JavaObject, Jvm
-from paimon_sql.spark.options.read import given_options, under_options
+from paimon_sql.spark.options.read import read_options, with_read_options
 from paimon_sql.spark.scan.path import describe
 from paimon_sql.spark.scan.proxies.python import PythonScanProxy
 from paimon_sql.spark.scan.pushdown.disabled import under_push_down
 from paimon_sql.spark.scan.reporting.split_size import split_size
 from paimon_sql.storage.expressions.predicates import Predicate, all_of
-from paimon_sql.storage.read.commit_task import TOLD, CommitTask
+from paimon_sql.storage.read.commit_task import CHANGE_FIELDS, CommitTask
 from paimon_sql.storage.read.row_tracking import is_tracked
 from paimon_sql.storage.scan.changes.by_commit import plan_commits, rewrites_rows
 from paimon_sql.storage.scan.plan import ScanPlan
@@ -67,7 +67,7 @@ class ChangelogProxy(JavaObject):
     @cached_property
     def _fields(self) -> tuple[DataField, ...]:
         tracked = [f for f in TRACKED if self._is_tracked and f.name not in self.table.schema.names]
-        return (*self.table.schema.fields, *tracked, *TOLD)
+        return (*self.table.schema.fields, *tracked, *CHANGE_FIELDS)
 
     @property
     def _is_tracked(self) -> bool:
@@ -118,7 +118,7 @@ class ChangesBuilderProxy(JavaObject):
         known = {f.name: f for f in self._fields}
         wanted = tuple(known[f["name"]] for f in json.loads(struct.json())["fields"])
         # Batches without columns would lose the number of rows, so one column is read.
-        self._columns = wanted or TOLD[:1]
+        self._columns = wanted or CHANGE_FIELDS[:1]
 
     def pushFilters(self, expressions: Any) -> Any:
         types = {f.name: f.type for f in self._table.schema.fields}
@@ -160,8 +160,8 @@ def load_changelog(jvm: Jvm, session: Any, table: Table, context: Any, options: 
         NoSuchSnapshotError: a version is not retained.
         UnsupportedError: commits moved rows that cannot be distinguished from those that they changed.
     """
-    given = {k: v for k, v in given_options(jvm, options).items() if k.lower() not in _SPARK_OPTIONS}
-    table = under_options(jvm, session, table, given)
+    given = {k: v for k, v in read_options(jvm, options).items() if k.lower() not in _SPARK_OPTIONS}
+    table = with_read_options(jvm, session, table, given)
     commits = commits_between(table, *_bounds(context.range()))
     identifies_rows = bool(table.schema.primary_keys) or is_tracked(table.schema)
     if not identifies_rows and context.deduplicationMode().name() != "NONE" and rewrites_rows(table, commits):

@@ -6,19 +6,19 @@ from dataclasses import replace
 from enum import Enum
 from typing import Any, ClassVar
 
-from paimon_sql.catalog.table_types import taking_rows
+from paimon_sql.catalog.table_types import writable
 from paimon_sql.errors import InvalidInputError, PaimonError
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.spark.conversion.metadata_column import hidden_columns
 from paimon_sql.spark.jvm.gateway import CATALOG, Jvm
-from paimon_sql.spark.options.read import also_read, given_options, under_options
+from paimon_sql.spark.options.read import also_read, read_options, with_read_options
 from paimon_sql.spark.scan.builder import ScanBuilderProxy
 from paimon_sql.spark.scan.pushdown.disabled import under_push_down
 from paimon_sql.spark.tables.base import SchemaTable
 from paimon_sql.spark.tables.partitions import PartitionManagement
 from paimon_sql.spark.write.builder import WriteBuilderProxy
-from paimon_sql.storage.read.metadata_columns import hidden_fields
-from paimon_sql.storage.scan.seen import sees_one_branch, snapshot_to_see
+from paimon_sql.storage.read.metadata_columns import metadata_fields
+from paimon_sql.storage.scan.seen import sees_one_branch, snapshot_to_read
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
 
@@ -38,7 +38,7 @@ class TableProxy(SchemaTable, PartitionManagement):
             write when it loaded the table.
     """
 
-    abilities: ClassVar[tuple[str, ...]] = (
+    capability_names: ClassVar[tuple[str, ...]] = (
         *("BATCH_READ", "MICRO_BATCH_READ", "V1_BATCH_WRITE", "BATCH_WRITE", "STREAMING_WRITE"),
         *("OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC", "TRUNCATE"),
     )
@@ -77,20 +77,20 @@ class TableProxy(SchemaTable, PartitionManagement):
         """The snapshot that a read would use now."""
         try:
             # A copy, since a table caches its metadata.
-            table = under_options(self.jvm, self.session, replace(self.table), {})
-            return snapshot_to_see(table) if sees_one_branch(table) else _Unknown.UNDETERMINED
+            table = with_read_options(self.jvm, self.session, replace(self.table), {})
+            return snapshot_to_read(table) if sees_one_branch(table) else _Unknown.UNDETERMINED
         except (PaimonError, OSError):
             return _Unknown.UNDETERMINED
 
     def metadataColumns(self) -> Any:
-        return hidden_columns(self.jvm, hidden_fields(self.table.schema))
+        return hidden_columns(self.jvm, metadata_fields(self.table.schema))
 
     def canRenameConflictingMetadataColumns(self) -> bool:
         return False
 
     def newScanBuilder(self, options: Any) -> Any:
         seen = self.table if self._planned is _Unknown.NOT_PLANNED else replace(self.table)  # without cached metadata
-        table = under_options(self.jvm, self.session, seen, given_options(self.jvm, options))
+        table = with_read_options(self.jvm, self.session, seen, read_options(self.jvm, options))
         builder = ScanBuilderProxy(self.jvm, table, self.session, self._note, also_read(options))
         return under_push_down(self.jvm, table.options, builder, table.schema.fields)
 
@@ -98,7 +98,7 @@ class TableProxy(SchemaTable, PartitionManagement):
         self._planned = snapshot
 
     def newWriteBuilder(self, info: Any) -> WriteBuilderProxy:
-        return WriteBuilderProxy(self.jvm, taking_rows(self._newest()), self.session, info, self.called)
+        return WriteBuilderProxy(self.jvm, writable(self._newest()), self.session, info, self.qualified_name)
 
     def _newest(self) -> Table:
         """Return the target of a write; its columns must be those against which Spark validated the rows."""

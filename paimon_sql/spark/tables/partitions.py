@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.catalog.table_types import taking_rows
+from paimon_sql.catalog.table_types import writable
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.layout.partitions import DEFAULT_NAME, DEFAULT_NAME_KEY, PartitionPaths
 from paimon_sql.format.metadata.snapshot import Operation
@@ -43,17 +43,17 @@ class PartitionManagement(PartitionInterface):
 
     def listPartitionIdentifiers(self, names: Any, row: Any) -> Any:
         fields = self.table.schema.partition_fields
-        values = self._values(newest_entries(self.table), having_values(self.table.schema, list(names), row))
+        values = self._values(newest_entries(self.table), equal_to_row(self.table.schema, list(names), row))
         table = pa.Table.from_arrays([values[f.name] for f in fields], schema=arrow_schema(fields))
         return internal_rows(self.jvm, self.session, table, fields)
 
     def partitionExists(self, row: Any) -> bool:
         names = list(self.table.schema.partition_keys)
-        return holds_partition(self.table, having_values(self.table.schema, names, row))
+        return has_partition(self.table, equal_to_row(self.table.schema, names, row))
 
     def loadPartitionMetadata(self, row: Any) -> Any:
         names = list(self.table.schema.partition_keys)
-        chosen = filter_partitions(self.table, newest_entries(self.table), having_values(self.table.schema, names, row))
+        chosen = filter_partitions(self.table, newest_entries(self.table), equal_to_row(self.table.schema, names, row))
         if not len(chosen):
             return self.jvm.java_map({})
         figures = {
@@ -80,12 +80,12 @@ class PartitionManagement(PartitionInterface):
 
     def dropPartitions(self, rows: Any) -> bool:
         if len(rows):
-            empty_table(taking_rows(self.table), any_of_rows(self.table.schema, rows))
+            truncate_table(writable(self.table), any_of_rows(self.table.schema, rows))
             cached_tables.renew(self.jvm, self.session)
         return True
 
     def truncateTable(self, *options: Any) -> bool:
-        empty_table(taking_rows(self.table), None)
+        truncate_table(writable(self.table), None)
         cached_tables.renew(self.jvm, self.session)
         return True
 
@@ -94,13 +94,13 @@ class PartitionManagement(PartitionInterface):
         return partition_values(self.table, pc.unique(chosen))
 
 
-def holds_partition(table: Table, partitions: Predicate | None) -> bool:
+def has_partition(table: Table, partitions: Predicate | None) -> bool:
     """Whether a table has live files in a partition that matches a predicate."""
     entries = live_files(table, table.snapshots.latest()).entries
     return bool(len(filter_partitions(table, entries, partitions)))
 
 
-def having_values(schema: TableSchema, names: list[str], row: Any) -> Predicate | None:
+def equal_to_row(schema: TableSchema, names: list[str], row: Any) -> Predicate | None:
     """The predicate that columns have the values of an ``InternalRow``; None without columns.
 
     The default partition name, which is null in paths, matches null as well.
@@ -121,11 +121,11 @@ def _having(field: DataField, value: Any, default_name: str) -> Predicate:
 def any_of_rows(schema: TableSchema, rows: Any) -> Predicate:
     """The predicate that the partition columns have the values of any of the rows."""
     names = list(schema.partition_keys)
-    predicates = [p for p in (having_values(schema, names, row) for row in rows) if p is not None]
+    predicates = [p for p in (equal_to_row(schema, names, row) for row in rows) if p is not None]
     return predicates[0] if len(predicates) == 1 else Or(tuple(predicates))
 
 
-def empty_table(table: Table, partitions: Predicate | None) -> None:
+def truncate_table(table: Table, partitions: Predicate | None) -> None:
     """Delete all rows, or those of the partitions that match a predicate; earlier snapshots stay readable."""
     with Transaction(table, Operation.TRUNCATE) as transaction:
         operations.overwrite(transaction, [], lambda latest: overwritten(table, latest, Overwrite(partitions), []))

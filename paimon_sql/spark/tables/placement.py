@@ -24,14 +24,14 @@ def placed(catalog: Catalog, identifier: Identifier, schema: TableSchema) -> Tab
     Raises:
         InvalidInputError: the name is that of a branch or system table, or the table cannot have that location.
     """
-    refuse_parts(identifier, "created")
+    refuse_branches_and_system_tables(identifier, "created")
     path = schema.options.get(PATH.key)
     if path is None:
         return schema
     own = catalog.table_location(identifier)
     if _normalized(path) != _normalized(own):
         only_files_elsewhere = kind_of(schema).may_stand_elsewhere
-        if only_files_elsewhere or catalog.places_tables:
+        if only_files_elsewhere or catalog.stores_locations:
             location = _external_location(catalog, identifier, path, may_hold_table=not only_files_elsewhere)
             return replace(schema, options={**schema.options, PATH.key: location})
         raise InvalidInputError(
@@ -58,7 +58,7 @@ def _external_location(catalog: Catalog, identifier: Identifier, path: str, *, m
     return location
 
 
-def refuse_parts(identifier: Identifier, verb: str) -> None:
+def refuse_branches_and_system_tables(identifier: Identifier, verb: str) -> None:
     """Raise if an identifier is that of a branch or a system table, which are parts of a table."""
     if identifier.system_table is not None or identifier.branch != MAIN_BRANCH:
         raise InvalidInputError(

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.jvm.gateway import CONNECTOR, JavaObject, Jvm
-from paimon_sql.spark.options.read import given_options, under_options
+from paimon_sql.spark.options.read import read_options, with_read_options
 from paimon_sql.spark.scan.path import describe
 from paimon_sql.spark.scan.proxies.python import PythonScanProxy
 from paimon_sql.spark.scan.reporting.split_size import split_size
@@ -26,8 +26,8 @@ from paimon_sql.storage.table.table import Table
 class QueryAuthTableProxy(TableProxy):
     """A table with query authorization in one statement."""
 
-    abilities: ClassVar[tuple[str, ...]] = tuple(
-        ability for ability in TableProxy.abilities if ability != "MICRO_BATCH_READ"
+    capability_names: ClassVar[tuple[str, ...]] = tuple(
+        ability for ability in TableProxy.capability_names if ability != "MICRO_BATCH_READ"
     )
 
     def _is_like(self, other: SchemaTable) -> bool:
@@ -37,7 +37,7 @@ class QueryAuthTableProxy(TableProxy):
         return self.jvm.array(f"{CONNECTOR}.catalog.MetadataColumn")
 
     def newScanBuilder(self, options: Any) -> Any:
-        table = under_options(self.jvm, self.session, self.table, given_options(self.jvm, options))
+        table = with_read_options(self.jvm, self.session, self.table, read_options(self.jvm, options))
         return QueryAuthScanBuilder(self.jvm, table, self._note)
 
 
@@ -58,7 +58,7 @@ class QueryAuthScanBuilder(JavaObject):
     def build(self) -> PythonScanProxy:
         table, names = self._table, tuple(f.name for f in self._columns)
         assert table.guard is not None
-        rights = table.guard.rights(names)
+        rights = table.guard.authorize(names)
         check_query_auth(table, rights)
         parallelism = self.jvm.context.defaultParallelism
         plan = plan_scan(table, parallelism=parallelism, split_size=split_size(self.jvm, table))

@@ -11,7 +11,7 @@ from paimon_sql.spark.conversion.references import partitioned_by
 from paimon_sql.spark.expressions.predicates import translate_all
 from paimon_sql.spark.expressions.serialized import expression_text
 from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, JavaObject, Jvm
-from paimon_sql.spark.options.read import given_options, under_options
+from paimon_sql.spark.options.read import read_options, with_read_options
 from paimon_sql.spark.scan.builder import ScanBuilderProxy
 from paimon_sql.spark.scan.path import describe
 from paimon_sql.spark.scan.proxies.micro_batches import MicroBatchStreamProxy
@@ -54,7 +54,7 @@ class DerivedTableProxy(ReadOnlyTable):
         return partitioned_by(self.jvm, self.table.schema.partition_keys)
 
     def newScanBuilder(self, options: Any) -> Any:
-        table = under_options(self.jvm, self.session, self.table, given_options(self.jvm, options))
+        table = with_read_options(self.jvm, self.session, self.table, read_options(self.jvm, options))
         if isinstance(self.kind, TableView):
             viewed = ScanBuilderProxy(self.jvm, self.kind.of(table), self.session)
             return under_push_down(self.jvm, table.options, viewed, table.schema.fields)

@@ -15,7 +15,7 @@ from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.expressions.predicates import translate_all
 from paimon_sql.spark.expressions.serialized import expression_text
 from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, JavaObject, Jvm
-from paimon_sql.spark.options.read import given_options, under_options
+from paimon_sql.spark.options.read import read_options, with_read_options
 from paimon_sql.spark.scan.proxies.local import LocalScanProxy
 from paimon_sql.spark.scan.pushdown.disabled import under_push_down
 from paimon_sql.spark.tables.read_only import ReadOnlyTable
@@ -49,7 +49,7 @@ class MetadataTableProxy(ReadOnlyTable):
         return self._columns
 
     def newScanBuilder(self, options: Any) -> Any:
-        rows = self.rows_under(given_options(self.jvm, options))
+        rows = self.rows_under(read_options(self.jvm, options))
         return SystemScanBuilderProxy(self.jvm, self._name, self._columns, rows, self.session)
 
     class Java:
@@ -76,7 +76,7 @@ class SystemTableProxy(MetadataTableProxy):
         return under_push_down(self.jvm, self._table.options, super().newScanBuilder(options), self._columns)
 
     def rows_under(self, options: Mapping[str, str]) -> Rows:
-        table = under_options(self.jvm, self.session, self._table, options)
+        table = with_read_options(self.jvm, self.session, self._table, options)
         return lambda names, predicate: self._system_table.selected(table, names, predicate)
 
 

@@ -18,7 +18,7 @@ from paimon_sql.errors import NotFoundError, PaimonError, UnsupportedError
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.jvm.compat import HAS_VIEWS
 from paimon_sql.spark.thrift.patterns import NamePattern
-from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables import catalog_tables, scanned_tables, system_tables, table_views
 
@@ -82,7 +82,7 @@ class Listing:
         for chosen in self._chosen(catalog):
             for found in _databases(chosen, database, with_system=SYSTEM_TABLE in kinds and database.is_all):
                 steps += _steps(chosen, found, name, kinds)
-        return [relation for result in spread(lambda step: step(), steps, _THREADS) for relation in result]
+        return [relation for result in map_in_threads(lambda step: step(), steps, _THREADS) for relation in result]
 
     def primary_keys(self, catalog: str | None, database: str | None, table: str) -> list[Relation]:
         """The tables of that exact name in the matching catalogs."""

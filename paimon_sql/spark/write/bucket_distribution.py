@@ -21,9 +21,9 @@ from pyspark.sql.types import ByteType, StructField, StructType
 from paimon_sql.format.options.table.partition import PARTITION_SINK_STRATEGY
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.system_fields import BUCKET, VALUE_KIND
-from paimon_sql.spark.conversion.arrow_types import returned
+from paimon_sql.spark.conversion.arrow_types import cast_back
 from paimon_sql.spark.execution.arrow_batches import map_in_arrow
-from paimon_sql.spark.execution.worker_errors import one_message
+from paimon_sql.spark.execution.worker_errors import hide_traceback
 from paimon_sql.spark.write.key_moves import relocated
 from paimon_sql.spark.write.table_columns import column_of, conformer, quoted
 from paimon_sql.storage.table.partitioning.routing import Router
@@ -61,9 +61,9 @@ def locally_merged(task: WriteTask, frame: DataFrame) -> DataFrame:
                 types.update({f.name: f.type for f in batch.schema})
                 yield batch
 
-        with one_message():
+        with hide_traceback():
             for rows in merged_locally(table, task.prepared(recorded())):
-                yield returned(rows.select([*names, VALUE_KIND.name]), types)
+                yield cast_back(rows.select([*names, VALUE_KIND.name]), types)
 
     fields = [StructField(f.name, f.dataType) for f in (frame.schema[name] for name in names)]
     return map_in_arrow(frame, merge, StructType([*fields, StructField(VALUE_KIND.name, ByteType())]))

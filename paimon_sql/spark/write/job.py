@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.schema.system_fields import VALUE_KIND
-from paimon_sql.spark.execution.arrow_batches import unmeasured_batches
+from paimon_sql.spark.execution.arrow_batches import row_limited_batches
 from paimon_sql.spark.execution.distribute import run_on_executors
 from paimon_sql.spark.execution.executor import SparkExecutor
 from paimon_sql.spark.execution.small_plans import fits_one_task
@@ -98,11 +98,11 @@ def write_rows(jvm: Jvm, task: WriteTask, frame: DataFrame) -> list[CommitMessag
     names = [*task.table.schema.names, VALUE_KIND.name]
     named = frame.toDF(*names[: len(frame.columns)])
     is_small = task.grows_with_rows and fits_one_task(jvm, plan)
-    with unmeasured_batches(frame, blobs=has_blobs(task.table.schema.fields)):
+    with row_limited_batches(frame, blobs=has_blobs(task.table.schema.fields)):
         writer, rows = (
             (task, named.coalesce(1))
             if is_small
             else distribute_by_bucket(task, in_ranges(task, in_partitions(task, named)))
         )
         shares = run_on_executors(task.table, rows, writer.run, lambda messages: messages)
-    return list(task.settled([message for share in shares for message in share], SparkExecutor(jvm)))
+    return list(task.finalize([message for share in shares for message in share], SparkExecutor(jvm)))

@@ -17,10 +17,16 @@ from pyspark.sql.functions import hash as spark_hash
 from pyspark.sql.types import BinaryType, ByteType, IntegerType, StructField, StructType
 
 from paimon_sql.format.schema.system_fields import BUCKET, VALUE_KIND
-from paimon_sql.spark.conversion.arrow_types import returned
+from paimon_sql.spark.conversion.arrow_types import cast_back
 from paimon_sql.spark.execution.arrow_batches import map_in_arrow
 from paimon_sql.spark.write.table_columns import column_of
-from paimon_sql.storage.write.buckets.assignment.key_places import KEY, OLD_BUCKET, OLD_PARTITION, PLACES, key_bytes
+from paimon_sql.storage.write.buckets.assignment.key_places import (
+    KEY,
+    KEY_LOCATION_SCHEMA,
+    OLD_BUCKET,
+    OLD_PARTITION,
+    key_bytes,
+)
 from paimon_sql.storage.write.buckets.modes.cross_partition import CrossPartitionTask
 from paimon_sql.storage.write.buckets.modes.dynamic import assigner_count
 
@@ -80,11 +86,11 @@ def _relocator(task: CrossPartitionTask, assigners: int) -> Any:
                 types.update({f.name: f.type for f in batch.schema})
                 names = [n for n in (*schema.names, VALUE_KIND.name) if n in types]
                 (rows,) = task.prepared([batch.select(names)])
-                for field in PLACES:
+                for field in KEY_LOCATION_SCHEMA:
                     rows = rows.append_column(field.name, batch.column(field.name).cast(field.type))
                 yield rows
 
         for rows in relocator.relocate(prepared()):
-            yield returned(rows, types)
+            yield cast_back(rows, types)
 
     return relocate

@@ -51,7 +51,7 @@ class SchemaMerge:
         """
         return self._rules.changes(self._table.schema.fields, self._incoming)
 
-    def foreseen(self) -> Table:
+    def preview(self) -> Table:
         """The table with the merged schema, without changing it."""
         schema = apply_changes(self._table.schema, self.changes(), has_data=True, case_sensitive=self._exact)
         return replace(self._table, schema=schema)

@@ -26,10 +26,10 @@ from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.connector import cached_tables
 from paimon_sql.spark.connector.interfaces import StreamingWriteInterface
 from paimon_sql.spark.conversion.types import row_struct, spark_struct
-from paimon_sql.spark.execution.distribute import answers_of
+from paimon_sql.spark.execution.distribute import map_partitions
 from paimon_sql.spark.execution.executor import SparkExecutor
 from paimon_sql.spark.execution.worker_errors import Failure, answered
-from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, Jvm, behind
+from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, Jvm, python_object
 from paimon_sql.spark.rules.optimizer import PlanRule, with_leaves
 from paimon_sql.spark.write.bucket_distribution import distribute_by_bucket
 from paimon_sql.spark.write.job import commit_write
@@ -84,7 +84,7 @@ _MICRO_BATCH = "MicroBatchWrite"
 
 
 @dataclass(frozen=True)
-class Home:
+class TableLocation:
     """A table's catalog, and its identifier there."""
 
     catalog: Catalog
@@ -125,7 +125,7 @@ class StreamingWriteProxy(StreamingWriteInterface):
     def toString(self) -> str:
         return f"paimon {self.table.name}"
 
-    def strategy_of_rows(self, session: Any, query: Any, home: Home | None) -> Any | None:
+    def write_plan(self, session: Any, query: Any, home: TableLocation | None) -> Any | None:
         """The plan that writes a query's rows by workers and returns their answers; None if the rule has run already.
 
         Args:
@@ -162,7 +162,7 @@ class StreamingWriteProxy(StreamingWriteInterface):
         with Transaction(self.table, user=self._stream, identifier=epoch, validations=[once]) as transaction:
             shares = transaction.staged.collect(answered(_answers(messages)), lambda written: written)
             written = [message for share in shares for message in share]
-            settled = list(self._task.settled(written, SparkExecutor(self.jvm)))
+            settled = list(self._task.finalize(written, SparkExecutor(self.jvm)))
             try:
                 commit_write(self.jvm, transaction, self._task, settled, self._overwrite, self._compacted_as(epoch))
             except EpochSkippedError:
@@ -231,7 +231,7 @@ def _write_plan(jvm: Jvm, session: Any, task: WriteTask, rows: DataFrame, query:
     writer, rows = (
         (task, rows.coalesce(1)) if isinstance(task, CrossPartitionTask) else distribute_by_bucket(task, rows)
     )
-    plan = answers_of(rows, writer.run)._jdf.queryExecution().optimizedPlan()
+    plan = map_partitions(rows, writer.run)._jdf.queryExecution().optimizedPlan()
     (leaf,) = jvm.items(plan.collectLeaves())
     return with_leaves(jvm, plan, {0: _as_leaf(jvm, query, leaf)})
 
@@ -267,7 +267,7 @@ class StreamWriteRule(PlanRule):
 
     roots = frozenset((_ROOT,))
 
-    def __init__(self, jvm: Jvm, session: Any, home: Callable[[tuple[str, ...]], Home | None]) -> None:
+    def __init__(self, jvm: Jvm, session: Any, home: Callable[[tuple[str, ...]], TableLocation | None]) -> None:
         super().__init__(jvm)
         self._session = session
         self._home = home
@@ -275,8 +275,8 @@ class StreamWriteRule(PlanRule):
     def rewritten(self, plan: Any) -> Any:
         if plan.batchWrite().getClass().getSimpleName() != _MICRO_BATCH:
             return plan
-        write = behind(self.jvm, plan.batchWrite().writeSupport())
+        write = python_object(self.jvm, plan.batchWrite().writeSupport())
         if not isinstance(write, StreamingWriteProxy):
             return plan
-        answers = write.strategy_of_rows(self._session, plan.query(), self._home(write.called))
+        answers = write.write_plan(self._session, plan.query(), self._home(write.called))
         return plan if answers is None else plan.withNewChildren(self.jvm.seq([answers]))

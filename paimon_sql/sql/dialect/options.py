@@ -6,10 +6,10 @@ from sqlglot import exp
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
 from paimon_sql.sql.dialect.nodes import Options
-from paimon_sql.sql.dialect.walking import TEXTS, Walking
+from paimon_sql.sql.dialect.walking import STRING_TOKENS, TokenNavigator
 
 
-class OptionsParser(Walking):
+class OptionsParser(TokenNavigator):
     """Parses options; a key is a string or a dotted name, a value is a string, a number, TRUE or FALSE."""
 
     def options(self, *, signed: bool = False) -> Options | None:
@@ -58,7 +58,7 @@ class OptionsParser(Walking):
 
     def _value(self) -> exp.Expr | None:
         token = self._curr
-        if token.token_type in TEXTS:
+        if token.token_type in STRING_TOKENS:
             return self.string()
         if self.accept("TRUE|FALSE"):
             return exp.Boolean(this=token.token_type is TokenType.TRUE)

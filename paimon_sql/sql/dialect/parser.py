@@ -69,7 +69,7 @@ class PaimonParser(ColumnParser):
             raise
         except ParseError:
             pass
-        self.go(start)
+        self.move_to(start)
         return self.rest()
 
     def sparks_statement(self) -> exp.Expr | None:
@@ -89,7 +89,7 @@ class PaimonParser(ColumnParser):
                 node = read(self)
                 if node is not None:
                     return self.placed(node, self._tokens[start])
-                self.go(start)
+                self.move_to(start)
         return None
 
     def _parse_shallowly(self) -> exp.Expr | None:
@@ -99,7 +99,7 @@ class PaimonParser(ColumnParser):
             return self.as_written()
         with_ = self._parse_with()
         if not self.sees(_CHANGES):
-            self.go(start)
+            self.move_to(start)
             return self.rest()
         try:
             node = super()._parse_statement()
@@ -108,7 +108,7 @@ class PaimonParser(ColumnParser):
         except ParseError:
             node = None
         if node is None or self._curr:
-            self.go(start)
+            self.move_to(start)
             return self.rest()
         node.set("with_", with_)
         self.placed(node, self._tokens[start])
@@ -285,11 +285,11 @@ class PaimonParser(ColumnParser):
         """The next token."""
         return self._curr
 
-    def step_into(self) -> None:
+    def advance_into(self) -> None:
         """Move past one token."""
         self._advance()
 
-    def go(self, index: int) -> None:
+    def move_to(self, index: int) -> None:
         """Move to the token of that index, or to the end."""
         self._retreat(min(index, self._tokens_size))
 

@@ -64,7 +64,7 @@ class PaimonTokenizer(Spark.Tokenizer):
                 elif token.token_type is TokenType.HINT and "OPTIONS" in token.text.upper():
                     token.comments.clear()  # sqlglot also reports it as a comment
         tail = sql[tokens[-1].end + 1 :] if tokens else sql
-        if "/*" in tail and behind_comments(tail) is None:
+        if "/*" in tail and skip_comments(tail) is None:
             raise TokenError("A comment is never closed", len(sql) - len(tail), len(sql))
         return tokens
 
@@ -85,7 +85,7 @@ def _adapted_match(match: re.Match[str]) -> str:
     return match[0][:-2].replace("*/", "* ") + match[0][-2:] if match["hint"] else match[0]
 
 
-def behind_comments(text: str) -> int | None:
+def skip_comments(text: str) -> int | None:
     """The offset after the leading blanks and comments; None if a comment is never closed."""
     position = 0
     while match := _BLANK.match(text, position):

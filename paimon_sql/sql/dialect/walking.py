@@ -14,11 +14,11 @@ from paimon_sql.sql.dialect.nodes import E, Parts
 
 _OPENING = {TokenType.L_PAREN: TokenType.R_PAREN, TokenType.L_BRACKET: TokenType.R_BRACKET}
 CLOSING = frozenset(_OPENING.values())
-TEXTS = frozenset((TokenType.STRING, TokenType.RAW_STRING, TokenType.HEREDOC_STRING))
-_NO_WORDS = TEXTS | {TokenType.IDENTIFIER}
+STRING_TOKENS = frozenset((TokenType.STRING, TokenType.RAW_STRING, TokenType.HEREDOC_STRING))
+_NO_WORDS = STRING_TOKENS | {TokenType.IDENTIFIER}
 
 
-class Walking(SparkParser):
+class TokenNavigator(SparkParser):
     """Spark's parser with lookahead and moves over tokens.
 
     Attributes:
@@ -55,7 +55,7 @@ class Walking(SparkParser):
         """Whether the token at an offset can be a name."""
         index = self._index + ahead
         token = self._tokens[index] if index < self._tokens_size else None
-        if token is None or token.token_type in TEXTS:
+        if token is None or token.token_type in STRING_TOKENS:
             return False
         return token.token_type is TokenType.IDENTIFIER or token.text.isidentifier()
 
@@ -106,7 +106,7 @@ class Walking(SparkParser):
     def string(self) -> exp.Literal | None:
         """Parse a string literal."""
         token = self._curr
-        if token.token_type not in TEXTS:
+        if token.token_type not in STRING_TOKENS:
             return None
         self._advance()
         return self.placed(exp.Literal.string(token.text), token)

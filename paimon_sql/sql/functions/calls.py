@@ -55,7 +55,7 @@ def calls_in(text: str) -> list[FunctionCall]:
                 )
             )
         if parts is None:
-            parser.step_into()
+            parser.advance_into()
     return found
 
 
@@ -77,7 +77,7 @@ def called_names(text: str) -> list[tuple[str, ...]]:
     return [call.name for call in calls_in(text)]
 
 
-def with_stand_ins(text: str, result_type: Callable[[tuple[str, ...]], str | None]) -> str:
+def with_placeholders(text: str, result_type: Callable[[tuple[str, ...]], str | None]) -> str:
     """Replace calls of some functions by nulls, so that the text can be checked without these functions.
 
     Args:

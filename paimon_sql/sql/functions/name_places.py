@@ -32,7 +32,7 @@ class NameLocations:
         number = self._starts.get(offset)
         if number is None:
             return None
-        self._parser.go(number)
+        self._parser.move_to(number)
         node = self._parser.parts()
         if node is None:
             return None

@@ -19,7 +19,7 @@ _OTHERS = f"(?!{SESSION_PREFIX})"
 """Prefix for patterns of SHOW FUNCTIONS (regular expressions in Spark) that excludes the session's functions."""
 
 
-def check_lasting(text: str, function: str) -> None:
+def check_not_in_definition(text: str, function: str) -> None:
     """Check that a call over columns is not part of a definition that outlives the session.
 
     Args:
@@ -41,7 +41,7 @@ def check_lasting(text: str, function: str) -> None:
         )
 
 
-def without_ours(text: str) -> str:
+def hide_session_functions(text: str) -> str:
     """Make SHOW FUNCTIONS hide the session's functions; other statements are unchanged."""
     if not _SHOWS.search(text):
         return text

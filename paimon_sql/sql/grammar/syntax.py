@@ -158,7 +158,7 @@ class Series(Part):
             if not part.parse(parser, found):
                 if number < self._cut:
                     return False
-                parser.go(start)
+                parser.move_to(start)
                 following = self.parts[number : number + 2] if isinstance(part, Words) else [part]
                 raise parser.missing(before, " and ".join(each.missing() for each in following))
             before = part.usage() if isinstance(part, Words) else before
@@ -199,7 +199,7 @@ class Maybe(Part):
                     return True
             except RefusedError as error:
                 refused.append(error)
-            parser.go(start)
+            parser.move_to(start)
         if refused:
             raise refused[0]
         return False

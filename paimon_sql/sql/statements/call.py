@@ -45,7 +45,7 @@ def read_call(parser: PaimonParser) -> Call | None:
     procedure, inside = parser.parts(), parser.bracket()
     if procedure is None or inside is None:
         return None
-    parser.step_into()
+    parser.advance_into()
     arguments: list[exp.Expr] = []
     while parser.index < inside[1]:
         first, name = parser.token, parser.identifier() if parser.sees("=>", ahead=1) else None
@@ -54,7 +54,7 @@ def read_call(parser: PaimonParser) -> Call | None:
         if value is None or (not parser.accept(",") and parser.index < inside[1]):
             return None
         arguments.append(value if name is None else parser.placed(exp.Kwarg(this=name, expression=value), first))
-    parser.step_into()
+    parser.advance_into()
     return Call(this=procedure, expressions=arguments)
 
 
@@ -68,7 +68,7 @@ def call_sql(generator: Generator, node: exp.Expr) -> str:
 def call(node: Call, reading: Reading) -> Outcome | None:
     """Replace Flink's names by Spark's in a CALL of a Paimon catalog."""
     context, parts = reading.context, names_of(node.this) or ()
-    if len(parts) < 2 or context.to_be(parts) is None or parts[-2].lower() != "sys":
+    if len(parts) < 2 or context.resolve_new_table(parts) is None or parts[-2].lower() != "sys":
         return None
     given_name = parts[-1].lower()
     procedure = PROCEDURES.get(given_name, given_name)

@@ -75,7 +75,7 @@ class _FileFormat(Slot):
         at, inside = parser.token_at(-2), parser.bracket()
         if inside is None:
             return None
-        parser.step_into()
+        parser.advance_into()
         found: dict[str, exp.EQ] = {}
         while parser.index < inside[1] or parser.sees(",", ahead=-1):
             first, name = parser.token, parser.identifier()
@@ -90,20 +90,20 @@ class _FileFormat(Slot):
         if "TYPE" not in found:
             raise parser.refusal("FILE_FORMAT needs TYPE", at, _REMEDY)
         self._check(parser, found)
-        parser.step_into()
+        parser.advance_into()
         return Names(expressions=list(found.values()))
 
     def _value(self, parser: PaimonParser, key: str) -> exp.Expr:
         first, inside = parser.token, parser.bracket()
         if inside is None:
             return self._single(parser, key)
-        parser.step_into()
+        parser.advance_into()
         values: list[exp.Expr] = []
         while parser.index < inside[1]:
             values.append(self._single(parser, key))
             if not parser.accept(",") and parser.index < inside[1]:
                 raise parser.refusal("An option of FILE_FORMAT has one value", remedy=_REMEDY)
-        parser.step_into()
+        parser.advance_into()
         return parser.placed(exp.Tuple(expressions=values), first)
 
     def _single(self, parser: PaimonParser, key: str) -> exp.Expr:
@@ -199,7 +199,7 @@ class _Source(Slot):
         if parts is None:
             return None
         end = parser.index
-        parser.go(start)
+        parser.move_to(start)
         return parser.text_up_to(end)
 
     def value(self, node: exp.Expr, reading: Reading) -> str:

@@ -28,17 +28,17 @@ from paimon_sql.format.options.operations.scan import (
 )
 from paimon_sql.format.options.table.table import BRANCH
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.format.text.instants import present_millis
+from paimon_sql.format.text.instants import current_millis
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.file_io.paths import name_of
 from paimon_sql.storage.metadata.directories import remove_if_dropped
 from paimon_sql.storage.metadata.partial_changes import asked_for
 from paimon_sql.storage.metadata.refs.branches import BranchManager, check_branch_name
-from paimon_sql.storage.retention.guard_tags import held, is_kept
+from paimon_sql.storage.retention.guard_tags import held, is_referenced
 from paimon_sql.storage.staging.table_identity import changed_table, is_same_table
 from paimon_sql.storage.table.changelogs import without_lost_changelog
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.table.time_travel.resolve import kept_snapshot
+from paimon_sql.storage.table.time_travel.resolve import referenced_snapshot
 
 NAMING_OPTIONS = (
     SCAN_FALLBACK_BRANCH,
@@ -111,7 +111,7 @@ def check_named_branches(schema: TableSchema, branches: BranchManager, before: T
             )
 
 
-def on_its_branch(table: Table, asked: str | None = None) -> Table:
+def with_branch(table: Table, asked: str | None = None) -> Table:
     """Return the table on the branch set by the statement, the session or its option ``branch``.
 
     A branch in the table's name (``t$branch_b``) takes precedence.
@@ -193,7 +193,7 @@ def create_branch(
         snapshot = table.tags.get(tag).snapshot
         files[f"{TAG}/{name_of(table.tags.path(tag))}"] = table.file_io.read_bytes(table.tags.path(tag))
     elif snapshot_id is not None:
-        snapshot = kept_snapshot(table, snapshot_id)
+        snapshot = referenced_snapshot(table, snapshot_id)
     if snapshot is not None:
         files[f"{SNAPSHOT}/snapshot-{snapshot.id}"] = without_lost_changelog(table, snapshot).to_json().encode()
     schema = table.schemas.latest()
@@ -221,7 +221,7 @@ def create_branch(
     # Whatever happens to this call, a branch that becomes visible is readable.
     with held(table, snapshot, f"branch-of-{snapshot.id}") as guard:
         _create(table, name, files)
-        if not is_kept(table, snapshot, guard):
+        if not is_referenced(table, snapshot, guard):
             table.branches.remove(name)
             raise NoSuchSnapshotError(
                 f"{table.name}: snapshot {snapshot.id} expired while branch '{name}' was made of it.",
@@ -330,4 +330,4 @@ def _refuse_if_named(table: Table, name: str, verb: str) -> None:
 
 
 def _remove_leftovers(table: Table) -> None:
-    table.branches.sweep(present_millis() - _DAY_MILLIS)
+    table.branches.sweep(current_millis() - _DAY_MILLIS)

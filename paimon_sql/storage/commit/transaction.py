@@ -144,7 +144,7 @@ class Transaction:
         self._attached: list[str] = []
         self._was_published = False
         self._taken_away: int | None = None
-        _ = table.birth  # cached for comparison, before others may create another branch of its name
+        _ = table.created_millis  # cached for comparison, before others may create another branch of its name
 
     def __enter__(self) -> Transaction:
         return self

@@ -50,11 +50,11 @@ class Layout:
     bytes: int = 0
     small: int = 0
     small_size: int = 0
-    crowded: int = 0
+    buckets_to_compact: int = 0
     largest_bucket: int = 0
     levels: Mapping[int, int] = field(default_factory=dict)
     runs: int = 0
-    most_runs: int = 0
+    max_runs: int = 0
     unmerged: int = 0
     waiting: int = 0
 
@@ -85,13 +85,13 @@ def layout_of(table: Table, entries: pa.Table, indexes: list[IndexManifestEntry]
     }
     if not table.schema.primary_keys:
         min_files = max(table.options.get(COMPACTION_MIN_FILE_NUM), 2)
-        return Layout(**found, crowded=_at_least(_counted(small), min_files))
+        return Layout(**found, buckets_to_compact=_at_least(_counted(small), min_files))
     runs = _counted(_sorted_runs(bucketed))
     return Layout(
         **found,
         levels=dict(sorted((level.as_py(), n.as_py()) for level, n in zip(*_by_level(bucketed), strict=True))),
         runs=pc.sum(runs).as_py() or 0,
-        most_runs=pc.max(runs).as_py() or 0,
+        max_runs=pc.max(runs).as_py() or 0,
         unmerged=_at_least(runs, table.options.get(NUM_SORTED_RUNS_COMPACTION_TRIGGER)),
     )
 

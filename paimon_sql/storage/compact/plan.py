@@ -68,7 +68,7 @@ def _tasks(table: Table, files: Iterable[ManifestEntry], latest: Snapshot | None
         for e in index_entries(table, latest)
         if e.file.index_type == DELETION_VECTORS_INDEX
     }
-    always_full = full or merge_engine(table.schema).merges_whole
+    always_full = full or merge_engine(table.schema).merges_all_at_once
     has_vectors = table.options.get(DELETION_VECTORS_ENABLED)
     keep_deletes = keeps_deletes(table)
     expiry = RecordExpiration.of(table)

@@ -35,7 +35,7 @@ class UniversalCompaction:
     trigger: int
     max_size_amplification: int
     size_ratio: int
-    deepest: int
+    max_level: int
 
     @classmethod
     def of(cls, options: TableOptions) -> UniversalCompaction:
@@ -45,7 +45,7 @@ class UniversalCompaction:
             trigger=options.get(NUM_SORTED_RUNS_COMPACTION_TRIGGER),
             max_size_amplification=options.get(COMPACTION_MAX_SIZE_AMPLIFICATION_PERCENT),
             size_ratio=options.get(COMPACTION_SIZE_RATIO) + off_peak * options.get(COMPACTION_OFFPEAK_RATIO),
-            deepest=max_level(options),
+            max_level=max_level(options),
         )
 
     def pick(self, runs: Sequence[LevelRun]) -> CompactUnit | None:
@@ -84,7 +84,7 @@ class UniversalCompaction:
 
     def _unit(self, runs: Sequence[LevelRun], count: int) -> CompactUnit:
         # Files may be on deeper levels than the current options allow.
-        deepest = max(self.deepest, runs[-1].level)
+        deepest = max(self.max_level, runs[-1].level)
         output = deepest if count == len(runs) else max(0, runs[count].level - 1)
         if output == 0:
             # A result on level 0 would count as fresh; add runs until a deeper level is reached.

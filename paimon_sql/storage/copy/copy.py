@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from paimon_sql.errors import CommitConflictError, InvalidInputError, MissingFileError, UnsupportedError
 from paimon_sql.format.global_index.meta import source_snapshot, written_source
-from paimon_sql.format.layout.paths import beside
+from paimon_sql.format.layout.paths import extra_file
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.metadata.index_manifest import IndexFileMeta, IndexManifestEntry
 from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry, entries
@@ -355,7 +355,7 @@ def _data_paths(
         pairs.append((origin, f"{directory}/{new.file.file_name}", old.file.file_size))
         origins = source.locations.bucket(old.partition, old.bucket)
         for name, copy in zip(old.file.extra_files, new.file.extra_files, strict=True):
-            pairs.append((beside(origins, name, old.file.external_path), f"{directory}/{copy}", 0))
+            pairs.append((extra_file(origins, name, old.file.external_path), f"{directory}/{copy}", 0))
     return pairs
 
 

@@ -20,9 +20,9 @@ from dataclasses import asdict, dataclass, replace
 from paimon_sql.errors import CommitConflictError, MissingFileError
 from paimon_sql.format.bytes.bounded import load_json
 from paimon_sql.format.layout.paths import MAIN_BRANCH
-from paimon_sql.format.text.instants import present_millis
+from paimon_sql.format.text.instants import current_millis
 from paimon_sql.storage.commit.snapshot.carried_properties import LOADS, snapshot_before
-from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.file_io.paths import join, name_of, spellings
 from paimon_sql.storage.staging.proposal import Proposal, Validation
 from paimon_sql.storage.table.table import Table
@@ -105,7 +105,7 @@ class LoadHistory:
         hashes = {_hash(f.path) for same in spellings_of.values() for f in same}
         matches = ((s.path, _NAME.fullmatch(s.name)) for s in self._file_io.list(self._directory))
         paths = [path for path, match in matches if match and match[1] in hashes]
-        recorded |= {found for found in spread(self._read, paths, _THREADS) if found is not None}
+        recorded |= {found for found in map_in_threads(self._read, paths, _THREADS) if found is not None}
         return {file for file, same in spellings_of.items() if not recorded.isdisjoint(same)}
 
     def not_loaded(self, files: Collection[SourceFile]) -> Validation:
@@ -126,7 +126,7 @@ class LoadHistory:
         Args:
             loads: the files, each with the number of rows loaded from it.
         """
-        name, millis = str(uuid.uuid4()), present_millis()
+        name, millis = str(uuid.uuid4()), current_millis()
         pending = PendingLoad(name, join(self._pending_directory, name), self._table.branch, tuple(loads), millis)
         body = {
             "branch": pending.branch,
@@ -143,7 +143,7 @@ class LoadHistory:
             if status.path in committed:
                 pending, snapshot_id = committed[status.path]
                 self.record(pending.loads, snapshot_id, pending.millis)
-            elif present_millis() - status.mtime_millis < _GIVEN_UP_MILLIS:
+            elif current_millis() - status.mtime_millis < _GIVEN_UP_MILLIS:
                 continue
             self._file_io.delete(status.path)
 
@@ -170,7 +170,7 @@ class LoadHistory:
             path = join(self._directory, f"load-{_hash(file.path)}-{now_millis}")
             self._file_io.write_durably(path, text.encode())
 
-        spread(write, loaded, _THREADS)
+        map_in_threads(write, loaded, _THREADS)
 
     def _committed(self) -> dict[str, tuple[PendingLoad, int]]:
         """The lists that snapshots name, by path, each with the id of such a snapshot."""

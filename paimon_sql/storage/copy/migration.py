@@ -31,7 +31,7 @@ from paimon_sql.storage.commit.transaction import Outcome, Transaction
 from paimon_sql.storage.copy.copy import CopyTask, run_copy
 from paimon_sql.storage.data_files.live_files import partition_values
 from paimon_sql.storage.execution.task_executor import Executor
-from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.file_formats.registry import file_format
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.paths import is_under, scheme_of, without_scheme
@@ -227,7 +227,7 @@ def examine(source: PlainTable, target: Table, executor: Executor) -> list[Commi
     return [CommitMessage(t.partition, 0, -1, new_files=(m,)) for t, m in zip(tasks, metas, strict=True)]
 
 
-def take_over(
+def migrate_files(
     source: PlainTable,
     target: Table,
     messages: Sequence[CommitMessage],
@@ -275,7 +275,7 @@ def take_over(
     return snapshot
 
 
-def put_back(target: Table, sources: Sequence[str] | None = None) -> int:
+def undo_migration(target: Table, sources: Sequence[str] | None = None) -> int:
     """Undo a migration that ended before its commit; return the number of files that were moved back.
 
     Args:
@@ -352,7 +352,7 @@ def _move(target: Table, pairs: Sequence[tuple[str, str]], threads: int, commit_
 
 def _move_back(target: Table) -> None:
     target.snapshots.forget()
-    put_back(target)
+    undo_migration(target)
 
 
 def _same_file_system(pairs: Sequence[tuple[str, str]]) -> bool:
@@ -367,7 +367,7 @@ def _rename_all(file_io: FileIO, pairs: Iterable[tuple[str, str]], threads: int)
     def rename(pair: tuple[str, str]) -> int:
         return int(file_io.exists(pair[0]) and file_io.rename(*pair))
 
-    return sum(spread(rename, list(pairs), threads))
+    return sum(map_in_threads(rename, list(pairs), threads))
 
 
 def _copy(source: PlainTable, target: Table, pairs: Sequence[tuple[str, str]], executor: Executor) -> None:

@@ -33,10 +33,10 @@ def bucketed_groups(table: Table, snapshot: Snapshot | None, predicate: Predicat
         snapshot: the snapshot.
         predicate: groups without a matching row may be left out.
     """
-    return placed_in(table, live_files(table, snapshot, predicate).entries)
+    return bucketed_groups_of(table, live_files(table, snapshot, predicate).entries)
 
 
-def placed_in(table: Table, live: pa.Table) -> list[BucketedGroup]:
+def bucketed_groups_of(table: Table, live: pa.Table) -> list[BucketedGroup]:
     """Return the groups of live files in the order of row ids, without statistics."""
     by_bucket: dict[tuple[bytes, int, int], list[DataFileMeta]] = {}
     for e in entries(live):

@@ -22,7 +22,7 @@ from paimon_sql.storage.data_files.file_groups import has_data_evolution
 from paimon_sql.storage.data_files.pruning.groups import prune_groups
 from paimon_sql.storage.data_files.pruning.pinned_columns import prune_buckets
 from paimon_sql.storage.data_files.pruning.statistics import prune_by_key, prune_by_values
-from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, about, all_of, conjuncts
+from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, all_of, conjuncts, conjuncts_on
 from paimon_sql.storage.table.distributed_manifests import read_manifests
 from paimon_sql.storage.table.table import Table
 
@@ -129,7 +129,7 @@ class _EntryFilter:
         With a primary key this depends on the key only; with data evolution files are skipped by group.
         """
         keys = [f.name for f in self.table.schema.key_fields] if self.table.schema.primary_keys else None
-        relevant = self.predicate if keys is None else about(self.predicate, keys)
+        relevant = self.predicate if keys is None else conjuncts_on(self.predicate, keys)
         return relevant is not None and not has_data_evolution(self.table)
 
     @property

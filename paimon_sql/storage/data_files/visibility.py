@@ -19,7 +19,7 @@ def visible_files(table: Table, files: Sequence[DataFileMeta]) -> Sequence[DataF
     return [f for f in files if f.level >= min_level]
 
 
-def is_settled(table: Table, visible: Sequence[DataFileMeta]) -> bool:
+def is_raw_readable(table: Table, visible: Sequence[DataFileMeta]) -> bool:
     """Whether every key is in only one row of the visible files, so that nothing is merged.
 
     Chain tables have deletes on all levels.

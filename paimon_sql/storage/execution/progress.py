@@ -62,7 +62,7 @@ _lock = threading.Lock()
 
 
 @contextmanager
-def begun(what: str, is_cancelled: Callable[[], bool] = lambda: False) -> Iterator[Work]:
+def register_work(what: str, is_cancelled: Callable[[], bool] = lambda: False) -> Iterator[Work]:
     """Register work until the block ends; the arguments are those of `Work`."""
     work = Work(what, is_cancelled)
     with _lock:

@@ -12,7 +12,7 @@ A = TypeVar("A")
 R = TypeVar("R")
 
 
-def spread(function: Callable[[A], R], items: Sequence[A], threads: int) -> list[R]:
+def map_in_threads(function: Callable[[A], R], items: Sequence[A], threads: int) -> list[R]:
     """Return the function's result for each item, in order; each thread processes its share sequentially.
 
     Submitting items one by one would cost more than a small file on a disk does.
@@ -32,7 +32,7 @@ def spread(function: Callable[[A], R], items: Sequence[A], threads: int) -> list
 
 
 @contextmanager
-def meanwhile(action: Callable[[], object], every: float, name: str) -> Iterator[None]:
+def run_periodically(action: Callable[[], object], every: float, name: str) -> Iterator[None]:
     """Repeat an action in a thread while the block runs; on exit the thread has ended.
 
     Args:

@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, all_may, canonical_floats
+from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, canonical_floats, may_match_all
 
 
 @dataclass(frozen=True)
-class HoldsAny(Predicate):
+class ContainsAny(Predicate):
     """An array contains one of several non-null values; null if it contains none of them but has nulls.
 
     Attributes:
@@ -44,7 +44,7 @@ class HoldsAny(Predicate):
         return pa.array(found, mask=unknown)
 
     def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
-        return all_may(stats)
+        return may_match_all(stats)
 
     def negate(self) -> Predicate | None:
         return None

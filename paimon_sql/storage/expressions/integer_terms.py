@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.storage.expressions.predicates import KERNELS, OPPOSITE, ColumnStats, Predicate, all_may
+from paimon_sql.storage.expressions.predicates import KERNELS, OPPOSITE, ColumnStats, Predicate, may_match_all
 
 
 class Term(ABC):
@@ -166,7 +166,7 @@ class TermComparison(Predicate):
             return pa.array(np.ones(len(next(iter(columns.values()))), dtype=np.bool_))
 
     def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
-        return all_may(stats)
+        return may_match_all(stats)
 
     def negate(self) -> Predicate:
         return TermComparison(self.left, OPPOSITE[self.operator], self.right)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, all_may
+from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, may_match_all
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class OfMapKey(Predicate):
         return self.inner.evaluate({self.VALUE: found})
 
     def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
-        return all_may(stats)
+        return may_match_all(stats)
 
     def negate(self) -> Predicate | None:
         opposite = self.inner.negate()

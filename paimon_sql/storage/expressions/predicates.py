@@ -77,7 +77,7 @@ def conjuncts(predicate: Predicate | None) -> list[Predicate]:
     return [c for p in predicate.parts for c in conjuncts(p)] if isinstance(predicate, And) else [predicate]
 
 
-def about(predicate: Predicate | None, columns: Collection[str]) -> Predicate | None:
+def conjuncts_on(predicate: Predicate | None, columns: Collection[str]) -> Predicate | None:
     """Return the conjuncts that read only some columns: a weaker predicate; None if there are none."""
     names = frozenset(columns)
     return all_of([p for p in conjuncts(predicate) if p.columns() <= names])
@@ -115,7 +115,7 @@ class Comparison(Predicate):
         known = stats.get(self.column)
         if known is None or pa.types.is_floating(self.value.type):
             # Statistics of floating-point columns do not cover NaN.
-            return all_may(stats)
+            return may_match_all(stats)
         minimum, maximum, value = known.minimum, known.maximum, self.value
         if self.operator == "=":
             outside = pc.or_kleene(pc.greater(minimum, value), pc.less(maximum, value))
@@ -154,7 +154,7 @@ class IsNull(Predicate):
     def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
         known = stats.get(self.column)
         if known is None:
-            return all_may(stats)
+            return may_match_all(stats)
         if self.negated:
             return pc.invert(_only_nulls(known))
         return pc.fill_null(pc.greater(known.null_count, 0), True)
@@ -186,7 +186,7 @@ class In(Predicate):
     def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
         known = stats.get(self.column)
         if known is None or not len(self.values) or pa.types.is_floating(self.values.type):
-            return all_may(stats)
+            return may_match_all(stats)
         minimum, maximum = pc.min(self.values), pc.max(self.values)
         outside = pc.or_kleene(pc.greater(known.minimum, maximum), pc.less(known.maximum, minimum))
         return pc.invert(pc.or_(pc.fill_null(outside, False), _only_nulls(known)))
@@ -220,7 +220,7 @@ class StartsWith(Predicate):
     def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
         known = stats.get(self.column)
         if known is None:
-            return all_may(stats)
+            return may_match_all(stats)
         above = pc.greater(pc.utf8_slice_codeunits(known.minimum, 0, len(self.prefix)), self.prefix)
         below = pc.less(known.maximum, self.prefix)
         return pc.invert(pc.or_(pc.fill_null(pc.or_kleene(above, below), False), _only_nulls(known)))
@@ -288,7 +288,7 @@ class Or(_Junction):
         return None if parts is None else And(parts)
 
 
-def all_may(stats: Mapping[str, ColumnStats]) -> pa.Array:
+def may_match_all(stats: Mapping[str, ColumnStats]) -> pa.Array:
     """Return true for each file: the result of a predicate that statistics do not cover."""
     files = len(next(iter(stats.values())).row_count) if stats else 1
     return pa.array([True] * files, pa.bool_())

@@ -17,7 +17,7 @@ from paimon_sql.format.variant.shredding.adaptive import ShapeHistory
 from paimon_sql.storage.expressions.kernels.conform import Leaf, conform
 from paimon_sql.storage.file_formats.settings import WriteSettings
 from paimon_sql.storage.file_io.base import FileIO
-from paimon_sql.storage.file_io.errors import refusals
+from paimon_sql.storage.file_io.errors import translate_errors
 
 BATCH_ROWS = 65_536
 _BATCH_BYTES = 4 * 1024 * 1024
@@ -254,7 +254,7 @@ class FileFormat(ABC):
         Raises:
             CorruptFileError: the file is not of this format.
         """
-        with refusals("read", path), file_io.open_input(path) as source:
+        with translate_errors("read", path), file_io.open_input(path) as source:
             try:
                 return self.names_in(source, path)
             except (pa.ArrowInvalid, KeyError, TypeError, ValueError) as error:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from paimon_sql.errors import MissingFileError, UnsupportedError
-from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.file_io.backends import (
     AzureBackend,
     Backend,
@@ -22,7 +22,7 @@ from paimon_sql.storage.file_io.backends import (
     has_fsspec,
 )
 from paimon_sql.storage.file_io.base import FileIO, FileStatus
-from paimon_sql.storage.file_io.errors import no_exclusive_create, refusals
+from paimon_sql.storage.file_io.errors import no_exclusive_create, translate_errors
 from paimon_sql.storage.file_io.paths import S3_SCHEMES, join, name_of, parent_of, temporary_sibling, without_scheme
 from paimon_sql.storage.file_io.s3 import S3Backend
 
@@ -88,7 +88,7 @@ class ArrowFileIO(FileIO):
 
     @cached_property
     def _fs(self) -> pafs.FileSystem:
-        with refusals("open", f"{self.scheme}://{self.authority}"):
+        with translate_errors("open", f"{self.scheme}://{self.authority}"):
             return _open(self.scheme, self.authority, frozenset(self.options.items()))[0]
 
     @cached_property
@@ -106,17 +106,17 @@ class ArrowFileIO(FileIO):
         return self._backend.inner(authority, rest)
 
     def open_input(self, path: str) -> pa.NativeFile:
-        with refusals("read", path):
+        with translate_errors("read", path):
             return self._fs.open_input_file(self._inner(path))
 
     def open_output(self, path: str) -> pa.NativeFile:
-        with refusals("write", path):
+        with translate_errors("write", path):
             if not self._backend.object_store:
                 self._fs.create_dir(self._inner(parent_of(path)), recursive=True)
             return self._fs.open_output_stream(self._inner(path))
 
     def write_bytes(self, path: str, data: bytes) -> None:
-        with refusals("write", path):
+        with translate_errors("write", path):
             if self._backend.object_store:  # an object becomes visible when its upload is complete
                 self._put(path, data)
                 return
@@ -129,7 +129,7 @@ class ArrowFileIO(FileIO):
             stream.write(data)
 
     def try_create_exclusive(self, path: str, data: bytes, *, locked: bool = False) -> bool:
-        with refusals("create", path):
+        with translate_errors("create", path):
             why = self._backend.why_not
             if self._objects is not None:
                 try:
@@ -144,11 +144,11 @@ class ArrowFileIO(FileIO):
             return True
 
     def status(self, path: str) -> FileStatus | None:
-        with refusals("look at", path):
+        with translate_errors("look at", path):
             return _status(path, self._fs.get_file_info(self._inner(path)))
 
     def list(self, path: str) -> list[FileStatus]:
-        with refusals("list", path):
+        with translate_errors("list", path):
             found = self._fs.get_file_info(pafs.FileSelector(self._inner(path), allow_not_found=True))
         entries = (_status(join(path, info.base_name), info) for info in found)
         return sorted((e for e in entries if e is not None), key=lambda status: status.name)
@@ -156,7 +156,7 @@ class ArrowFileIO(FileIO):
     def walk(self, path: str) -> Iterator[FileStatus]:
         # Some file systems return a leading slash that the request did not have.
         top = self._inner(path).strip("/")
-        with refusals("list", path):
+        with translate_errors("list", path):
             found = self._fs.get_file_info(pafs.FileSelector(self._inner(path), allow_not_found=True, recursive=True))
         for info in found:
             entry = _status(join(path, info.path.strip("/")[len(top) :]), info)
@@ -164,7 +164,7 @@ class ArrowFileIO(FileIO):
                 yield entry
 
     def delete(self, path: str) -> bool:
-        with refusals("delete", path):
+        with translate_errors("delete", path):
             if self._objects is not None and self._objects.remove([self._inner(path)]):
                 return True
             try:
@@ -177,7 +177,7 @@ class ArrowFileIO(FileIO):
             return True
 
     def delete_if(self, path: str, is_meant: Callable[[bytes], bool], *, durable: bool = False) -> bool:
-        with refusals("delete", path):
+        with translate_errors("delete", path):
             done = None if self._objects is None else self._objects.remove_if(self._inner(path), is_meant)
         return super().delete_if(path, is_meant, durable=durable) if done is None else done
 
@@ -185,13 +185,15 @@ class ArrowFileIO(FileIO):
         targets = list(paths)
         if not targets or self._objects is None:
             return super().delete_many(targets, threads)
-        with refusals("delete", targets[0] if len(targets) == 1 else f"{len(targets)} files, {targets[0]} among them"):
+        with translate_errors(
+            "delete", targets[0] if len(targets) == 1 else f"{len(targets)} files, {targets[0]} among them"
+        ):
             if self._objects.remove([self._inner(path) for path in targets]):
                 return len(targets)
         return super().delete_many(targets, threads)
 
     def delete_dir(self, path: str, recursive: bool = False) -> bool:
-        with refusals("delete", path):
+        with translate_errors("delete", path):
             found = self.status(path)
             if found is None or (not recursive and self.list(path)):
                 return False
@@ -199,11 +201,11 @@ class ArrowFileIO(FileIO):
             return True
 
     def mkdirs(self, path: str) -> None:
-        with refusals("make the directory", path):
+        with translate_errors("make the directory", path):
             self._fs.create_dir(self._inner(path), recursive=True)
 
     def rename(self, src: str, dst: str) -> bool:
-        with refusals(f"rename {src} to {dst}: look at", src):
+        with translate_errors(f"rename {src} to {dst}: look at", src):
             if self.exists(dst):
                 return False
             found = self.status(src)
@@ -212,7 +214,7 @@ class ArrowFileIO(FileIO):
             if self._backend.object_store:
                 entries = list(self.walk(src)) if found.is_dir else [found]
                 moves = [(entry.path, f"{dst}{entry.path[len(src) :]}") for entry in entries]
-                spread(lambda move: self.copy(*move), moves, _THREADS)
+                map_in_threads(lambda move: self.copy(*move), moves, _THREADS)
                 self.delete_many(origin for origin, _ in moves)
                 return True
             self.mkdirs(parent_of(dst))
@@ -220,7 +222,7 @@ class ArrowFileIO(FileIO):
             return True
 
     def copy(self, source: str, target: str) -> None:
-        with refusals(f"copy {source} to", target):
+        with translate_errors(f"copy {source} to", target):
             origin, copy = self._inner(source), self._inner(target)
             if self._objects is None or not self._objects.copy(origin, copy):
                 self._fs.copy_file(origin, copy)
@@ -228,7 +230,7 @@ class ArrowFileIO(FileIO):
     def size(self, path: str) -> int:
         found = self.status(path)
         if found is None:
-            with refusals("look at", path):
+            with translate_errors("look at", path):
                 raise FileNotFoundError(path)
         return found.size
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from paimon_sql.errors import CorruptFileError, MissingFileError
 from paimon_sql.format.bytes.bounded import MAX_FILE_BYTES
-from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.file_io.paths import parent_of
 
 _CHUNK = 1 << 20
@@ -178,7 +178,7 @@ class FileIO(ABC):
             self.sync_directory(parent_of(path))
         return existed
 
-    def answers_are_final(self, path: str) -> bool:
+    def failures_are_final(self, path: str) -> bool:
         """Whether a failed operation had no effect and will have none later.
 
         True for system calls. A server may still execute a request after its response was lost.
@@ -255,4 +255,4 @@ class FileIO(ABC):
 
     def delete_many(self, paths: Iterable[str], threads: int = 8) -> int:
         """Delete files in parallel, and return how many of them existed."""
-        return sum(spread(self.delete, list(paths), threads))
+        return sum(map_in_threads(self.delete, list(paths), threads))

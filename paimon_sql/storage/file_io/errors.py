@@ -32,7 +32,7 @@ _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
 
 @contextmanager
-def refusals(action: str, path: str) -> Iterator[None]:
+def translate_errors(action: str, path: str) -> Iterator[None]:
     """Translate errors of the operating system and of Arrow into ``PaimonError``; ``action`` completes "Cannot ..."."""
     try:
         yield

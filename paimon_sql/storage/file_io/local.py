@@ -15,9 +15,9 @@ from stat import S_ISDIR, S_ISREG
 import pyarrow as pa
 
 from paimon_sql.errors import CommitConflictError, CorruptFileError
-from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.file_io.base import FileIO, FileStatus, check_size
-from paimon_sql.storage.file_io.errors import MAKE_DIRECTORY, no_exclusive_create, refusals
+from paimon_sql.storage.file_io.errors import MAKE_DIRECTORY, no_exclusive_create, translate_errors
 from paimon_sql.storage.file_io.paths import join, name_of, parent_of, temporary_sibling, without_scheme
 
 _NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
@@ -50,14 +50,14 @@ class LocalFileIO(FileIO):
         return False
 
     def open_input(self, path: str) -> pa.NativeFile:
-        with refusals("read", path):
+        with translate_errors("read", path):
             target = _local(path)
             _regular_size(target, path)
             return pa.OSFile(str(target), "rb")
 
     def open_output(self, path: str) -> pa.NativeFile:
         target = _local(path)
-        with refusals("write", path):
+        with translate_errors("write", path):
             try:
                 return pa.OSFile(str(target), "wb")
             except FileNotFoundError:
@@ -65,11 +65,11 @@ class LocalFileIO(FileIO):
                 return pa.OSFile(str(target), "wb")
 
     def write_bytes(self, path: str, data: bytes) -> None:
-        with refusals("write", path):
+        with translate_errors("write", path):
             self._replace(_local(path), data, durable=False)
 
     def write_durably(self, path: str, data: bytes) -> None:
-        with refusals("write", path):
+        with translate_errors("write", path):
             self._replace(_local(path), data, durable=self.durable)
 
     def _replace(self, target: Path, data: bytes, *, durable: bool) -> None:
@@ -86,7 +86,7 @@ class LocalFileIO(FileIO):
 
     def try_create_exclusive(self, path: str, data: bytes, *, locked: bool = False) -> bool:
         target = _local(path)
-        with refusals("create", path):
+        with translate_errors("create", path):
             if os.path.lexists(target):
                 return False
             temporary, fresh = _write_temporary(target, data, durable=self.durable)
@@ -107,13 +107,13 @@ class LocalFileIO(FileIO):
 
     def replace_if(self, path: str, expected: bytes | None, data: bytes, *, durable: bool = False) -> bool:
         target = _local(path)
-        with refusals("write", path), _directory_lock(target.parent) as is_there:
+        with translate_errors("write", path), _directory_lock(target.parent) as is_there:
             # A directory that was removed concurrently, with its table or branch, must not be recreated.
             return is_there and super().replace_if(path, expected, data, durable=durable)
 
     def delete_if(self, path: str, is_meant: Callable[[bytes], bool], *, durable: bool = False) -> bool:
         target = _local(path)
-        with refusals("delete", path):
+        with translate_errors("delete", path):
             try:
                 descriptor = os.open(target, os.O_RDONLY | os.O_CLOEXEC)
             except FileNotFoundError:
@@ -138,29 +138,29 @@ class LocalFileIO(FileIO):
         if not self.durable:
             return
         files, top = [_local(path) for path in paths], _local(root)
-        with refusals("flush files below", root):
+        with translate_errors("flush files below", root):
             threads = self.threads_for(root, len(files), _SYNC_THREADS)
-            spread(_sync_file, files, threads)
+            map_in_threads(_sync_file, files, threads)
             parents = {file.parent for file in files}
             _sync_directories(parents | {up for parent in parents for up in _possibly_created_above(parent, top)})
 
     def sync_directory(self, path: str) -> None:
         if self.durable:
-            with refusals("flush", path):
+            with translate_errors("flush", path):
                 _sync_directories([_local(path)])
 
-    def answers_are_final(self, path: str) -> bool:
+    def failures_are_final(self, path: str) -> bool:
         return True
 
     def status(self, path: str) -> FileStatus | None:
-        with refusals("look at", path):
+        with translate_errors("look at", path):
             try:
                 return _status(path, _local(path).stat())
             except (FileNotFoundError, NotADirectoryError):
                 return None
 
     def list(self, path: str) -> list[FileStatus]:
-        with refusals("list", path):
+        with translate_errors("list", path):
             return sorted(_entries(path), key=lambda status: status.name)
 
     def walk(self, path: str) -> Iterator[FileStatus]:
@@ -171,7 +171,7 @@ class LocalFileIO(FileIO):
                 yield entry
 
     def delete(self, path: str) -> bool:
-        with refusals("delete", path):
+        with translate_errors("delete", path):
             try:
                 _local(path).unlink()
             except (FileNotFoundError, NotADirectoryError):
@@ -179,7 +179,7 @@ class LocalFileIO(FileIO):
             return True
 
     def delete_dir(self, path: str, recursive: bool = False) -> bool:
-        with refusals("delete", path):
+        with translate_errors("delete", path):
             try:
                 if recursive:
                     shutil.rmtree(_local(path))
@@ -194,7 +194,7 @@ class LocalFileIO(FileIO):
             return True
 
     def mkdirs(self, path: str) -> None:
-        with refusals(MAKE_DIRECTORY, path):
+        with translate_errors(MAKE_DIRECTORY, path):
             fresh = _missing_above(_local(path) / "_")
             _local(path).mkdir(parents=True, exist_ok=True)
             if self.durable:
@@ -202,7 +202,7 @@ class LocalFileIO(FileIO):
 
     def rename(self, src: str, dst: str) -> bool:
         source, target = _local(src), _local(dst)
-        with refusals(f"rename {src} to {dst}: look at", src):
+        with translate_errors(f"rename {src} to {dst}: look at", src):
             if os.path.lexists(target):
                 return False
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -227,11 +227,11 @@ class LocalFileIO(FileIO):
             _sync_directories({source.parent} - {target.parent})
 
     def size(self, path: str) -> int:
-        with refusals("look at", path):
+        with translate_errors("look at", path):
             return _local(path).stat().st_size
 
     def read_bytes(self, path: str) -> bytes:
-        with refusals("read", path):
+        with translate_errors("read", path):
             target = _local(path)
             check_size(_regular_size(target, path), path)
             return target.read_bytes()

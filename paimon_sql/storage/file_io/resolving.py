@@ -85,8 +85,8 @@ class ResolvingFileIO(FileIO):
     def sync_directory(self, path: str) -> None:
         self.of(path).sync_directory(path)
 
-    def answers_are_final(self, path: str) -> bool:
-        return self.of(path).answers_are_final(path)
+    def failures_are_final(self, path: str) -> bool:
+        return self.of(path).failures_are_final(path)
 
     def status(self, path: str) -> FileStatus | None:
         return self.of(path).status(path)

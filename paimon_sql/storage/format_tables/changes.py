@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from paimon_sql.errors import AlreadyExistsError
 from paimon_sql.format.layout.partitions import unescape_path_name
-from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.file_io import FileStatus
 from paimon_sql.storage.file_io.paths import join, name_of, parent_of
@@ -86,8 +86,8 @@ def publish(table: FormatTable, staging: str, replaced: Replaced | None) -> int:
     if table.register is not None and written:
         table.register.add([spec_of(table, p) for p in written])
     try:
-        spread(table.file_io.mkdirs, directories, table.threads)
-        spread(move, moves, table.threads)
+        map_in_threads(table.file_io.mkdirs, directories, table.threads)
+        map_in_threads(move, moves, table.threads)
     except BaseException:
         table.file_io.delete_many(moved, table.threads)
         for directory in created:
@@ -133,7 +133,7 @@ def add_partitions(table: FormatTable, values: Sequence[Sequence[str | None]]) -
     partitions = [partition_of(table, strings) for strings in values]
     if table.register is not None and partitions:
         table.register.add([spec_of(table, p) for p in partitions], strict=True)
-    spread(table.file_io.mkdirs, [p.path for p in partitions], table.threads)
+    map_in_threads(table.file_io.mkdirs, [p.path for p in partitions], table.threads)
 
 
 def _replaced_partitions(table: FormatTable, replaced: Replaced, directories: Sequence[str]) -> Sequence[Partition]:

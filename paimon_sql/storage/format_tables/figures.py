@@ -15,10 +15,10 @@ from paimon_sql.format.options.table.format_table import (
     JSON_LINE_DELIMITER,
     TEXT_LINE_DELIMITER,
 )
-from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.file_io import FileStatus
 from paimon_sql.storage.format_tables.partitions import Partition, files_in
-from paimon_sql.storage.format_tables.register import UNKNOWN, Figures
+from paimon_sql.storage.format_tables.register import UNKNOWN, PartitionStatistics
 from paimon_sql.storage.format_tables.table import FormatTable
 
 _CHUNK = 4 << 20
@@ -28,7 +28,9 @@ _FOREIGN_CODECS = ("snappy", "lz4", "deflate")
 _LINE_ENDS = {"csv": CSV_LINE_DELIMITER, "json": JSON_LINE_DELIMITER, "text": TEXT_LINE_DELIMITER}
 
 
-def measured(table: FormatTable, partitions: Sequence[Partition], *, rows: bool) -> list[tuple[Partition, Figures]]:
+def measured(
+    table: FormatTable, partitions: Sequence[Partition], *, rows: bool
+) -> list[tuple[Partition, PartitionStatistics]]:
     """Compute the statistics of partitions.
 
     Args:
@@ -36,14 +38,14 @@ def measured(table: FormatTable, partitions: Sequence[Partition], *, rows: bool)
         partitions: the partitions; one without a directory is empty.
         rows: whether rows are counted, for which every file is opened.
     """
-    files = spread(partial(files_in, table), partitions, table.threads)
+    files = map_in_threads(partial(files_in, table), partitions, table.threads)
     return [(p, held_by(table, found, rows=rows)) for p, found in zip(partitions, files, strict=True)]
 
 
-def held_by(table: FormatTable, files: Sequence[FileStatus], *, rows: bool) -> Figures:
+def held_by(table: FormatTable, files: Sequence[FileStatus], *, rows: bool) -> PartitionStatistics:
     """Compute the statistics of some files."""
-    counts = spread(partial(_rows_of, table), [f.path for f in files], table.threads) if rows else [UNKNOWN]
-    return Figures(
+    counts = map_in_threads(partial(_rows_of, table), [f.path for f in files], table.threads) if rows else [UNKNOWN]
+    return PartitionStatistics(
         rows=UNKNOWN if UNKNOWN in counts else sum(counts),
         size=sum(f.size for f in files),
         files=len(files),

@@ -20,12 +20,12 @@ from paimon_sql.errors import CatalogUnavailableError, InvalidInputError
 from paimon_sql.format.layout.partitions import escape_path_name, unescape_path_name
 from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.format.schema.types import DataField, string_type
-from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.casts import cast
 from paimon_sql.storage.expressions.predicates import Predicate, all_of, conjuncts
 from paimon_sql.storage.file_io import FileStatus
 from paimon_sql.storage.file_io.paths import join
-from paimon_sql.storage.format_tables.register import Figures, Spec
+from paimon_sql.storage.format_tables.register import PartitionStatistics, Spec
 from paimon_sql.storage.format_tables.table import SCHEMA_FOLDER, FormatTable
 
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
@@ -69,7 +69,7 @@ def chosen_partitions(table: FormatTable, predicate: Predicate | None) -> list[P
     return partitions_in_folders(table, predicate)
 
 
-def registered_partitions(table: FormatTable) -> list[tuple[Partition, Figures]]:
+def registered_partitions(table: FormatTable) -> list[tuple[Partition, PartitionStatistics]]:
     """The partitions of the catalog's register, with their reported statistics.
 
     Raises:
@@ -99,7 +99,9 @@ def partitions_in_folders(table: FormatTable, predicate: Predicate | None = None
     found, parts, applied = [Partition(table.location)], conjuncts(predicate), 0
     for level, field in enumerate(table.partition_fields):
         list_children = partial(_children, table, level, field)
-        found = [child for children in spread(list_children, found, table.listing_threads) for child in children]
+        found = [
+            child for children in map_in_threads(list_children, found, table.listing_threads) for child in children
+        ]
         known = {f.name for f in table.partition_fields[: level + 1]}
         decidable = [p for p in parts if p.columns() <= known]
         if len(decidable) > applied or level == len(table.partition_fields) - 1:
@@ -123,8 +125,10 @@ def folders_of(table: FormatTable, partition: Partition) -> list[str]:
 
 def files_of(table: FormatTable, partitions: Sequence[Partition]) -> list[str]:
     """The files of some partitions."""
-    directories = [f for found in spread(partial(folders_of, table), partitions, table.listing_threads) for f in found]
-    listed = spread(table.file_io.list, directories, table.listing_threads)
+    directories = [
+        f for found in map_in_threads(partial(folders_of, table), partitions, table.listing_threads) for f in found
+    ]
+    listed = map_in_threads(table.file_io.list, directories, table.listing_threads)
     return [s.path for found in listed for s in found if not s.is_dir and not is_hidden(s.name)]
 
 

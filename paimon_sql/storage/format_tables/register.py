@@ -14,7 +14,7 @@ UNKNOWN = -1
 
 
 @dataclass(frozen=True)
-class Figures:
+class PartitionStatistics:
     """Statistics of a partition, each `UNKNOWN` if not computed.
 
     Attributes:
@@ -34,7 +34,7 @@ class PartitionRegister(ABC):
     """The register of one table; an instance can be pickled."""
 
     @abstractmethod
-    def all(self) -> list[tuple[Spec, Figures]]:
+    def all(self) -> list[tuple[Spec, PartitionStatistics]]:
         """The registered partitions, in no order, with their reported statistics."""
 
     @abstractmethod
@@ -50,7 +50,7 @@ class PartitionRegister(ABC):
         """
 
     @abstractmethod
-    def report(self, figures: Sequence[tuple[Spec, Figures]], *, anew: bool) -> None:
+    def report(self, figures: Sequence[tuple[Spec, PartitionStatistics]], *, anew: bool) -> None:
         """Report statistics of registered partitions.
 
         Args:

@@ -16,7 +16,7 @@ from paimon_sql.storage.format_tables.partitions import (
     registered_partitions,
     spec_of,
 )
-from paimon_sql.storage.format_tables.register import Figures
+from paimon_sql.storage.format_tables.register import PartitionStatistics
 from paimon_sql.storage.format_tables.table import FormatTable
 
 _LOG = logging.getLogger(__name__)
@@ -45,7 +45,7 @@ def repair(table: FormatTable, *, adds: bool, drops: bool, counts: bool = False)
         report_figures(table, measured(table, measurable, rows=False))
 
 
-def report_figures(table: FormatTable, figures: Sequence[tuple[Partition, Figures]]) -> None:
+def report_figures(table: FormatTable, figures: Sequence[tuple[Partition, PartitionStatistics]]) -> None:
     """Report complete statistics of partitions to a table's register; unknown ones are not changed."""
     if table.register is not None and figures:
         table.register.report([(spec_of(table, p), f) for p, f in figures], anew=True)
@@ -76,7 +76,7 @@ def report_emptied(table: FormatTable, partitions: Sequence[Partition]) -> None:
     _report(table, [(p, _nothing()) for p in partitions], anew=True)
 
 
-def _report(table: FormatTable, figures: Sequence[tuple[Partition, Figures]], *, anew: bool) -> None:
+def _report(table: FormatTable, figures: Sequence[tuple[Partition, PartitionStatistics]], *, anew: bool) -> None:
     """Report to the register; a failure is logged, for the files are changed already."""
     if table.register is None or not figures or not table.partition_fields:
         return
@@ -86,5 +86,5 @@ def _report(table: FormatTable, figures: Sequence[tuple[Partition, Figures]], *,
         _LOG.warning("%s: the catalog could not be told what partitions hold: %s", table.name, error)
 
 
-def _nothing() -> Figures:
-    return Figures(rows=0, size=0, files=0, last_file_millis=time.time_ns() // 1_000_000)
+def _nothing() -> PartitionStatistics:
+    return PartitionStatistics(rows=0, size=0, files=0, last_file_millis=time.time_ns() // 1_000_000)

@@ -25,7 +25,7 @@ def replacement(old: FormatTable, schema: TableSchema, catalog_options: Mapping[
     return replace(new, file_io=file_io_of(new.location, catalog_options) if new.is_external else old.own_io)
 
 
-def take_place(old: FormatTable, new: FormatTable, staging: str | None) -> None:
+def replace_table(old: FormatTable, new: FormatTable, staging: str | None) -> None:
     """Replace the schema and the files of a table.
 
     The old files are deleted before the new schema is written, so that they are never read with it. Files outside of

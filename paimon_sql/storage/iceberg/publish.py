@@ -46,7 +46,7 @@ from paimon_sql.format.options.table.iceberg import (
     REST_CATALOG,
 )
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.format.text.instants import present_millis
+from paimon_sql.format.text.instants import current_millis
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.file_io.paths import without_scheme
 from paimon_sql.storage.iceberg.entries import data_entries, deletion_entries
@@ -62,7 +62,7 @@ from paimon_sql.storage.iceberg.manifest_sets import (
 from paimon_sql.storage.iceberg.places import is_published, metadata_folder
 from paimon_sql.storage.iceberg.registration import registration_of
 from paimon_sql.storage.iceberg.store import RETIRE_PENDING, MetadataStore
-from paimon_sql.storage.iceberg.visibility import LEAST_LEVEL, Visibility
+from paimon_sql.storage.iceberg.visibility import MIN_LEVEL, Visibility
 from paimon_sql.storage.retention.guard_tags import is_guard
 from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
@@ -154,7 +154,7 @@ class Publication:
         """
         if newest is None or _plain(newest.location) != _plain(self.table.path):
             return self.table.path
-        if LEAST_LEVEL in newest.current.summary:
+        if MIN_LEVEL in newest.current.summary:
             return newest.location
         lists, directory = newest.current.manifest_list, _plain(self.store.folder)
         start = lists.find(f"{directory}/")
@@ -211,7 +211,7 @@ class Publication:
                 continue  # rolled back, and the id was reused by another commit
             if latest.id - snapshot.id > _MAX_STEPS:
                 return None
-            if snapshot.summary.get(LEAST_LEVEL, str(self.visibility.least_level)) != str(self.visibility.least_level):
+            if snapshot.summary.get(MIN_LEVEL, str(self.visibility.least_level)) != str(self.visibility.least_level):
                 return None
             try:
                 manifests = self.store.read_list(snapshot.manifest_list)
@@ -414,7 +414,7 @@ class Publication:
             "total-position-deletes": str(sum(m.live_rows for m in deletes)),
             "total-equality-deletes": "0",
             COMMIT_IDENTITY: commit_identity(commit),
-            LEAST_LEVEL: str(self.visibility.least_level),
+            MIN_LEVEL: str(self.visibility.least_level),
         }
         made = IcebergSnapshot(commit.id, commit.time_millis, path, commit.schema_id, full, parent_id, first, added)
         return _State(made, manifests, commit, next_row_id)
@@ -443,7 +443,7 @@ class Publication:
             format_version=self.format_version,
             table_uuid=str(uuid.uuid4()) if newest is None else newest.table_uuid,
             location=self.location,
-            last_updated_millis=max(present_millis(), *(s.timestamp_millis for s in snapshots)),
+            last_updated_millis=max(current_millis(), *(s.timestamp_millis for s in snapshots)),
             last_column_id=max(highest, 0 if newest is None else newest.last_column_id),
             schemas=[self._schema(i) for i in schema_ids],
             current_schema_id=self.schema.id,

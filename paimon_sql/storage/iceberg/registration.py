@@ -33,7 +33,7 @@ class Registration(Protocol):
         """Remove the table from the catalog, as it is dropped or renamed."""
 
 
-class FolderAlone:
+class NoCatalog:
     """No catalog: readers find the metadata by directory."""
 
     def register(self, store: MetadataStore, metadata: TableMetadata) -> None:
@@ -44,8 +44,8 @@ class FolderAlone:
 
 
 REGISTRATIONS: dict[str, Callable[[Table], Registration]] = {
-    TABLE_LOCATION: lambda table: FolderAlone(),
-    HADOOP_CATALOG: lambda table: FolderAlone(),
+    TABLE_LOCATION: lambda table: NoCatalog(),
+    HADOOP_CATALOG: lambda table: NoCatalog(),
 }
 """Factories of a table's registration, by ``metadata.iceberg.storage``."""
 

@@ -17,7 +17,7 @@ from paimon_sql.storage.data_files.file_groups import has_data_evolution
 from paimon_sql.storage.data_files.lsm_levels import max_level
 from paimon_sql.storage.table.table import Table
 
-LEAST_LEVEL = "paimon-least-level"
+MIN_LEVEL = "paimon-least-level"
 """The property of a snapshot summary for the min level of its files."""
 _PARQUET = ".parquet"
 

@@ -45,7 +45,7 @@ def index_files_of(
     return [e for e, matches in zip(index_files, chosen.to_pylist(), strict=True) if matches]
 
 
-def outdated(
+def outdated_indexes(
     table: Table, snapshot: Snapshot | None, messages: Sequence[CommitMessage], columns: Collection[str]
 ) -> list[IndexManifestEntry]:
     """Return the global index files over changed columns, which the statement's commit must delete.
@@ -118,7 +118,7 @@ def check_indexes(
     if table.options.get(action) == "IGNORE":
         return
     lenient = table.with_options({action.key: "DROP_PARTITION_INDEX"})
-    known, now = ({e.file.file_name for e in outdated(lenient, s, messages, columns)} for s in (base, latest))
+    known, now = ({e.file.file_name for e in outdated_indexes(lenient, s, messages, columns)} for s in (base, latest))
     if now - known:
         raise CommitConflictError(
             f"{table.name}: a global index over a changed column was built while the statement ran.",
@@ -126,6 +126,8 @@ def check_indexes(
         )
 
 
-def renumbered(table: Table, snapshot: Snapshot | None, partitions: Collection[bytes]) -> list[IndexManifestEntry]:
+def indexes_of_partitions(
+    table: Table, snapshot: Snapshot | None, partitions: Collection[bytes]
+) -> list[IndexManifestEntry]:
     """The global index files of partitions whose rows get new ids: they contain the old ones."""
     return [e for e in global_entries(table, snapshot) if e.partition in partitions]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from paimon_sql.format.file_index.declared import DeclaredIndex, declared_indexes
-from paimon_sql.format.layout.paths import INDEX_SUFFIX, beside, file_index_name, next_file_index_name
+from paimon_sql.format.layout.paths import INDEX_SUFFIX, extra_file, file_index_name, next_file_index_name
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.metadata.manifest import ManifestEntry
 from paimon_sql.format.schema.types import DataField
@@ -42,13 +42,13 @@ class IndexRewriteTask:
         file = self.entry.file
         other_extras = tuple(name for name in file.extra_files if not name.endswith(INDEX_SUFFIX))
         container = self._container()
-        if container is None or len(container) <= WriteSettings(self.table.schema).most_in_manifest:
+        if container is None or len(container) <= WriteSettings(self.table.schema).max_manifest_index_bytes:
             return replace(file, extra_files=other_extras, embedded_index=container)
         old = index_file(file)
         name = next_file_index_name(old) if old is not None else file_index_name(file.file_name)
         if not self.dry_run:
             directory = self.table.locations.bucket(self.entry.partition, self.entry.bucket)
-            self.table.file_io.write_bytes(beside(directory, name, file.external_path), container)
+            self.table.file_io.write_bytes(extra_file(directory, name, file.external_path), container)
         return replace(file, extra_files=(*other_extras, name), embedded_index=None)
 
     def _container(self) -> bytes | None:
@@ -76,7 +76,7 @@ def _as_written(table: Table, stored: Iterable[DataField]) -> Iterator[DeclaredI
             yield replace(index, column=name)
 
 
-def remade(
+def rebuild_file_indexes(
     table: Table, entries: Sequence[ManifestEntry], executor: Executor, *, dry_run: bool = False
 ) -> list[CommitMessage]:
     """Rebuild the indexes of data files; return one message per file whose indexes changed."""

@@ -19,7 +19,7 @@ from paimon_sql.format.global_index.base import GlobalIndexKind, SortedRows
 from paimon_sql.format.global_index.keys import keys_of
 from paimon_sql.format.global_index.meta import KeyRange, written_source
 from paimon_sql.format.global_index.registry import KINDS, NATIVE
-from paimon_sql.format.global_index.row_bitmaps import MOST_ROWS
+from paimon_sql.format.global_index.row_bitmaps import MAX_ROWS
 from paimon_sql.format.layout.paths import global_index_name
 from paimon_sql.format.metadata.index_manifest import GlobalIndexMeta, IndexFileMeta, IndexManifestEntry
 from paimon_sql.format.metadata.snapshot import Snapshot
@@ -30,7 +30,7 @@ from paimon_sql.format.options.table.index import (
 )
 from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.format.schema.types import DataField
-from paimon_sql.storage.data_files.bucketed_groups import BucketedGroup, placed_in
+from paimon_sql.storage.data_files.bucketed_groups import BucketedGroup, bucketed_groups_of
 from paimon_sql.storage.data_files.deletion_vectors import Deletion, deletions_of
 from paimon_sql.storage.data_files.file_groups import check_data_evolution
 from paimon_sql.storage.data_files.live_files import filter_partitions, live_files
@@ -42,12 +42,12 @@ from paimon_sql.storage.read.readers.data_evolution import read_group
 from paimon_sql.storage.scan.global_index.entries import (
     changed_since,
     covered,
+    covered_rows,
     global_entries,
     indexed_fields,
     meta_of,
     named_columns,
     of_another_type,
-    rows_named,
 )
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.staging.staged_files import gather
@@ -242,12 +242,12 @@ def plan_index(table: Table, column: IndexColumn, snapshot: Snapshot | None, par
         *of_another_type(table, current, column.field),
     }
     # Files over the same rows contain some of the keys each, so they are replaced together.
-    stale = {rows_named(e) for e in current if e.file.file_name in changed}
-    replaced = [e for e in current if rows_named(e) in stale]
-    indexed = covered(e for e in current if rows_named(e) not in stale)
+    stale = {covered_rows(e) for e in current if e.file.file_name in changed}
+    replaced = [e for e in current if covered_rows(e) in stale]
+    indexed = covered(e for e in current if covered_rows(e) not in stale)
     deletions = deletions_of(table, snapshot)
     tasks = []
-    for start, end, groups in _stretches(placed_in(table, live), indexed):
+    for start, end, groups in _stretches(bucketed_groups_of(table, live), indexed):
         names = {p.group.anchor.file_name: (p.partition, p.bucket, p.group.anchor.file_name) for p in groups}
         vectors = {name: deletions[key] for name, key in names.items() if key in deletions}
         tasks.append(IndexTask(table, column, (start, end), groups, vectors, snapshot.id))
@@ -263,7 +263,7 @@ def _stretches(
     for bucketed in sorted(groups, key=lambda p: (p.partition, p.bucket, p.group.first_row_id)):
         for low, high in _gaps(bucketed.group.first_row_id, bucketed.group.row_count, indexed):
             continues = run and (run[-1].partition, run[-1].bucket, end) == (bucketed.partition, bucketed.bucket, low)
-            if not continues or high - start > MOST_ROWS:
+            if not continues or high - start > MAX_ROWS:
                 if run:
                     yield start, end, tuple(run)
                 start, run = low, []
@@ -285,9 +285,9 @@ def _gaps(first: int, count: int, indexed: RowIds) -> Iterator[tuple[int, int]]:
 def build_index(table: Table, executor: Executor, plan: IndexPlan) -> list[CommitMessage]:
     """Run the tasks of a plan, and return what to commit; if a task fails, the files of all are deleted."""
     messages = gather(table, executor.map(run_index_task, plan.tasks), lambda message: [message])
-    return [*messages, *dropped(plan.replaced)]
+    return [*messages, *drop_messages(plan.replaced)]
 
 
-def dropped(entries: Sequence[IndexManifestEntry]) -> list[CommitMessage]:
+def drop_messages(entries: Sequence[IndexManifestEntry]) -> list[CommitMessage]:
     """The commit messages that delete index files."""
     return [CommitMessage(e.partition, e.bucket, 1, deleted_indexes=(e.file,)) for e in entries]

@@ -22,11 +22,11 @@ from paimon_sql.format.options.operations.snapshot import CONSUMER_EXPIRATION_TI
 from paimon_sql.format.options.operations.tag import TAG_TIME_EXPIRE_ENABLED
 from paimon_sql.format.options.table.partition import PARTITION_EXPIRATION_CHECK_INTERVAL, PARTITION_EXPIRATION_TIME
 from paimon_sql.format.text.durations import MILLISECOND
-from paimon_sql.format.text.instants import present_millis
+from paimon_sql.format.text.instants import current_millis
 from paimon_sql.storage.maintenance.partitions.expiration import expire_partitions, plan_partition_expiry
 from paimon_sql.storage.maintenance.partitions.mark_done import mark_written_partitions
 from paimon_sql.storage.maintenance.snapshots.expiration import ExpirationResult, expire_snapshots
-from paimon_sql.storage.maintenance.tags.automatic import carry_out, plan_automatic_tags, tag_batch
+from paimon_sql.storage.maintenance.tags.automatic import execute_plan, plan_automatic_tags, tag_batch
 from paimon_sql.storage.maintenance.tags.expiration import expired_tags
 from paimon_sql.storage.maintenance.tags.management import delete_tags
 from paimon_sql.storage.metadata.environment.maintenance_log import MaintenanceRun
@@ -81,7 +81,7 @@ def wait_for_background() -> None:
 
 
 def _maintain(table: Table, made: Sequence[Snapshot]) -> ExpirationResult | None:
-    now = present_millis()
+    now = current_millis()
     steps = _StepRecorder(table, made)
     tags = steps.run("trigger_tag_automatic_creation", "tags could not be made", lambda: _make_tags(table))
     steps.run("expire_tags", "tags could not expire", lambda: _expire_tags(table))
@@ -117,7 +117,7 @@ class _StepRecorder:
             failure: the message for the log.
             action: the step, which returns the numbers of changes.
         """
-        started, clock = present_millis(), time.monotonic()
+        started, clock = current_millis(), time.monotonic()
         try:
             counts = action()
         except Exception as error:
@@ -152,7 +152,7 @@ class _StepRecorder:
 
 
 def _make_tags(table: Table) -> Counts:
-    return {"created_tags": len(carry_out(table, plan_automatic_tags(table)))}
+    return {"created_tags": len(execute_plan(table, plan_automatic_tags(table)))}
 
 
 def _expire_tags(table: Table) -> Counts:

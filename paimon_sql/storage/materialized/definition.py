@@ -110,7 +110,7 @@ class Definition:
         }
 
 
-def asked_definition(
+def new_definition(
     query: str, freshness: Freshness | None, mode: str | None, settings: Mapping[str, str] | None = None
 ) -> Definition:
     """Return the definition for the clauses of a statement.

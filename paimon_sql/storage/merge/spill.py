@@ -51,7 +51,7 @@ def merged_windows(runs: Sequence[Run], by: RowOrder, options: TableOptions) -> 
             several = left[first : first + count]
             name = f"{count} runs from {several[0].name} on"
             merged = windows(several, by, window_bytes)
-            left[first : first + count] = [spilled(merged, Path(directory, f"{len(left)}.arrow"), options, name)]
+            left[first : first + count] = [spill(merged, Path(directory, f"{len(left)}.arrow"), options, name)]
         yield from windows(left, by, window_bytes)
 
 
@@ -61,7 +61,7 @@ def spill_folder() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="paimon-spill-", dir=local if Path(local).is_dir() and local else None)
 
 
-def spilled(given: Iterable[Window], path: Path, options: TableOptions, name: str) -> Run:
+def spill(given: Iterable[Window], path: Path, options: TableOptions, name: str) -> Run:
     """Write windows as one run to a file, by key, and per key from the oldest to the newest."""
     writer: pa.RecordBatchStreamWriter | None = None
     count = size = 0

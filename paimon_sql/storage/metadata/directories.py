@@ -9,7 +9,7 @@ from __future__ import annotations
 import uuid
 
 from paimon_sql.errors import InvalidInputError, PaimonError
-from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.paths import join, name_of, parent_of
 
@@ -93,7 +93,7 @@ def _copy_missing(file_io: FileIO, source: str, target: str, without: str | None
     excluded = None if without is None else f"/{without}/"
     names = {s.path[len(source) :]: s.size for s in file_io.walk(source)}
     missing = [n for n, size in names.items() if existing.get(n) != size and not (excluded and n.startswith(excluded))]
-    spread(lambda name: file_io.copy(source + name, target + name), sorted(missing), _THREADS)
+    map_in_threads(lambda name: file_io.copy(source + name, target + name), sorted(missing), _THREADS)
 
 
 def _delete_empty(file_io: FileIO, path: str) -> None:

@@ -34,7 +34,7 @@ from paimon_sql.format.schema.types import DataField
 from paimon_sql.format.statistics.column_statistics import StatsCollector
 from paimon_sql.format.statistics.modes import FULL
 from paimon_sql.format.statistics.simple_stats import SimpleStats
-from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.external.policy import NO_ACCESS, ExternalAccess
 from paimon_sql.storage.metadata.external_roots import ExternalRoots
@@ -166,7 +166,7 @@ class ManifestStore:
     def read_all(self, names: Sequence[str]) -> list[pa.Table]:
         """Read several manifests, in order; those that are not cached are read in parallel."""
         missing = [n for n in names if CACHE.get(self.path(n)) is None]
-        read = dict(zip(missing, spread(self.read, missing, self._threads), strict=True))
+        read = dict(zip(missing, map_in_threads(self.read, missing, self._threads), strict=True))
         return [read[n] if n in read else self.read(n) for n in names]
 
     def read_list(self, name: str | None) -> list[ManifestFileMeta]:

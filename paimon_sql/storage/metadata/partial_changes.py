@@ -51,7 +51,7 @@ def asked_for(what: str, file_io: FileIO, path: str) -> Iterator[None]:
     except AlreadyExistsError:
         raise
     except (PaimonError, OSError):
-        if file_io.answers_are_final(path):
+        if file_io.failures_are_final(path):
             raise
         with begun(what):
             raise

@@ -31,7 +31,7 @@ _ATTEMPTS = 10
 
 
 @dataclass(frozen=True)
-class Rewind:
+class Rollback:
     """The last rollback of a history.
 
     Attributes:
@@ -55,7 +55,7 @@ class Rewind:
         is_from_branch = self.of_main and MADE_ON in (snapshot.properties or {})
         return snapshot.writer_version == WRITER_VERSION and not is_from_branch
 
-    def is_stray(self, snapshot: Snapshot) -> bool:
+    def is_late(self, snapshot: Snapshot) -> bool:
         """Whether a snapshot was dropped, or built on a dropped one."""
         if not self.covers(snapshot.id) or not self.judges(snapshot):
             return False
@@ -78,7 +78,7 @@ class RollbackMark:
         self._of_main = not is_branch_root(root)
         self.path = f"{root}/REWIND"
 
-    def read(self) -> Rewind | None:
+    def read(self) -> Rollback | None:
         """Read the mark; None without a rollback so far.
 
         Raises:
@@ -87,7 +87,7 @@ class RollbackMark:
         stored = self._stored()
         return None if stored is None else self._parse(stored)
 
-    def write(self, target: Snapshot | None, until: int) -> Rewind:
+    def write(self, target: Snapshot | None, until: int) -> Rollback:
         """Begin a new generation, durably, before anything is dropped.
 
         Args:
@@ -99,8 +99,8 @@ class RollbackMark:
             CommitConflictError: concurrent rollbacks.
         """
 
-        def next_generation(old: Rewind) -> Rewind:
-            if target is not None and old.is_stray(target):
+        def next_generation(old: Rollback) -> Rollback:
+            if target is not None and old.is_late(target):
                 raise NoSuchSnapshotError(
                     f"Snapshot {target.id} is none of the history any more: another job has rolled back to snapshot"
                     f" {old.target} meanwhile.",
@@ -112,19 +112,19 @@ class RollbackMark:
 
         return self._change(next_generation)
 
-    def extend(self, until: int) -> Rewind:
+    def extend(self, until: int) -> Rollback:
         """Increase the maximum number of strays, because writers continued before they read the mark."""
         return self._change(lambda old: replace(old, until=max(old.until, until)))
 
-    def take_back(self, rewind: Rewind) -> None:
+    def take_back(self, rewind: Rollback) -> None:
         """Delete a mark that was written into the directory of another table."""
         if self._stored() == _serialize(rewind):
             self._file_io.delete_durably(self.path)
 
-    def _change(self, change: Callable[[Rewind], Rewind]) -> Rewind:
+    def _change(self, change: Callable[[Rollback], Rollback]) -> Rollback:
         for _ in range(_ATTEMPTS):
             stored = self._stored()
-            old = Rewind(0, 0, 0, self._of_main) if stored is None else self._parse(stored)
+            old = Rollback(0, 0, 0, self._of_main) if stored is None else self._parse(stored)
             new = change(old)
             if self._file_io.replace_if(self.path, stored, _serialize(new), durable=True):
                 return new
@@ -136,21 +136,21 @@ class RollbackMark:
         except MissingFileError:
             return None
 
-    def _parse(self, stored: bytes) -> Rewind:
+    def _parse(self, stored: bytes) -> Rollback:
         try:
             found = json.loads(stored)
-            return Rewind(int(found["generation"]), int(found["target"]), int(found["until"]), self._of_main)
+            return Rollback(int(found["generation"]), int(found["target"]), int(found["until"]), self._of_main)
         except (ValueError, KeyError, TypeError) as error:
             raise CorruptFileError("it is no mark of a rollback", path=self.path) from error
 
 
-def _serialize(rewind: Rewind) -> bytes:
+def _serialize(rewind: Rollback) -> bytes:
     stored = {"generation": rewind.generation, "target": rewind.target, "until": rewind.until}
     return json.dumps(stored).encode()
 
 
 def with_generation(
-    properties: Mapping[str, str], snapshot_id: int, rewind: Rewind | None, branch: str
+    properties: Mapping[str, str], snapshot_id: int, rewind: Rollback | None, branch: str
 ) -> dict[str, str]:
     """Return the properties of a snapshot of the number, with its branch, and the generation if covered by the mark."""
     result = {key: value for key, value in properties.items() if key not in (GENERATION, MADE_ON)}

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 from paimon_sql.errors import MissingFileError, NoSuchSnapshotError
 from paimon_sql.format.layout.paths import MAIN_BRANCH
 from paimon_sql.format.metadata.snapshot import Snapshot, parse_snapshot
-from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.file_io import FileIO, FileStatus
 from paimon_sql.storage.metadata.environment.snapshot_authority import VersionManagement
 from paimon_sql.storage.metadata.numbered_files import NumberedDirectory
 from paimon_sql.storage.metadata.refs.tags import TagManager
-from paimon_sql.storage.metadata.rollback_marks import Rewind, RollbackMark
+from paimon_sql.storage.metadata.rollback_marks import Rollback, RollbackMark
 
 _CACHED = 64
 _THREADS = 16
@@ -104,7 +104,7 @@ class SnapshotManager:
         rewind = self.rewinds.read()
         while newest is not None and rewind is not None and rewind.covers(newest):
             try:
-                if not rewind.is_stray(self._read(newest)):
+                if not rewind.is_late(self._read(newest)):
                     break
             except MissingFileError:
                 newest = self.directory.latest()
@@ -120,22 +120,22 @@ class SnapshotManager:
         if rewind is None or not rewind.covers(snapshot_id):
             return True
         found = self._if_there(snapshot_id)
-        return found is not None and not rewind.is_stray(found)
+        return found is not None and not rewind.is_late(found)
 
-    def stray_behind(self, newest: Snapshot | None, rewind: Rewind) -> int | None:
+    def stray_behind(self, newest: Snapshot | None, rewind: Rollback) -> int | None:
         """Return the number of a stray after the latest snapshot; None without one."""
         last = self.directory.latest()
         if last is None or (newest is not None and last <= newest.id):
             return None
         found = self._if_there(last)
-        return last if found is not None and rewind.is_stray(found) else None
+        return last if found is not None and rewind.is_late(found) else None
 
-    def strays(self) -> list[int]:
+    def late_snapshots(self) -> list[int]:
         """Return the numbers of all existing strays, ascending."""
         rewind = self.rewinds.read() if self._authority is None else None
         covered = [] if rewind is None else [i for i in self.directory.versions() if rewind.covers(i)]
         read = {i: self._if_there(i) for i in covered}
-        return [i for i, found in read.items() if found is not None and rewind is not None and rewind.is_stray(found)]
+        return [i for i, found in read.items() if found is not None and rewind is not None and rewind.is_late(found)]
 
     def exists(self, snapshot_id: int) -> bool:
         """Whether the snapshot is retained."""
@@ -206,7 +206,7 @@ class SnapshotManager:
         snapshots = {number: LISTED.get(status) for number, status in files.items()}
         missing = [number for number, snapshot in snapshots.items() if snapshot is None]
         threads = self.directory.file_io.threads_for(self.directory.directory, len(missing), _THREADS)
-        for number, snapshot in zip(missing, spread(self._if_there, missing, threads), strict=True):
+        for number, snapshot in zip(missing, map_in_threads(self._if_there, missing, threads), strict=True):
             snapshots[number] = snapshot
             if snapshot is not None:
                 LISTED.put(files[number], snapshot)

@@ -33,7 +33,7 @@ from paimon_sql.storage.metadata.environment.snapshot_authority import VersionMa
 from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST
 from paimon_sql.storage.metadata.partial_changes import begun
 from paimon_sql.storage.metadata.refs.tags import is_same_commit
-from paimon_sql.storage.metadata.rollback_marks import Rewind, with_generation
+from paimon_sql.storage.metadata.rollback_marks import Rollback, with_generation
 from paimon_sql.storage.retention.guard_tags import held, is_guard
 from paimon_sql.storage.staging.table_identity import changed_table, is_same_table, require_same_table
 from paimon_sql.storage.table.table import Table
@@ -69,7 +69,7 @@ class FastForwardPlan:
     added_tags: list[str] = field(default_factory=list)
     dropped_schemas: list[int] = field(default_factory=list)
     added_schemas: list[int] = field(default_factory=list)
-    rewind: Rewind | None = None
+    rewind: Rollback | None = None
 
     def is_empty(self) -> bool:
         """Whether table and branch are equal."""
@@ -169,7 +169,7 @@ def plan_fast_forward(table: Table, branch: Table) -> FastForwardPlan:
             f"{table.name} cannot be fast-forwarded to '{branch.branch}': the branch has no snapshot.",
             remedy="Write to the branch first.",
         )
-    strays = set(table.snapshots.strays())
+    strays = set(table.snapshots.late_snapshots())
     table_ids = [i for i in _retained(table) if i not in strays]
     shared = _shared(table, branch, table_ids, branch_ids)
     kept = [i for i in table_ids if i <= shared]
@@ -344,7 +344,7 @@ def _differs(table: Table, branch: Table, schema_id: int) -> bool:
     return table.schemas.directory.read(schema_id) != branch.schemas.directory.read(schema_id)
 
 
-def _created(table: Table, number: int, data: bytes, rewind: Rewind | None) -> bytes | None:
+def _created(table: Table, number: int, data: bytes, rewind: Rollback | None) -> bytes | None:
     """Create a snapshot of the table and return its file's content; None if a concurrent commit took the id.
 
     A rollback may come before this call has created it: then it is not part of the history, and is withdrawn.
@@ -372,7 +372,7 @@ def _created(table: Table, number: int, data: bytes, rewind: Rewind | None) -> b
         if not directory.file_io.try_create_exclusive(path, data, locked=hold.is_locked):
             return None
     last = table.snapshots.rewinds.read()
-    if (is_same := is_same_table(table)) and (last is None or not last.is_stray(snapshot)):
+    if (is_same := is_same_table(table)) and (last is None or not last.is_late(snapshot)):
         return data
     withdraw(table, number, data)
     if not is_same:

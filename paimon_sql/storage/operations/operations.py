@@ -13,7 +13,7 @@ from paimon_sql.format.options.operations.commit import COMMIT_FORCE_CREATE_SNAP
 from paimon_sql.format.options.operations.snapshot import SNAPSHOT_IGNORE_EMPTY_COMMIT
 from paimon_sql.format.statistics.table_statistics import TableStatistics
 from paimon_sql.storage.commit.checks.aged_files import STILL_THERE
-from paimon_sql.storage.commit.checks.chains import HIDES_NO_PARTITION, KEEPS_CHAINS, overtaken
+from paimon_sql.storage.commit.checks.chains import HIDES_NO_PARTITION, KEEPS_CHAINS, outdated_partitions
 from paimon_sql.storage.commit.snapshot.index_entries import indexes_of_partitions
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.data_files.live_files import live_files
@@ -82,7 +82,7 @@ def append(transaction: Transaction, messages: Sequence[CommitMessage]) -> list[
     made = []
     if not rows.is_empty():
         transaction.require(HIDES_NO_PARTITION)
-        kind = CommitKind.OVERWRITE if rows.takes_away() else CommitKind.APPEND
+        kind = CommitKind.OVERWRITE if rows.deletes_rows() else CommitKind.APPEND
         made.append(transaction.commit(kind, lambda latest: rows))
         made += _compaction_after(transaction, compaction)
     elif not compaction.is_empty():
@@ -239,7 +239,7 @@ def _end_of_batch(transaction: Transaction, messages: Sequence[CommitMessage]) -
 
 def _drop_overtaken(transaction: Transaction, partitions: set[bytes]) -> None:
     """Drop the full partitions of a chain table whose changes were overwritten."""
-    found = overtaken(transaction.table, partitions)
+    found = outdated_partitions(transaction.table, partitions)
     if found is None:
         return
     table, full = found

@@ -22,7 +22,7 @@ from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.file_formats.base import BATCH_ROWS
 from paimon_sql.storage.file_formats.blob.format import BlobFile, windows
 from paimon_sql.storage.file_formats.blob.layout import ELSEWHERE
-from paimon_sql.storage.file_io.errors import refusals
+from paimon_sql.storage.file_io.errors import translate_errors
 from paimon_sql.storage.table.table import Table
 
 _Numbers = npt.NDArray[np.int64]
@@ -87,7 +87,7 @@ class BlobColumn:
 
     def _open(self, stack: ExitStack, meta: DataFileMeta) -> _Open:
         path = self.table.locations.data_file(self.partition, self.bucket, meta)
-        with refusals("read", path):
+        with translate_errors("read", path):
             source = stack.enter_context(self.table.file_io.open_input(path))
             blobs = BlobFile.open(source, path, self.field)
         if len(blobs.lengths) != meta.row_count:
@@ -122,5 +122,5 @@ class _Open:
     source: pa.NativeFile
 
     def take(self, positions: _Numbers, as_descriptors: bool) -> pa.Array:
-        with refusals("read", self.blobs.path):
+        with translate_errors("read", self.blobs.path):
             return self.blobs.take(self.source, positions - self.start, self.blobs.path if as_descriptors else None)

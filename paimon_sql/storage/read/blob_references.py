@@ -33,7 +33,7 @@ ReadBlobs = Callable[[Table, str, RowIds], Iterator[pa.RecordBatch]]
 _DATABASE_SUFFIX = ".db"
 
 
-def followed(table: Table, columns: Sequence[str], read: ReadBlobs) -> Follow | None:
+def reference_resolver(table: Table, columns: Sequence[str], read: ReadBlobs) -> Follow | None:
     """A function that replaces references in a batch by blobs, in batches of bounded size; None if there are none.
 
     Args:

@@ -23,7 +23,7 @@ from paimon_sql.storage.table.table import Table
 CHANGE_TYPE = DataField(-1, "_change_type", string_type(False), "insert, delete, update_preimage or update_postimage")
 COMMIT_VERSION = DataField(-1, "_commit_version", BigIntType(False), "the snapshot that changed the row")
 COMMIT_TIMESTAMP = DataField(-1, "_commit_timestamp", LocalZonedTimestampType(False, 6), "when it was committed")
-TOLD = (CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIMESTAMP)
+CHANGE_FIELDS = (CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIMESTAMP)
 _TYPES = pa.array(["insert", "update_preimage", "update_postimage", "delete"])
 _MICROS_OF_A_MILLI = 1000
 
@@ -46,7 +46,7 @@ class CommitTask:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows."""
-        change, reported = self.change, {f.name for f in TOLD}
+        change, reported = self.change, {f.name for f in CHANGE_FIELDS}
         stored = tuple(name for name in self.columns if name not in reported)
         if change.before is not None:
             yield from self._differences(change.before, stored)

@@ -27,13 +27,13 @@ from paimon_sql.storage.read.readers.sorted_runs import FILE, PLACE
 from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.table.table import Table
 
-Bits = Mapping[str, bytes]
+DeletionMasks = Mapping[str, bytes]
 """Deletion masks by file name."""
 _MAX_ROWS = 1 << 27
 """The max rows of a split: the masks take a byte per row while they are computed, in addition to the merge window."""
 
 
-def bits_of(vector: DeletionVector) -> bytes:
+def mask_of(vector: DeletionVector) -> bytes:
     """Convert a deletion vector to a deletion mask.
 
     Raises:
@@ -59,7 +59,7 @@ def selects(table: Table, split: Split) -> bool:
 
 
 @dataclass(frozen=True)
-class Merging:
+class MaskedSplit:
     """A split whose merge selects rows (`selects`), and can so be read through deletion masks.
 
     Attributes:
@@ -85,7 +85,7 @@ class Merging:
         names = (f.file_name for f in self.split.files)
         return (*names, *vectors, frozenset(self.table.schema.options.items()))
 
-    def dead(self) -> Bits:
+    def masks(self) -> DeletionMasks:
         """Compute the masks of the rows that the merge drops; reads key and sequence columns only."""
         engine = merge_engine(self.table.schema)
         assert isinstance(engine, SelectingEngine)
@@ -101,16 +101,16 @@ class Merging:
         return {f.file_name: _packed(flags) for f, flags in zip(self.split.files, masks, strict=True)}
 
 
-class BitsCache:
+class DeletionMaskCache:
     """An LRU cache of masks of splits without a condition, bounded by bytes; files never change."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
-        self._held: OrderedDict[tuple[object, ...], Bits] = OrderedDict()
+        self._held: OrderedDict[tuple[object, ...], DeletionMasks] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
 
-    def get(self, merging: Merging) -> Bits | None:
+    def get(self, merging: MaskedSplit) -> DeletionMasks | None:
         """The masks of a split; None if they are not cached."""
         with self._lock:
             found = self._held.get(merging.identity)
@@ -118,7 +118,7 @@ class BitsCache:
                 self._held.move_to_end(merging.identity)
             return found
 
-    def put(self, merging: Merging, bits: Bits) -> None:
+    def put(self, merging: MaskedSplit, bits: DeletionMasks) -> None:
         """Cache masks, and evict the least recently used."""
         if merging.on_key is not None:
             return
@@ -131,7 +131,7 @@ class BitsCache:
                 self._bytes -= _size(dropped)
 
 
-def _size(bits: Bits) -> int:
+def _size(bits: DeletionMasks) -> int:
     return sum(map(len, bits.values()))
 
 

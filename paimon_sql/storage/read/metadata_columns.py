@@ -24,7 +24,7 @@ from paimon_sql.storage.data_files.live_files import partition_values
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.read.readers.blob_filter import read_wanted
 from paimon_sql.storage.read.readers.data_evolution import rows_with_ids
-from paimon_sql.storage.read.readers.data_file import read_places
+from paimon_sql.storage.read.readers.data_file import read_with_positions
 from paimon_sql.storage.read.readers.merge import read_merged
 from paimon_sql.storage.read.row_tracking import is_tracked, read_tracked
 from paimon_sql.storage.scan.split import DataEvolutionSplit, Split
@@ -38,7 +38,7 @@ BUCKET = DataField(_FIRST_ID - 3, "__paimon_bucket", IntType(), "the row's bucke
 _POSITION_COLUMNS = frozenset({ROW_INDEX.name, FILE_PATH.name})
 
 
-def hidden_fields(schema: TableSchema) -> tuple[DataField, ...]:
+def metadata_fields(schema: TableSchema) -> tuple[DataField, ...]:
     """The metadata columns of a table, without those whose name one of its columns has."""
     keys = schema.partition_fields
     partition = DataField(_FIRST_ID - 2, PARTITION, RowType(True, keys), "the row's partition")
@@ -47,7 +47,7 @@ def hidden_fields(schema: TableSchema) -> tuple[DataField, ...]:
     return (*(f for f in offered if f.name not in own), *(TRACKED if is_tracked(schema) else ()))
 
 
-def read_with_hidden(
+def read_with_metadata(
     table: Table,
     split: Split,
     columns: Sequence[str],
@@ -88,7 +88,7 @@ def read_with_hidden(
     for file in split.files:
         path = table.locations.data_file(split.partition, split.bucket, file)
         deletion = split.deletions.get(file.file_name)
-        reader = read_tracked if metadata.tracked else read_places
+        reader = read_tracked if metadata.tracked else read_with_positions
         ranges = None
         if file.first_row_id is not None and ROW_ID.name not in (file.write_cols or ()):
             ranges = rows_with_ids(file.first_row_id, file.row_count, row_ids)

@@ -20,13 +20,13 @@ from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.table.table import Table
 
 
-def looked_at(rights: QueryAuthResult, wanted: Sequence[str]) -> set[str]:
+def referenced_columns(rights: QueryAuthResult, wanted: Sequence[str]) -> set[str]:
     """The columns that filters, and the masks of wanted columns, refer to."""
     nodes = [*rights.filters, *(mask for column, mask in (rights.masks or {}).items() if column in wanted)]
     return {name for node in nodes for name in _named(node)}
 
 
-def shown(rights: QueryAuthResult, batch: pa.RecordBatch) -> pa.RecordBatch:
+def authorized_rows(rights: QueryAuthResult, batch: pa.RecordBatch) -> pa.RecordBatch:
     """Apply filters and masks to a batch."""
     allowed = reduce(pc.and_, [_holds(node, batch) for node in rights.filters], pa.repeat(True, batch.num_rows))
     rows = batch.filter(allowed)
@@ -168,9 +168,9 @@ class QueryAuthTask:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The allowed rows, masked, in no particular order."""
-        columns = tuple(dict.fromkeys([*self.columns, *sorted(looked_at(self.rights, self.columns))]))
+        columns = tuple(dict.fromkeys([*self.columns, *sorted(referenced_columns(self.rights, self.columns))]))
         for batch in ReadTask(self.table, self.split, columns).batches():
-            yield shown(self.rights, batch).select(list(self.columns))
+            yield authorized_rows(self.rights, batch).select(list(self.columns))
 
 
 def check_query_auth(table: Table, rights: QueryAuthResult) -> None:
@@ -179,7 +179,7 @@ def check_query_auth(table: Table, rights: QueryAuthResult) -> None:
     Raises:
         NotAllowedError: one is missing, so the filters or masks cannot be applied.
     """
-    missing = looked_at(rights, table.schema.names) - set(table.schema.names)
+    missing = referenced_columns(rights, table.schema.names) - set(table.schema.names)
     if missing:
         names = ", ".join(sorted(missing))
         raise NotAllowedError(

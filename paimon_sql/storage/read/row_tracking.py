@@ -20,7 +20,7 @@ from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.system_fields import ROW_ID, SEQUENCE_NUMBER, TRACKED
 from paimon_sql.storage.data_files.deletion_vectors import Deletion
 from paimon_sql.storage.expressions.predicates import Predicate
-from paimon_sql.storage.read.readers.data_file import RowRanges, read_places
+from paimon_sql.storage.read.readers.data_file import RowRanges, read_with_positions
 from paimon_sql.storage.table.table import Table
 
 
@@ -45,7 +45,7 @@ def read_tracked(
     Args: as of `read_places`.
     """
     names = [*columns, *(f.name for f in TRACKED)]
-    read = read_places(
+    read = read_with_positions(
         table, partition, bucket, file, names, predicate=predicate, deletion=deletion, row_ranges=row_ranges
     )
     for positions, rows in read:
@@ -63,6 +63,6 @@ def rows_to_move(
     table: Table, partition: bytes, bucket: int, file: DataFileMeta, *, deletion: Deletion | None = None
 ) -> Iterator[pa.RecordBatch]:
     """Read a data file to copy its rows into another one, with their ids if the table tracks rows."""
-    reader = read_tracked if is_tracked(table.schema) else read_places
+    reader = read_tracked if is_tracked(table.schema) else read_with_positions
     for _, rows in reader(table, partition, bucket, file, table.schema.names, deletion=deletion):
         yield rows

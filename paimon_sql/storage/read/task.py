@@ -14,8 +14,8 @@ from paimon_sql.storage.expressions.kernels.conform import conform
 from paimon_sql.storage.expressions.predicates import Predicate, all_of
 from paimon_sql.storage.expressions.row_id_ranges import RowIds
 from paimon_sql.storage.merge.registry import merge_engine
-from paimon_sql.storage.read.blob_references import followed
-from paimon_sql.storage.read.metadata_columns import hidden_fields, read_with_hidden
+from paimon_sql.storage.read.blob_references import reference_resolver
+from paimon_sql.storage.read.metadata_columns import metadata_fields, read_with_metadata
 from paimon_sql.storage.read.readers.changes import read_difference, read_log
 from paimon_sql.storage.read.readers.merge import read_merged
 from paimon_sql.storage.read.readers.postponed import read_postponed
@@ -82,11 +82,11 @@ class ReadTask:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows that satisfy the predicate, in no particular order."""
-        hidden = [f for f in hidden_fields(self.table.schema) if f.name in self.columns]
+        hidden = [f for f in metadata_fields(self.table.schema) if f.name in self.columns]
         hidden_names = {f.name for f in hidden}
         extra = sorted(self.predicate.columns() - set(self.columns)) if self.predicate else []
         wanted = [*(name for name in self.columns if name not in hidden_names), *extra]
-        follow = followed(self.split.table or self.table, self.columns, _blobs_of)
+        follow = reference_resolver(self.split.table or self.table, self.columns, _blobs_of)
         for batch in self._read(wanted, hidden):
             matching = self._filter(batch)
             if matching.num_rows:
@@ -103,7 +103,7 @@ class ReadTask:
         if isinstance(self.split, PostponedSplit):
             return read_postponed(table, self.split, [*columns, *(f.name for f in hidden)])
         if hidden:
-            return read_with_hidden(table, self.split, columns, hidden, self.predicate, row_ids)
+            return read_with_metadata(table, self.split, columns, hidden, self.predicate, row_ids)
         if isinstance(self.split, ChangelogSplit):
             return read_log(table, self.split, columns)
         if isinstance(self.split, DiffSplit):

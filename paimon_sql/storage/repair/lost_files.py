@@ -15,7 +15,7 @@ from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.execution.task_size import share
-from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.paths import name_of, parent_of
 from paimon_sql.storage.operations import operations
@@ -31,7 +31,7 @@ _MIN_DIRECTORIES = 16
 
 
 @dataclass(frozen=True)
-class LookTask:
+class ExistenceCheckTask:
     """Directories for one worker to list, each with the paths of the files that must be there."""
 
     file_io: FileIO
@@ -67,9 +67,10 @@ def find_lost(table: Table, snapshot: Snapshot, executor: Executor, tasks: int |
     threads: int = table.options.get(FILE_OPERATION_THREAD_NUM) or DEFAULT_THREADS
     step = share(len(directories), tasks, _MIN_DIRECTORIES)
     plan = [
-        LookTask(table.file_io, tuple(directories[i : i + step]), threads) for i in range(0, len(directories), step)
+        ExistenceCheckTask(table.file_io, tuple(directories[i : i + step]), threads)
+        for i in range(0, len(directories), step)
     ]
-    lost = {path for found in executor.map(look_for, plan) for path in found}
+    lost = {path for found in executor.map(find_missing, plan) for path in found}
     indexes = [i for i, path in enumerate(paths) if path in lost]
     found = [
         LostFile(paths[i], e) for i, e in zip(indexes, entries(live.take(pa.array(indexes, pa.int64()))), strict=True)
@@ -77,9 +78,9 @@ def find_lost(table: Table, snapshot: Snapshot, executor: Executor, tasks: int |
     return sorted(found, key=lambda f: f.path)
 
 
-def look_for(task: LookTask) -> list[str]:
+def find_missing(task: ExistenceCheckTask) -> list[str]:
     """Run a task: return the paths that do not exist."""
-    found = spread(lambda directory: _missing(task.file_io, *directory), task.folders, task.threads)
+    found = map_in_threads(lambda directory: _missing(task.file_io, *directory), task.folders, task.threads)
     return [path for paths in found for path in paths]
 
 

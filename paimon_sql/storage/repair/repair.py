@@ -14,7 +14,7 @@ from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.storage.data_files.live_files import manifests_of
 from paimon_sql.storage.iceberg import publish_quietly
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
-from paimon_sql.storage.maintenance.snapshots.rollback import bring_back
+from paimon_sql.storage.maintenance.snapshots.rollback import restore_snapshot
 from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST, NumberedDirectory
 from paimon_sql.storage.repair.unreadable_metadata import quarantine_unreadable
 from paimon_sql.storage.retention.policy import Retention
@@ -41,13 +41,13 @@ class Findings:
 
     repaired: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
-    aside: set[str] = field(default_factory=set)
+    quarantined: set[str] = field(default_factory=set)
 
     def take(self, other: Findings) -> None:
         """Add the findings of another table or branch."""
         self.repaired += other.repaired
         self.problems += other.problems
-        self.aside |= other.aside
+        self.quarantined |= other.quarantined
 
 
 def give_up_before(table: Table, snapshot_id: int, *, dry_run: bool = False) -> tuple[int, int]:
@@ -122,7 +122,7 @@ def _label(branch: Table) -> str:
 
 def _unreadable(branch: Table, found: Findings, dry_run: bool) -> None:
     aside = quarantine_unreadable(branch, dry_run=dry_run)
-    found.aside |= aside.paths
+    found.quarantined |= aside.paths
     found.repaired += [f"{_label(branch)}: {sentence}" for sentence in aside.said]
     found.problems += [f"{_label(branch)}: {problem}" for problem in aside.problems]
 
@@ -140,16 +140,16 @@ def _late_snapshots(branch: Table, found: Findings, dry_run: bool) -> None:
             f"{_label(branch)}: snapshot {target.id}, which a rollback goes back to, is brought back."
         )
         if not dry_run:
-            bring_back(branch, target)
-    if not branch.snapshots.strays():
+            restore_snapshot(branch, target)
+    if not branch.snapshots.late_snapshots():
         return
     time.sleep(_PATIENCE)
-    for number in reversed(branch.snapshots.strays()):
+    for number in reversed(branch.snapshots.late_snapshots()):
         path = branch.snapshots.directory.path(number)
         found.repaired.append(
             f"{_label(branch)}: snapshot {number}, which a rollback has dropped or overtaken, is withdrawn."
         )
-        found.aside.add(path)
+        found.quarantined.add(path)
         if not dry_run:
             branch.file_io.delete_durably(path)
     branch.snapshots.forget()
@@ -157,7 +157,7 @@ def _late_snapshots(branch: Table, found: Findings, dry_run: bool) -> None:
 
 def _versions(directory: NumberedDirectory, found: Findings) -> list[int]:
     """All version numbers, without those of files that were quarantined, or would be."""
-    return [i for i in directory.versions() if directory.path(i) not in found.aside]
+    return [i for i in directory.versions() if directory.path(i) not in found.quarantined]
 
 
 def _schemas(branch: Table, found: Findings, dry_run: bool) -> None:
@@ -196,7 +196,7 @@ def _gaps(branch: Table, found: Findings, dry_run: bool) -> None:
     numbers = _versions(directory, found)
     first = max(directory.earliest() or 0, min(numbers, default=0))
     gaps = [range(a + 1, b) for a, b in pairwise([first - 1, *(i for i in numbers if i >= first)]) if b - a > 1]
-    missing = [gap for gap in gaps if directory.path(gap.start) in found.aside or not directory.exists(gap.start)]
+    missing = [gap for gap in gaps if directory.path(gap.start) in found.quarantined or not directory.exists(gap.start)]
     if missing:
         first = next(i for i in numbers if i >= missing[-1].stop)
         found.problems.append(
@@ -215,7 +215,7 @@ def _contents(branch: Table, found: Findings, dry_run: bool) -> None:
             with _problems(branch, found, f"snapshot {i}"):
                 _read_all(branch, branch.snapshots.get(i), seen)
     for name in branch.tags.names():
-        if branch.tags.path(name) not in found.aside:
+        if branch.tags.path(name) not in found.quarantined:
             with _problems(branch, found, f"tag '{name}'"):
                 _read_all(branch, branch.tags.get(name).snapshot, seen)
     for i in _versions(changelogs.directory, found):
@@ -234,7 +234,7 @@ def _read_all(branch: Table, snapshot: Snapshot, seen: set[str]) -> None:
 
 def _consumers(branch: Table, found: Findings, dry_run: bool) -> None:
     for name in branch.consumers.names():
-        if branch.consumers.path(name) not in found.aside:
+        if branch.consumers.path(name) not in found.quarantined:
             with _problems(branch, found, f"consumer '{name}'"):
                 branch.consumers.find(name)
 

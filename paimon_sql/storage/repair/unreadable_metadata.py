@@ -16,7 +16,7 @@ from paimon_sql.errors import CommitConflictError, CorruptFileError, MissingFile
 from paimon_sql.format.layout.paths import MAIN_BRANCH
 from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID, Snapshot, parse_consumer, parse_snapshot, parse_tag
 from paimon_sql.format.schema.schema import parse_schema
-from paimon_sql.format.text.instants import present_millis, show_instant
+from paimon_sql.format.text.instants import current_millis, show_instant
 from paimon_sql.storage.data_files.live_files import manifests_of
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.paths import join, name_of
@@ -226,7 +226,7 @@ def _defect(file_io: FileIO, path: str, parse: Parse) -> _Defect | None:
         return None
     if not file_io.can_create_exclusively(path):
         status = file_io.status(path)
-        if status is None or status.mtime_millis > present_millis() - _GROWING_MILLIS:
+        if status is None or status.mtime_millis > current_millis() - _GROWING_MILLIS:
             return None
     time.sleep(_PAUSE)
     second = _read_defect(file_io, path, parse)

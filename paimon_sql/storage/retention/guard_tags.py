@@ -49,7 +49,7 @@ def held(table: Table, snapshot: Snapshot, why: str) -> Iterator[str]:
 
 def _remove_guard(table: Table, guard: str, snapshot: Snapshot) -> None:
     with suppress(PaimonError, OSError):  # the tag expires otherwise
-        if table.tags.remove(guard) and not is_kept(table, snapshot):
+        if table.tags.remove(guard) and not is_referenced(table, snapshot):
             free_tagged(table, snapshot)
 
 
@@ -58,7 +58,7 @@ def is_guard(name: str) -> bool:
     return _GUARD.fullmatch(name) is not None
 
 
-def is_kept(table: Table, snapshot: Snapshot, *names: str) -> bool:
+def is_referenced(table: Table, snapshot: Snapshot, *names: str) -> bool:
     """Whether a snapshot's files are certainly retained, by anything but tags of these names.
 
     An expiration first makes its intent visible, by the EARLIEST hint or by removing a tag, and then reads tags and
@@ -74,13 +74,13 @@ def is_kept(table: Table, snapshot: Snapshot, *names: str) -> bool:
 def _create_guard(table: Table, name: str, snapshot: Snapshot) -> None:
     try:
         table.tags.create(name, snapshot, _TIME_RETAINED)
-        if is_kept(table, snapshot, name):
+        if is_referenced(table, snapshot, name):
             return
     except (PaimonError, OSError):
         raise
     except BaseException:
         with suppress(PaimonError, OSError):
-            if table.tags.find(name) is not None and not is_kept(table, snapshot, name):
+            if table.tags.find(name) is not None and not is_referenced(table, snapshot, name):
                 withdrawn(table, name, snapshot)
         raise
     raise withdrawn(table, name, snapshot)

@@ -22,7 +22,7 @@ from paimon_sql.format.metadata.index_manifest import IndexManifestEntry
 from paimon_sql.format.metadata.manifest import MANIFEST_SCHEMA, FileKind
 from paimon_sql.format.metadata.snapshot import Changelog, Snapshot
 from paimon_sql.format.options.operations.changelog import CHANGELOG_PRODUCER
-from paimon_sql.format.text.instants import present_millis
+from paimon_sql.format.text.instants import current_millis
 from paimon_sql.storage.file_io.paths import name_of
 from paimon_sql.storage.metadata.numbered_files import EARLIEST
 from paimon_sql.storage.retention.files_to_delete import FilesToDelete
@@ -64,7 +64,7 @@ def without_late_snapshots(table: Table, snapshots: Sequence[Snapshot]) -> list[
         return list(snapshots)
     files = table.snapshots.directory.files()
     times = {number: status.mtime_millis for number, status in files.items()}
-    oldest = present_millis() - _MAX_LATENESS_MILLIS
+    oldest = current_millis() - _MAX_LATENESS_MILLIS
 
     def is_late(number: int) -> bool:
         time = times.get(number, 0)
@@ -153,11 +153,11 @@ def plan_expiry(table: Table, ids: Sequence[int], retained: Sequence[int], *, ke
     # The newest is always checked: a writer may have built it on a history that a rollback has removed since.
     checked = {retained[-1], *(b for a, b in pairwise(retained) if b != a + 1)} - {end.id}
     retained_snapshots = [end, *_existing(table, sorted(checked))]
-    other_references, changelogs = who_else_stays(table, expired[0].id, end.id)
+    elsewhere, changelogs = other_references(table, expired[0].id, end.id)
     if not keeps_changelog:
         # Changelogs of a time when they outlived snapshots still need their files.
         changelogs = [*changelogs_of(table), *changelogs]
-    references = [*(reference_of_snapshot(table, s) for s in retained_snapshots), *other_references]
+    references = [*(reference_of_snapshot(table, s) for s in retained_snapshots), *elsewhere]
     uses = uses_of(table, references, changelogs, named_files(deleted))
     files = FilesToDelete()
     add_unused(table, files, deleted, uses)
@@ -221,7 +221,7 @@ def _existing(table: Table, ids: Sequence[int]) -> list[Snapshot]:
     return found
 
 
-def who_else_stays(table: Table, begin: int, end: int) -> tuple[list[RetainedReference], list[Changelog]]:
+def other_references(table: Table, begin: int, end: int) -> tuple[list[RetainedReference], list[Changelog]]:
     """Return the references that may need files of the snapshots ``[begin, end)``: tags and other branches."""
     branches = other_branches(table)
     tags = [reference_of_tag(table, t) for t in nearest_tags(table.tags.all(), begin, end)]

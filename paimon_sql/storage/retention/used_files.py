@@ -13,7 +13,7 @@ from paimon_sql.errors import CorruptFileError, MissingFileError, UnsafePathErro
 from paimon_sql.format.metadata.data_file import FileSource
 from paimon_sql.format.metadata.manifest import MANIFEST_SCHEMA, FileKind, ManifestFileMeta
 from paimon_sql.format.metadata.snapshot import Changelog, Snapshot
-from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
 
@@ -200,4 +200,4 @@ def _if_left(read: Callable[[str], R], name: str) -> R | None:
 
 
 def _each(table: Table, function: Callable[[A], R], items: Sequence[A]) -> list[R]:
-    return spread(function, items, table.file_io.threads_for(table.path, len(items), _THREADS))
+    return map_in_threads(function, items, table.file_io.threads_for(table.path, len(items), _THREADS))

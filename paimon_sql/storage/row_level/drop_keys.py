@@ -86,7 +86,7 @@ def run_drop(task: DropKeysTask) -> CommitMessage:
     return task.run()
 
 
-def check_seen(table: Table, snapshot: Snapshot | None) -> None:
+def check_no_invisible_rows(table: Table, snapshot: Snapshot | None) -> None:
     """Refuse deletes while rows are invisible until a compaction: they would appear after it.
 
     Raises:

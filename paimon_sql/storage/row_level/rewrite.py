@@ -13,7 +13,7 @@ from paimon_sql.format.index_files.deletion_vectors import DeletionVector
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.metadata.manifest import ManifestEntry
 from paimon_sql.storage.data_files.packing import pack
-from paimon_sql.storage.read.readers.data_file import read_places
+from paimon_sql.storage.read.readers.data_file import read_with_positions
 from paimon_sql.storage.read.row_tracking import is_tracked, read_tracked
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.table.table import Table
@@ -65,7 +65,7 @@ class RewriteTask:
 
     def _rows(self, remaining: Sequence[tuple[DataFileMeta, DeletionVector]]) -> Iterator[pa.RecordBatch]:
         for file, deleted in remaining:
-            reader = read_tracked if is_tracked(self.table.schema) else read_places
+            reader = read_tracked if is_tracked(self.table.schema) else read_with_positions
             read = reader(self.table, self.partition, self.bucket, file, self.table.schema.names)
             for positions, rows in read:
                 retained = ~np.isin(positions, deleted.positions, assume_unique=True)

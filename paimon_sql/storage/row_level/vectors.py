@@ -56,7 +56,7 @@ def mark(
     return messages
 
 
-def with_earlier(
+def with_existing_deletions(
     table: Table, base: Snapshot | None, marks: Sequence[tuple[ManifestEntry, DeletionVector]]
 ) -> list[tuple[ManifestEntry, DeletionVector]]:
     """The files with all their deleted rows: the marked ones, and those of the snapshot's deletion vectors."""

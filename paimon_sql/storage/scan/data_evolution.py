@@ -61,7 +61,7 @@ def needed_files(table: Table, group: FileGroup, columns: Collection[str] | None
     return group.holding(fields_of, wanted)
 
 
-def whole_and_beside(table: Table, files: Sequence[DataFileMeta]) -> tuple[list[DataFileMeta], list[DataFileMeta]]:
+def complete_and_partial(table: Table, files: Sequence[DataFileMeta]) -> tuple[list[DataFileMeta], list[DataFileMeta]]:
     """Divide one commit's files: those that together hold complete rows, and those that hold only some columns."""
     missing: dict[int, set[str]] = {}
     numbers = group_numbers(
@@ -75,7 +75,7 @@ def whole_and_beside(table: Table, files: Sequence[DataFileMeta]) -> tuple[list[
     return [f for number, f in numbered if not missing[number]], [f for number, f in numbered if missing[number]]
 
 
-def grown_splits(table: Table, bucket: tuple[bytes, int], files: Sequence[DataFileMeta], size: int) -> Iterable[Split]:
+def added_splits(table: Table, bucket: tuple[bytes, int], files: Sequence[DataFileMeta], size: int) -> Iterable[Split]:
     """The splits of the files that one commit added to a bucket, which must hold complete rows.
 
     Args:
@@ -87,7 +87,7 @@ def grown_splits(table: Table, bucket: tuple[bytes, int], files: Sequence[DataFi
     Raises:
         UnsupportedError: files hold only some columns, of existing rows: read alone, they would give incomplete rows.
     """
-    if whole_and_beside(table, files)[1]:
+    if complete_and_partial(table, files)[1]:
         raise UnsupportedError(
             f"{table.name}: columns were changed in files of their own (data evolution), so the changes cannot be told"
             " row by row.",

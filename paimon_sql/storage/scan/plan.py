@@ -37,7 +37,7 @@ from paimon_sql.storage.data_files.migrated import may_lack_partition
 from paimon_sql.storage.data_files.packing import pack
 from paimon_sql.storage.data_files.pruning.groups import prune_row_ids
 from paimon_sql.storage.data_files.sections import is_raw, sections_of
-from paimon_sql.storage.data_files.visibility import is_settled, visible_files
+from paimon_sql.storage.data_files.visibility import is_raw_readable, visible_files
 from paimon_sql.storage.execution.metrics import METRICS, SCAN
 from paimon_sql.storage.expressions.kernels.sorting import SortColumn, comparable, sort_order
 from paimon_sql.storage.expressions.predicates import Predicate
@@ -47,7 +47,7 @@ from paimon_sql.storage.scan.branches.all import FilesToRead, files_to_read
 from paimon_sql.storage.scan.branches.fallback import BranchFiles
 from paimon_sql.storage.scan.changes.range import plan_changes
 from paimon_sql.storage.scan.data_evolution import data_evolution_splits
-from paimon_sql.storage.scan.global_index.lookup import IndexAnswers
+from paimon_sql.storage.scan.global_index.lookup import IndexResults
 from paimon_sql.storage.scan.postponed import PostponedSplit, merges_postponed, with_postponed
 from paimon_sql.storage.scan.selection.file_indexes import prune_by_indexes
 from paimon_sql.storage.scan.selection.first_rows import first_rows
@@ -113,7 +113,7 @@ class ScanPlan:
         return all(s.raw for s in self.splits)
 
     @cached_property
-    def rows_to_mark(self) -> int:
+    def rows_to_mask(self) -> int:
         """The number of rows in the files that need a deletion mask: with a deletion vector, or merged."""
         return sum(f.row_count for s in self.splits for f in s.files if not s.raw or f.file_name in s.deletions)
 
@@ -190,7 +190,7 @@ def plan_scan(
     parallelism: int = 1,
     columns: Collection[str] | None = None,
     row_ids: Predicate | None = None,
-    answers: IndexAnswers | None = None,
+    answers: IndexResults | None = None,
     top: TopN | None = None,
     split_size: SplitSize | None = None,
 ) -> ScanPlan:
@@ -219,7 +219,7 @@ def plan_scan(
     if merging:
         # Conditions apply to merged rows: before the merge nothing but whole partitions may be skipped.
         predicate, limit, top = partition_predicate(table, predicate), None, None
-        answers = IndexAnswers(None)
+        answers = IndexResults(None)
     span = change_range_to_read(table) if snapshot is None else None
     if span is not None:
         changes, metrics = plan_changes(table, span, predicate, sizes.target)
@@ -232,7 +232,7 @@ def plan_scan(
         found = FilesToRead(Version(snapshot, table.schema.id), [own])
     if row_ids is not None:
         found = replace(found, parts=[replace(p, live=_of_rows(p.table, p.live, row_ids)) for p in found.parts])
-    answers = answers or IndexAnswers(predicate)
+    answers = answers or IndexResults(predicate)
     since, metrics = found.version.created_from_millis, _metrics(found)
     sizes = sizes.shared(metrics.bytes_read, metrics.files_read, parallelism)
     if found.chain is not None or len(found.parts) > 1:
@@ -346,7 +346,7 @@ def _splits(
             yield from data_evolution_splits(table, (partition, bucket), files, columns, sizes, is_wanted)
             continue
         visible = visible_files(table, list(filter(is_wanted, files)))
-        if table.schema.primary_keys and not is_settled(table, visible):
+        if table.schema.primary_keys and not is_raw_readable(table, visible):
             splits = _merged(table, partition, bucket, visible, sizes)
         else:
             packed = pack(visible, lambda f: f.file_size, sizes.target, sizes.open_cost)

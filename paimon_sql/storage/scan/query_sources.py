@@ -22,7 +22,7 @@ from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
 _CHANGES = "incremental-"
 
 
-class Since(Enum):
+class RowChange(Enum):
     """How a table's rows changed since a state of it was read."""
 
     SAME = "same"
@@ -34,10 +34,10 @@ class Since(Enum):
 
 
 @dataclass(frozen=True)
-class Compared:
+class Comparison:
     """The result of a comparison, and its reason in a few words."""
 
-    since: Since
+    since: RowChange
     why: str
 
 
@@ -57,7 +57,7 @@ def state_of(table: Table, snapshot: Snapshot | None) -> SourceState:
     return SourceState(table.name, table.branch, number, millis, table.schema.id)
 
 
-def compared(table: Table, now: SourceState, before: SourceState) -> Compared:
+def compared(table: Table, now: SourceState, before: SourceState) -> Comparison:
     """Compare two states of a tracked table.
 
     Args:
@@ -67,26 +67,28 @@ def compared(table: Table, now: SourceState, before: SourceState) -> Compared:
     """
     if now == before:
         at = "has no snapshot yet" if now.snapshot is None else f"is still at snapshot {now.snapshot}"
-        return Compared(Since.SAME, f"{table.name} {at}")
+        return Comparison(RowChange.SAME, f"{table.name} {at}")
     if not _same_columns(table, now, before):
-        return Compared(Since.CHANGED, f"the columns of {table.name} have changed")
+        return Comparison(RowChange.CHANGED, f"the columns of {table.name} have changed")
     if before.snapshot is None:
-        return Compared(Since.CHANGED, f"{table.name} had no snapshot then")
+        return Comparison(RowChange.CHANGED, f"{table.name} had no snapshot then")
     known = _known(table, before)
     if now.snapshot is None or known is None or now.snapshot < before.snapshot:
-        return Compared(Since.CHANGED, f"{table.name} does not lead on from snapshot {before.snapshot}, which was read")
+        return Comparison(
+            RowChange.CHANGED, f"{table.name} does not lead on from snapshot {before.snapshot}, which was read"
+        )
     try:
         later = [table.snapshots.get(i) for i in range(before.snapshot + 1, now.snapshot + 1)]
     except NoSuchSnapshotError:
-        return Compared(Since.CHANGED, f"snapshots of {table.name} have expired since the last refresh")
+        return Comparison(RowChange.CHANGED, f"snapshots of {table.name} have expired since the last refresh")
     writes = [s for s in later if not _same_rows(table, s)]
     if not writes:
-        return Compared(Since.SAME, f"{table.name} has the rows of snapshot {before.snapshot} still")
+        return Comparison(RowChange.SAME, f"{table.name} has the rows of snapshot {before.snapshot} still")
     what = f"{table.name} went from snapshot {before.snapshot} to {now.snapshot}"
     named = any(table.tags.exists(str(i)) for i in (before.snapshot, now.snapshot))  # a range would end at the tags
     if named or table.schema.primary_keys or has_data_evolution(table) or not _only_appends(known, later):
-        return Compared(Since.CHANGED, what)
-    return Compared(Since.APPENDED, what)
+        return Comparison(RowChange.CHANGED, what)
+    return Comparison(RowChange.APPENDED, what)
 
 
 def _same_columns(table: Table, now: SourceState, before: SourceState) -> bool:

@@ -9,13 +9,13 @@ from paimon_sql.format.options.operations.scan import (
     SCAN_FILE_CREATION_TIME_MILLIS,
 )
 from paimon_sql.storage.branches.chains import Chain
-from paimon_sql.storage.scan.branches.all import version_to_see
+from paimon_sql.storage.scan.branches.all import scanned_version
 from paimon_sql.storage.scan.branches.fallback import OTHER_BRANCHES
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.change_range import change_range_to_read
 
 
-def snapshot_to_see(table: Table) -> Snapshot | None:
+def snapshot_to_read(table: Table) -> Snapshot | None:
     """The snapshot that a scan plan of the table would have now; None for an empty table.
 
     Args:
@@ -24,7 +24,7 @@ def snapshot_to_see(table: Table) -> Snapshot | None:
     Raises: as `version_to_see` and `change_range_to_read`.
     """
     span = change_range_to_read(table)
-    return version_to_see(table).snapshot if span is None else span.end
+    return scanned_version(table).snapshot if span is None else span.end
 
 
 def depends_on_snapshot_alone(table: Table) -> bool:

@@ -74,7 +74,7 @@ class Changes:
         """Whether there are no changes."""
         return not (self.entries or self.changelog or self.indexes)
 
-    def takes_away(self) -> bool:
+    def deletes_rows(self) -> bool:
         """Whether rows are deleted, with their file or by a deletion vector."""
         return any(e.kind == FileKind.DELETE for e in self.entries) or any(
             e.file.index_type == DELETION_VECTORS_INDEX for e in self.indexes

@@ -21,7 +21,7 @@ def is_same_table(table: Table) -> bool:
     """
     if table.authority is not None:
         return True
-    return table.schemas.has(table.schema) and table.birth == replace(table).birth
+    return table.schemas.has(table.schema) and table.created_millis == replace(table).created_millis
 
 
 def require_same_table(table: Table) -> None:

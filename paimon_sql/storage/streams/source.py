@@ -29,7 +29,7 @@ from paimon_sql.format.options.operations.scan import (
     STREAMING_READ_SNAPSHOT_DELAY,
 )
 from paimon_sql.format.options.operations.snapshot import CONSUMER_ID
-from paimon_sql.format.text.instants import present_millis
+from paimon_sql.format.text.instants import current_millis
 from paimon_sql.storage.branches.chains import Chain
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.scan.changes.range import plan_changes
@@ -62,8 +62,8 @@ class Limits:
     files: int | None = None
     bytes: int | None = None
     rows: int | None = None
-    least_rows: int | None = None
-    longest_wait: float | None = None
+    min_rows: int | None = None
+    max_wait: float | None = None
 
     @classmethod
     def of(cls, table: Table) -> Limits:
@@ -99,9 +99,9 @@ class Limits:
             rows: the rows that it has.
             waited: the seconds since the last micro-batch.
         """
-        if self.least_rows is None or rows >= self.least_rows:
+        if self.min_rows is None or rows >= self.min_rows:
             return False
-        return self.longest_wait is None or waited < self.longest_wait
+        return self.max_wait is None or waited < self.max_wait
 
 
 _BEHIND_LAST = 2**62
@@ -157,7 +157,7 @@ class StreamSource:
         delay = self.table.options.get(STREAMING_READ_SNAPSHOT_DELAY)
         if delay is None:
             return newest
-        until = present_millis() - int(delay.total_seconds() * 1000)
+        until = current_millis() - int(delay.total_seconds() * 1000)
         while newest and self.table.snapshots.exists(newest) and self.table.snapshots.get(newest).time_millis > until:
             newest -= 1
         return newest

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from paimon_sql.errors import PaimonError
 from paimon_sql.format.metadata.manifest import ManifestFileMeta
-from paimon_sql.storage.execution.progress import begun
+from paimon_sql.storage.execution.progress import register_work
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.execution.task_size import share
 from paimon_sql.storage.metadata.manifests import CACHE
@@ -114,7 +114,7 @@ def _read_by(
 ) -> list[list[pa.Table]]:
     """Read manifests on executors: one list of tables per task."""
     tasks = _tasks(table, manifests, choice)
-    with begun(f"plan of {table.name}") as work:
+    with register_work(f"plan of {table.name}") as work:
         answers = executor.watched(work).map(run_manifest_task, tasks)
         return [
             task.read() if answer is None else [*map(_unpacked, answer)]

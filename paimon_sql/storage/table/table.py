@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 
 from paimon_sql.format.layout.partitions import PartitionPaths
-from paimon_sql.format.layout.paths import MAIN_BRANCH, TablePaths, beside, data_file
+from paimon_sql.format.layout.paths import MAIN_BRANCH, TablePaths, data_file, extra_file
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.table.data_file import DATA_FILE_PATH_DIRECTORY
@@ -61,7 +61,7 @@ class Locations:
     def extra_files_of(self, partition: bytes, bucket: int, file: DataFileMeta) -> list[str]:
         """Return the paths of the extra files of a data file, such as its file indexes."""
         directory = self.bucket(partition, bucket)
-        return [beside(directory, name, file.external_path) for name in file.extra_files]
+        return [extra_file(directory, name, file.external_path) for name in file.extra_files]
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Table:
     schema: TableSchema
     branch: str = MAIN_BRANCH
     read_optimized: bool = False
-    forgiving: bool = False
+    ignores_unreadable: bool = False
     run_log: MaintenanceLog | None = None
     lock: TableLock = UNLOCKED
     listing: PartitionRegistry | None = None
@@ -154,7 +154,7 @@ class Table:
         return ManifestStore(self.file_io, self.paths, self.schema, self.access)
 
     @cached_property
-    def birth(self) -> int | None:
+    def created_millis(self) -> int | None:
         """The time when the branch's schema file was created, in milliseconds since the epoch; None for ``main``.
 
         Branches copy schemas including their times, so only this distinguishes a branch from another one that reuses

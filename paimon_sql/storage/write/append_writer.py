@@ -53,7 +53,7 @@ class AppendWriter:
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Write rows; the columns are those of the data files, in any order."""
-        ordered = batch.select(list(self._settings.brought_columns))
+        ordered = batch.select(list(self._settings.input_columns))
         for partition, bucket, rows in self._router.split(ordered):
             self._buffers.add((partition, bucket), rows)
 

@@ -17,7 +17,7 @@ from paimon_sql.format.options.operations.write import WRITE_BUFFER_MAX_DISK_SIZ
 from paimon_sql.format.schema.system_fields import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND
 from paimon_sql.storage.merge.registry import merge_engine
 from paimon_sql.storage.merge.sequence import sequence_fields
-from paimon_sql.storage.merge.spill import merged_windows, spill_folder, spilled
+from paimon_sql.storage.merge.spill import merged_windows, spill, spill_folder
 from paimon_sql.storage.merge.windows import RowOrder, Run, Window
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.table.partitioning.routing import Router
@@ -54,7 +54,7 @@ class SpilledRuns:
             self._directory = spill_folder()
         path = Path(self._directory.name, f"{self._count}.arrow")
         self._count += 1
-        self._runs.setdefault(target, []).append((spilled([window], path, self._options, path.name), path))
+        self._runs.setdefault(target, []).append((spill([window], path, self._options, path.name), path))
         self.disk_bytes += path.stat().st_size
 
     @contextmanager
@@ -98,7 +98,7 @@ class KeyValueWriter:
         self._order = RowOrder(table.schema.trimmed_primary_keys, tuple(sequence_fields(table.schema.options)))
         self._spilled = SpilledRuns(table.options)
         # Generations of rows that must not be merged with each other are written without a spill.
-        spills = table.options.get(WRITE_BUFFER_SPILLABLE) and not self._engine.merges_whole
+        spills = table.options.get(WRITE_BUFFER_SPILLABLE) and not self._engine.merges_all_at_once
         self._buffers = BucketBuffers(self._settings.buffer_size, self._flush, self._spill if spills else None)
         self._messages: list[CommitMessage] = []
         self._columns = [*table.schema.names, VALUE_KIND.name, *self._router.extra]

@@ -26,7 +26,7 @@ def merges_locally(table: Table) -> bool:
         table.options.get(LOCAL_MERGE_BUFFER_SIZE) is not None
         and bool(table.schema.primary_keys)
         and table.options.get(CHANGELOG_PRODUCER) != "input"
-        and not merge_engine(table.schema).merges_whole
+        and not merge_engine(table.schema).merges_all_at_once
     )
 
 

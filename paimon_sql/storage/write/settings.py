@@ -67,7 +67,7 @@ class WriteSettings:
         return self._options.get(TARGET_FILE_SIZE) or (_KEYED_TARGET if self.keyed else _APPEND_TARGET)
 
     @cached_property
-    def most_file_rows(self) -> int:
+    def max_file_rows(self) -> int:
         """The number of rows at which a data file of new rows is closed; does not apply to compactions."""
         return self._options.get(TARGET_FILE_ROW_NUM)
 
@@ -115,7 +115,7 @@ class WriteSettings:
         return (*self.blob_fields, *(self.vectors.stored_fields if self.vectors else ()))
 
     @cached_property
-    def brought_columns(self) -> tuple[str, ...]:
+    def input_columns(self) -> tuple[str, ...]:
         """The columns of the rows to write."""
         return tuple(f.name for f in (*self.stored_fields, *self._dedicated_fields))
 
@@ -130,7 +130,7 @@ class WriteSettings:
         return tuple(f.name for f in self.stored_fields) if self._dedicated_fields else None
 
     @cached_property
-    def names_counted(self) -> bool:
+    def lists_stats_columns(self) -> bool:
         """Whether a file with write columns lists its columns with statistics even if these are all of them."""
         return False
 
@@ -140,12 +140,12 @@ class WriteSettings:
         return tuple(declared_indexes(self._options))
 
     @cached_property
-    def most_in_manifest(self) -> int:
+    def max_manifest_index_bytes(self) -> int:
         """The max bytes of file indexes that are stored in the manifest."""
         return self._options.get(FILE_INDEX_IN_MANIFEST_THRESHOLD)
 
     @cached_property
-    def counted_fields(self) -> Sequence[DataField]:
+    def stats_fields(self) -> Sequence[DataField]:
         """The columns that may have statistics."""
         return self.stored_fields if self._dedicated_fields else self._schema.fields
 
@@ -205,7 +205,7 @@ class TrackedSettings(WriteSettings):
         return None  # files with moved rows store vectors among the other columns
 
     @cached_property
-    def names_counted(self) -> bool:
+    def lists_stats_columns(self) -> bool:
         return True
 
     @cached_property
@@ -236,7 +236,7 @@ class ColumnSettings(WriteSettings):
         return sys.maxsize
 
     @cached_property
-    def most_file_rows(self) -> int:
+    def max_file_rows(self) -> int:
         return sys.maxsize
 
     @cached_property
@@ -252,11 +252,11 @@ class ColumnSettings(WriteSettings):
         return self._vectors_beside
 
     @cached_property
-    def names_counted(self) -> bool:
+    def lists_stats_columns(self) -> bool:
         return True
 
     @cached_property
-    def counted_fields(self) -> Sequence[DataField]:
+    def stats_fields(self) -> Sequence[DataField]:
         return self.stored_fields
 
     @cached_property

@@ -93,7 +93,7 @@ class WriteTask:
         """The router of rows to buckets; None for the writers' default."""
         return None
 
-    def settled(self, messages: Sequence[CommitMessage], executor: Executor) -> Sequence[CommitMessage]:
+    def finalize(self, messages: Sequence[CommitMessage], executor: Executor) -> Sequence[CommitMessage]:
         """The messages to commit, from those of all writers."""
         return messages
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.format.schema.types import IntType
-from paimon_sql.format.text.instants import present_millis
+from paimon_sql.format.text.instants import current_millis
 from paimon_sql.storage.metadata.environment.locks import UNLOCKED, TableLock
 from paimon_sql.storage.operations.replace_table import replace_table, replacement
 from paimon_sql.storage.schema.changes.base import SchemaChange, apply_changes
@@ -72,7 +72,7 @@ class ReplaceTable(Action):
         rows = job.rows()
         job.intend(Effect("overwrite", rows))
         old = job.opened(MAIN)
-        new = job.kind.schema(present_millis(), job.options)
+        new = job.kind.schema(current_millis(), job.options)
         table = replace(old, schema=replacement(old, new))
         messages, task = write(table, rows, overwrite=Overwrite())
         with job.transaction(table) as transaction:
@@ -93,7 +93,7 @@ class Recreate(Action):
             return  # it has that name for a while
         with _at_work(job, "creations", "renamings") as is_alone:
             if is_alone:
-                catalog.create_table(TABLE, job.kind.schema(present_millis(), job.options))
+                catalog.create_table(TABLE, job.kind.schema(current_millis(), job.options))
 
 
 class RenameTable(Action):

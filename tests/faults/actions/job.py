@@ -132,7 +132,7 @@ def write(
     task = plan_write(table, overwrite)
     with StagedFiles(table) as staged:
         written = staged.take(task.run([batch_of(table, rows, kind)]))
-        messages = staged.take(task.settled(written, ONE))
+        messages = staged.take(task.finalize(written, ONE))
         messages += staged.take(compact_due(table, messages, ONE, overwrite))
         staged.release_all()
     return messages, task

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 
 from paimon_sql.format.statistics.table_statistics import TableStatistics
-from paimon_sql.format.text.instants import present_millis
+from paimon_sql.format.text.instants import current_millis
 from paimon_sql.storage.copy.copy import copy_files, plan_copy, schemas_of_copy
 from paimon_sql.storage.maintenance.orphans.run import Search, find_orphans, remove_orphans
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
@@ -53,7 +53,7 @@ class RemoveOrphans(Action):
     name, weight = "remove orphans", 2
 
     def run(self, job: Job) -> None:
-        remove_orphans(find_orphans(job.opened(MAIN), Search(present_millis() - _DAY, ONE)))
+        remove_orphans(find_orphans(job.opened(MAIN), Search(current_millis() - _DAY, ONE)))
 
 
 class Analyze(Action):

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from paimon_sql.errors import PaimonError
 from paimon_sql.format.metadata.manifest import read_manifest, write_manifest
-from paimon_sql.format.text.instants import present_millis
+from paimon_sql.format.text.instants import current_millis
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.compact.run import compact_table
 from paimon_sql.storage.file_io import LocalFileIO
@@ -98,7 +98,7 @@ _WORKS: dict[str, Callable[[Job, Table], object]] = {
     "insert": _insert,
     "compact": _compact,
     "expire": lambda job, table: expire_snapshots(table, Retention(1, 1, 0, 100)),
-    "orphans": lambda job, table: remove_orphans(find_orphans(table, Search(present_millis() + _DAY, ONE))),
+    "orphans": lambda job, table: remove_orphans(find_orphans(table, Search(current_millis() + _DAY, ONE))),
     "repair": lambda job, table: repair(table),
     "roll back": _roll_back,
 }

@@ -29,7 +29,7 @@ from paimon_sql.format.options.engines.catalog import (
     DLF_TOKEN_LOADER,
     DLF_TOKEN_PATH,
 )
-from paimon_sql.storage.file_io.external.http import WebAnswer
+from paimon_sql.storage.file_io.external.http import HttpResponse
 from paimon_sql.storage.file_io.external.locations import shown
 
 LEAST_SECONDS = 3600.0
@@ -150,7 +150,7 @@ class InstanceRole(CredentialSource):
 
     def _read_value(self, what: str) -> bytes:
         try:
-            with WebAnswer("GET", self.address + what, seconds=_SECONDS, most_bytes=_MOST_BYTES) as answer:
+            with HttpResponse("GET", self.address + what, seconds=_SECONDS, most_bytes=_MOST_BYTES) as answer:
                 return answer.read()
         except (PaimonError, ValueError) as error:
             reason = str(error).replace(shown(self.address + what), "it", 1).rstrip(".")

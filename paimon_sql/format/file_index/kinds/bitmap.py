@@ -23,7 +23,7 @@ from pyroaring import BitMap
 
 from paimon_sql.format.bytes.bounded import MAX_FILE_ROWS, check_count, check_range
 from paimon_sql.format.file_index.base import FileIndexKind, IndexBuilder, IndexReader, RowsReader
-from paimon_sql.format.file_index.bitmaps import all_rows, most_bytes, read_bitmap, serialized
+from paimon_sql.format.file_index.bitmaps import all_rows, encode_bitmap, max_bitmap_bytes, read_bitmap
 from paimon_sql.format.file_index.columns import ColumnBuilder
 from paimon_sql.format.file_index.keys import KeyType, RankedColumn, fixed, with_length
 from paimon_sql.format.file_index.many_bitmaps import serialized_each
@@ -78,7 +78,7 @@ class _Builder(ColumnBuilder):
 
     def build(self, column: RankedColumn) -> bytes | None:
         nulls = column.nulls
-        null_bitmap = serialized(nulls)
+        null_bitmap = encode_bitmap(nulls)
         bodies = [null_bitmap] if len(nulls) > 1 else []
         offsets, lengths, others = _encode_bitmaps(column, sum(map(len, bodies)))
         head = _HEAD.pack(column.rows, len(column.distinct), bool(len(nulls)))
@@ -144,7 +144,7 @@ def _entries(keys: KeyType, distinct: _Numbers | pa.Array, numbers: list[_Number
 
 
 def _key_size(entry: _Bytes, keys: KeyType) -> int:
-    return _INT.size + int.from_bytes(entry[: _INT.size].tobytes(), "big") if keys.is_text else keys.stored.itemsize
+    return _INT.size + int.from_bytes(entry[: _INT.size].tobytes(), "big") if keys.is_bytes else keys.stored.itemsize
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +189,7 @@ class _Reader(RowsReader):
     def _entries(self, at: int, count: int, numbers: int) -> tuple[list[tuple[Key, tuple[int, ...]]], int]:
         """Decode entries, a key followed by its numbers; with the end of the last entry."""
         check_count(count, (len(self._data) - at) // _INT.size, "values")
-        if not self.keys.is_text:
+        if not self.keys.is_bytes:
             kind = np.dtype([("key", self.keys.stored), ("numbers", ">i4", (numbers,))])
             stored = np.frombuffer(self._data, kind, count, at) if count else np.empty(0, kind)
             keys = self.keys.decode(stored["key"]).tolist()
@@ -226,10 +226,10 @@ class _Reader(RowsReader):
             return BitMap([-1 - location.offset])
         start = self._body + location.offset
         check_range(start, 0, len(self._data), "a bitmap of an index")
-        return read_bitmap(self._data[start : start + most_bytes(self._rows)])
+        return read_bitmap(self._data[start : start + max_bitmap_bytes(self._rows)])
 
     def nulls(self) -> BitMap:
         return self._bitmap(self._null)
 
-    def valued(self) -> BitMap:
+    def not_nulls(self) -> BitMap:
         return all_rows(self._rows) - self.nulls()

@@ -78,7 +78,7 @@ class _Reader(IndexReader):
         if self._bits is None or not 0 < self._functions <= _MAX_FUNCTIONS:
             raise ValueError(f"a bloom filter of {self._functions} hash functions in {len(data)} bytes")
 
-    def among(self, values: pa.Array) -> BitMap | None:
+    def equal_any(self, values: pa.Array) -> BitMap | None:
         assert self._bits is not None
         if self._keys.is_float:
             # Zeros of both signs are equal, but have different hashes.
@@ -98,7 +98,7 @@ def _min_bits(settings: TableOptions) -> int:
 def _hashes(keys: KeyType, values: pa.Array) -> Hashes:
     """The hashes of the distinct values without null."""
     found = keys.of(values.drop_null()).unique()
-    if keys.is_text:
+    if keys.is_bytes:
         return hash_bytes(found)
     numbers = found.to_numpy()
     return hash_numbers(_float_bits(keys, numbers) if keys.is_float else numbers)

@@ -21,10 +21,10 @@ from paimon_sql.format.file_index.bitmaps import (
     BitSlices,
     Positions,
     all_rows,
-    most_bytes,
+    encode_bitmap,
+    encode_slices,
+    max_bitmap_bytes,
     read_bitmap,
-    serialized,
-    slices_of,
 )
 from paimon_sql.format.file_index.columns import ColumnBuilder
 from paimon_sql.format.file_index.keys import Numbers, RankedColumn
@@ -72,8 +72,8 @@ class _Builder(ColumnBuilder):
 def _slices(positions: Positions, numbers: Numbers) -> bytes:
     maximum = int(numbers.max())
     unsigned: npt.NDArray[np.uint64] = numbers.astype(np.uint64)
-    slices = slices_of(positions, unsigned, maximum.bit_length())
-    head = _BOUNDS.pack(_VERSION, 0, maximum) + serialized(positions) + _INT.pack(len(slices))
+    slices = encode_slices(positions, unsigned, maximum.bit_length())
+    head = _BOUNDS.pack(_VERSION, 0, maximum) + encode_bitmap(positions) + _INT.pack(len(slices))
     return head + b"".join(slices)
 
 
@@ -104,11 +104,11 @@ class _Reader(RowsReader):
             return self._positive.above(key, inclusive=inclusive)
         return self._positive.rows | self._negative.below(-key, inclusive=inclusive)
 
-    def valued(self) -> BitMap:
+    def not_nulls(self) -> BitMap:
         return self._positive.rows | self._negative.rows
 
     def nulls(self) -> BitMap:
-        return all_rows(self._rows) - self.valued()
+        return all_rows(self._rows) - self.not_nulls()
 
 
 class _Side:
@@ -152,5 +152,5 @@ def _read(data: bytes, at: int, rows: int) -> tuple[_Side, int]:
 
 
 def _bitmap(data: bytes, at: int, rows: int) -> tuple[BitMap, int]:
-    found = read_bitmap(data[at : at + most_bytes(rows)])
+    found = read_bitmap(data[at : at + max_bitmap_bytes(rows)])
     return found, at + len(found.serialize())

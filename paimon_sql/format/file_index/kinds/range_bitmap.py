@@ -33,9 +33,9 @@ from paimon_sql.format.file_index.bitmaps import (
     MAX_SLICES,
     BitSlices,
     all_rows,
+    encode_bitmap,
+    encode_slices,
     read_bitmap,
-    serialized,
-    slices_of,
 )
 from paimon_sql.format.file_index.columns import ColumnBuilder
 from paimon_sql.format.file_index.keys import KeyType, RankedColumn, with_length
@@ -96,8 +96,8 @@ class _Builder(ColumnBuilder):
         dictionary = _dictionary(words, self._chunk)
         head += _INT.pack(len(dictionary))
         width = max(1, (len(words) - 1).bit_length()) if len(words) else _EMPTY_SLICES
-        slices = slices_of(column.positions, column.ranks.astype(np.uint64), width)
-        return _INT.pack(len(head)) + head + dictionary + _encode_slices(serialized(column.positions), slices)
+        slices = encode_slices(column.positions, column.ranks.astype(np.uint64), width)
+        return _INT.pack(len(head)) + head + dictionary + _encode_slices(encode_bitmap(column.positions), slices)
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ class _Reader(RowsReader):
         _, equal, greater = self._slices.split(rank)
         return greater if found and not inclusive else greater | equal
 
-    def valued(self) -> BitMap:
+    def not_nulls(self) -> BitMap:
         return self._slices.rows
 
     def nulls(self) -> BitMap:
@@ -255,13 +255,13 @@ class _Dictionary:
         return key, self._numbers(_CHUNK_HEAD, at)
 
     def _other(self, at: int, index: int, lengths: list[int]) -> Any:
-        if not self._keys.is_text:
+        if not self._keys.is_bytes:
             return self._key(at + index * lengths[1])[0]
         (offset,) = self._numbers(_INT, at + index * _INT.size)
         return self._key(at + lengths[0] + offset)[0]
 
     def _key(self, at: int) -> tuple[Any, int]:
-        if self._keys.is_text:
+        if self._keys.is_bytes:
             (size,) = self._numbers(_INT, at)
             check_range(at + _INT.size, size, len(self._data), "a key of a range bitmap")
             end = at + _INT.size + size

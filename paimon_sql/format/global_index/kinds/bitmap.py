@@ -27,12 +27,12 @@ from paimon_sql.format.global_index.base import (
     Longs,
     Read,
     SortedRows,
+    between_mask,
     footer_of,
-    lying_between,
     position,
 )
-from paimon_sql.format.global_index.blocks import TRAILER_BYTES, Compression, opened, sealed
-from paimon_sql.format.global_index.keys import IndexKeys, stretches
+from paimon_sql.format.global_index.blocks import TRAILER_BYTES, Compression, decode_block, encode_block
+from paimon_sql.format.global_index.keys import IndexKeys, binary_ranges
 from paimon_sql.format.global_index.row_bitmaps import read_rows, serialized_rows, serialized_rows_each
 from paimon_sql.format.options.table.index import (
     BITMAP_INDEX_COMPRESSION,
@@ -62,7 +62,7 @@ class Places:
 
     def block(self) -> bytes:
         """Encode the content of a block: the number of keys, then for each its length, its bytes and its location."""
-        data, starts = stretches(self.keys)
+        data, starts = binary_ranges(self.keys)
         sizes = np.diff(starts)
         heads, offsets, lengths = sizes_of(sizes), sizes_of(self.offsets), sizes_of(self.lengths)
         each = heads + sizes + offsets + lengths
@@ -77,7 +77,7 @@ class Places:
 
     def sizes(self) -> Longs:
         """The encoded size of each entry."""
-        sizes = np.diff(stretches(self.keys)[1])
+        sizes = np.diff(binary_ranges(self.keys)[1])
         return sizes + sizes_of(sizes) + sizes_of(self.offsets) + sizes_of(self.lengths)
 
     def part(self, start: int, end: int) -> Places:
@@ -91,7 +91,7 @@ def read_places(block: bytes) -> Places:
     Raises:
         ValueError: it is broken.
     """
-    data = np.frombuffer(opened(block), np.uint8)
+    data = np.frombuffer(decode_block(block), np.uint8)
     (count,), at = (numbers.tolist() for numbers in decoded_at(data, np.zeros(1, np.int64)))
     check_count(count, (len(data) - at[0]) // _ENTRY_BYTES, "keys of a block")
     keys, offsets, lengths = [], np.zeros(count, np.int64), np.zeros(count, np.int64)
@@ -121,7 +121,7 @@ class Bitmap(GlobalIndexKind):
     """A bitmap for each value: for columns of few distinct values, searched by equality."""
 
     name = "bitmap"
-    most_to_search = BITMAP_INDEX_FALLBACK_SCAN_MAX_SIZE
+    max_search_bytes = BITMAP_INDEX_FALLBACK_SCAN_MAX_SIZE
     compression: ClassVar[Option[str]] = BITMAP_INDEX_COMPRESSION
     compression_level: ClassVar[Option[int]] = BITMAP_INDEX_COMPRESSION_LEVEL
     block_size: ClassVar[Option[int]] = BITMAP_INDEX_DICTIONARY_BLOCK_SIZE
@@ -131,7 +131,7 @@ class Bitmap(GlobalIndexKind):
         starts = rows.starts()
         counts = np.diff(starts, append=len(rows.rows))
         lengths = np.zeros(len(starts), np.int64)
-        for first, last in rows.portions():
+        for first, last in rows.key_batches():
             low = starts[first]
             bitmaps = serialized_rows_each(rows.rows[low : low + counts[first:last].sum()], counts[first:last])
             lengths[first:last] = [len(body) for body in bitmaps]
@@ -140,7 +140,7 @@ class Bitmap(GlobalIndexKind):
         at = int(lengths.sum())
         firsts, offsets, sizes = [], [], []
         for start, end in pairwise(_cuts(dictionary.sizes(), options.get(self.block_size))):
-            block, size = sealed(dictionary.part(start, end).block(), compression)
+            block, size = encode_block(dictionary.part(start, end).block(), compression)
             firsts.append(start)
             offsets.append(at)
             sizes.append(size)
@@ -154,7 +154,7 @@ class Bitmap(GlobalIndexKind):
             at += len(body)
             yield body
         index = Places(dictionary.keys.take(pa.array(firsts, pa.int64())), _longs(offsets), _longs(sizes))
-        block, size = sealed(index.block(), compression)
+        block, size = encode_block(index.block(), compression)
         yield block
         yield _FOOTER.pack(*locations, at, size, len(starts), _VERSION, _MAGIC)
 
@@ -193,7 +193,7 @@ class _Reader(GlobalIndexReader):
         first = 0 if low is None else max(0, position(self._firsts, low, behind=True) - 1)
         last = len(self._firsts) if high is None else position(self._firsts, high, behind=with_high)
         return self._rows(
-            range(first, last), lambda found: lying_between(found, low, high, with_low=with_low, with_high=with_high)
+            range(first, last), lambda found: between_mask(found, low, high, with_low=with_low, with_high=with_high)
         )
 
     def nulls(self) -> BitMap64:

@@ -25,22 +25,22 @@ from paimon_sql.format.global_index.base import (
     Read,
     SortedIndexReader,
     SortedRows,
+    between_mask,
     bitmap_of,
     footer_of,
-    lying_between,
     position,
 )
-from paimon_sql.format.global_index.blocks import TRAILER_BYTES, Compression, sealed
-from paimon_sql.format.global_index.keys import IndexKeys, large_binaries, stretches
+from paimon_sql.format.global_index.blocks import TRAILER_BYTES, Compression, encode_block
+from paimon_sql.format.global_index.keys import IndexKeys, binary_ranges, large_binaries
 from paimon_sql.format.global_index.row_bitmaps import read_rows, serialized_rows
 from paimon_sql.format.global_index.sorted_blocks import (
     Entries,
     Handle,
-    joined,
+    concat,
+    encode_blocks,
     read_entries,
     read_handles,
     runs_of,
-    written_blocks,
 )
 from paimon_sql.format.options.table.index import (
     BTREE_INDEX_BLOCK_SIZE,
@@ -59,13 +59,13 @@ class BTree(GlobalIndexKind):
     """Sorted keys: for searches by equality, range and prefix."""
 
     name = "btree"
-    most_to_search = BTREE_INDEX_FALLBACK_SCAN_MAX_SIZE
+    max_search_bytes = BTREE_INDEX_FALLBACK_SCAN_MAX_SIZE
 
     def write(self, rows: SortedRows, keys: IndexKeys, options: TableOptions) -> Iterator[bytes]:
         compression = Compression(options.get(BTREE_INDEX_COMPRESSION), options.get(BTREE_INDEX_COMPRESSION_LEVEL))
         lasts: list[Entries] = []
         at = 0
-        for block in written_blocks(_entries(rows, keys), options.get(BTREE_INDEX_BLOCK_SIZE), compression, lasts):
+        for block in encode_blocks(_entries(rows, keys), options.get(BTREE_INDEX_BLOCK_SIZE), compression, lasts):
             at += len(block)
             yield block
         null_location = (0, 0)
@@ -74,7 +74,7 @@ class BTree(GlobalIndexKind):
             null_location = (at, len(bitmap))
             yield bitmap + _CHECKSUM.pack(zlib.crc32(bitmap))
             at += len(bitmap) + _CHECKSUM.size
-        index, size = sealed(joined(lasts).block(), compression)
+        index, size = encode_block(concat(lasts).block(), compression)
         yield index
         yield _FOOTER.pack(0, 0, 0, at, size, *null_location, _VERSION, _MAGIC)
 
@@ -86,7 +86,7 @@ def _entries(rows: SortedRows, keys: IndexKeys) -> Iterator[Entries]:
     """Yield the distinct keys, each with the number of its rows and the rows, in batches."""
     starts = rows.starts()
     ends = np.append(starts[1:], len(rows.rows))
-    for first, last in rows.portions():
+    for first, last in rows.key_batches():
         low, high = int(starts[first]), int(ends[last - 1])
         counts = ends[first:last] - starts[first:last]
         # The count of each key precedes its rows, as a number of the same encoding.
@@ -118,7 +118,7 @@ class _Reader(SortedIndexReader):
         last = len(self._handles) if high is None else position(self._lasts, high, behind=False) + 1
         return self._rows(
             self._handles[first:last],
-            lambda found: lying_between(found, low, high, with_low=with_low, with_high=with_high),
+            lambda found: between_mask(found, low, high, with_low=with_low, with_high=with_high),
         )
 
     def nulls(self) -> BitMap64:
@@ -170,7 +170,7 @@ class _Reader(SortedIndexReader):
 
 def _listed(values: pa.Array) -> tuple[Longs, Longs]:
     """Decode the rows of values, with the number of rows of each."""
-    data, starts = stretches(values)
+    data, starts = binary_ranges(values)
     numbers, offsets = decoded(data[starts[0] : starts[-1]])
     heads = np.searchsorted(offsets, starts[:-1] - starts[0])
     sizes = np.diff(heads, append=len(numbers))

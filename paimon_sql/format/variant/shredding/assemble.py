@@ -17,7 +17,7 @@ from paimon_sql.format.variant.shredding.shapes import METADATA, TYPED_VALUE, VA
 from paimon_sql.format.variant.values import Values
 
 
-def assembled(columns: pa.StructArray, target: pa.StructType) -> pa.StructArray:
+def assemble(columns: pa.StructArray, target: pa.StructType) -> pa.StructArray:
     """Assemble variants, structs of value and metadata, from the columns of a file.
 
     Parts of objects and arrays whose columns were not read are missing. A required value that is missing is the variant

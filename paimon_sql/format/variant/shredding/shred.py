@@ -18,7 +18,7 @@ from paimon_sql.format.variant.shredding.shapes import METADATA, VALUE, group_ty
 from paimon_sql.format.variant.values import Children, Values
 
 
-def shredded(variants: pa.StructArray, shape: t.DataType) -> pa.StructArray:
+def shred(variants: pa.StructArray, shape: t.DataType) -> pa.StructArray:
     """Shred variants, structs of value and metadata, to structs of the columns of a shape.
 
     Values that do not match the shape are stored unshredded; nothing is lost.

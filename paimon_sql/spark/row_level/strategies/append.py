@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from paimon_sql.format.index_files.deletion_vectors import DeletionVector
 from paimon_sql.format.metadata.snapshot import Operation, Snapshot
-from paimon_sql.spark.execution.arrow_batches import unmeasured_batches
+from paimon_sql.spark.execution.arrow_batches import row_limited_batches
 from paimon_sql.spark.execution.distribute import run_on_executors
 from paimon_sql.spark.execution.executor import SparkExecutor
 from paimon_sql.spark.execution.small_plans import few_rows
@@ -25,7 +25,7 @@ from paimon_sql.storage.read.row_tracking import is_tracked
 from paimon_sql.storage.row_level.marks import ChangeSplitter, joined, marked_files
 from paimon_sql.storage.row_level.rewrite import plan_rewrite, run_rewrite
 from paimon_sql.storage.row_level.strategy import RowLevelStrategy
-from paimon_sql.storage.row_level.vectors import forget, mark, with_earlier
+from paimon_sql.storage.row_level.vectors import forget, mark, with_existing_deletions
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
@@ -73,12 +73,12 @@ def _change(jvm: Jvm, transaction: Transaction, changed: ChangedRows, strategy: 
     batches = few_rows(jvm, changed.frame)
     results = [_write(task, batches)] if batches is not None else _write_on_executors(task, changed)
     staged = transaction.staged
-    messages = list(task.settled(staged.take(m for s in results for m in s.messages), executor))
+    messages = list(task.finalize(staged.take(m for s in results for m in s.messages), executor))
     marked = marked_files(table, base, joined(s.marks for s in results))
     if strategy is RowLevelStrategy.VECTORS:
         messages += staged.take(mark(table, base, marked))
     else:
-        rewritten = plan_rewrite(table, with_earlier(table, base, marked))
+        rewritten = plan_rewrite(table, with_existing_deletions(table, base, marked))
         messages += staged.take(run_tasks(table, executor, run_rewrite, rewritten))
         messages += staged.take(forget(table, base, [e for e, _ in marked]))
     if messages:
@@ -94,6 +94,6 @@ def _write(task: WriteTask, batches: Iterable[pa.RecordBatch]) -> _WorkerResult:
 
 
 def _write_on_executors(task: WriteTask, changed: ChangedRows) -> list[_WorkerResult]:
-    with unmeasured_batches(changed.frame):
+    with row_limited_batches(changed.frame):
         writer, rows = distribute_by_bucket(task, changed.frame)
         return run_on_executors(task.table, rows, partial(_write, writer), lambda result: result.messages)

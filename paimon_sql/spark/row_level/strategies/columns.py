@@ -16,7 +16,7 @@ from paimon_sql.format.index_files.deletion_vectors import DeletionVector
 from paimon_sql.format.metadata.snapshot import Operation, Snapshot
 from paimon_sql.format.schema.row_kind import RowKind
 from paimon_sql.format.schema.system_fields import ROW_ID, VALUE_KIND
-from paimon_sql.spark.execution.arrow_batches import unmeasured_batches
+from paimon_sql.spark.execution.arrow_batches import row_limited_batches
 from paimon_sql.spark.execution.distribute import run_on_executors
 from paimon_sql.spark.execution.small_plans import few_rows
 from paimon_sql.spark.jvm.gateway import Jvm
@@ -28,8 +28,8 @@ from paimon_sql.sql.statements.rows import MergeInto, Update
 from paimon_sql.storage.columns.blobs import has_blobs
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.data_files.bucketed_groups import bucketed_groups
-from paimon_sql.storage.indexes.drop_global_index import indexes_unchanged, outdated
-from paimon_sql.storage.indexes.global_index import dropped
+from paimon_sql.storage.indexes.drop_global_index import indexes_unchanged, outdated_indexes
+from paimon_sql.storage.indexes.global_index import drop_messages
 from paimon_sql.storage.operations import operations
 from paimon_sql.storage.read.metadata_columns import FILE_PATH, ROW_INDEX
 from paimon_sql.storage.row_level.columns import ColumnTask, columns_unchanged
@@ -140,10 +140,10 @@ def change_columns(
     with Transaction(table, operation, base=base) as transaction:
         results = [task.run(_by_id(batches))] if batches is not None else _run_on_executors(table, task, frame)
         messages = transaction.staged.take(m for s in results for m in s.messages)
-        replaced = outdated(table, base, messages, task.columns.written)
+        replaced = outdated_indexes(table, base, messages, task.columns.written)
         marks = marked_files(table, base, joined(s.marks for s in results))
         messages += transaction.staged.take(mark(table, base, marks))
-        messages += dropped(replaced)
+        messages += drop_messages(replaced)
         if messages:
             transaction.require(columns_unchanged(messages), indexes_unchanged(messages, task.columns.written))
             operations.append(transaction, messages)
@@ -156,7 +156,7 @@ def _by_id(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
 
 def _run_on_executors(table: Table, task: _WorkerTask, frame: DataFrame) -> list[_WorkerResult]:
     """Write all rows of a file by one worker; new rows, which have no file yet, stay in their partition."""
-    with unmeasured_batches(frame, blobs=has_blobs(table.schema.fields)):
+    with row_limited_batches(frame, blobs=has_blobs(table.schema.fields)):
         owner = coalesce(col(FILE_PATH.name), spark_partition_id().cast("string"))
         rows = frame.repartition(owner).sortWithinPartitions(ROW_ID.name)
         return run_on_executors(table, rows, partial(_run, task), lambda result: result.messages)

@@ -13,7 +13,7 @@ from paimon_sql.storage.compact.compaction import run_tasks
 from paimon_sql.storage.operations import operations
 from paimon_sql.storage.read.metadata_columns import BUCKET
 from paimon_sql.storage.row_level.conflicts import keys_unchanged
-from paimon_sql.storage.row_level.drop_keys import check_seen, plan_drop, run_drop
+from paimon_sql.storage.row_level.drop_keys import check_no_invisible_rows, plan_drop, run_drop
 from paimon_sql.storage.row_level.vectors import forget
 from paimon_sql.storage.table.table import Table
 
@@ -31,7 +31,7 @@ def drop_keys(jvm: Jvm, table: Table, base: Snapshot | None, changed: ChangedRow
         UnsupportedError: the table has rows that reads do not see before a compaction.
         CommitConflictError: a concurrent commit has written rows of the same keys, or rewritten the files.
     """
-    check_seen(table, base)
+    check_no_invisible_rows(table, base)
     schema = table.schema
     names = dict.fromkeys([*schema.partition_keys, *schema.primary_keys, BUCKET.name])
     rows = changed.frame.select(*(quote_name(name) for name in names)).toArrow()

@@ -13,7 +13,7 @@ from pyspark.sql.functions import col, count_if
 from paimon_sql.format.metadata.snapshot import Operation, Snapshot
 from paimon_sql.format.schema.row_kind import RowKind
 from paimon_sql.format.schema.system_fields import VALUE_KIND
-from paimon_sql.spark.execution.arrow_batches import unmeasured_batches
+from paimon_sql.spark.execution.arrow_batches import row_limited_batches
 from paimon_sql.spark.execution.distribute import run_on_executors
 from paimon_sql.spark.execution.executor import SparkExecutor
 from paimon_sql.spark.execution.small_plans import few_rows
@@ -94,17 +94,17 @@ def _write(
         if changed is not None:
             deleted = operation is Operation.DELETE
             counts = Counts(deleted=changed.rows) if deleted else Counts(updated=changed.rows)
-            return list(task.settled(changed.messages, executor)), counts
+            return list(task.finalize(changed.messages, executor)), counts
     batches = few_rows(jvm, frame)
     if batches is not None:
         results = [_write_counted(task, batches)]
     elif buckets is not None and rows is not Rows.OTHERS:
-        with unmeasured_batches(frame):
+        with row_limited_batches(frame):
             results = run_on_executors(task.table, frame, partial(_write_counted, task), lambda result: result[0])
     else:
         return _exchange(jvm, task, frame)
     messages = [message for written, _ in results for message in written]
-    return list(task.settled(messages, executor)), sum((counts for _, counts in results), Counts())
+    return list(task.finalize(messages, executor)), sum((counts for _, counts in results), Counts())
 
 
 def _change(jvm: Jvm, table: Table, frame: DataFrame, operation: Operation) -> Change | None:

@@ -19,21 +19,21 @@ from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
 from paimon_sql.spark.scan.proxies.native import NativeScanProxy, reads_in_batches
 from paimon_sql.spark.scan.pushdown.variants import Structs, with_structs
 from paimon_sql.storage.execution.task_executor import LocalExecutor
-from paimon_sql.storage.execution.threads import spread
-from paimon_sql.storage.expressions.predicates import Predicate, about
-from paimon_sql.storage.read.deletion_mask import BitsCache, Merging, bits_of, selects
+from paimon_sql.storage.execution.threads import map_in_threads
+from paimon_sql.storage.expressions.predicates import Predicate, conjuncts_on
+from paimon_sql.storage.read.deletion_mask import DeletionMaskCache, MaskedSplit, mask_of, selects
 from paimon_sql.storage.scan.plan import PlannedRange, ScanPlan
 
 POSITION: dict[str, Any] = {"name": "_tmp_metadata_row_index", "type": "long", "nullable": True, "metadata": {}}
 """The column that Spark's Parquet reader fills with the position of each row in its file."""
-DEAD: dict[str, Any] = {"name": "__paimon_dead_rows", "type": "binary", "nullable": False, "metadata": {}}
+MASK: dict[str, Any] = {"name": "__paimon_dead_rows", "type": "binary", "nullable": False, "metadata": {}}
 """The bits of a file's masked rows; rows after the last bit are live."""
 _MAX_ROWS = 1 << 29
 """Maximum rows in files with masked rows: their bits take 64 MiB on the driver."""
 _FEW_BYTES = 64 * 1024 * 1024
 """Maximum bytes of files that the driver merges itself, which is then faster than a job."""
 _THREADS = os.cpu_count() or 2
-_MERGED_BITS = BitsCache(64 * 1024 * 1024)
+_MERGED_BITS = DeletionMaskCache(64 * 1024 * 1024)
 _ROW = f"{CATALYST}.expressions.GenericInternalRow"
 
 
@@ -49,8 +49,8 @@ class DeletionMask:
     def __init__(self, jvm: Jvm, plan: ScanPlan, predicate: Predicate | None) -> None:
         self._jvm = jvm
         self._plan = plan
-        on_key = about(predicate, plan.table.schema.trimmed_primary_keys)
-        self._merging = [Merging(s.table or plan.table, s, on_key) for s in plan.splits if not s.raw]
+        on_key = conjuncts_on(predicate, plan.table.schema.trimmed_primary_keys)
+        self._merging = [MaskedSplit(s.table or plan.table, s, on_key) for s in plan.splits if not s.raw]
 
     @cached_property
     def bits(self) -> dict[str, bytes]:
@@ -58,7 +58,7 @@ class DeletionMask:
         return self._deleted() | self._merged()
 
     @property
-    def alive(self) -> int:
+    def live_rows(self) -> int:
         """The number of live rows in the files."""
         rows = sum(f.row_count for split in self._plan.splits for f in split.files)
         return rows - sum(int.from_bytes(bits, "little").bit_count() for bits in self.bits.values())
@@ -72,7 +72,7 @@ class DeletionMask:
                     path = plan.owner(split).locations.data_file(split.partition, split.bucket, f)
                     found[path] = split.deletions[f.file_name]
         io = plan.table.file_io
-        bits = spread(lambda deletion: bits_of(deletion.read(io)), list(found.values()), _THREADS)
+        bits = map_in_threads(lambda deletion: mask_of(deletion.read(io)), list(found.values()), _THREADS)
         return dict(zip(found, bits, strict=True))
 
     def _merged(self) -> dict[str, bytes]:
@@ -81,7 +81,7 @@ class DeletionMask:
         new = [merging for merging, bits in zip(self._merging, cached, strict=True) if bits is None]
         is_small = sum(merging.size for merging in new) <= _FEW_BYTES
         executor = LocalExecutor(_THREADS) if is_small else SparkExecutor(self._jvm)
-        found = executor.map(Merging.dead, new)
+        found = executor.map(MaskedSplit.masks, new)
         merged: dict[str, bytes] = {}
         for merging, bits in zip(self._merging, cached, strict=True):
             if bits is None:
@@ -123,7 +123,7 @@ class MaskedScanProxy(NativeScanProxy):
         return self.jvm.struct(_with_mask_columns(self.columns, self._structs))
 
     def _constant_columns(self) -> Any:
-        return self.jvm.struct(json.dumps(_struct([DEAD])))
+        return self.jvm.struct(json.dumps(_struct([MASK])))
 
     def _constants(self, file: PlannedRange) -> Any:
         if file.path not in self._rows:
@@ -137,19 +137,19 @@ class MaskedScanProxy(NativeScanProxy):
         return {}
 
 
-def can_mark(jvm: Jvm, plan: ScanPlan, fields: Sequence[DataField]) -> bool:
+def can_mask(jvm: Jvm, plan: ScanPlan, fields: Sequence[DataField]) -> bool:
     """Whether a plan has a deletion mask that Spark's reader can apply: it adds positions when it reads in batches."""
     return has_deletion_mask(plan) and reads_in_batches(jvm, jvm.struct(_with_mask_columns(fields)))
 
 
 def has_deletion_mask(plan: ScanPlan) -> bool:
     """Whether the rows of a plan are those of its files without masked ones, whose bits fit on the driver."""
-    return plan.rows_to_mark <= _MAX_ROWS and all(s.raw or selects(s.table or plan.table, s) for s in plan.splits)
+    return plan.rows_to_mask <= _MAX_ROWS and all(s.raw or selects(s.table or plan.table, s) for s in plan.splits)
 
 
 def _with_mask_columns(fields: Sequence[DataField], structs: Structs | None = None) -> str:
     columns = with_structs(spark_struct(fields), structs or {})["fields"]
-    return json.dumps(_struct([*columns, POSITION, DEAD]))
+    return json.dumps(_struct([*columns, POSITION, MASK]))
 
 
 def _struct(fields: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion.types import spark_struct
 from paimon_sql.spark.jvm.gateway import CONNECTOR, EXECUTION, Jvm
 from paimon_sql.spark.jvm.hadoop_files import hadoop_settings, hadoop_url
-from paimon_sql.spark.jvm.settings import under_settings
+from paimon_sql.spark.jvm.settings import with_settings
 from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy
 from paimon_sql.spark.scan.pushdown.variants import Structs, with_structs
 from paimon_sql.spark.scan.reporting.partition_keys import FILES, Key, PartitionKeys
@@ -124,7 +124,7 @@ class NativeScanProxy(PlannedScanProxy):
             return factory
         # The session's settings have changed since Spark planned for batches, or for rows.
         planned = _IN_BATCHES if self._is_columnar else _IN_ROWS
-        return under_settings(self.jvm, planned, lambda: self._parquet_scan().createReaderFactory())
+        return with_settings(self.jvm, planned, lambda: self._parquet_scan().createReaderFactory())
 
     def _constants(self, file: PlannedRange) -> Any:
         """The values of a file's constant columns, as an ``InternalRow``."""

@@ -83,7 +83,7 @@ class PlannedScanProxy(ScanInterface, ABC):
         return isinstance(other, PlannedScanProxy) and self.keys == other.keys and super()._is_like(other)
 
     @property
-    def stand_ins(self) -> tuple[PlannedScanProxy, ...]:
+    def replacements(self) -> tuple[PlannedScanProxy, ...]:
         """The scans that rules may replace it with."""
         return () if self.native_twin is None else (self.native_twin,)
 
@@ -116,7 +116,7 @@ class PlannedScanProxy(ScanInterface, ABC):
 
     def toBatch(self) -> Any:
         # Spark calls this again after `filter`. The scan itself does not change, since other plans may use it.
-        remaining = None if self.runtime is None else self.runtime.taken()
+        remaining = None if self.runtime is None else self.runtime.filtered_plan()
         if remaining is None:
             return self
         self._remaining = remaining
@@ -124,10 +124,10 @@ class PlannedScanProxy(ScanInterface, ABC):
         scan.keys = self.keys
         return scan
 
-    def keyed(self, keys: PartitionKeys, plan: ScanPlan) -> PlannedScanProxy:
+    def with_keys(self, keys: PartitionKeys, plan: ScanPlan) -> PlannedScanProxy:
         """The same scan with partitions by these keys, over its plan from `PartitionKeys.arranged`."""
         scan = self.over(plan)
-        scan.keys, scan.runtime, scan.likeness, scan.stream = keys, self.runtime, self.likeness, self.stream
+        scan.keys, scan.runtime, scan.equality, scan.stream = keys, self.runtime, self.equality, self.stream
         return scan
 
     def pushedPredicates(self) -> Any:

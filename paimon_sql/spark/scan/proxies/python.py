@@ -15,8 +15,8 @@ from pyspark.sql.udf import _wrap_function
 
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion.arrow_types import for_spark
-from paimon_sql.spark.conversion.types import spark_struct, type_inside
-from paimon_sql.spark.execution.worker_errors import one_message
+from paimon_sql.spark.conversion.types import spark_struct, without_lengths
+from paimon_sql.spark.execution.worker_errors import hide_traceback
 from paimon_sql.spark.jvm.gateway import CONNECTOR, EXECUTION, Jvm
 from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy
 from paimon_sql.spark.scan.reporting.partition_keys import TASKS
@@ -45,7 +45,7 @@ class TaskPartition(InputPartition):
 
 def read_partition(iterator: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The function of a worker: Spark sends the pickled partition, the worker returns its rows."""
-    with one_message():
+    with hide_traceback():
         for batch in iterator:
             partition: TaskPartition = pickle.loads(batch.column(0)[0].as_py())
             yield from _with_one_schema(for_spark(rows) for task in partition.tasks for rows in task.batches())
@@ -134,7 +134,7 @@ def reader_factory(jvm: Jvm, struct: dict[str, Any]) -> Any:
 
     CHAR and VARCHAR become strings: PySpark's workers of 4.1 do not know them.
     """
-    struct = type_inside(struct)
+    struct = without_lengths(struct)
     source = jvm.new(f"{_PYTHON}.UserDefinedPythonDataSource", _wrap_function(jvm.context, _Source))
     function = jvm.pickle((read_partition, StructType.fromJson(struct)))
     schema = jvm.struct(json.dumps(struct))

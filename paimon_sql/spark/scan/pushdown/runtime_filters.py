@@ -98,7 +98,7 @@ class RuntimeFilters:
         predicate = all_of([p for p in found if p is not None])
         self._filtered.plan = None if predicate is None else self._replan(predicate)
 
-    def taken(self) -> ScanPlan | None:
+    def filtered_plan(self) -> ScanPlan | None:
         """The plan with the conditions that this thread has passed to `take`, once; None without any."""
         plan: ScanPlan | None = getattr(self._filtered, "plan", None)
         self._filtered.plan = None

@@ -79,7 +79,7 @@ def extractions_of(extractions: Any) -> list[Extraction]:
     ]
 
 
-class VariantsWanted:
+class VariantExtractions:
     """The values of a table's variants that a query needs.
 
     Args:

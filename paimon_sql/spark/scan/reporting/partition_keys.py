@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from paimon_sql.format.schema.types import DataField, IntType
 from paimon_sql.spark.conversion.internal_rows import internal_rows
-from paimon_sql.spark.conversion.types import spark_type, type_inside
+from paimon_sql.spark.conversion.types import spark_type, without_lengths
 from paimon_sql.spark.jvm.compat import transform_expression
 from paimon_sql.spark.jvm.compiled_class import compiled_class
 from paimon_sql.spark.jvm.gateway import CATALYST, CONNECTOR, EXECUTION, Jvm
@@ -132,7 +132,7 @@ class PartitionKeys:
     def expressions(self, plan: ScanPlan, attributes: Mapping[str, Any]) -> Any:
         """The key as a Scala ``Seq`` of Catalyst's expressions over attributes by name."""
         *partition_keys, column = self.columns(plan)
-        kind = type_inside(spark_type(plan.table.schema.field(column).type))
+        kind = without_lengths(spark_type(plan.table.schema.field(column).type))
         function = _bucket_function(self._jvm, self._bucketing, kind)
         bucket = transform_expression(self._jvm, function, attributes[column])
         return self._jvm.seq([*(attributes[name] for name in partition_keys), bucket])

@@ -11,7 +11,7 @@ from typing import Any
 from paimon_sql.spark.jvm.gateway import CATALYST
 from paimon_sql.spark.rules.node_exchange import compiled_exchange
 from paimon_sql.spark.rules.optimizer import PlanRule, new_attribute, with_parts, with_scans
-from paimon_sql.spark.scan.proxies.deletion_mask import DEAD, POSITION
+from paimon_sql.spark.scan.proxies.deletion_mask import MASK, POSITION
 from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy
 
 _EXPRESSIONS = f"{CATALYST}.expressions"
@@ -99,7 +99,7 @@ class DeletedRowFilter(PlanRule):
 
     def _filter_parts(self) -> tuple[Any, Any, Any]:
         position, mask = (
-            new_attribute(self.jvm, f["name"], f["type"], nullable=f["nullable"]) for f in (POSITION, DEAD)
+            new_attribute(self.jvm, f["name"], f["type"], nullable=f["nullable"]) for f in (POSITION, MASK)
         )
         return position, mask, self._is_live(position, mask)
 

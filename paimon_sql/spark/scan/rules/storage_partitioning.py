@@ -15,7 +15,7 @@ from math import gcd
 from typing import Any
 
 from paimon_sql.spark.jvm.compiled_class import compiled_class
-from paimon_sql.spark.jvm.gateway import CATALYST, Jvm, behind
+from paimon_sql.spark.jvm.gateway import CATALYST, Jvm, python_object
 from paimon_sql.spark.rules.optimizer import PlanRule, scans_of, with_leaves, with_parts
 from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy
 from paimon_sql.spark.scan.pushdown.sort_orders import ascending
@@ -173,7 +173,7 @@ class StoragePartitioning(PlanRule):
     def _sides(self, plan: Any) -> list[_Side]:
         found = []
         for number, leaf in scans_of(self.jvm, plan):
-            scan = behind(self.jvm, leaf.scan())
+            scan = python_object(self.jvm, leaf.scan())
             if not isinstance(scan, PlannedScanProxy) or scan.bucketing is None:
                 continue
             if scan.keys is not None or leaf.keyGroupedPartitioning().isDefined():
@@ -216,7 +216,7 @@ class StoragePartitioning(PlanRule):
         if in_order is not None:
             reported["ordering"] = jvm.some(jvm.seq([ascending(jvm, attributes[name]) for name in columns]))
             keys, plan = keys.reported_in_order(), in_order
-        return with_parts(jvm, side.relation, scan=side.scan.keyed(keys, plan), **reported)
+        return with_parts(jvm, side.relation, scan=side.scan.with_keys(keys, plan), **reported)
 
 
 def _operators(jvm: Jvm, method: str) -> Any:

@@ -17,13 +17,13 @@ from paimon_sql.spark.jvm.gateway import CATALYST
 from paimon_sql.spark.rules.optimizer import PlanRule, new_attribute, with_parts, with_scans
 from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy
 from paimon_sql.spark.scan.proxies.python import PythonScanProxy
-from paimon_sql.spark.scan.pushdown.variants import Extraction, Place, VariantsWanted, with_structs
+from paimon_sql.spark.scan.pushdown.variants import Extraction, Place, VariantExtractions, with_structs
 from paimon_sql.storage.scan.plan import ScanPlan
 
 _EXPRESSIONS = f"{CATALYST}.expressions"
 
 
-class PromisedScanProxy(PlannedScanProxy):
+class PlaceholderScanProxy(PlannedScanProxy):
     """A placeholder with the extracted columns that Spark was promised; a rule must replace it.
 
     Args:
@@ -32,14 +32,14 @@ class PromisedScanProxy(PlannedScanProxy):
         wanted: the promised extractions.
     """
 
-    waiting: ClassVar[WeakSet[PromisedScanProxy]] = WeakSet()
+    waiting: ClassVar[WeakSet[PlaceholderScanProxy]] = WeakSet()
     """The live placeholders."""
 
     def __init__(
         self,
         whole: PythonScanProxy,
         twin: PlannedScanProxy | None,
-        wanted: VariantsWanted,
+        wanted: VariantExtractions,
     ) -> None:
         super().__init__(whole.jvm, whole.description(), whole.plan, whole.columns)
         self.whole = whole
@@ -51,11 +51,11 @@ class PromisedScanProxy(PlannedScanProxy):
 
     def over(self, plan: ScanPlan) -> PlannedScanProxy:
         twin = None if self.native_twin is None else self.native_twin.over(plan)
-        return PromisedScanProxy(self.whole.over(plan), twin, self.wanted)
+        return PlaceholderScanProxy(self.whole.over(plan), twin, self.wanted)
 
     @property
     def stand_ins(self) -> tuple[PlannedScanProxy, ...]:
-        return (self.whole, *super().stand_ins)
+        return (self.whole, *super().replacements)
 
     @property
     def partition_count(self) -> int:
@@ -80,10 +80,10 @@ class ExtractVariantsAbove(PlanRule):
     reads_scans = True
 
     def rewritten(self, plan: Any) -> Any:
-        return with_scans(self.jvm, plan, self._above) if PromisedScanProxy.waiting else plan
+        return with_scans(self.jvm, plan, self._above) if PlaceholderScanProxy.waiting else plan
 
     def _above(self, relation: Any, scan: Any) -> Any | None:
-        if not isinstance(scan, PromisedScanProxy):
+        if not isinstance(scan, PlaceholderScanProxy):
             return None
         jvm, extractions = self.jvm, scan.wanted.by_place
         kinds = {f["name"]: f["type"] for f in spark_struct(scan.columns)["fields"]}

@@ -17,7 +17,7 @@ class RunCreateTableLike(Runner):
     def run(self, statement: CreateTableLike, context: StatementContext) -> Answer:
         target = context.identifier(statement.table)
         catalog = context.catalog
-        if statement.if_not_exists and (catalog.table_exists(target) or catalog.is_taken(target)):
+        if statement.if_not_exists and (catalog.table_exists(target) or catalog.is_used_outside(target)):
             return Answer()
         if statement.source[0] != catalog.name:
             raise UnsupportedError(

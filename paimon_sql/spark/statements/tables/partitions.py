@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pyspark.errors import AnalysisException
 
-from paimon_sql.catalog.table_types import taking_rows
+from paimon_sql.catalog.table_types import writable
 from paimon_sql.errors import InvalidInputError, NoSuchPartitionError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.spark import FORMAT_TABLE_REPAIR_COLLECT_STATISTICS
@@ -15,12 +15,12 @@ from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.spark.connector import cached_tables
 from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
 from paimon_sql.spark.jvm.gateway import EXECUTION
-from paimon_sql.spark.options.session import session_options, under_session
-from paimon_sql.spark.tables.partitions import empty_table, having_values, holds_partition
+from paimon_sql.spark.options.session import session_options, with_session_options
+from paimon_sql.spark.tables.partitions import equal_to_row, has_partition, truncate_table
 from paimon_sql.sql.context import TableName
 from paimon_sql.sql.statements.tables.partitions import DropPartitions, RepairPartitions
 from paimon_sql.sql.text.names import quote_name
-from paimon_sql.storage.branches.management import on_its_branch
+from paimon_sql.storage.branches.management import with_branch
 from paimon_sql.storage.commit.partition_registration import relist
 from paimon_sql.storage.expressions.predicates import Or, Predicate
 from paimon_sql.storage.format_tables import FormatTable, chosen_partitions
@@ -65,7 +65,7 @@ class RunRepairPartitions(Runner):
         table = context.catalog.any_table(context.identifier(statement.table))
         adds, drops = statement.way != "DROP", statement.way != "ADD"
         if isinstance(table, Table):
-            relist(on_its_branch(table), adds=adds, drops=drops)
+            relist(with_branch(table), adds=adds, drops=drops)
         elif table.register is not None:
             try:
                 repair(table, adds=adds, drops=drops, counts=_counts(context, statement.table))
@@ -88,7 +88,7 @@ def _table(context: StatementContext, name: TableName) -> Table | FormatTable:
     if isinstance(table, FormatTable):
         return table
     options = session_options(context.jvm, context.session, context.catalog.name, identifier)
-    return under_session(on_its_branch(taking_rows(table), options.get(BRANCH.key)), options, writes=True)
+    return with_session_options(with_branch(writable(table), options.get(BRANCH.key)), options, writes=True)
 
 
 def read_partition(
@@ -105,7 +105,7 @@ def read_partition(
         # A procedure must not throw Spark's checked exception.
         raise InvalidInputError(str(error).split(";\n", 1)[0]) from None
     names = jvm.items(spec.names())
-    predicate = having_values(schema, names, spec.ident())
+    predicate = equal_to_row(schema, names, spec.ident())
     assert predicate is not None
     return predicate, len(names) == len(schema.partition_keys)
 
@@ -113,12 +113,12 @@ def read_partition(
 def _holds(table: Table | FormatTable, predicate: Predicate) -> bool:
     if isinstance(table, FormatTable):
         return bool(chosen_partitions(table, predicate))
-    return holds_partition(table, predicate)
+    return has_partition(table, predicate)
 
 
 def _drop(table: Table | FormatTable, chosen: Sequence[Predicate]) -> None:
     predicate = chosen[0] if len(chosen) == 1 else Or(tuple(chosen))
     if isinstance(table, FormatTable):
         drop_partitions(table, chosen_partitions(table, predicate))
-    elif holds_partition(table, predicate):
-        empty_table(table, predicate)
+    elif has_partition(table, predicate):
+        truncate_table(table, predicate)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from paimon_sql.spark.jvm.gateway import CATALYST, Jvm, behind
+from paimon_sql.spark.jvm.gateway import CATALYST, Jvm, python_object
 from paimon_sql.spark.rules.optimizer import PlanRule, add_rules
 from paimon_sql.spark.tables.format_tables.write import FormatWrite
 
@@ -32,7 +32,7 @@ class EmptyPartitionsAsNull(PlanRule):
         jvm.constant(f"{cls.__name__} of {session.sessionUUID()}", add)
 
     def rewritten(self, plan: Any) -> Any:
-        write = behind(self.jvm, plan.write().get()) if plan.write().isDefined() else None
+        write = python_object(self.jvm, plan.write().get()) if plan.write().isDefined() else None
         done = self.jvm.new(f"{CATALYST}.trees.TreeNodeTag", type(self).__name__)
         if not isinstance(write, FormatWrite) or plan.getTagValue(done).isDefined():
             return plan

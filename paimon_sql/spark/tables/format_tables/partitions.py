@@ -15,7 +15,7 @@ from paimon_sql.spark.conversion.internal_rows import internal_rows
 from paimon_sql.spark.conversion.rows import row_values
 from paimon_sql.spark.conversion.types import spark_struct
 from paimon_sql.spark.jvm.gateway import CATALYST, Jvm, raise_java
-from paimon_sql.spark.tables.partitions import any_of_rows, having_values
+from paimon_sql.spark.tables.partitions import any_of_rows, equal_to_row
 from paimon_sql.storage.expressions.casts import cast
 from paimon_sql.storage.format_tables import FormatTable, all_partitions, chosen_partitions
 from paimon_sql.storage.format_tables.changes import add_partitions, drop_partitions, empty
@@ -37,7 +37,7 @@ class FormatPartitions(PartitionInterface):
 
     def listPartitionIdentifiers(self, names: Any, row: Any) -> Any:
         fields = self.table.partition_fields
-        found = chosen_partitions(self.table, having_values(self.table.schema, list(names), row))
+        found = chosen_partitions(self.table, equal_to_row(self.table.schema, list(names), row))
         columns = partition_columns(self.table, found)
         table = pa.table([columns[f.name] for f in fields], names=[f.name for f in fields])
         # One partition may have several directories, such as h=7 and h=07.
@@ -46,7 +46,7 @@ class FormatPartitions(PartitionInterface):
 
     def partitionExists(self, row: Any) -> bool:
         names = list(self.table.schema.partition_keys)[: row.numFields()]
-        return bool(chosen_partitions(self.table, having_values(self.table.schema, names, row)))
+        return bool(chosen_partitions(self.table, equal_to_row(self.table.schema, names, row)))
 
     def createPartitions(self, rows: Any, properties: Any) -> None:
         if any(given.containsKey("location") for given in properties):

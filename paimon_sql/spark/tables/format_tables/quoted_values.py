@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, Jvm, behind
+from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, Jvm, python_object
 from paimon_sql.spark.rules.optimizer import PlanRule, add_rules, scans_of, with_leaves
 from paimon_sql.storage.format_tables import FormatTable
 
@@ -52,7 +52,7 @@ class ReadQuotedValues(PlanRule):
         """Whether a relation reads JSON files of a format table."""
         if relation.scan().getClass().getName() != _SCAN:
             return False
-        return isinstance(getattr(behind(self.jvm, relation.relation().table()), "table", None), FormatTable)
+        return isinstance(getattr(python_object(self.jvm, relation.relation().table()), "table", None), FormatTable)
 
     def _read_as_strings(self, relation: Any) -> Any:
         """A relation that reads strings, below a projection that casts them; None if none is needed or possible."""
@@ -61,15 +61,15 @@ class ReadQuotedValues(PlanRule):
         mode = str(scan.options().getOrDefault("mode", _PERMISSIVE)).upper()
         corrupt = scan.options().getOrDefault(_CORRUPT, jvm.settings.columnNameOfCorruptRecord())
         names = {f["name"] for f in struct["fields"]}
-        if mode not in (_PERMISSIVE, _FAIL) or corrupt in names or as_texts(struct) == struct:
+        if mode not in (_PERMISSIVE, _FAIL) or corrupt in names or as_strings(struct) == struct:
             return None
         expressions = jvm.seq([])
         reads = jvm.new(
             _SCAN,
             scan.sparkSession(),
             scan.fileIndex(),
-            jvm.struct(json.dumps(as_texts(data))),
-            jvm.struct(json.dumps(as_texts(struct))),
+            jvm.struct(json.dumps(as_strings(data))),
+            jvm.struct(json.dumps(as_strings(struct))),
             scan.readPartitionSchema(),
             scan.options(),
             jvm.array("org.apache.spark.sql.sources.Filter"),
@@ -81,7 +81,7 @@ class ReadQuotedValues(PlanRule):
         read, shown = [], []
         for attribute in jvm.items(relation.output()):
             kind = attribute.dataType()
-            text = as_texts(json.loads(kind.json())) if attribute.name() in names else None
+            text = as_strings(json.loads(kind.json())) if attribute.name() in names else None
             if text is None or text == json.loads(kind.json()):
                 read.append(attribute)
                 shown.append(attribute)
@@ -98,14 +98,14 @@ class ReadQuotedValues(PlanRule):
         return jvm.new(f"{CATALYST}.plans.logical.Project", jvm.seq(shown), copied)
 
 
-def as_texts(kind: Any) -> Any:
+def as_strings(kind: Any) -> Any:
     """A type in Spark's JSON with strings instead of numbers, booleans and the keys of maps."""
     if not isinstance(kind, dict):
         return "string" if kind in _QUOTED else kind
     if kind["type"] == "struct":
-        return {**kind, "fields": [{**f, "type": as_texts(f["type"])} for f in kind["fields"]]}
+        return {**kind, "fields": [{**f, "type": as_strings(f["type"])} for f in kind["fields"]]}
     if kind["type"] == "array":
-        return {**kind, "elementType": as_texts(kind["elementType"])}
+        return {**kind, "elementType": as_strings(kind["elementType"])}
     if kind["type"] == "map":
-        return {**kind, "keyType": "string", "valueType": as_texts(kind["valueType"])}
+        return {**kind, "keyType": "string", "valueType": as_strings(kind["valueType"])}
     return kind

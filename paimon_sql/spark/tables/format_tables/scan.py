@@ -17,7 +17,7 @@ from paimon_sql.spark.expressions.serialized import expression_text
 from paimon_sql.spark.jvm.gateway import CONNECTOR, EXECUTION, JavaObject, Jvm
 from paimon_sql.spark.jvm.hadoop_files import check_table, hadoop_path, hadoop_settings
 from paimon_sql.spark.tables.format_tables.formats import FORMATS
-from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.predicates import Predicate, all_of
 from paimon_sql.storage.file_io.paths import store_of
 from paimon_sql.storage.format_tables import FormatTable, Partition, chosen_partitions
@@ -77,7 +77,7 @@ class FormatScanBuilder(JavaObject):
     def _index(self, partitions: list[Partition], keys: Any, options: Any) -> Any:
         """Spark's file index over the directories of partitions, with the partition values of each."""
         jvm = self.jvm
-        found = spread(partial(folders_of, self.table), partitions, self.table.threads)
+        found = map_in_threads(partial(folders_of, self.table), partitions, self.table.threads)
         directories = [Partition(path, p.texts) for p, below in zip(partitions, found, strict=True) for path in below]
         paths = [hadoop_path(jvm, d.path) for d in directories]
         specs = []

@@ -13,7 +13,7 @@ from paimon_sql.spark.tables.format_tables.write import FormatWrite, FormatWrite
 from paimon_sql.spark.tables.staged.successor import Successor
 from paimon_sql.storage.format_tables import FormatTable
 from paimon_sql.storage.format_tables.changes import discard
-from paimon_sql.storage.format_tables.replacement import take_place
+from paimon_sql.storage.format_tables.replacement import replace_table
 
 
 class CreatedFormatTable(FormatTableProxy):
@@ -77,7 +77,7 @@ class ReplacedFormatTable(FormatTableProxy):
 
     def commitStagedChanges(self) -> None:
         try:
-            take_place(self._old, self.table, self._staged[0] if self._staged else None)
+            replace_table(self._old, self.table, self._staged[0] if self._staged else None)
         except BaseException:
             self.abortStagedChanges()
             raise

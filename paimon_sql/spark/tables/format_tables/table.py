@@ -17,7 +17,7 @@ from paimon_sql.format.options.table.format_table import FORMAT_TABLE_PARTITION_
 from paimon_sql.format.options.table.table import PARTITION, PATH, PRIMARY_KEY, TYPE
 from paimon_sql.spark.conversion.types import spark_struct
 from paimon_sql.spark.jvm.gateway import CATALOG, Jvm
-from paimon_sql.spark.options.read import given_options
+from paimon_sql.spark.options.read import read_options
 from paimon_sql.spark.scan.pushdown.disabled import under_push_down
 from paimon_sql.spark.tables.base import SchemaTable
 from paimon_sql.spark.tables.format_tables.empty_partitions import EmptyPartitionsAsNull
@@ -62,7 +62,7 @@ class FormatTableProxy(SchemaTable, FormatPartitions):
         writes: whether the statement writes into it: NOT NULL holds for written rows, but not for rows of the files.
     """
 
-    abilities = ("BATCH_READ", "BATCH_WRITE", "OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC", "TRUNCATE")
+    capability_names = ("BATCH_READ", "BATCH_WRITE", "OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC", "TRUNCATE")
     table: FormatTable
 
     def __init__(self, jvm: Jvm, table: FormatTable, session: Any, *, writes: bool = False) -> None:
@@ -96,7 +96,7 @@ class FormatTableProxy(SchemaTable, FormatPartitions):
 
     def _under(self, options: Any) -> FormatTable:
         """The table with the options of one read or write, including Spark's own."""
-        given = given_options(self.jvm, options)
+        given = read_options(self.jvm, options)
         validate(given, Scope.TABLE)
         return under_format_options(self.table, canonical(given))
 

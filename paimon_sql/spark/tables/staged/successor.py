@@ -10,7 +10,7 @@ import uuid
 from dataclasses import dataclass, replace
 
 from paimon_sql.catalog.base import Catalog
-from paimon_sql.catalog.iceberg.lifetimes import shown_again, shown_no_more
+from paimon_sql.catalog.iceberg.lifetimes import shown_again, withdrawing
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.errors import CommitUnknownError, PaimonError
@@ -49,7 +49,7 @@ class Successor:
         """
         if isinstance(self.old, Table) and not is_same_table(self.old):
             raise changed_table(self.old)
-        with shown_no_more(self.catalog, self.identifier), shown_no_more(self.catalog, self.aside):
+        with withdrawing(self.catalog, self.identifier), withdrawing(self.catalog, self.aside):
             self.catalog.drop_table(self.identifier)
             self._old_is_dropped = True
             self._take_name()

@@ -75,7 +75,7 @@ def read_alter_table(parser: PaimonParser) -> AlterTable | None:
     table, verb, word = parser.table_name(), parser.token, parser.word
     if table is None or word not in _VERBS:
         return None
-    parser.step_into()
+    parser.advance_into()
     has_sparks_word = not parser.shallow and parser.accept(_VERBS[word])
     wrapped = parser.sees("(")
     is_column = parser.is_name() and (has_sparks_word or not parser.sees(_NOT_A_COLUMN))

@@ -94,9 +94,9 @@ def read_create_table(parser: PaimonParser) -> CreateTable | None:
         node.set("expression", parser.query())
         if columns is not None:
             end = parser.index
-            parser.go(start)
+            parser.move_to(start)
             node.set("this", _schema(parser, node, table, columns))
-            parser.go(end)
+            parser.move_to(end)
     except RefusedError as error:
         error.about = table
         raise
@@ -118,7 +118,7 @@ def _read_deeply(parser: PaimonParser) -> CreateTable | None:
         return None
     node, is_spark_style = None, not words.isdisjoint(_SPARKS_CLAUSES) and "WITH" not in words
     for parser.spark_timestamps in (True, False) if not is_spark_style and "WITH" not in words else (is_spark_style,):
-        parser.go(start)
+        parser.move_to(start)
         node = parser.sparks_statement()
         if not isinstance(node, exp.Create) or not any(map(_is_flinks, node.walk())):
             break
@@ -215,7 +215,7 @@ def create_table(node: CreateTable, reading: Reading) -> Outcome | None:
     """Rewrite CREATE or REPLACE TABLE; None if Spark takes it unchanged."""
     target = node.this.this if isinstance(node.this, exp.Schema) else node.this
     context = reading.context
-    table = context.to_be(names_of(target))
+    table = context.resolve_new_table(names_of(target))
     if table is None:
         return None
     if table[0] in context.shared_catalogs and (node.provider or context.default_provider.upper()) != _PAIMON:

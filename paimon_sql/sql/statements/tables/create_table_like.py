@@ -43,16 +43,16 @@ class _Features(Slot):
     def parse(self, parser: PaimonParser) -> Names | None:
         if not parser.sees("(", _FEATURE) or (inside := parser.bracket()) is None:
             return None
-        parser.step_into()
+        parser.advance_into()
         found: list[exp.Expr] = []
         while parser.sees(_FEATURE) and parser.index + 1 < inside[1]:
             verb = parser.word
-            parser.step_into()
+            parser.advance_into()
             found.append(exp.Var(this=f"{verb} {parser.word}"))
-            parser.step_into()
+            parser.advance_into()
         if parser.index != inside[1]:
             raise parser.refusal("A feature is EXCLUDING, INCLUDING or OVERWRITING and what", parser.token)
-        parser.step_into()
+        parser.advance_into()
         return Names(expressions=found)
 
     def value(self, node: exp.Expr, reading: Reading) -> tuple[str, ...]:

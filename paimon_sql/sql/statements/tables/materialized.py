@@ -37,18 +37,18 @@ class _Columns(Slot):
         inside = parser.bracket()
         if inside is None:
             return None
-        parser.step_into()
+        parser.advance_into()
         found: list[exp.Expr] = []
         while not found or parser.accept(","):
             found.append(self._element(parser))
         if parser.index != inside[1]:
             raise parser.refusal("The columns of a materialized table have the types of its query", remedy=_COLUMNS)
-        parser.step_into()
+        parser.advance_into()
         return exp.Schema(expressions=found)
 
     def _element(self, parser: PaimonParser) -> exp.Expr:
         if parser.sees("CONSTRAINT") and parser.sees("PRIMARY", ahead=2):
-            parser.go(parser.index + 2)
+            parser.move_to(parser.index + 2)
         first = parser.token
         if parser.accept("PRIMARY", "KEY"):
             names = parser.names_in_brackets()
@@ -83,7 +83,7 @@ class _Freshness(Slot):
         unit = parser.token.text.upper().removesuffix("S") if parser.token else ""
         if unit not in _UNITS:
             raise parser.refusal("FRESHNESS needs a unit", remedy=_FRESHNESS)
-        parser.step_into()
+        parser.advance_into()
         return exp.Interval(this=exp.Literal.string(number.name.strip()), unit=exp.Var(this=unit))
 
     def value(self, node: exp.Expr, reading: Reading) -> tuple[str, Unit]:
@@ -100,13 +100,13 @@ class _Values(Slot):
         inside = parser.bracket()
         if inside is None or inside[0] == inside[1]:
             return None
-        parser.step_into()
+        parser.advance_into()
         found: list[exp.Expr] = []
         while not found or parser.accept(","):
             found.append(self._pair(parser, {each.this.name for each in found}))
         if parser.index != inside[1]:
             raise parser.refusal("A partition's value is a literal", remedy=_PARTITION)
-        parser.step_into()
+        parser.advance_into()
         return Names(expressions=found)
 
     def _pair(self, parser: PaimonParser, known: set[str]) -> exp.EQ:
@@ -301,7 +301,7 @@ class ShowCreateMaterializedTable(Statement):
 @reads("CREATE", "OR", "REPLACE", "MATERIALIZED", "TABLE")
 def replaced(parser: PaimonParser) -> None:
     """Refuse to replace a materialized table."""
-    parser.step_into()
+    parser.advance_into()
     remedy = "Write CREATE OR ALTER, or DROP it first."
     raise parser.refusal("A materialized table is not replaced", remedy=remedy)
 

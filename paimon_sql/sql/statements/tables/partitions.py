@@ -65,7 +65,7 @@ class _Spec(Slot):
         inside = parser.bracket()
         if inside is None:
             return None
-        parser.step_into()
+        parser.advance_into()
         found: list[exp.Expr] = []
         while parser.index < inside[1]:
             name = parser.identifier()
@@ -73,7 +73,7 @@ class _Spec(Slot):
             if name is None or (parser.index < inside[1] and not parser.accept(",")):
                 return None
             found.append(exp.EQ(this=name, expression=value) if value is not None else name)
-        parser.step_into()
+        parser.advance_into()
         return Names(expressions=found) if found else None
 
     def value(self, node: exp.Expr, reading: Reading) -> PartitionSpec:
@@ -135,7 +135,7 @@ class DescribePartition(Statement):
     @classmethod
     def of(cls, node: exp.Expr, reading: Reading) -> Statement | None:
         statement, context = super().of(node, reading), reading.context
-        if not isinstance(statement, DescribePartition) or context.is_files(statement.table):
+        if not isinstance(statement, DescribePartition) or context.is_format_table(statement.table):
             return None
         return statement if context.partition_keys(statement.table) else None
 

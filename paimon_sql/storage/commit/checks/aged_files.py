@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from paimon_sql.errors import CommitConflictError
 from paimon_sql.format.metadata.manifest import FileKind
-from paimon_sql.format.text.instants import present_millis
-from paimon_sql.storage.execution.threads import spread
+from paimon_sql.format.text.instants import current_millis
+from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.staging.commit_messages import Changes
 from paimon_sql.storage.staging.proposal import Proposal, Validation
 from paimon_sql.storage.staging.staged_files import new_files
@@ -21,7 +21,7 @@ _THREADS = 16
 
 def _check(proposal: Proposal) -> None:
     table, changes = proposal.table, proposal.changes
-    before = present_millis() - _MIN_AGE_MILLIS
+    before = current_millis() - _MIN_AGE_MILLIS
     moved = {e.file.file_name for e in changes.entries if e.kind is FileKind.DELETE}
     aged = [
         e
@@ -33,7 +33,7 @@ def _check(proposal: Proposal) -> None:
     if not aged:
         return
     paths = new_files(table, Changes(aged, changes.changelog, changes.indexes))
-    existing = spread(table.file_io.exists, paths, table.file_io.threads_for(table.path, len(paths), _THREADS))
+    existing = map_in_threads(table.file_io.exists, paths, table.file_io.threads_for(table.path, len(paths), _THREADS))
     lost = [path for path, exists in zip(paths, existing, strict=True) if not exists]
     if lost:
         raise CommitConflictError(

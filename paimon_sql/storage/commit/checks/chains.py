@@ -56,7 +56,7 @@ KEEPS_CHAINS = Validation("chains keep the whole partitions that they begin with
 HIDES_NO_PARTITION = Validation("new rows hide no partition of a chain's branches", _check_append)
 
 
-def overtaken(table: Table, partitions: Iterable[bytes]) -> tuple[Table, list[bytes]] | None:
+def outdated_partitions(table: Table, partitions: Iterable[bytes]) -> tuple[Table, list[bytes]] | None:
     """Return the full partitions that are outdated because they were overwritten, and their branch.
 
     Args:

@@ -13,15 +13,15 @@ from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID, CommitKind, O
 from paimon_sql.format.options.operations.commit import END_INPUT_WATERMARK, MANIFEST_DELETE_FILE_DROP_STATS
 from paimon_sql.format.options.table.row_tracking import ROW_TRACKING_ENABLED, ROW_TRACKING_PARTITION_GROUP_ON_COMMIT
 from paimon_sql.format.schema.system_fields import ROW_ID
-from paimon_sql.format.text.instants import present_millis
-from paimon_sql.storage.commit.snapshot.carried_properties import carried_on
+from paimon_sql.format.text.instants import current_millis
+from paimon_sql.storage.commit.snapshot.carried_properties import carried_properties
 from paimon_sql.storage.commit.snapshot.index_entries import next_index_manifest
 from paimon_sql.storage.commit.snapshot.manifest_merge import merge_manifests
 from paimon_sql.storage.data_files.file_groups import is_dedicated
 from paimon_sql.storage.data_files.live_files import manifests_of
 from paimon_sql.storage.materialized.state import inherited_properties
 from paimon_sql.storage.merge.snapshot_order import is_ordered_by_snapshots, numbered_by_snapshot
-from paimon_sql.storage.metadata.rollback_marks import WRITER_VERSION, Rewind, with_generation
+from paimon_sql.storage.metadata.rollback_marks import WRITER_VERSION, Rollback, with_generation
 from paimon_sql.storage.staging.commit_messages import Changes
 from paimon_sql.storage.table.statistics import inherited_statistics
 from paimon_sql.storage.table.table import Table
@@ -107,7 +107,7 @@ class Attempt:
     table: Table
     author: Author
     merge: Merge = merge_manifests
-    rewind: Rewind | None = None
+    rewind: Rollback | None = None
     files: list[str] = field(default_factory=list)
 
     def prepare(self, kind: CommitKind, latest: Snapshot | None, changes: Changes, staged: Iterable[str]) -> Snapshot:
@@ -166,7 +166,7 @@ class Attempt:
         properties = {
             **inherited_properties(kind, latest),
             **self.author.properties,
-            **carried_on(self.table, latest, self.author.properties),
+            **carried_properties(self.table, latest, self.author.properties),
         }
         return Snapshot(
             id=snapshot_id,
@@ -182,7 +182,7 @@ class Attempt:
             commit_user=self.author.commit_user,
             commit_identifier=self.author.commit_identifier,
             commit_kind=kind,
-            time_millis=max(present_millis(), latest.time_millis if latest else 0),  # time travel searches by halves
+            time_millis=max(current_millis(), latest.time_millis if latest else 0),  # time travel searches by halves
             total_record_count=total,
             delta_record_count=added,
             changelog_record_count=sum(e.file.row_count for e in changes.changelog) if changes.changelog else None,

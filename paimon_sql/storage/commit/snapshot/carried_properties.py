@@ -87,7 +87,7 @@ LOADS = Loads("paimon-sql.loads")
 _ALL: tuple[CarriedProperty, ...] = (EPOCHS, LOADS)
 
 
-def carried_on(table: Table, latest: Snapshot | None, own: Mapping[str, str]) -> dict[str, str]:
+def carried_properties(table: Table, latest: Snapshot | None, own: Mapping[str, str]) -> dict[str, str]:
     """Return the carried properties of the next snapshot.
 
     Args:

@@ -156,7 +156,7 @@ class RenamingSnapshotCommit(SnapshotCommit):
         else:
             raise self._unknown(snapshot) from lost
         # After a failed call, a missing file is conclusive only if no other can still execute the request.
-        if not directory.file_io.answers_are_final(path):
+        if not directory.file_io.failures_are_final(path):
             raise self._unknown(snapshot) from lost
         if lost is None:
             return Created.NO  # the concurrent snapshot has been deleted since
@@ -180,7 +180,7 @@ class RenamingSnapshotCommit(SnapshotCommit):
         if standing is Standing.UNDECIDED or (created is Created.PERHAPS and standing is not Standing.IN_HISTORY):
             raise self._unknown(snapshot)
         if standing is Standing.NO_TABLE:
-            if withdrawn and self.table.file_io.answers_are_final(self.table.path):
+            if withdrawn and self.table.file_io.failures_are_final(self.table.path):
                 raise changed_table(self.table)
             raise self._unknown(snapshot)  # its directory may have been renamed, with the snapshot in it
         if standing is Standing.IN_HISTORY:

@@ -67,7 +67,7 @@ def standing_of(
             time.sleep(_PAUSE)
         if not is_same_table(table):
             return Standing.NO_TABLE
-        if (rewind := table.snapshots.rewinds.read()) is not None and rewind.is_stray(snapshot):
+        if (rewind := table.snapshots.rewinds.read()) is not None and rewind.is_late(snapshot):
             return Standing.OVERTAKEN
         found = (_check_base(table, snapshot, base) if was_created else None) or _look(
             table, snapshot, base, list(added)

@@ -28,13 +28,13 @@ from paimon_sql.storage.columns.blobs import fields_in_blob_files
 from paimon_sql.storage.compact.compaction import run_tasks
 from paimon_sql.storage.compact.layouts.blobs import BlobTask, plan_blob_compaction
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
-from paimon_sql.storage.data_files.bucketed_groups import BucketedGroup, placed_in
+from paimon_sql.storage.data_files.bucketed_groups import BucketedGroup, bucketed_groups_of
 from paimon_sql.storage.data_files.deletion_vectors import Deletion, deletions_of
 from paimon_sql.storage.data_files.file_groups import is_blob_file, is_dedicated, stored_fields
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.data_files.packing import pack
 from paimon_sql.storage.execution.task_executor import Executor
-from paimon_sql.storage.indexes.drop_global_index import renumbered
+from paimon_sql.storage.indexes.drop_global_index import indexes_of_partitions
 from paimon_sql.storage.read.readers.data_evolution import read_group
 from paimon_sql.storage.row_level.vectors import replaced_vectors
 from paimon_sql.storage.staging.commit_messages import CommitMessage
@@ -181,7 +181,7 @@ def plan_data_evolution_compaction(
     open_cost = table.options.get(SOURCE_SPLIT_OPEN_FILE_COST)
     deletions = deletions_of(table, base)
     tasks: list[DataEvolutionTask | BlobTask] = []
-    for run in _runs(placed_in(table, scope.of(table, live_files(table, base).entries))):
+    for run in _runs(bucketed_groups_of(table, scope.of(table, live_files(table, base).entries))):
         for packed in pack(run, lambda p: p.group.size_of_rows, target, open_cost):
             task = _task(table, packed, deletions)
             merges = len(task.files) >= max(min_files, 2)
@@ -199,7 +199,7 @@ def plan_materialization(table: Table, base: Snapshot | None, scope: Scope = EVE
     deletions = deletions_of(table, base)
     marked = [
         p
-        for p in placed_in(table, scope.of(table, live_files(table, base).entries))
+        for p in bucketed_groups_of(table, scope.of(table, live_files(table, base).entries))
         if (p.partition, p.bucket, p.group.anchor.file_name) in deletions
     ]
     ordered = sorted(marked, key=lambda p: (p.partition, p.bucket, p.group.first_row_id))
@@ -256,7 +256,7 @@ def _without_indexes(
 ) -> list[CommitMessage]:
     """The messages that delete the global indexes of partitions in which rows get new ids."""
     partitions = {task.groups[0].partition for task in tasks if isinstance(task, DataEvolutionTask) and task.renumbers}
-    stale = renumbered(table, base, partitions) if partitions else []
+    stale = indexes_of_partitions(table, base, partitions) if partitions else []
     return [CommitMessage(e.partition, e.bucket, 1, compact_deleted_indexes=(e.file,)) for e in stale]
 
 

@@ -17,7 +17,7 @@ from paimon_sql.format.file_index.base import IndexReader, Operator
 from paimon_sql.format.file_index.container import PREFIX_BYTES, IndexLocation, header_length, read_header
 from paimon_sql.format.file_index.declared import declared_indexes, indexed_name, value_type
 from paimon_sql.format.file_index.registry import KINDS
-from paimon_sql.format.layout.paths import INDEX_SUFFIX, beside
+from paimon_sql.format.layout.paths import INDEX_SUFFIX, extra_file
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.options.table.index import FILE_INDEX_READ_ENABLED
 from paimon_sql.format.options.table.row_tracking import DATA_EVOLUTION_ENABLED
@@ -37,7 +37,7 @@ Readers = Callable[[str, str | None], Sequence[IndexReader]]
 
 
 @dataclass(frozen=True)
-class HeldIndexes:
+class FileIndex:
     """The file index of one data file: a container of indexes.
 
     Attributes:
@@ -59,7 +59,7 @@ def index_file(file: DataFileMeta) -> str | None:
 
 
 @contextmanager
-def held_indexes(table: Table, partition: bytes, bucket: int, file: DataFileMeta) -> Iterator[HeldIndexes | None]:
+def held_indexes(table: Table, partition: bytes, bucket: int, file: DataFileMeta) -> Iterator[FileIndex | None]:
     """Open the file index of a data file; None if it has none.
 
     Raises:
@@ -70,9 +70,9 @@ def held_indexes(table: Table, partition: bytes, bucket: int, file: DataFileMeta
     if data is not None:
         where = f"the manifest entry of {file.file_name}"
         locations = read_header(data, where)
-        yield HeldIndexes(locations, None, len(data), lambda start, size: data[start : start + size])
+        yield FileIndex(locations, None, len(data), lambda start, size: data[start : start + size])
     elif name is not None:
-        path = beside(table.locations.bucket(partition, bucket), name, file.external_path)
+        path = extra_file(table.locations.bucket(partition, bucket), name, file.external_path)
         with table.file_io.open_input(path) as stream:
             size = int(stream.size())
             head = bytes(stream.read_at(min(_HEADER_READ, size), 0))
@@ -80,15 +80,13 @@ def held_indexes(table: Table, partition: bytes, bucket: int, file: DataFileMeta
             if length > len(head):
                 head = bytes(stream.read_at(length, 0))
             read = stream.read_at
-            yield HeldIndexes(
-                read_header(head, path, size), path, size, lambda start, length: bytes(read(length, start))
-            )
+            yield FileIndex(read_header(head, path, size), path, size, lambda start, length: bytes(read(length, start)))
     else:
         yield None
 
 
 @dataclass(frozen=True)
-class IndexLook:
+class IndexFilter:
     """Finds the rows of data files that may match a predicate, by file index."""
 
     table: Table
@@ -130,7 +128,7 @@ class IndexLook:
             _LOG.warning("%s: a file index is left aside: %s", self.table.name, error)
             return None
 
-    def _readers(self, index: HeldIndexes, file: DataFileMeta) -> Readers:
+    def _readers(self, index: FileIndex, file: DataFileMeta) -> Readers:
         readers_of: dict[tuple[str, str | None], list[IndexReader]] = {}
 
         def readers(column: str, key: str | None) -> list[IndexReader]:
@@ -155,7 +153,7 @@ class IndexLook:
         return next((f for f in written if f.type.as_nullable() == current.type.as_nullable()), None)
 
 
-def _reader(index: HeldIndexes, at: IndexLocation, values: DataType, file: DataFileMeta) -> IndexReader:
+def _reader(index: FileIndex, at: IndexLocation, values: DataType, file: DataFileMeta) -> IndexReader:
     try:
         return KINDS[at.kind].reader(index.read(at.start, at.length), values)
     except ValueError as error:
@@ -182,12 +180,12 @@ def rows_in_indexes(predicate: Predicate, readers: Readers) -> BitMap | None:
         operator: Operator = predicate.operator  # type: ignore[assignment]
         return _in_all(reader.compare(operator, predicate.value) for reader in readers(predicate.column, None))
     if isinstance(predicate, In):
-        return _in_all(reader.among(predicate.values) for reader in readers(predicate.column, None))
+        return _in_all(reader.equal_any(predicate.values) for reader in readers(predicate.column, None))
     if isinstance(predicate, OfMapKey):
         column, key = predicate.column, predicate.key
         return rows_in_indexes(predicate.inner, lambda name, of: readers(column, key))
     if isinstance(predicate, IsNull):
-        return _in_all(r.valued() if predicate.negated else r.nulls() for r in readers(predicate.column, None))
+        return _in_all(r.not_nulls() if predicate.negated else r.nulls() for r in readers(predicate.column, None))
     return None
 
 

@@ -15,7 +15,7 @@ from paimon_sql.storage.file_formats.avro.decode import decode_column
 from paimon_sql.storage.file_formats.avro.schema import Schema
 from paimon_sql.storage.file_formats.base import FileRead, batch_of, canonical
 from paimon_sql.storage.file_io.base import FileIO
-from paimon_sql.storage.file_io.errors import refusals
+from paimon_sql.storage.file_io.errors import translate_errors
 
 _MAX_RECORDS, _MAX_BYTES = 8192, 2 * 1024 * 1024
 """Limits of what is decoded before it is converted to columns: as Python objects it takes several times more."""
@@ -24,7 +24,7 @@ _CHUNK, _REMOTE_CHUNK = 256 * 1024, 8 * 1024 * 1024
 
 def read_avro(file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Yield the requested columns of an Avro file as canonical batches, each with its first row's position."""
-    with refusals("read", wanted.path), file_io.open_input(wanted.path) as source:
+    with translate_errors("read", wanted.path), file_io.open_input(wanted.path) as source:
         chunk = _REMOTE_CHUNK if file_io.is_object_store(wanted.path) else _CHUNK
         container = container_at(_Chunks(source, chunk).read, source.size(), wanted.path)
         yield from _batches(container, wanted)

@@ -25,7 +25,7 @@ from paimon_sql.storage.file_formats.avro.schema import avro_schema, has_text_ke
 from paimon_sql.storage.file_formats.base import DataFileWriter
 from paimon_sql.storage.file_formats.settings import WriteSettings, unknown_compression
 from paimon_sql.storage.file_io.base import FileIO
-from paimon_sql.storage.file_io.errors import refusals
+from paimon_sql.storage.file_io.errors import translate_errors
 
 _MILLIS_DIGITS = 3
 _DECIMAL_BYTES = 16
@@ -143,7 +143,7 @@ class AvroWriter(DataFileWriter):
         schemaless_writer(coded, self._schema, rows)
         # Encoded as one array: strip its length before the records and the zero after them.
         block = self._compress(coded.getvalue()[len(zigzag(len(rows))) : -1])
-        with refusals("write", self.path):
+        with translate_errors("write", self.path):
             self._stream.write(zigzag(len(rows)) + zigzag(len(block)) + block + self._sync)
 
     @property
@@ -151,7 +151,7 @@ class AvroWriter(DataFileWriter):
         return int(self._stream.tell())
 
     def close(self) -> int:
-        with refusals("write", self.path):
+        with translate_errors("write", self.path):
             size = int(self._stream.tell())
             self._stream.close()
         return size

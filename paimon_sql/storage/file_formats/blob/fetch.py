@@ -21,8 +21,8 @@ from paimon_sql.format.options.table.row_tracking import (
 )
 from paimon_sql.format.rows.blob_reference import TO_THE_END, BlobDescriptor, decode_descriptor, is_descriptor, is_view
 from paimon_sql.storage.file_io import FileIO, ResolvingFileIO
-from paimon_sql.storage.file_io.errors import refusals
-from paimon_sql.storage.file_io.external.http import WebAnswer
+from paimon_sql.storage.file_io.errors import translate_errors
+from paimon_sql.storage.file_io.external.http import HttpResponse
 from paimon_sql.storage.file_io.external.locations import WEB_PORTS, shown
 from paimon_sql.storage.file_io.external.policy import ExternalAccess
 from paimon_sql.storage.table.table import Table
@@ -188,16 +188,16 @@ class BlobFetcher:
             access = self.guard.access
             place = access.blob_place(uri, self.guard.own)
             if place.scheme in WEB_PORTS:
-                return WebAnswer("GET", uri, seconds=access.blob_seconds, most_bytes=access.blob_bytes)
+                return HttpResponse("GET", uri, seconds=access.blob_seconds, most_bytes=access.blob_bytes)
             if place.scheme == "file":
                 path = _regular(place.local_path)
-        with refusals("read", shown(uri)):
+        with translate_errors("read", shown(uri)):
             self._last_file = (uri, self.file_io.open_input(path))
         return self._last_file[1]
 
     def _read(self, stream: _Stream, descriptor: BlobDescriptor) -> Iterator[bytes]:
         try:
-            with refusals("read", shown(descriptor.uri)):
+            with translate_errors("read", shown(descriptor.uri)):
                 stream.seek(descriptor.offset)
                 rest = descriptor.length
                 while rest:
@@ -207,7 +207,7 @@ class BlobFetcher:
                     yield data
                     rest -= len(data) if rest > 0 else 0
         finally:
-            if isinstance(stream, WebAnswer):
+            if isinstance(stream, HttpResponse):
                 stream.close()
         if rest > 0:
             raise PaimonError(f"{shown(descriptor.uri)} ends {rest} bytes before the blob that is said to be in it.")

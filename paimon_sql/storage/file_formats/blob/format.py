@@ -25,7 +25,7 @@ from paimon_sql.storage.file_formats.blob.layout import AHEAD, BEHIND, ELSEWHERE
 from paimon_sql.storage.file_formats.blob.writer import BlobWriter
 from paimon_sql.storage.file_formats.settings import WriteSettings
 from paimon_sql.storage.file_io.base import FileIO
-from paimon_sql.storage.file_io.errors import refusals
+from paimon_sql.storage.file_io.errors import translate_errors
 
 WINDOW_BYTES = 16 * 1024 * 1024
 """Approximate bytes of blobs to read at a time, if there is more than one."""
@@ -124,7 +124,7 @@ def windows(sizes: _Numbers, low: int, high: int, rows: int) -> Iterator[tuple[i
 
 def _read(file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
     BlobFormat().check_fields(wanted.fields)
-    with refusals("read", wanted.path), file_io.open_input(wanted.path) as source:
+    with translate_errors("read", wanted.path), file_io.open_input(wanted.path) as source:
         file = BlobFile.open(source, wanted.path, wanted.fields[0])
         count = len(file.lengths)
         for low, high in wanted.row_ranges if wanted.row_ranges is not None else [(0, count)]:

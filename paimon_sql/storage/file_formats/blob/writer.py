@@ -25,7 +25,7 @@ from paimon_sql.storage.file_formats.blob.layout import (
     VERSION,
 )
 from paimon_sql.storage.file_io.base import FileIO
-from paimon_sql.storage.file_io.errors import refusals
+from paimon_sql.storage.file_io.errors import translate_errors
 
 
 class BlobWriter(DataFileWriter):
@@ -72,7 +72,7 @@ class BlobWriter(DataFileWriter):
         if column.null_count and not self._field.type.nullable:
             raise ConstraintViolationError(f"{self.path}: column '{self._field.name}' is NOT NULL and got a null.")
         taken = 0
-        with refusals("write", self.path):
+        with translate_errors("write", self.path):
             for record in self._element.pieces(column):
                 begin = self._size
                 if record is None or not record(self):
@@ -116,7 +116,7 @@ class BlobWriter(DataFileWriter):
 
     def close(self) -> int:
         self._close_fetcher()
-        with refusals("write", self.path):
+        with translate_errors("write", self.path):
             index = encoded(np.array(self._lengths, dtype=np.int64))
             self._emit(index + FOOTER.pack(len(index), VERSION))
             self._stream.close()

@@ -37,7 +37,7 @@ class EarlyFractions:
     def __bool__(self) -> bool:
         return bool(self._positions)
 
-    def taken_from(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def truncate(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return the next rows, of the canonical Arrow types, without these fractions, which are recorded."""
         tops = self._types[0].numbers(SUBTYPES)
         columns = []

@@ -15,7 +15,7 @@ from paimon_sql.storage.file_formats.base import FileRead, batch_of, canonical, 
 from paimon_sql.storage.file_formats.orc.tail import NAMES, TIMESTAMPS, Kind, OrcTail, read_tail
 from paimon_sql.storage.file_formats.orc.timestamps import StripeTimestamps, WithTail, columns_of, plain_tail
 from paimon_sql.storage.file_io.base import FileIO
-from paimon_sql.storage.file_io.errors import refusals
+from paimon_sql.storage.file_io.errors import translate_errors
 
 _MAX_BATCH_ROWS, _MIN_BATCH_ROWS = 16_384, 128
 _READ_AHEAD = 32
@@ -23,7 +23,7 @@ _READ_AHEAD = 32
 
 def read_orc(file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Yield the requested columns of an ORC file as canonical batches, each with its first row's position."""
-    with refusals("read", wanted.path), file_io.open_input(wanted.path) as source:
+    with translate_errors("read", wanted.path), file_io.open_input(wanted.path) as source:
         with decoding_file("no ORC file", wanted.path):
             tail = read_tail(source)
             arrow_source = _for_arrow(source, tail)

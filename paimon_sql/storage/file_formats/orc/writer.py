@@ -17,7 +17,7 @@ from paimon_sql.storage.file_formats.orc.tail import parse_tail
 from paimon_sql.storage.file_formats.settings import WriteSettings
 from paimon_sql.storage.file_formats.tail_sink import TailSink
 from paimon_sql.storage.file_io.base import FileIO
-from paimon_sql.storage.file_io.errors import refusals
+from paimon_sql.storage.file_io.errors import translate_errors
 
 _CODECS = {
     "zstd": "zstd",
@@ -67,7 +67,7 @@ class OrcWriter(DataFileWriter):
         columns = [
             # Arrow writes values below a struct's nulls, except for a top-level struct.
             push_nulls_down(conform(column, field.type, _to_physical))
-            for column, field in zip(self._fractions.taken_from(batch).columns, self._schema, strict=True)
+            for column, field in zip(self._fractions.truncate(batch).columns, self._schema, strict=True)
         ]
         self._write(pa.Table.from_arrays(columns, schema=self._schema))
         self._raw += batch.nbytes
@@ -75,7 +75,7 @@ class OrcWriter(DataFileWriter):
             self._flushed, self._flushed_raw = out, self._raw
 
     def _write(self, table: pa.Table) -> None:
-        with refusals("write", self.path):
+        with translate_errors("write", self.path):
             self._writer.write(table)
         self._started = True
 
@@ -87,7 +87,7 @@ class OrcWriter(DataFileWriter):
     def close(self) -> int:
         if not self._started:
             self._write(self._schema.empty_table())
-        with refusals("write", self.path):
+        with translate_errors("write", self.path):
             self._sink.hold()
             self._writer.close()
             self._sink.release(self._with_java_types)

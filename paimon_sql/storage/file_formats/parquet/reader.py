@@ -13,9 +13,9 @@ from paimon_sql.storage.file_formats.base import ColumnRange, FileRead, batch_of
 from paimon_sql.storage.file_formats.parquet.footer import int96_as_bytes
 from paimon_sql.storage.file_formats.parquet.leaves import leaves_of
 from paimon_sql.storage.file_formats.parquet.schema import from_physical_leaf
-from paimon_sql.storage.file_formats.parquet.variant_columns import put_together
+from paimon_sql.storage.file_formats.parquet.variant_columns import reassemble
 from paimon_sql.storage.file_io.base import FileIO
-from paimon_sql.storage.file_io.errors import refusals
+from paimon_sql.storage.file_io.errors import translate_errors
 
 _RANGE_BATCH_ROWS = 8192
 _READ_AHEAD = 64 * 1024
@@ -25,7 +25,7 @@ _READ_AHEAD = 64 * 1024
 def read_parquet(file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Yield the requested columns of a Parquet file as canonical batches, each with its first row's position."""
     with (
-        refusals("read", wanted.path),
+        translate_errors("read", wanted.path),
         file_io.open_input(wanted.path) as source,
         decoding_file("cannot be read as Parquet", wanted.path),
     ):
@@ -73,7 +73,7 @@ def _group_batches(
 
 def _column(batch: pa.RecordBatch, field: t.DataField, path: str) -> pa.Array:
     at = batch.schema.get_field_index(field.name)
-    column = pa.nulls(batch.num_rows) if at < 0 else put_together(batch.column(at), field.type)
+    column = pa.nulls(batch.num_rows) if at < 0 else reassemble(batch.column(at), field.type)
     return canonical(column, field, path, from_physical_leaf)
 
 

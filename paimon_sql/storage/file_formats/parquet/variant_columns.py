@@ -10,9 +10,9 @@ import pyarrow.compute as pc
 
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_type
-from paimon_sql.format.variant.shredding.assemble import assembled
+from paimon_sql.format.variant.shredding.assemble import assemble
 from paimon_sql.format.variant.shredding.shapes import TYPED_VALUE, VALUE, group_type
-from paimon_sql.format.variant.shredding.shred import shredded
+from paimon_sql.format.variant.shredding.shred import shred
 from paimon_sql.storage.expressions.kernels.conform import rebuild_list, rebuild_map, rebuild_struct
 
 Place = tuple[str, ...]
@@ -45,14 +45,14 @@ def _shredded_field(field: t.DataField, shapes: Shapes, above: Place) -> t.DataF
     return field
 
 
-def taken_apart(batch: pa.RecordBatch, shapes: Shapes) -> list[pa.Array]:
+def shred_columns(batch: pa.RecordBatch, shapes: Shapes) -> list[pa.Array]:
     """Return the columns of rows as stored in a file, with shredded variants."""
     return [_shredded_column(batch.column(i), shapes, (name,)) for i, name in enumerate(batch.schema.names)]
 
 
 def _shredded_column(column: pa.Array, shapes: Shapes, place: Place) -> pa.Array:
     if place in shapes:
-        return shredded(column, shapes[place])
+        return shred(column, shapes[place])
     if not any(other[: len(place)] == place for other in shapes):
         return column
     children = [_shredded_column(part, shapes, (*place, name)) for name, part in inside(column)]
@@ -72,23 +72,23 @@ def inside(column: pa.StructArray) -> Iterator[tuple[str, pa.Array]]:
         yield field.name, part
 
 
-def put_together(column: pa.Array, data_type: t.DataType) -> pa.Array:
+def reassemble(column: pa.Array, data_type: t.DataType) -> pa.Array:
     """Reassemble all variants of a file's column, as far as they were read."""
     match data_type:
         case t.VariantType() if _is_shredded(column.type):
-            return assembled(column, arrow_type(data_type))
+            return assemble(column, arrow_type(data_type))
         case t.RowType() if pa.types.is_struct(column.type):
             types = {f.name: f.type for f in data_type.fields}
             children = [
-                put_together(column.field(i), types[f.name]) if f.name in types else column.field(i)
+                reassemble(column.field(i), types[f.name]) if f.name in types else column.field(i)
                 for i, f in enumerate(column.type)
             ]
             return rebuild_struct(column, _of_children(column.type, children), children)
         case t.ArrayType() if pa.types.is_list(column.type):
-            values = put_together(column.values, data_type.element)
+            values = reassemble(column.values, data_type.element)
             return rebuild_list(column, pa.list_(column.type.value_field.with_type(values.type)), values)
         case t.MapType() if pa.types.is_map(column.type):
-            items = put_together(column.items, data_type.value)
+            items = reassemble(column.items, data_type.value)
             kind = pa.map_(column.type.key_field, column.type.item_field.with_type(items.type))
             return rebuild_map(column, kind, column.keys, items)
     return column

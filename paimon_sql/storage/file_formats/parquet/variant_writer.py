@@ -12,7 +12,7 @@ from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.storage.expressions.kernels.conform import conform
 from paimon_sql.storage.file_formats.base import DataFileWriter
-from paimon_sql.storage.file_formats.parquet.variant_columns import Shapes, apart, taken_apart
+from paimon_sql.storage.file_formats.parquet.variant_columns import Shapes, apart, shred_columns
 from paimon_sql.storage.file_formats.parquet.variant_shredding import Shredding
 
 
@@ -73,7 +73,7 @@ class ShreddingWriter(DataFileWriter):
 
     def _put(self, writer: DataFileWriter, batch: pa.RecordBatch) -> None:
         with self._malformed_refused():
-            columns = taken_apart(batch, self._shapes)
+            columns = shred_columns(batch, self._shapes)
         writer.write(pa.RecordBatch.from_arrays(columns, schema=self._schema))
 
     @contextmanager

@@ -21,7 +21,7 @@ from paimon_sql.storage.file_formats.parquet.schema import leaves, parquet_schem
 from paimon_sql.storage.file_formats.settings import WriteSettings
 from paimon_sql.storage.file_formats.tail_sink import TailSink
 from paimon_sql.storage.file_io.base import FileIO
-from paimon_sql.storage.file_io.errors import refusals
+from paimon_sql.storage.file_io.errors import translate_errors
 
 _CODECS = {
     "zstd": "ZSTD",
@@ -76,7 +76,7 @@ class ParquetWriter(DataFileWriter):
             table = table.combine_chunks()
         if self._writer is None:
             self._writer = self._open(table)
-        with refusals("write", self.path):
+        with translate_errors("write", self.path):
             try:
                 if table.num_rows:
                     self._writer.write_table(table, row_group_size=table.num_rows)
@@ -151,7 +151,7 @@ class ParquetWriter(DataFileWriter):
     def close(self) -> int:
         if self._pending or self._writer is None:
             self._flush()
-        with refusals("write", self.path):
+        with translate_errors("write", self.path):
             if self._sink is not None:
                 self._sink.hold()
             if self._writer is not None:

@@ -25,7 +25,7 @@ _NOT_FOUND = (404, 410)
 _CHUNK = 1024 * 1024
 
 
-class WebAnswer:
+class HttpResponse:
     """The response of a server, read as a stream from its beginning; as a context manager it closes the connection.
 
     Args:
@@ -63,7 +63,7 @@ class WebAnswer:
             self.close()
             raise self._translate(error) from None
 
-    def __enter__(self) -> WebAnswer:
+    def __enter__(self) -> HttpResponse:
         return self
 
     def __exit__(

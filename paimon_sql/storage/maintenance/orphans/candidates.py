@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.execution.task_size import share
-from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.kernels.name_hashes import NO_HASHES, Hashes, name_hashes
 from paimon_sql.storage.file_io import FileIO, FileStatus
 from paimon_sql.storage.maintenance.orphans.folders import Folder, files_in
@@ -24,7 +24,7 @@ _NO_DIRECTORIES = np.empty(0, np.int32)
 
 
 @dataclass(frozen=True)
-class Picker:
+class CandidateFilter:
     """Selects the candidates of a directory.
 
     Attributes:
@@ -49,15 +49,15 @@ class ListTask:
     """Directories for one worker to list; ``first`` is the index of the first among all."""
 
     file_io: FileIO
-    picker: Picker
+    picker: CandidateFilter
     first: int
-    folders: tuple[Folder, ...]
+    directories: tuple[Folder, ...]
     threads: int
 
     @property
     def size(self) -> int:
         """The weight of the task, in bytes."""
-        return len(self.folders) * FOLDER_SIZE
+        return len(self.directories) * FOLDER_SIZE
 
 
 @dataclass(frozen=True)
@@ -73,14 +73,19 @@ class Listed:
     """
 
     hashes: Hashes
-    folders: npt.NDArray[np.int32]
+    directories: npt.NDArray[np.int32]
     files: int
     strange: int
     empty: tuple[int, ...]
 
 
 def list_candidates(
-    file_io: FileIO, picker: Picker, folders: Sequence[Folder], executor: Executor, tasks: int | None, threads: int
+    file_io: FileIO,
+    picker: CandidateFilter,
+    folders: Sequence[Folder],
+    executor: Executor,
+    tasks: int | None,
+    threads: int,
 ) -> Listed:
     """List the candidates in directories.
 
@@ -96,16 +101,16 @@ def list_candidates(
     plan = [
         ListTask(file_io, picker, at, tuple(folders[at : at + step]), threads) for at in range(0, len(folders), step)
     ]
-    return _merge(list(executor.map(look_through, plan)))
+    return _merge(list(executor.map(run_list_task, plan)))
 
 
-def look_through(task: ListTask) -> Listed:
+def run_list_task(task: ListTask) -> Listed:
     """Run a task."""
-    return _merge(spread(lambda at: _list(task, at), range(len(task.folders)), task.threads))
+    return _merge(map_in_threads(lambda at: _list(task, at), range(len(task.directories)), task.threads))
 
 
 def _list(task: ListTask, at: int) -> Listed:
-    folder, index = task.folders[at], task.first + at
+    folder, index = task.directories[at], task.first + at
     files, empty = files_in(task.file_io, folder)
     picked, strange = task.picker.pick(folder, files)
     hashes = name_hashes([f.name for f in picked])
@@ -115,7 +120,7 @@ def _list(task: ListTask, at: int) -> Listed:
 def _merge(parts: Sequence[Listed]) -> Listed:
     return Listed(
         np.concatenate([NO_HASHES, *(p.hashes for p in parts)]),
-        np.concatenate([_NO_DIRECTORIES, *(p.folders for p in parts)]),
+        np.concatenate([_NO_DIRECTORIES, *(p.directories for p in parts)]),
         sum(p.files for p in parts),
         sum(p.strange for p in parts),
         tuple(index for p in parts for index in p.empty),

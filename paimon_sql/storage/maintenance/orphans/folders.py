@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from paimon_sql.format.layout.paths import CHANGELOG, CONSUMER, INDEX, MANIFEST, SCHEMA, SNAPSHOT, STATISTICS, TAG
-from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.file_io import FileIO, FileStatus
 from paimon_sql.storage.maintenance.orphans.names import FolderKind
 from paimon_sql.storage.metadata.external_roots import data_directories
@@ -82,7 +82,7 @@ def _buckets(file_io: FileIO, root: str, depth: int, threads: int) -> list[str]:
 
 
 def _below(file_io: FileIO, folders: Sequence[str], threads: int, matches: Callable[[str], bool]) -> list[str]:
-    found = spread(file_io.list, folders, threads)
+    found = map_in_threads(file_io.list, folders, threads)
     return [s.path for statuses in found for s in statuses if _is_own(s) and matches(s.name)]
 
 

@@ -11,7 +11,7 @@ from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.execution.task_size import share
 from paimon_sql.storage.expressions.kernels.name_hashes import Hashes, name_hashes, places
 from paimon_sql.storage.file_io import FileIO, FileStatus
-from paimon_sql.storage.maintenance.orphans.candidates import FOLDER_SIZE, Picker
+from paimon_sql.storage.maintenance.orphans.candidates import FOLDER_SIZE, CandidateFilter
 from paimon_sql.storage.maintenance.orphans.folders import Folder, files_in
 from paimon_sql.storage.maintenance.orphans.names import FolderKind, is_temporary
 from paimon_sql.storage.retention.files_to_delete import remove_empty_folders
@@ -38,7 +38,7 @@ class Removed:
     metadata: int = 0
     temporary: int = 0
     bytes: int = 0
-    folders: int = 0
+    directories: int = 0
     shown: list[str] = field(default_factory=list)
 
     @property
@@ -52,7 +52,7 @@ class Removed:
         self.metadata += other.metadata
         self.temporary += other.temporary
         self.bytes += other.bytes
-        self.folders += other.folders
+        self.directories += other.directories
         self.shown = [*self.shown, *other.shown][:SHOWN]
 
     def add(self, folder: Folder, file: FileStatus) -> None:
@@ -70,8 +70,8 @@ class RemoveTask:
     """Directories in which one worker deletes candidates with one of these name hashes, which are sorted."""
 
     file_io: FileIO
-    picker: Picker
-    folders: tuple[Folder, ...]
+    picker: CandidateFilter
+    directories: tuple[Folder, ...]
     orphans: Hashes
     threads: int
     dry_run: bool
@@ -79,12 +79,12 @@ class RemoveTask:
     @property
     def size(self) -> int:
         """The weight of the task, in bytes."""
-        return max(len(self.folders), len(self.orphans)) * FOLDER_SIZE
+        return max(len(self.directories), len(self.orphans)) * FOLDER_SIZE
 
 
 def remove_files(
     file_io: FileIO,
-    picker: Picker,
+    picker: CandidateFilter,
     folders: Sequence[tuple[Folder, Hashes]],
     executor: Executor,
     tasks: int | None,
@@ -118,7 +118,7 @@ def remove_files(
 def remove_from_folders(task: RemoveTask) -> Removed:
     """Run a task."""
     removed, paths = Removed(), []
-    for folder in task.folders:
+    for folder in task.directories:
         picked, _ = task.picker.pick(folder, files_in(task.file_io, folder)[0])
         positions = places(task.orphans, name_hashes([f.name for f in picked]))
         orphans = [f for f, position in zip(picked, positions.tolist(), strict=True) if position >= 0]
@@ -130,7 +130,9 @@ def remove_from_folders(task: RemoveTask) -> Removed:
     return removed
 
 
-def remove_folders(file_io: FileIO, picker: Picker, folders: Iterable[Folder], emptied: Iterable[Folder]) -> int:
+def remove_folders(
+    file_io: FileIO, picker: CandidateFilter, folders: Iterable[Folder], emptied: Iterable[Folder]
+) -> int:
     """Delete empty directories of buckets, and of partitions above them; return the number of bucket directories.
 
     Args:
@@ -146,6 +148,6 @@ def remove_folders(file_io: FileIO, picker: Picker, folders: Iterable[Folder], e
     return sum(not file_io.exists(f.path) for f in directories)
 
 
-def _is_old(file_io: FileIO, picker: Picker, folder: Folder) -> bool:
+def _is_old(file_io: FileIO, picker: CandidateFilter, folder: Folder) -> bool:
     status = file_io.status(folder.path)
     return status is not None and status.mtime_millis < picker.older_than_millis

@@ -16,7 +16,7 @@ from paimon_sql.format.layout.paths import MAIN_BRANCH
 from paimon_sql.format.options.operations.write import FILE_OPERATION_THREAD_NUM
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.expressions.kernels.name_hashes import Hashes
-from paimon_sql.storage.maintenance.orphans.candidates import Listed, Picker, list_candidates
+from paimon_sql.storage.maintenance.orphans.candidates import CandidateFilter, Listed, list_candidates
 from paimon_sql.storage.maintenance.orphans.folders import Folder, external_roots, folders_of
 from paimon_sql.storage.maintenance.orphans.names import WriterNames
 from paimon_sql.storage.maintenance.orphans.removal import Removed, remove_files, remove_folders
@@ -59,8 +59,8 @@ class OrphanPlan:
 
     table: Table
     search: Search
-    picker: Picker
-    folders: tuple[Folder, ...]
+    picker: CandidateFilter
+    directories: tuple[Folder, ...]
     listed: Listed
     usage_scan: UsageScan
     orphans: Hashes
@@ -77,7 +77,7 @@ def find_orphans(table: Table, search: Search) -> OrphanPlan:
     main = replace(table, branch=MAIN_BRANCH)
     threads: int = table.options.get(FILE_OPERATION_THREAD_NUM) or DEFAULT_THREADS
     branches = [main, *other_branches(main)]
-    picker = Picker(WriterNames.of(branches), search.older_than_millis)
+    picker = CandidateFilter(WriterNames.of(branches), search.older_than_millis)
     external = [root for root in external_roots(branches) if root not in search.foreign]
     folders = tuple(folders_of(main, branches, external, threads))
     listed = list_candidates(table.file_io, picker, folders, search.executor, search.parallelism, threads)
@@ -102,11 +102,11 @@ def remove_orphans(plan: OrphanPlan, *, dry_run: bool = False) -> Removed:
     removed, chosen = Removed(), []
     if len(orphans):
         is_orphan = np.isin(listed.hashes, orphans)
-        order = np.argsort(listed.folders[is_orphan], kind="stable")
-        indexes, hashes = listed.folders[is_orphan][order], listed.hashes[is_orphan][order]
+        order = np.argsort(listed.directories[is_orphan], kind="stable")
+        indexes, hashes = listed.directories[is_orphan][order], listed.hashes[is_orphan][order]
         starts = np.flatnonzero(np.diff(indexes, prepend=-1))
         parts = np.split(hashes, starts[1:])
-        chosen = [(plan.folders[indexes[at]], part) for at, part in zip(starts, parts, strict=True)]
+        chosen = [(plan.directories[indexes[at]], part) for at, part in zip(starts, parts, strict=True)]
         removed = remove_files(
             table.file_io,
             plan.picker,
@@ -117,8 +117,8 @@ def remove_orphans(plan: OrphanPlan, *, dry_run: bool = False) -> Removed:
             dry_run=dry_run,
         )
     if not dry_run:
-        empty = [plan.folders[at] for at in listed.empty]
-        removed.folders = remove_folders(table.file_io, plan.picker, empty, [folder for folder, _ in chosen])
+        empty = [plan.directories[at] for at in listed.empty]
+        removed.directories = remove_folders(table.file_io, plan.picker, empty, [folder for folder, _ in chosen])
         table.branches.sweep(search.older_than_millis)
     return removed
 

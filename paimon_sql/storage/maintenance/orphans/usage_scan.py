@@ -19,7 +19,7 @@ from paimon_sql.format.metadata.manifest import FileKind, ManifestFileMeta
 from paimon_sql.format.metadata.snapshot import Changelog, Snapshot
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.execution.task_size import share
-from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.kernels.name_hashes import Hashes, name_hashes, places
 from paimon_sql.storage.retention.retained_references import (
     RetainedReference,
@@ -112,8 +112,10 @@ class UsageScan:
         for branch in branches:
             _check_history(branch)
         references = [p for b in branches for p in (*_expiring(b), *references_of_branches(b))]
-        needs = spread(self._needs, references, self.threads)
-        changelogs = spread(self._needs_of_changelog, [c for b in branches for c in changelogs_of(b)], self.threads)
+        needs = map_in_threads(self._needs, references, self.threads)
+        changelogs = map_in_threads(
+            self._needs_of_changelog, [c for b in branches for c in changelogs_of(b)], self.threads
+        )
         self._read(m for n in (*needs, *changelogs) if n for m in (*n.data, *n.changelog, *n.rows))
         for need in (*needs, *changelogs):
             if need is not None:
@@ -226,7 +228,7 @@ class UsageScan:
 
 def read_named(task: ReadTask) -> list[Named | None]:
     """Run a task: return the entries of each manifest, None for a missing one."""
-    return spread(lambda name: _named(task.table, name), task.names, task.threads)
+    return map_in_threads(lambda name: _named(task.table, name), task.names, task.threads)
 
 
 def _named(table: Table, name: str) -> Named | None:
@@ -248,7 +250,7 @@ def _check_history(branch: Table) -> None:
     missing = branch.snapshots.directory.missing()
     if missing and branch.snapshots.directory.missing() == missing:
         path = branch.snapshots.directory.path(missing[0].start)
-        if branch.snapshots.strays():
+        if branch.snapshots.late_snapshots():
             raise MissingFileError(
                 f"{path} is missing: a rollback has not come to its end.", path=path, remedy="CALL sys.repair."
             )

@@ -16,7 +16,7 @@ from paimon_sql.format.options.table.partition import (
     PARTITION_MARK_DONE_ACTION_HTTP_URL,
 )
 from paimon_sql.format.options.values import comma_separated
-from paimon_sql.storage.file_io.external.http import WebAnswer
+from paimon_sql.storage.file_io.external.http import HttpResponse
 from paimon_sql.storage.file_io.external.locations import shown
 from paimon_sql.storage.metadata.environment.partition_registry import PartitionRegistry, as_done
 from paimon_sql.storage.metadata.refs.success_files import SUCCESS, write_success_file
@@ -95,7 +95,7 @@ class HttpReport(DoneAction):
             "params": options.get(PARTITION_MARK_DONE_ACTION_HTTP_PARAMS),
         }
         try:
-            with WebAnswer(
+            with HttpResponse(
                 "POST",
                 url,
                 seconds=_SECONDS,

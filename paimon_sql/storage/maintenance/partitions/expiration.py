@@ -30,7 +30,7 @@ from paimon_sql.storage.commit.checks.append_only import growth_error
 from paimon_sql.storage.commit.snapshot.index_entries import indexes_of_partitions
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.data_files.live_files import live_files
-from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.staging.commit_messages import Changes
 from paimon_sql.storage.table.partitioning.times import PartitionTimes
 from paimon_sql.storage.table.paths.data_file_paths import data_file_paths
@@ -64,7 +64,7 @@ def changed_since(table: Table, millis: int) -> set[bytes]:
     )
     candidates = entries.filter(is_candidate)
     threads = table.file_io.threads_for(table.path, len(candidates), _THREADS)
-    found = spread(table.file_io.status, data_file_paths(table, candidates).to_pylist(), threads)
+    found = map_in_threads(table.file_io.status, data_file_paths(table, candidates).to_pylist(), threads)
     partitions = candidates["partition"].to_pylist()
     return {p for p, s in zip(partitions, found, strict=True) if s is not None and s.mtime_millis >= millis}
 

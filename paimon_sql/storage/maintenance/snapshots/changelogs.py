@@ -11,7 +11,7 @@ from paimon_sql.format.metadata.manifest import FileKind
 from paimon_sql.format.metadata.snapshot import Changelog
 from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST
 from paimon_sql.storage.retention.files_to_delete import FilesToDelete, delete_all
-from paimon_sql.storage.retention.plan import add_manifests, add_unused, distinct_files, who_else_stays, without
+from paimon_sql.storage.retention.plan import add_manifests, add_unused, distinct_files, other_references, without
 from paimon_sql.storage.retention.policy import Retention
 from paimon_sql.storage.retention.retained_references import reference_of_snapshot, retry_on_concurrent_change, uses_of
 from paimon_sql.storage.retention.used_files import lists_that_are_left, manifests_that_are_left, named_files, with_kind
@@ -140,7 +140,7 @@ def _files(
     data = _entries(table, [c.delta_manifest_list for c in others], (FileKind.ADD, FileKind.DELETE))
     names = pa.concat_arrays([named_files(changelog), named_files(data)])
     earliest = table.snapshots.get(earliest_id)
-    references, foreign = who_else_stays(table, expired[0].id, earliest.id)
+    references, foreign = other_references(table, expired[0].id, earliest.id)
     references = [reference_of_snapshot(table, earliest), *references]
     uses = uses_of(table, references, [*retained, *foreign], names)
     if any(c.changelog_manifest_list in uses.metadata for c in with_list):

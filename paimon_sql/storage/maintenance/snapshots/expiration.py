@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from paimon_sql.errors import CommitConflictError, NoSuchSnapshotError
 from paimon_sql.format.metadata.snapshot import Snapshot
-from paimon_sql.format.text.instants import present_millis
+from paimon_sql.format.text.instants import current_millis
 from paimon_sql.storage.iceberg import publish_quietly
 from paimon_sql.storage.maintenance.snapshots.changelogs import expire_changelogs
 from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST
@@ -73,7 +73,7 @@ def expire_snapshots(
     result = ExpirationResult(earliest=bounds.earliest, latest=bounds.latest, reason=bounds.reason)
     if bounds.earliest is None:
         return result
-    now = present_millis() if now_millis is None else now_millis
+    now = current_millis() if now_millis is None else now_millis
     changelogs = changelog_retention_of(table.options, now) if outlives_snapshots(table.options) else None
     expired: list[Snapshot] = []
     planned = FilesToDelete()

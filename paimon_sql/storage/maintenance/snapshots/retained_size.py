@@ -20,12 +20,12 @@ from paimon_sql.format.metadata.index_manifest import IndexManifestEntry
 from paimon_sql.format.metadata.manifest import MANIFEST_SCHEMA, FileKind, ManifestFileMeta
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.storage.data_files.live_files import live_files, manifests_of
-from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.retention.used_files import new_rows, with_kind
 from paimon_sql.storage.table.changelogs import ChangelogManager
 from paimon_sql.storage.table.table import Table
 
-LOOKED_AT = 200
+MAX_SNAPSHOTS = 200
 """Max number of snapshots, and of changelogs, to read, from the newest."""
 TAGS_LOOKED_AT = 20
 """Max number of tags older than all snapshots to read, from the newest."""
@@ -78,7 +78,7 @@ def held_space(table: Table, latest: Snapshot, live: pa.Table, indexes: Sequence
     """
     earliest = table.snapshots.earliest_id() or latest.id
     ids = [i for i in table.snapshots.directory.versions() if earliest <= i <= latest.id]
-    snapshots = _existing(table.snapshots.get, ids[-LOOKED_AT - 1 :])
+    snapshots = _existing(table.snapshots.get, ids[-MAX_SNAPSHOTS - 1 :])
     deltas = _metas(table, (s.delta_manifest_list for s in snapshots[1:]))
     with_deletes = _read(table, [m for m in deltas if m.num_deleted_files])
     counter = _Counter(live.select(_FILES.names))
@@ -91,7 +91,7 @@ def held_space(table: Table, latest: Snapshot, live: pa.Table, indexes: Sequence
     tags = counter.add(_live(table, tagged_snapshots))
     manager = ChangelogManager(table.file_io, table.paths.branch_root)
     changelog_ids = manager.ids()
-    outliving = [c for c in _existing(manager.find, changelog_ids[-LOOKED_AT:]) if c is not None]
+    outliving = [c for c in _existing(manager.find, changelog_ids[-MAX_SNAPSHOTS:]) if c is not None]
     logs = _read(table, _metas(table, (s.changelog_manifest_list for s in (*snapshots, *outliving))))
     added = _read(table, _metas(table, (c.delta_manifest_list for c in outliving if not c.changelog_manifest_list)))
     changelogs = counter.add(with_kind(logs, FileKind.ADD)) + counter.add(with_kind(new_rows(added), FileKind.ADD))
@@ -103,7 +103,7 @@ def held_space(table: Table, latest: Snapshot, live: pa.Table, indexes: Sequence
         changelogs=changelogs,
         indexes=sum(e.file.file_size for e in indexes),
         metadata=lists + sum(m.file_size for m in manifests_of(table, latest)),
-        all_snapshots=len(ids) <= LOOKED_AT + 1 and len(changelog_ids) <= LOOKED_AT,
+        all_snapshots=len(ids) <= MAX_SNAPSHOTS + 1 and len(changelog_ids) <= MAX_SNAPSHOTS,
         all_tags=len(tagged) <= TAGS_LOOKED_AT,
     )
 
@@ -157,4 +157,4 @@ def _existing(function: Callable[[A], R], items: Sequence[A]) -> list[R]:
         except (MissingFileError, CorruptFileError, NotFoundError):
             return []
 
-    return [found for part in spread(attempt, items, _THREADS) for found in part]
+    return [found for part in map_in_threads(attempt, items, _THREADS) for found in part]

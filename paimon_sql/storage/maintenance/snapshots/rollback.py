@@ -12,19 +12,19 @@ from dataclasses import dataclass, field
 
 from paimon_sql.errors import CommitConflictError, CorruptFileError, MissingFileError, NoSuchSnapshotError
 from paimon_sql.format.metadata.snapshot import Snapshot, parse_snapshot
-from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.iceberg import publish_quietly
 from paimon_sql.storage.metadata.directories import remove_if_dropped
 from paimon_sql.storage.metadata.environment.snapshot_authority import VersionManagement
 from paimon_sql.storage.metadata.numbered_files import LATEST
 from paimon_sql.storage.metadata.partial_changes import begun
 from paimon_sql.storage.metadata.refs.tags import NamedTag, is_same_commit
-from paimon_sql.storage.metadata.rollback_marks import Rewind
+from paimon_sql.storage.metadata.rollback_marks import Rollback
 from paimon_sql.storage.retention.guard_tags import held
 from paimon_sql.storage.staging.table_identity import changed_table, is_same_table, require_same_table
 from paimon_sql.storage.table.changelogs import ChangelogManager, without_lost_changelog
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.table.time_travel.resolve import kept_snapshot, snapshot_at_time, snapshot_at_watermark
+from paimon_sql.storage.table.time_travel.resolve import referenced_snapshot, snapshot_at_time, snapshot_at_watermark
 
 _ATTEMPTS = 5
 _BATCH_SIZE = 64
@@ -61,7 +61,7 @@ def rollback_to_snapshot(table: Table, snapshot_id: int, *, dry_run: bool = Fals
     Raises:
         NoSuchSnapshotError: neither the snapshot nor a tag of it exists.
     """
-    return _roll_back(table, kept_snapshot(table, snapshot_id), dry_run=dry_run)
+    return _roll_back(table, referenced_snapshot(table, snapshot_id), dry_run=dry_run)
 
 
 def rollback_to_tag(table: Table, name: str, *, dry_run: bool = False) -> RollbackResult:
@@ -115,7 +115,7 @@ def _roll_back(table: Table, target: Snapshot, *, dry_run: bool) -> RollbackResu
         return _roll_back_by_server(table.authority, table, target, latest, tags)
     with held(table, target, f"rollback-to-{target.id}"):
         result.tags += [name for name in tags if table.tags.remove(name)]
-        bring_back(table, target)
+        restore_snapshot(table, target)
         with begun(f"{table.name}: the rollback to snapshot {target.id}"):
             rewind = mark_rollback(table, target)
             snapshots.directory.reset_hint(LATEST, target.id)
@@ -125,7 +125,7 @@ def _roll_back(table: Table, target: Snapshot, *, dry_run: bool) -> RollbackResu
                 tag.name for tag in table.tags.all() if _was_dropped(table, target, tag) and table.tags.remove(tag.name)
             ]
             # An earlier expiration may have deleted its file; or a later one, if others have committed since.
-            bring_back(table, target, is_passed=lambda: _is_passed(table, target, rewind))
+            restore_snapshot(table, target, is_passed=lambda: _is_passed(table, target, rewind))
             snapshots.directory.settle_latest()  # a dropped commit may have written the hint late
             result.changelogs = drop_changelogs(table, target.id)
             with suppress(MissingFileError):  # it may have expired again
@@ -135,7 +135,7 @@ def _roll_back(table: Table, target: Snapshot, *, dry_run: bool) -> RollbackResu
     return result
 
 
-def mark_rollback(table: Table, target: Snapshot | None) -> Rewind:
+def mark_rollback(table: Table, target: Snapshot | None) -> Rollback:
     """Write the rollback mark: later snapshots, and those built on them, are no longer part of the history.
 
     Args:
@@ -178,7 +178,7 @@ def _is_in_history(table: Table, target: Snapshot) -> bool:
         return True
 
 
-def _drop_later(table: Table, target: Snapshot, rewind: Rewind) -> int:
+def _drop_later(table: Table, target: Snapshot, rewind: Rollback) -> int:
     """Drop all later snapshots that the mark excludes from the history; return their number."""
     dropped = 0
     for _ in range(_ATTEMPTS):
@@ -216,13 +216,13 @@ def _later_changelogs(table: Table, target_id: int) -> list[int]:
     return [i for i in manager.ids() if i > target_id]
 
 
-def _is_passed(table: Table, target: Snapshot, rewind: Rewind) -> bool:
+def _is_passed(table: Table, target: Snapshot, rewind: Rollback) -> bool:
     """Whether others have built on the target since the mark, so that it may expire."""
     later = _later(table, target)
     return len(overtaken(table, later, rewind)) < len(later)
 
 
-def bring_back(table: Table, target: Snapshot, is_passed: Callable[[], bool] = lambda: False) -> None:
+def restore_snapshot(table: Table, target: Snapshot, is_passed: Callable[[], bool] = lambda: False) -> None:
     """Ensure that the snapshot's file exists and is not taken for an expired one.
 
     Args:
@@ -261,7 +261,7 @@ def withdraw(table: Table, snapshot_id: int, data: bytes) -> None:
     remove_if_dropped(table.file_io, table.path)
 
 
-def overtaken(table: Table, ids: Sequence[int], rewind: Rewind) -> dict[int, bytes]:
+def overtaken(table: Table, ids: Sequence[int], rewind: Rollback) -> dict[int, bytes]:
     """Return those of the snapshots that a mark excludes from the history, with the contents of their files.
 
     A writer of the mark's generation knew of it and built on the remaining history: its snapshot stays, as others may
@@ -278,7 +278,7 @@ def overtaken(table: Table, ids: Sequence[int], rewind: Rewind) -> dict[int, byt
         except CorruptFileError:
             found[i] = data
             continue
-        if not rewind.judges(snapshot) or rewind.is_stray(snapshot):
+        if not rewind.judges(snapshot) or rewind.is_late(snapshot):
             found[i] = data
     return found
 
@@ -301,7 +301,7 @@ def drop_newest_first(table: Table, found: Mapping[int, bytes]) -> int:
     while ids:
         require_same_table(table)
         ids, batch = ids[:-at_once], ids[-at_once:]
-        dropped += sum(spread(drop, batch[::-1], _THREADS))
+        dropped += sum(map_in_threads(drop, batch[::-1], _THREADS))
     return dropped
 
 

@@ -76,7 +76,7 @@ def plan_automatic_tags(table: Table) -> TagPlan:
     return TagPlan(*_within_limit(table, due, sorted(times)))
 
 
-def carry_out(table: Table, plan: TagPlan) -> list[str]:
+def execute_plan(table: Table, plan: TagPlan) -> list[str]:
     """Create the tags of a plan and delete those that exceed the limit; return the names of the new ones."""
     created = []
     for due in plan.create:

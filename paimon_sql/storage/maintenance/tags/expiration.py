@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from paimon_sql.format.metadata.snapshot import Tag
 from paimon_sql.format.text.durations import MILLISECOND, format_duration
-from paimon_sql.format.text.instants import present_millis, show_instant
+from paimon_sql.format.text.instants import current_millis, show_instant
 from paimon_sql.format.text.wall_clock import epoch_millis
 from paimon_sql.storage.file_io import FileStatus
 from paimon_sql.storage.table.table import Table
@@ -41,7 +41,7 @@ def expired_tags(table: Table, now: datetime | None = None, older_than: datetime
     Raises:
         CorruptFileError: a tag cannot be read.
     """
-    current = present_millis() if now is None else _millis(now)
+    current = current_millis() if now is None else _millis(now)
     before = None if older_than is None else _millis(older_than)
     found = []
     for status in table.tags.files():

@@ -15,10 +15,10 @@ from paimon_sql.storage.metadata.partial_changes import asked_for
 from paimon_sql.storage.metadata.refs.success_files import write_success_file
 from paimon_sql.storage.metadata.refs.tags import check_tag_name
 from paimon_sql.storage.retention.files_to_delete import FilesToDelete
-from paimon_sql.storage.retention.guard_tags import held, is_kept, withdrawn
+from paimon_sql.storage.retention.guard_tags import held, is_referenced, withdrawn
 from paimon_sql.storage.retention.tagged_files import files_of_tag, free_tagged
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.table.time_travel.resolve import kept_snapshot
+from paimon_sql.storage.table.time_travel.resolve import referenced_snapshot
 
 
 @dataclass
@@ -165,7 +165,7 @@ def _create(table: Table, name: str, snapshot: Snapshot, time_retained: timedelt
     with held(table, snapshot, f"{name}-made") as guard:
         with asked_for(f"{table.name}: tag '{name}'", table.file_io, table.tags.path(name)):
             tag = table.tags.create(name, snapshot, time_retained)
-        is_retained = is_kept(table, snapshot, name, guard)
+        is_retained = is_referenced(table, snapshot, name, guard)
     if not is_retained:
         raise withdrawn(table, name, snapshot)
     return tag
@@ -193,7 +193,7 @@ def _snapshot(table: Table, snapshot_id: int | None) -> Snapshot:
                 f"{table.name} has no snapshot yet that a tag could keep.", name="latest", remedy="Write rows first."
             )
         return latest
-    return kept_snapshot(table, snapshot_id)
+    return referenced_snapshot(table, snapshot_id)
 
 
 def _retained(table: Table, given: timedelta | None) -> timedelta | None:

@@ -176,7 +176,7 @@ def keeps_values(function: AggregateFunction | None) -> bool:
     return function is None or isinstance(function, ChoosingFunction)
 
 
-def first_refusal(functions: Mapping[str, AggregateFunction]) -> ConstraintViolationError | None:
+def first_retraction_error(functions: Mapping[str, AggregateFunction]) -> ConstraintViolationError | None:
     """Return the error of the first function that does not support retraction; None if all do."""
     failing = (f for f in functions.values() if not (f.can_retract or f.ignores_retract))
     return next(map(no_retraction, failing), None)

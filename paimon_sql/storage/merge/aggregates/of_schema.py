@@ -49,7 +49,7 @@ def group_functions(schema: TableSchema, ordering: Collection[str]) -> dict[str,
     return {name: function for name, function in functions.items() if function is not None}
 
 
-def lifted(rows: pa.RecordBatch, functions: Mapping[str, AggregateFunction]) -> pa.RecordBatch:
+def with_stored_values(rows: pa.RecordBatch, functions: Mapping[str, AggregateFunction]) -> pa.RecordBatch:
     """Return input rows with the values that the functions store."""
     for i, name in enumerate(rows.schema.names):
         if name in functions:

@@ -12,8 +12,14 @@ from paimon_sql.errors import PaimonError
 from paimon_sql.format.options.table.merge_engine import AGGREGATION_REMOVE_RECORD_ON_DELETE
 from paimon_sql.format.schema.row_kind import RowKind
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.storage.merge.aggregates.base import AggregateFunction, Effect, Steps, first_refusal, keeps_values
-from paimon_sql.storage.merge.aggregates.of_schema import aggregation_functions, lifted
+from paimon_sql.storage.merge.aggregates.base import (
+    AggregateFunction,
+    Effect,
+    Steps,
+    first_retraction_error,
+    keeps_values,
+)
+from paimon_sql.storage.merge.aggregates.of_schema import aggregation_functions, with_stored_values
 from paimon_sql.storage.merge.engines.base import RowKinds, is_retract
 from paimon_sql.storage.merge.engines.reducing import Bundle, ReducingEngine, stamp
 from paimon_sql.storage.merge.engines.removal import after, drop_retractions, removals, split_behind_deletes
@@ -41,7 +47,7 @@ class Aggregation(ReducingEngine):
         return keeps_values(self._functions.get(column))
 
     @property
-    def merges_whole(self) -> bool:
+    def merges_all_at_once(self) -> bool:
         return self._removes
 
     def reduce(self, bundle: Bundle) -> dict[str, pa.Array]:
@@ -59,7 +65,7 @@ class Aggregation(ReducingEngine):
         elif retract.any() and self._removes:
             rest = drop_retractions(bundle, after(bundle, removals(bundle)), newest)
             counted, kinds = rest.bundle, rest.kinds
-            retract = is_retract(counted.kinds) & ~rest.stands_in
+            retract = is_retract(counted.kinds) & ~rest.placeholders
         effects = np.where(retract, Effect.RETRACT, Effect.ADD).astype(np.uint8) if retract.any() else None
         made = stamp(bundle, newest, kinds)
         for name in bundle.table.column_names:
@@ -73,10 +79,10 @@ class Aggregation(ReducingEngine):
             retractions &= kinds != RowKind.DELETE
         if self.ignores_deletes or not retractions.any():
             return None
-        return first_refusal(self._functions)
+        return first_retraction_error(self._functions)
 
     def prepare(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        return lifted(rows, self._functions)
+        return with_stored_values(rows, self._functions)
 
     def generations(self, window: Window) -> Iterator[Window]:
         if self._removes:

@@ -42,7 +42,7 @@ class MergeEngine(ABC):
         self.ignores_deletes = self.options.get(IGNORE_DELETE)
 
     @property
-    def merges_whole(self) -> bool:
+    def merges_all_at_once(self) -> bool:
         """Whether merging only some rows of a key loses information, so that all must be merged at once."""
         return False
 
@@ -95,7 +95,7 @@ class SelectingEngine(MergeEngine):
     def left(self, window: Window, columns: Sequence[str]) -> Iterator[pa.Table]:
         yield alive_among(window, self.select(window), columns)
 
-    def passing_retractions_over(self, window: Window, newest: bool) -> Indices:
+    def select_non_retractions(self, window: Window, newest: bool) -> Indices:
         """Return each key's newest or oldest row that is no retraction; a retraction only if it is the key's only row.
 
         Keys with several retractions and no other row are left out.

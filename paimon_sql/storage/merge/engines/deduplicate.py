@@ -14,5 +14,5 @@ class Deduplicate(SelectingEngine):
 
     def select(self, window: Window) -> Indices:
         if self.ignores_deletes:
-            return self.passing_retractions_over(window, newest=True)
+            return self.select_non_retractions(window, newest=True)
         return window.newest

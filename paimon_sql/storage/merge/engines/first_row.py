@@ -18,7 +18,7 @@ class FirstRow(SelectingEngine):
 
     def select(self, window: Window) -> Indices:
         if self.ignores_deletes:
-            return self.passing_retractions_over(window, newest=False)
+            return self.select_non_retractions(window, newest=False)
         if problem := self.refusal(window.kinds):
             raise problem
         return window.oldest

@@ -25,11 +25,11 @@ from paimon_sql.storage.merge.aggregates.base import (
     AggregateFunction,
     Effect,
     Steps,
-    first_refusal,
+    first_retraction_error,
     keeps_values,
     valid_mask,
 )
-from paimon_sql.storage.merge.aggregates.of_schema import group_functions, lifted
+from paimon_sql.storage.merge.aggregates.of_schema import group_functions, with_stored_values
 from paimon_sql.storage.merge.engines.base import RowKinds, is_retract
 from paimon_sql.storage.merge.engines.reducing import Bundle, ReducingEngine, stamp
 from paimon_sql.storage.merge.engines.removal import (
@@ -121,7 +121,7 @@ class PartialUpdate(ReducingEngine):
         return keeps_values(self._functions.get(column))
 
     @property
-    def merges_whole(self) -> bool:
+    def merges_all_at_once(self) -> bool:
         return self._removes or bool(self._removing)
 
     def needs(self, columns: tuple[str, ...]) -> tuple[str, ...]:
@@ -147,10 +147,10 @@ class PartialUpdate(ReducingEngine):
     def refusal(self, kinds: RowKinds) -> PaimonError | None:
         if self.ignores_deletes or self._removes or not is_retract(kinds).any():
             return None
-        return first_refusal(self._functions) if self._groups else _refused()
+        return first_retraction_error(self._functions) if self._groups else _refused()
 
     def prepare(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        return lifted(rows, self._functions)
+        return with_stored_values(rows, self._functions)
 
     def generations(self, window: Window) -> Iterator[Window]:
         if self._removing:
@@ -215,7 +215,7 @@ class PartialUpdate(ReducingEngine):
     def _with_retractions_alone(self, remaining: Remaining) -> tuple[Bundle, RowKinds, Mask]:
         """Replace the rows of keys with nothing but retractions by one retraction of all their values."""
         bundle, kinds = remaining.bundle, remaining.kinds
-        retract = is_retract(bundle.kinds) & ~remaining.stands_in
+        retract = is_retract(bundle.kinds) & ~remaining.placeholders
         only = ~bundle.segments.any(~retract)
         deleting = bundle.segments.any(bundle.kinds == RowKind.DELETE)
         kinds = np.where(only, np.where(deleting, np.int8(RowKind.DELETE), np.int8(RowKind.UPDATE_BEFORE)), kinds)

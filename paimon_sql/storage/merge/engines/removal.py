@@ -26,13 +26,13 @@ class Remaining:
     """
 
     bundle: Bundle
-    gone: Mask
+    empty_keys: Mask
     kinds: RowKinds
 
     @property
-    def stands_in(self) -> Mask:
+    def placeholders(self) -> Mask:
         """Mask of the placeholder rows."""
-        found: Mask = self.gone[self.bundle.segments.owners]
+        found: Mask = self.empty_keys[self.bundle.segments.owners]
         return found
 
 

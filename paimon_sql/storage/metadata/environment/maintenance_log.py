@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 
 from paimon_sql.errors import MissingFileError, PaimonError
 from paimon_sql.format.bytes.bounded import load_json
-from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.file_io import FileIO
 
 _LOG = logging.getLogger(__name__)
@@ -114,7 +114,7 @@ class MaintenanceLog:
 
     def runs(self) -> list[MaintenanceRun]:
         """Return all records, oldest first; concurrently deleted and unreadable ones are skipped."""
-        found = spread(self._read, [path for _, path in self._files()], _READERS)
+        found = map_in_threads(self._read, [path for _, path in self._files()], _READERS)
         return sorted((run for run in found if run is not None), key=lambda run: run.started_millis)
 
     def _files(self) -> list[tuple[str, str]]:

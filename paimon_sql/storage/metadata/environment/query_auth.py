@@ -44,7 +44,7 @@ class QueryAuth(ABC):
     """The authorization of queries on one table; an instance can be pickled."""
 
     @abstractmethod
-    def rights(self, columns: Sequence[str]) -> QueryAuthResult:
+    def authorize(self, columns: Sequence[str]) -> QueryAuthResult:
         """Return the current user's authorization for some columns.
 
         Raises:

@@ -98,7 +98,7 @@ class BranchManager:
             self._write(hidden, files)
             created = self._move(hidden, root)
         except Exception:
-            if self.file_io.answers_are_final(root):
+            if self.file_io.failures_are_final(root):
                 self.file_io.delete_dir(hidden, recursive=True)
             raise  # otherwise the rename may still happen, and needs the files
         if not created:

@@ -6,7 +6,7 @@ import json
 
 from paimon_sql.errors import MissingFileError
 from paimon_sql.format.bytes.bounded import load_json
-from paimon_sql.format.text.instants import present_millis
+from paimon_sql.format.text.instants import current_millis
 from paimon_sql.storage.file_io import FileIO
 
 SUCCESS = "_SUCCESS"
@@ -21,7 +21,7 @@ def write_success_file(file_io: FileIO, path: str, now_millis: int | None = None
         path: the path of the file.
         now_millis: the time, in milliseconds since the epoch; the current time by default.
     """
-    now = present_millis() if now_millis is None else now_millis
+    now = current_millis() if now_millis is None else now_millis
     created = _creation(file_io, path)
     body = {_CREATION: now if created is None else created, _MODIFICATION: now}
     file_io.write_bytes(path, json.dumps(body, indent=2).encode())

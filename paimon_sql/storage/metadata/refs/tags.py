@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from paimon_sql.errors import AlreadyExistsError, MissingFileError, NoSuchSnapshotError
 from paimon_sql.format.layout.paths import MAIN_BRANCH
 from paimon_sql.format.metadata.snapshot import Snapshot, Tag, parse_tag
-from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.file_io import FileIO, FileStatus
 from paimon_sql.storage.metadata.environment.locks import UNLOCKED, TableLock
 from paimon_sql.storage.metadata.refs.names import check_file_name
@@ -77,7 +77,7 @@ class TagManager:
             CorruptFileError: a tag file is invalid, so that its retained files are unknown.
         """
         names = self.names()
-        tags = spread(self.find, names, _THREADS)
+        tags = map_in_threads(self.find, names, _THREADS)
         return [NamedTag(name, tag) for name, tag in zip(names, tags, strict=True) if tag is not None]
 
     def exists(self, name: str) -> bool:

@@ -20,10 +20,10 @@ from paimon_sql.storage.expressions.predicates import Predicate, all_of, conjunc
 from paimon_sql.storage.expressions.row_id_ranges import RowIds
 from paimon_sql.storage.file_formats.base import BATCH_ROWS, batch_of
 from paimon_sql.storage.read.blob_column import BlobColumn
-from paimon_sql.storage.read.readers.data_file import RowRanges, read_stretches, wanted_fields
+from paimon_sql.storage.read.readers.data_file import RowRanges, read_contiguous, wanted_fields
 from paimon_sql.storage.table.table import Table
 
-Stretch = tuple[int, pa.RecordBatch]
+PositionedBatch = tuple[int, pa.RecordBatch]
 
 
 def read_group(
@@ -191,7 +191,7 @@ class _Reading:
     group: FileGroup
     source: _Source
 
-    def stretches(self, ranges: RowRanges | None) -> Iterator[Stretch]:
+    def stretches(self, ranges: RowRanges | None) -> Iterator[PositionedBatch]:
         """The rows in order, each batch with the position of its first row."""
         end = 0
         for start, file in self.source.files:
@@ -205,7 +205,7 @@ class _Reading:
             end = start + file.row_count
             own = None if ranges is None else _within(ranges, start, end)
             if own is None or own:
-                read = read_stretches(
+                read = read_contiguous(
                     self.table, self.partition, self.bucket, file, self.source.columns, row_ranges=own
                 )
                 for first, rows in read:
@@ -228,7 +228,7 @@ def _in_step(
                 yield at, min(BATCH_ROWS, high - at), {}
         return
     sides = [reading.stretches(ranges) for reading in readings]
-    heads: list[Stretch | None] = [next(side, None) for side in sides]
+    heads: list[PositionedBatch | None] = [next(side, None) for side in sides]
     wanted = group.row_count if ranges is None else sum(high - low for low, high in ranges)
     while True:
         present = [head for head in heads if head is not None]

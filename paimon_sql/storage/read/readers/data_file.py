@@ -22,9 +22,9 @@ from paimon_sql.storage.data_files.deletion_vectors import Deletion
 from paimon_sql.storage.data_files.file_groups import stored_fields
 from paimon_sql.storage.data_files.live_files import partition_values
 from paimon_sql.storage.data_files.migrated import may_lack_partition
-from paimon_sql.storage.data_files.pruning.file_indexes import IndexLook, as_ranges
+from paimon_sql.storage.data_files.pruning.file_indexes import IndexFilter, as_ranges
 from paimon_sql.storage.data_files.pruning.pinned_columns import pins_key
-from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, about, all_of, conjuncts
+from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, all_of, conjuncts, conjuncts_on
 from paimon_sql.storage.file_formats.base import BATCH_ROWS, ColumnRange
 from paimon_sql.storage.file_formats.registry import file_format
 from paimon_sql.storage.merge.snapshot_order import is_ordered_by_snapshots, number_of_rows
@@ -84,7 +84,7 @@ def read_data_file(
 
     Args: as `read_places`.
     """
-    for _, rows in read_places(
+    for _, rows in read_with_positions(
         table,
         partition,
         bucket,
@@ -98,7 +98,7 @@ def read_data_file(
         yield rows
 
 
-def read_places(
+def read_with_positions(
     table: Table,
     partition: bytes,
     bucket: int,
@@ -126,7 +126,7 @@ def read_places(
     if table.options.has(READ_BATCH_SIZE):
         batch_rows = min(batch_rows, table.options.get(READ_BATCH_SIZE))
     if predicate is not None and row_ranges is None:
-        indexed = IndexLook(table, predicate).rows(partition, bucket, file)
+        indexed = IndexFilter(table, predicate).rows(partition, bucket, file)
         if indexed is not None and not indexed:
             return
         row_ranges = as_ranges(indexed, file.row_count) if indexed is not None else None
@@ -135,7 +135,7 @@ def read_places(
         if not row_ranges:
             return
     deleted = deletion.read(table.file_io) if deletion else None
-    read = read_stretches(
+    read = read_contiguous(
         table, partition, bucket, file, columns, predicate=predicate, batch_rows=batch_rows, row_ranges=row_ranges
     )
     for first, rows in read:
@@ -146,7 +146,7 @@ def read_places(
         yield positions, rows
 
 
-def read_stretches(
+def read_contiguous(
     table: Table,
     partition: bytes,
     bucket: int,
@@ -204,7 +204,7 @@ def _opened(
         batch_rows=batch_rows,
         row_ranges=row_ranges,
     )
-    return plan, ignoring_failures(table, path, read) if table.forgiving else read()
+    return plan, ignoring_failures(table, path, read) if table.ignores_unreadable else read()
 
 
 def _partition_columns(
@@ -222,7 +222,7 @@ def _positions_of_key(
 ) -> list[tuple[int, int]]:
     """The positions of a looked-up key, as ranges; only key columns are read, as most files do not have the key."""
     keys = set(table.schema.trimmed_primary_keys)
-    on_key = about(predicate, keys)
+    on_key = conjuncts_on(predicate, keys)
     assert on_key is not None
     plan, read = _opened(table, partition, bucket, file, sorted(keys), on_key, batch_rows)
     positions = []

@@ -10,7 +10,7 @@ import pyarrow as pa
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.system_fields import LEVEL, SEQUENCE_NUMBER, VALUE_KIND
 from paimon_sql.storage.data_files.sections import Section
-from paimon_sql.storage.expressions.predicates import Predicate, about
+from paimon_sql.storage.expressions.predicates import Predicate, conjuncts_on
 from paimon_sql.storage.merge.lookup_levels import merges_by_level, up_to_date
 from paimon_sql.storage.merge.registry import merge_engine
 from paimon_sql.storage.merge.sequence import sequence_fields
@@ -29,7 +29,7 @@ def read_merged(
     Conditions on the key skip parts of files; the caller has to apply the others to the merged rows.
     """
     engine = merge_engine(table.schema)
-    on_key = about(predicate, table.schema.trimmed_primary_keys)
+    on_key = conjuncts_on(predicate, table.schema.trimmed_primary_keys)
     with_kinds = VALUE_KIND.name in columns
     for section in split.sections:
         for window in current_windows(table, split, section, engine.needs(tuple(columns)), on_key):

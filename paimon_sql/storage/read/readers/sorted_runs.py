@@ -15,7 +15,7 @@ from paimon_sql.storage.data_files.live_files import partition_values
 from paimon_sql.storage.data_files.sections import SortedRun
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.merge.windows import Run
-from paimon_sql.storage.read.readers.data_file import read_places, wanted_fields
+from paimon_sql.storage.read.readers.data_file import read_with_positions, wanted_fields
 from paimon_sql.storage.scan.split import Origin, Split
 from paimon_sql.storage.table.table import Table
 
@@ -55,7 +55,7 @@ def open_run(
     def read(batch_rows: int) -> Iterator[pa.RecordBatch]:
         for file in run:
             origin = split.origins.get(file.file_name) or Origin(table, split.partition)
-            for positions, rows in read_places(
+            for positions, rows in read_with_positions(
                 origin.table,
                 origin.partition,
                 split.bucket,

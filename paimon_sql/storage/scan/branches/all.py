@@ -17,7 +17,7 @@ from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import Version, version_to_read
 
 
-def version_to_see(table: Table) -> Version:
+def scanned_version(table: Table) -> Version:
     """The state of the table's own branch that a read sees, from its options; the newest by default.
 
     In a chain table it may be empty at a time when the other branches had snapshots already.
@@ -58,7 +58,7 @@ def files_to_read(table: Table, predicate: Predicate | None) -> FilesToRead:
     Raises:
         InvalidOptionError: another branch does not exist or has other columns.
     """
-    chain, version = Chain.read_by(table), version_to_see(table)
+    chain, version = Chain.read_by(table), scanned_version(table)
     if chain is None:
         return FilesToRead(version, _of_bucket(table, files_of_branches(table, version, predicate)))
     found = files_of_chain(chain, version, predicate)

@@ -27,7 +27,7 @@ from paimon_sql.storage.data_files.packing import pack
 from paimon_sql.storage.data_files.sections import sections_of
 from paimon_sql.storage.data_files.visibility import visible_files
 from paimon_sql.storage.expressions.predicates import Predicate, all_of, conjuncts
-from paimon_sql.storage.scan.branches.fallback import BranchFiles, check_columns, state_beside, without
+from paimon_sql.storage.scan.branches.fallback import BranchFiles, check_columns, snapshot_of_other_branch, without
 from paimon_sql.storage.scan.split import Origin, Split
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import Version
@@ -155,7 +155,7 @@ def chained_partitions(
 
 def _beside(table: Table, version: Version, other: Table, key: str, predicate: Predicate | None) -> BranchFiles:
     """The files of another branch, at the time of the table's own state, or at the time that the options name."""
-    snapshot: Snapshot | None = state_beside(table, version, other)
+    snapshot: Snapshot | None = snapshot_of_other_branch(table, version, other)
     if version.snapshot is not None and version.travelled and snapshot is not None:
         other = other.at_schema(snapshot.schema_id)
     check_columns(table, other, key)

@@ -63,7 +63,7 @@ def files_of_branches(table: Table, version: Version, predicate: Predicate | Non
     if not name or name == table.branch:
         return [own]
     other = _other(table, name, option.key)
-    snapshot = state_beside(table, version, other)
+    snapshot = snapshot_of_other_branch(table, version, other)
     if version.travelled and snapshot is not None:
         other = other.at_schema(snapshot.schema_id)
     check_columns(table, other, option.key)
@@ -88,7 +88,7 @@ def _other(table: Table, name: str, key: str) -> Table:
     return replace(other, schema=schema, read_optimized=table.read_optimized)
 
 
-def state_beside(table: Table, version: Version, other: Table) -> Snapshot | None:
+def snapshot_of_other_branch(table: Table, version: Version, other: Table) -> Snapshot | None:
     """The other branch's snapshot at the time of the table's, as snapshot ids and tags are per branch; None without."""
     if not version.travelled or version.created_from_millis is not None:
         return version_to_read(other.with_options({SCAN_MODE.key: table.options.get(SCAN_MODE)})).snapshot

@@ -33,7 +33,7 @@ from paimon_sql.storage.data_files.live_files import ScanMetrics, filter_partiti
 from paimon_sql.storage.data_files.packing import pack
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.scan.changes.range import count_files, differences, splits_by_commit
-from paimon_sql.storage.scan.data_evolution import data_evolution_splits, grown_splits, whole_and_beside
+from paimon_sql.storage.scan.data_evolution import added_splits, complete_and_partial, data_evolution_splits
 from paimon_sql.storage.scan.single_bucket import in_scanned_bucket
 from paimon_sql.storage.scan.split import DataEvolutionSplit, Split
 from paimon_sql.storage.scan.split_size import SplitSize
@@ -160,7 +160,7 @@ class _Commit:
         partial: dict[_Bucket, list[DataFileMeta]] = {}
         if has_data_evolution(self.table):
             for bucket, files in added.items():
-                added[bucket], partial[bucket] = whole_and_beside(self.table, files)
+                added[bucket], partial[bucket] = complete_and_partial(self.table, files)
         partial = {bucket: files for bucket, files in partial.items() if files}
         before = self._before() if removed or partial or self.snapshot.index_manifest is not None else None
         old = deletions_of(self.table, before)
@@ -179,7 +179,7 @@ class _Commit:
         for bucket, files in buckets.items():
             count_files(self.metrics, files)
             if has_data_evolution(self.table):
-                found = grown_splits(self.table, bucket, files, self.split_bytes)
+                found = added_splits(self.table, bucket, files, self.split_bytes)
             else:
                 groups = pack(files, lambda f: f.file_size, self.split_bytes, 0)
                 found = (Split(*bucket, tuple(group), raw=True) for group in groups)

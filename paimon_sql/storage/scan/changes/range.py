@@ -21,7 +21,7 @@ from paimon_sql.storage.data_files.live_files import (
 from paimon_sql.storage.data_files.packing import pack
 from paimon_sql.storage.data_files.sections import sections_of
 from paimon_sql.storage.expressions.predicates import Predicate
-from paimon_sql.storage.scan.data_evolution import grown_splits
+from paimon_sql.storage.scan.data_evolution import added_splits
 from paimon_sql.storage.scan.single_bucket import in_scanned_bucket, live_in_scanned_bucket
 from paimon_sql.storage.scan.split import ChangelogSplit, DiffSplit, Split
 from paimon_sql.storage.table.table import Table
@@ -84,7 +84,7 @@ def splits_by_commit(
         for (partition, bucket), files in buckets.items():
             count_files(metrics, files)
             if has_data_evolution(table):
-                yield from grown_splits(table, (partition, bucket), files, split_bytes)
+                yield from added_splits(table, (partition, bucket), files, split_bytes)
                 continue
             for group in pack(files, lambda f: f.file_size, split_bytes, 0):
                 yield ChangelogSplit(partition, bucket, tuple(group), False)

@@ -37,7 +37,7 @@ def meta_of(entry: IndexManifestEntry) -> GlobalIndexMeta:
     return entry.file.global_index
 
 
-def rows_named(entry: IndexManifestEntry) -> tuple[bytes, int, int]:
+def covered_rows(entry: IndexManifestEntry) -> tuple[bytes, int, int]:
     """The rows that a global index file covers: partition, first and last row id."""
     meta = meta_of(entry)
     return entry.partition, meta.row_range_start, meta.row_range_end

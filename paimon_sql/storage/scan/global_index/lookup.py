@@ -34,18 +34,18 @@ from paimon_sql.format.options.table.index import (
 )
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.data_files.file_groups import groups_of_entries, has_data_evolution
-from paimon_sql.storage.execution.threads import spread
+from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.predicates import And, Or, Predicate
 from paimon_sql.storage.expressions.row_id_ranges import RowIds
 from paimon_sql.storage.scan.global_index.entries import (
     changed_since,
     covered,
+    covered_rows,
     global_entries,
     meta_of,
     of_another_type,
-    rows_named,
 )
-from paimon_sql.storage.scan.global_index.question import Question, question
+from paimon_sql.storage.scan.global_index.question import IndexSearch, question
 from paimon_sql.storage.table.index_files import index_path
 from paimon_sql.storage.table.table import Table
 
@@ -55,7 +55,7 @@ _MAX_ROW_ID = 1 << 62
 Answer = TypeVar("Answer")
 
 
-class IndexAnswers:
+class IndexResults:
     """The results of global indexes for a predicate, cached for a scan that is planned several times."""
 
     def __init__(self, predicate: Predicate | None, *, thorough: bool = True) -> None:
@@ -184,7 +184,7 @@ class _Search:
         asked = None if field is None or len(predicate.columns()) > 1 else question(predicate, field)
         return None if asked is None or field is None else self._answer(asked, field)
 
-    def _answer(self, asked: Question, field: DataField) -> BitMap64 | None:
+    def _answer(self, asked: IndexSearch, field: DataField) -> BitMap64 | None:
         """The rows of a condition on one column: those that its indexes find, and those without an index."""
         of_column = [e for e in self.entries if meta_of(e).index_field_id == field.id]
         wrong = of_another_type(self.table, of_column, field)
@@ -193,24 +193,24 @@ class _Search:
         found, seen = BitMap64(), BitMap64()
         for kind, entries in self._by_kind(of_column):
             chosen = _concerned(asked, entries, keys_of(field.type))
-            max_size = self.table.options.get(kind.most_to_search)
+            max_size = self.table.options.get(kind.max_search_bytes)
             if asked.is_range and sum(e.file.file_size for e in chosen) > max_size:
                 continue
             threads = self.table.file_io.threads_for(
                 self.table.path, len(chosen), self.table.options.get(GLOBAL_INDEX_THREAD_NUM)
             )
-            answers = spread(partial(self._asked, asked, field, kind), chosen, threads)
-            unreadable = {rows_named(e) for e, rows in zip(chosen, answers, strict=True) if rows is None}
-            readable = [e for e in entries if rows_named(e) not in unreadable]
-            ranges = filled(covered(readable))
+            answers = map_in_threads(partial(self._asked, asked, field, kind), chosen, threads)
+            unreadable = {covered_rows(e) for e, rows in zip(chosen, answers, strict=True) if rows is None}
+            readable = [e for e in entries if covered_rows(e) not in unreadable]
+            ranges = bitmap_of_ranges(covered(readable))
             rows = reduce(or_, (r for r in answers if r is not None), BitMap64())
             found |= ranges - rows if asked.inverted else rows & ranges
-            found |= filled(covered(e for e in entries if rows_named(e) in unreadable))
+            found |= bitmap_of_ranges(covered(e for e in entries if covered_rows(e) in unreadable))
             seen |= ranges
         if not seen:
             return None
         for stale in changed.values():
-            found |= filled(stale)
+            found |= bitmap_of_ranges(stale)
         return found | (self.everything - seen) if self.thorough else found
 
     def _by_kind(
@@ -220,22 +220,22 @@ class _Search:
         seen = BitMap64()
         for name, kind in KINDS.items():
             of_kind = [e for e in entries if e.file.index_type == name]
-            fresh = [e for e in of_kind if not filled(covered([e])).issubset(seen)]
+            fresh = [e for e in of_kind if not bitmap_of_ranges(covered([e])).issubset(seen)]
             if fresh:
                 yield kind, fresh
-                seen |= filled(covered(fresh))
+                seen |= bitmap_of_ranges(covered(fresh))
 
     def _asked(
-        self, asked: Question, field: DataField, kind: GlobalIndexKind, entry: IndexManifestEntry
+        self, asked: IndexSearch, field: DataField, kind: GlobalIndexKind, entry: IndexManifestEntry
     ) -> BitMap64 | None:
         """The rows that an index file selects, by row id; None if it cannot be read."""
-        rows = ask_index(
+        rows = search_index(
             self.table, field, kind, entry, lambda reader: check_rows(asked.ask(reader), _rows_covered(entry))
         )
         return None if rows is None else rows.shift(meta_of(entry).row_range_start)
 
 
-def ask_index(
+def search_index(
     table: Table,
     field: DataField,
     kind: GlobalIndexKind,
@@ -264,10 +264,10 @@ def rows_of_files(files: pa.Table) -> BitMap64:
     low, high = starts.copy(), ends.copy()
     np.minimum.at(low, heads[numbers], starts)
     np.maximum.at(high, heads[numbers], ends)
-    return filled(RowIds.of_ranges(low[heads], high[heads]))
+    return bitmap_of_ranges(RowIds.of_ranges(low[heads], high[heads]))
 
 
-def _concerned(asked: Question, entries: list[IndexManifestEntry], keys: IndexKeys) -> list[IndexManifestEntry]:
+def _concerned(asked: IndexSearch, entries: list[IndexManifestEntry], keys: IndexKeys) -> list[IndexManifestEntry]:
     """The index files that may hold wanted rows, by the key ranges in the manifest."""
     try:
         ranges = [KeyRange.read(meta_of(e).index_meta or b"") for e in entries]
@@ -277,7 +277,7 @@ def _concerned(asked: Question, entries: list[IndexManifestEntry], keys: IndexKe
     return [e for e, concerned in zip(entries, wanted.tolist(), strict=True) if concerned]
 
 
-def filled(rows: RowIds) -> BitMap64:
+def bitmap_of_ranges(rows: RowIds) -> BitMap64:
     """Convert ranges of row ids to a bitmap."""
     found = BitMap64()
     for start, end in zip(rows.starts.tolist(), rows.ends.tolist(), strict=True):

@@ -16,12 +16,12 @@ from paimon_sql.format.global_index.base import GlobalIndexReader
 from paimon_sql.format.global_index.keys import IndexKeys, keys_of
 from paimon_sql.format.global_index.meta import KeyRange
 from paimon_sql.format.schema.types import ArrayType, DataField
-from paimon_sql.storage.expressions.array_predicates import HoldsAny
+from paimon_sql.storage.expressions.array_predicates import ContainsAny
 from paimon_sql.storage.expressions.predicates import Comparison, In, IsNull, Predicate, StartsWith
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class IndexSearch:
     """A search for rows with some keys, with keys in a range, or with null; or for all other rows.
 
     Attributes:
@@ -82,28 +82,28 @@ class Question:
         return found
 
 
-def question(predicate: Predicate, field: DataField) -> Question | None:
+def question(predicate: Predicate, field: DataField) -> IndexSearch | None:
     """The search for a condition on a column; None for conditions that indexes do not support."""
     keys = keys_of(field.type)
     if isinstance(field.type, ArrayType):
-        return Question(keys=keys.equals(predicate.values)) if isinstance(predicate, HoldsAny) else None
+        return IndexSearch(keys=keys.equals(predicate.values)) if isinstance(predicate, ContainsAny) else None
     if isinstance(predicate, IsNull):
-        return Question(nulls=True, inverted=predicate.negated)
+        return IndexSearch(nulls=True, inverted=predicate.negated)
     if isinstance(predicate, In):
-        return Question(keys=keys.equals(predicate.values))
+        return IndexSearch(keys=keys.equals(predicate.values))
     if isinstance(predicate, StartsWith) and keys.is_text:
         prefix = predicate.prefix.encode()
-        return Question(low=pa.scalar(prefix, pa.binary()), high=_after(prefix), is_range=True, with_high=False)
+        return IndexSearch(low=pa.scalar(prefix, pa.binary()), high=_after(prefix), is_range=True, with_high=False)
     if not isinstance(predicate, Comparison):
         return None
     value, operator = predicate.value, predicate.operator
     if operator in ("=", "!="):
         wanted = keys.equals(pa.array([value.as_py()], value.type))
-        return Question(keys=wanted, nulls=operator == "!=", inverted=operator == "!=")
+        return IndexSearch(keys=wanted, nulls=operator == "!=", inverted=operator == "!=")
     bound = keys.bound(value, above=operator in ("<=", ">"))
     if operator in ("<", "<="):
-        return Question(high=bound, is_range=True, with_high=operator == "<=")
-    return Question(low=bound, is_range=True, with_low=operator == ">=")
+        return IndexSearch(high=bound, is_range=True, with_high=operator == "<=")
+    return IndexSearch(low=bound, is_range=True, with_low=operator == ">=")
 
 
 def _numpy(keys: pa.Array) -> npt.NDArray[Any]:

@@ -13,10 +13,10 @@ from dataclasses import replace
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.options.table.merge_engine import MERGE_ENGINE
 from paimon_sql.storage.data_files.live_files import ScanMetrics
-from paimon_sql.storage.data_files.pruning.file_indexes import IndexLook
+from paimon_sql.storage.data_files.pruning.file_indexes import IndexFilter
 from paimon_sql.storage.data_files.sections import Section
-from paimon_sql.storage.execution.threads import spread
-from paimon_sql.storage.expressions.predicates import Predicate, about
+from paimon_sql.storage.execution.threads import map_in_threads
+from paimon_sql.storage.expressions.predicates import Predicate, conjuncts_on
 from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.table.table import Table
 
@@ -40,10 +40,10 @@ def prune_by_indexes(
         metrics: reduced by the skipped files.
     """
     before = list(splits)
-    if predicate is None or not IndexLook(table, predicate).is_of_use:
+    if predicate is None or not IndexFilter(table, predicate).is_of_use:
         return before
     merged = [split for split in before if not split.raw]
-    on_keys = about(predicate, table.schema.primary_keys)
+    on_keys = conjuncts_on(predicate, table.schema.primary_keys)
     chooses = table.options.get(MERGE_ENGINE) in CHOOSING_ENGINES
     alone = _unwanted(table, [split for split in before if split.raw or chooses], predicate)
     of_keys = _unwanted(table, merged, on_keys) if on_keys is not None else frozenset()
@@ -56,7 +56,7 @@ def prune_by_indexes(
 
 def _unwanted(table: Table, splits: Iterable[Split], predicate: Predicate) -> frozenset[Place]:
     """The files without a matching row, by their indexes."""
-    look = IndexLook(table, predicate)
+    look = IndexFilter(table, predicate)
     files = [(split, f) for split in splits for f in split.files if look.looks_at(f)]
     opened = 0
     chosen = []
@@ -70,11 +70,11 @@ def _unwanted(table: Table, splits: Iterable[Split], predicate: Predicate) -> fr
         rows = look.rows(split.partition, split.bucket, file)
         return rows is not None and not rows
 
-    answers = spread(is_unwanted, chosen, table.file_io.threads_for(table.path, opened, _THREADS))
-    return frozenset(place_of(*item) for item, unwanted in zip(chosen, answers, strict=True) if unwanted)
+    answers = map_in_threads(is_unwanted, chosen, table.file_io.threads_for(table.path, opened, _THREADS))
+    return frozenset(file_key(*item) for item, unwanted in zip(chosen, answers, strict=True) if unwanted)
 
 
-def place_of(split: Split, file: DataFileMeta) -> Place:
+def file_key(split: Split, file: DataFileMeta) -> Place:
     """The identity of a split's file in its table."""
     return split.partition, split.bucket, file.file_name
 
@@ -91,7 +91,7 @@ def without_files(split: Split, unwanted: frozenset[Place], unwanted_keys: froze
 
 
 def _of_files(split: Split, unwanted: frozenset[Place]) -> Split:
-    wanted = tuple(f for f in split.files if place_of(split, f) not in unwanted)
+    wanted = tuple(f for f in split.files if file_key(split, f) not in unwanted)
     return split if len(wanted) == len(split.files) else replace(split, files=wanted)
 
 
@@ -99,9 +99,9 @@ def _of_sections(split: Split, unwanted: frozenset[Place], unwanted_keys: frozen
     """A split without sections of only unwanted files, and without files of only unwanted keys."""
     sections = []
     for section in split.sections:
-        if all(place_of(split, f) in unwanted for run in section.runs for f in run):
+        if all(file_key(split, f) in unwanted for run in section.runs for f in run):
             continue
-        runs = (tuple(f for f in run if place_of(split, f) not in unwanted_keys) for run in section.runs)
+        runs = (tuple(f for f in run if file_key(split, f) not in unwanted_keys) for run in section.runs)
         wanted = tuple(run for run in runs if run)
         if wanted:
             sections.append(Section(wanted))

@@ -28,7 +28,13 @@ from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.data_files.deletion_vectors import deletions_of
 from paimon_sql.storage.expressions.row_id_ranges import RowIds
 from paimon_sql.storage.scan.global_index.entries import changed_since, covered, meta_of, of_another_type
-from paimon_sql.storage.scan.global_index.lookup import ask_index, filled, ranges_of, rows_of_files, usable_entries
+from paimon_sql.storage.scan.global_index.lookup import (
+    bitmap_of_ranges,
+    ranges_of,
+    rows_of_files,
+    search_index,
+    usable_entries,
+)
 from paimon_sql.storage.scan.selection.top_n import TopN
 from paimon_sql.storage.table.table import Table
 
@@ -56,8 +62,8 @@ def first_rows(table: Table, snapshot: Snapshot | None, files: pa.Table, top: To
     wanted = top.limit + sum(d or 0 for d in deleted)
     if not entries or None in deleted or wanted > _MAX_ROWS:
         return None
-    everything, known = rows_of_files(files), filled(covered(entries))
-    changed = reduce(or_, map(filled, changed_since(table, files, entries, field.id).values()), BitMap64())
+    everything, known = rows_of_files(files), bitmap_of_ranges(covered(entries))
+    changed = reduce(or_, map(bitmap_of_ranges, changed_since(table, files, entries, field.id).values()), BitMap64())
     # Files without row ids are read anyway.
     if len(everything) - len(everything & known) > len(everything) // 2:
         return None
@@ -93,7 +99,7 @@ class _Search:
         for begin, entry in positions:
             if bound is not None and begin > bound:
                 break  # this file and the following ones begin after enough rows
-            answer = ask_index(self.table, self.field, KINDS[BTree.name], entry, partial(self._first, entry))
+            answer = search_index(self.table, self.field, KINDS[BTree.name], entry, partial(self._first, entry))
             if answer is None:
                 return None
             found |= answer[0]

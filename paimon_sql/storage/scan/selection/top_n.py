@@ -22,7 +22,7 @@ from paimon_sql.storage.data_files.live_files import LiveFiles
 from paimon_sql.storage.data_files.partition_statistics import partition_stats
 from paimon_sql.storage.data_files.pruning.groups import stats_of_groups
 from paimon_sql.storage.expressions.predicates import ColumnStats, Comparison, IsNull, Or, Predicate
-from paimon_sql.storage.scan.selection.file_indexes import CHOOSING_ENGINES, Place, place_of, without_files
+from paimon_sql.storage.scan.selection.file_indexes import CHOOSING_ENGINES, Place, file_key, without_files
 from paimon_sql.storage.scan.split import DataEvolutionSplit, Split
 from paimon_sql.storage.table.table import Table
 
@@ -82,7 +82,7 @@ def splits_with_first(table: Table, top: TopN, live: LiveFiles, splits: Sequence
     for split in splits:
         if split.raw:
             for file in split.anchors:
-                at = numbers[place_of(split, file)]
+                at = numbers[file_key(split, file)]
                 deletion = split.deletions.get(file.file_name)
                 deleted = 0 if deletion is None else deletion.range.cardinality
                 sure[at] = 0 if deleted is None else rows[at] - deleted - (file.delete_row_count or 0)
@@ -107,7 +107,7 @@ def splits_with_first(table: Table, top: TopN, live: LiveFiles, splits: Sequence
 
 
 def _of_groups(split: DataEvolutionSplit, unwanted: frozenset[Place]) -> DataEvolutionSplit:
-    groups = tuple(g for g in split.groups if place_of(split, g.anchor) not in unwanted)
+    groups = tuple(g for g in split.groups if file_key(split, g.anchor) not in unwanted)
     if len(groups) == len(split.groups):
         return split
     return replace(split, groups=groups, files=tuple(f for g in groups for f in g.files))

@@ -42,7 +42,7 @@ class Context:
         return next((n for n in among if n == name or (not self.case_sensitive and n.lower() == name.lower())), None)
 
 
-CAREFUL = Context()
+STRICT = Context()
 """The most restrictive conditions."""
 
 
@@ -50,7 +50,7 @@ class SchemaChange(ABC):
     """A change of a table's schema."""
 
     @abstractmethod
-    def apply(self, schema: TableSchema, context: Context = CAREFUL) -> TableSchema:
+    def apply(self, schema: TableSchema, context: Context = STRICT) -> TableSchema:
         """Return the changed schema; the same object if nothing changes.
 
         Id and time are not changed: `apply_changes` sets them.

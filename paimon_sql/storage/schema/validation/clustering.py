@@ -22,7 +22,7 @@ from paimon_sql.format.options.table.partition import (
     PARTITION_TIMESTAMP_PATTERN,
 )
 from paimon_sql.format.options.table.row_tracking import DATA_EVOLUTION_ENABLED
-from paimon_sql.storage.schema.validation.definition import Definition, conflict, listed
+from paimon_sql.storage.schema.validation.definition import Definition, conflict, quoted_list
 
 
 def incremental_clustering(table: Definition) -> Iterator[PaimonError]:
@@ -60,7 +60,7 @@ def manifest_order(table: Definition) -> Iterator[PaimonError]:
         yield conflict(
             MANIFEST_SORT_PARTITION_FIELD,
             f"names '{name}', which is no partition column.",
-            f"Those are {listed(partitions) or 'none'}.",
+            f"Those are {quoted_list(partitions) or 'none'}.",
         )
 
 
@@ -92,5 +92,5 @@ def chains(table: Definition) -> Iterator[PaimonError]:
         if not names or schema.partition_keys[-len(names) :] != names:
             yield conflict(
                 CHAIN_TABLE_CHAIN_PARTITION_KEYS,
-                f"must be the last of the partition columns {listed(schema.partition_keys)}.",
+                f"must be the last of the partition columns {quoted_list(schema.partition_keys)}.",
             )

@@ -10,7 +10,7 @@ from paimon_sql.format.options.table.partition import PARTITION_EXPIRATION_STRAT
 from paimon_sql.storage.maintenance.partitions.done_actions import ACTIONS
 from paimon_sql.storage.maintenance.partitions.expiration import STRATEGIES
 from paimon_sql.storage.maintenance.tags.periods import TagPeriod
-from paimon_sql.storage.schema.validation.definition import Definition, conflict, listed
+from paimon_sql.storage.schema.validation.definition import Definition, conflict, quoted_list
 from paimon_sql.storage.table.partitioning.times import PartitionTimes
 from paimon_sql.storage.table.time_travel.local_times import zone_of
 
@@ -45,5 +45,5 @@ def partition_ends(table: Definition) -> Iterator[PaimonError]:
     for action in table.options.get(PARTITION_MARK_DONE_ACTION).split(","):
         if action.strip() not in ACTIONS:
             yield conflict(
-                PARTITION_MARK_DONE_ACTION, f"cannot be '{action.strip()}'.", f"It is some of {listed(ACTIONS)}."
+                PARTITION_MARK_DONE_ACTION, f"cannot be '{action.strip()}'.", f"It is some of {quoted_list(ACTIONS)}."
             )

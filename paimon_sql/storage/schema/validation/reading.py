@@ -22,7 +22,7 @@ from paimon_sql.format.options.operations.scan import (
     SCAN_VERSION,
     SCAN_WATERMARK,
 )
-from paimon_sql.storage.schema.validation.definition import Definition, conflict, listed
+from paimon_sql.storage.schema.validation.definition import Definition, conflict, quoted_list
 
 _MODE_OPTIONS: dict[str, tuple[Option[object], ...]] = {
     "from-timestamp": (SCAN_TIMESTAMP_MILLIS, SCAN_TIMESTAMP),
@@ -52,7 +52,7 @@ def scan_starts(options: Mapping[str, str]) -> Iterator[PaimonError]:
     given = [option for option in wanted if typed.has(option)]
     if wanted and len(given) != 1:
         yield conflict(
-            SCAN_MODE, f"'{mode}' takes exactly one of {listed(o.key for o in wanted)}; given are {len(given)}."
+            SCAN_MODE, f"'{mode}' takes exactly one of {quoted_list(o.key for o in wanted)}; given are {len(given)}."
         )
     for option in _ALL:
         if typed.has(option) and option not in wanted:

@@ -138,7 +138,7 @@ def retained_snapshot(table: Table, snapshot_id: int) -> Snapshot:
     )
 
 
-def kept_snapshot(table: Table, snapshot_id: int) -> Snapshot:
+def referenced_snapshot(table: Table, snapshot_id: int) -> Snapshot:
     """Return the snapshot of an id, retained or referenced by a tag.
 
     Raises:

@@ -9,7 +9,7 @@ from typing import ClassVar
 import pyarrow as pa
 
 
-class RowLayout(ABC):
+class ClusteringOrder(ABC):
     """A clustering order.
 
     Attributes:

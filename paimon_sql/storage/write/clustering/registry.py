@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from paimon_sql.discovery import by_name
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.storage.write.clustering.base import RowLayout
+from paimon_sql.storage.write.clustering.base import ClusteringOrder
 
-LAYOUTS: dict[str, RowLayout] = {
-    name: layout() for name, layout in by_name("paimon_sql.storage.write.clustering.orders", RowLayout).items()
+LAYOUTS: dict[str, ClusteringOrder] = {
+    name: layout() for name, layout in by_name("paimon_sql.storage.write.clustering.orders", ClusteringOrder).items()
 }
 
 
-def row_layout(name: str) -> RowLayout:
+def row_layout(name: str) -> ClusteringOrder:
     """The clustering order of a name, in any case.
 
     Raises:

@@ -7,7 +7,7 @@ import pyarrow as pa
 from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.format.statistics.column_statistics import StatsCollector
-from paimon_sql.format.statistics.modes import Kept, StatsMode
+from paimon_sql.format.statistics.modes import StatsMode, StoredStats
 from paimon_sql.format.statistics.simple_stats import EMPTY_ROW, EMPTY_STATS
 from paimon_sql.format.text.wall_clock import wall_clock_millis
 from paimon_sql.storage.file_formats.blob.fetch import BlobFetcher
@@ -97,7 +97,7 @@ class BlobColumnWriter:
     def _close(self, current: BlobWriter) -> None:
         size = current.close()
         self._paths.append(current.path)
-        collector = StatsCollector([self._field], [StatsMode(Kept.NOTHING)], dense=self._settings.dense_stats)
+        collector = StatsCollector([self._field], [StatsMode(StoredStats.NOTHING)], dense=self._settings.dense_stats)
         stats, counted = collector.finish()
         self._done.append(
             DataFileMeta(

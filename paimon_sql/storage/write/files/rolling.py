@@ -94,7 +94,7 @@ class RollingWriter:
         self._source = source
         self._namer = namer
         self._next_sequence = first_sequence
-        self._max_rows = settings.most_file_rows if source is FileSource.APPEND else sys.maxsize
+        self._max_rows = settings.max_file_rows if source is FileSource.APPEND else sys.maxsize
         self._row_group = row_group
         self._history = shape_history(table.schema.options)
         self._open: _OpenFile | None = None
@@ -196,7 +196,7 @@ class RollingWriter:
             ),
             key_stats=StatsCollector(keys, [KEY_MODE] * len(keys), file_format=kind, dense=False) if keys else None,
             value_stats=StatsCollector(
-                s.counted_fields, s.value_modes(self._level), file_format=kind, dense=s.dense_stats
+                s.stats_fields, s.value_modes(self._level), file_format=kind, dense=s.dense_stats
             ),
             indexes=FileIndexes(s.file_indexes, s.stored_fields),
             row_group=row_group or _USUAL_ROW_GROUP,
@@ -243,8 +243,8 @@ class RollingWriter:
         if columns is not None:
             # 0 is replaced by the id of the new snapshot, as for new rows.
             low, high = low or 0, 0 if current.unnumbered else high or 0
-            if value_columns is None and self._settings.names_counted:
-                value_columns = tuple(f.name for f in self._settings.counted_fields)
+            if value_columns is None and self._settings.lists_stats_columns:
+                value_columns = tuple(f.name for f in self._settings.stats_fields)
         if low is None or high is None:
             low, high = self._next_sequence, self._next_sequence + current.rows - 1
             self._next_sequence = high + 1
@@ -280,7 +280,7 @@ class RollingWriter:
     def _indexes(self, current: _OpenFile) -> tuple[bytes | None, tuple[str, ...]]:
         """The file's indexes: as bytes for the manifest, or as the name of a file that was written for them."""
         indexes = current.indexes.finish()
-        if indexes is None or len(indexes) <= self._settings.most_in_manifest:
+        if indexes is None or len(indexes) <= self._settings.max_manifest_index_bytes:
             return indexes, ()
         path = file_index_name(current.path)
         self._paths.append(path)

@@ -12,7 +12,7 @@ from paimon_sql.format.options.table_options import TableOptions
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.types import DataField, DataType, RowType, field_ids, reassign_ids
 from paimon_sql.storage.columns.declared_types import directed_column, is_directive
-from paimon_sql.storage.schema.changes.base import CAREFUL, Context, Path, SchemaChange, dotted
+from paimon_sql.storage.schema.changes.base import STRICT, Context, Path, SchemaChange, dotted
 from paimon_sql.storage.schema.changes.columns.nesting import replace_fields, resolve
 from paimon_sql.storage.schema.changes.columns.position import LAST, Position
 
@@ -35,7 +35,7 @@ class AddColumn(SchemaChange):
     position: Position | None = None
     default: str | None = None
 
-    def apply(self, schema: TableSchema, context: Context = CAREFUL) -> TableSchema:
+    def apply(self, schema: TableSchema, context: Context = STRICT) -> TableSchema:
         label = dotted(self.path)
         if not self.type.nullable:
             raise InvalidSchemaError(

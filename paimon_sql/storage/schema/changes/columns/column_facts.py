@@ -10,7 +10,7 @@ from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.types import DataField, RowType
 from paimon_sql.storage.columns.declared_types import is_directive
 from paimon_sql.storage.columns.defaults import default_scalar, stored_default
-from paimon_sql.storage.schema.changes.base import CAREFUL, Context, Path, SchemaChange, dotted
+from paimon_sql.storage.schema.changes.base import STRICT, Context, Path, SchemaChange, dotted
 from paimon_sql.storage.schema.changes.columns.nesting import replace_field, resolve, type_at
 
 
@@ -21,7 +21,7 @@ class UpdateColumnComment(SchemaChange):
     path: Path
     comment: str | None
 
-    def apply(self, schema: TableSchema, context: Context = CAREFUL) -> TableSchema:
+    def apply(self, schema: TableSchema, context: Context = STRICT) -> TableSchema:
         if is_directive(self.comment):
             raise InvalidSchemaError(
                 f"The comment of column '{dotted(self.path)}' cannot be '{self.comment}': a column cannot become a blob"
@@ -45,7 +45,7 @@ class UpdateColumnDefaultValue(SchemaChange):
     default: str | None
     is_sql: bool = False
 
-    def apply(self, schema: TableSchema, context: Context = CAREFUL) -> TableSchema:
+    def apply(self, schema: TableSchema, context: Context = STRICT) -> TableSchema:
         def edit(field: DataField) -> DataField:
             if self.is_sql:
                 return stored_default(field, self.default)

@@ -9,7 +9,7 @@ from paimon_sql.format.options.table_options import TableOptions
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.types import BinaryType, BlobType, CharType, DataType, VarBinaryType, VarCharType, walk
 from paimon_sql.storage.columns.in_options import global_index_of
-from paimon_sql.storage.schema.changes.base import CAREFUL, Context, Path, SchemaChange, dotted, refuse_key
+from paimon_sql.storage.schema.changes.base import STRICT, Context, Path, SchemaChange, dotted, refuse_key
 from paimon_sql.storage.schema.changes.columns.nesting import replace_type, resolve, type_at
 from paimon_sql.storage.schema.changes.columns.promotions import Promotion, same_type
 
@@ -27,7 +27,7 @@ class UpdateColumnType(SchemaChange):
     type: DataType
     keep_nullability: bool = True
 
-    def apply(self, schema: TableSchema, context: Context = CAREFUL) -> TableSchema:
+    def apply(self, schema: TableSchema, context: Context = STRICT) -> TableSchema:
         path = resolve(schema, self.path, context)
         source = type_at(schema, path)
         target = self.type.as_nullable(source.nullable) if self.keep_nullability else self.type
@@ -47,7 +47,7 @@ class UpdateColumnNullability(SchemaChange):
     path: Path
     nullable: bool
 
-    def apply(self, schema: TableSchema, context: Context = CAREFUL) -> TableSchema:
+    def apply(self, schema: TableSchema, context: Context = STRICT) -> TableSchema:
         path = resolve(schema, self.path, context)
         was = type_at(schema, path).nullable
         if was == self.nullable:

@@ -10,7 +10,7 @@ from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.columns.in_options import forget_storage, options_naming
 from paimon_sql.storage.schema.changes.base import (
-    CAREFUL,
+    STRICT,
     Context,
     Path,
     SchemaChange,
@@ -28,7 +28,7 @@ class DropColumn(SchemaChange):
     path: Path
     if_exists: bool = False
 
-    def apply(self, schema: TableSchema, context: Context = CAREFUL) -> TableSchema:
+    def apply(self, schema: TableSchema, context: Context = STRICT) -> TableSchema:
         parent = resolve(schema, self.path[:-1], context)
         siblings = parts_of(type_at(schema, parent))
         name = context.find(self.path[-1], siblings)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.types import DataType
-from paimon_sql.storage.schema.changes.base import CAREFUL, Context, SchemaChange
+from paimon_sql.storage.schema.changes.base import STRICT, Context, SchemaChange
 from paimon_sql.storage.schema.changes.columns.column_facts import UpdateColumnComment
 from paimon_sql.storage.schema.changes.columns.column_type import UpdateColumnType
 from paimon_sql.storage.schema.changes.columns.nesting import resolve
@@ -25,7 +25,7 @@ class ModifyColumn(SchemaChange):
     comment: str | None = None
     position: Position | None = None
 
-    def apply(self, schema: TableSchema, context: Context = CAREFUL) -> TableSchema:
+    def apply(self, schema: TableSchema, context: Context = STRICT) -> TableSchema:
         path = resolve(schema, (self.name,), context)
         parts: list[SchemaChange] = [
             UpdateColumnType(path, self.type, keep_nullability=path[0] in schema.primary_keys),

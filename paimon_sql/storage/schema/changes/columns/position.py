@@ -9,7 +9,7 @@ from typing import Literal
 from paimon_sql.errors import InvalidSchemaError
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.types import DataField
-from paimon_sql.storage.schema.changes.base import CAREFUL, Context, Path, SchemaChange, missing_column
+from paimon_sql.storage.schema.changes.base import STRICT, Context, Path, SchemaChange, missing_column
 from paimon_sql.storage.schema.changes.columns.nesting import replace_fields, resolve
 
 
@@ -54,7 +54,7 @@ class UpdateColumnPosition(SchemaChange):
     path: Path
     position: Position
 
-    def apply(self, schema: TableSchema, context: Context = CAREFUL) -> TableSchema:
+    def apply(self, schema: TableSchema, context: Context = STRICT) -> TableSchema:
         path = resolve(schema, self.path, context)
 
         def move(fields: Sequence[DataField]) -> list[DataField]:

@@ -9,7 +9,7 @@ from paimon_sql.errors import InvalidSchemaError
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.types import BlobType, DataField, walk
 from paimon_sql.storage.columns.in_options import rename_column, rename_member
-from paimon_sql.storage.schema.changes.base import CAREFUL, Context, Path, SchemaChange, dotted, refuse_key
+from paimon_sql.storage.schema.changes.base import STRICT, Context, Path, SchemaChange, dotted, refuse_key
 from paimon_sql.storage.schema.changes.columns.nesting import replace_fields, resolve, type_at
 
 
@@ -20,7 +20,7 @@ class RenameColumn(SchemaChange):
     path: Path
     new_name: str
 
-    def apply(self, schema: TableSchema, context: Context = CAREFUL) -> TableSchema:
+    def apply(self, schema: TableSchema, context: Context = STRICT) -> TableSchema:
         path = resolve(schema, self.path, context)
         refuse_key(schema, path, "renamed", primary=False)
         old = path[-1]

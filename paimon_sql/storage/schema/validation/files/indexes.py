@@ -23,7 +23,7 @@ from paimon_sql.format.options.table_options import TableOptions
 from paimon_sql.format.options.values import comma_separated
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.columns.in_options import GLOBAL_INDEXES
-from paimon_sql.storage.schema.validation.definition import Definition, conflict, listed
+from paimon_sql.storage.schema.validation.definition import Definition, conflict, quoted_list
 
 _STRINGS = (t.CharType, t.VarCharType)
 _DISTANCES = ("l2", "cosine", "inner_product")
@@ -104,7 +104,7 @@ def table_indexes(table: Definition) -> Iterator[PaimonError]:
         if table.is_on(PK_CLUSTERING_OVERRIDE):
             yield conflict(option, f"does not go with '{PK_CLUSTERING_OVERRIDE.key}'.")
         if searched and len(columns) > 1:
-            yield conflict(option, f"takes one column, and names {listed(columns)}.")
+            yield conflict(option, f"takes one column, and names {quoted_list(columns)}.")
     yield from _searched_types(table)
 
 

@@ -21,7 +21,7 @@ from paimon_sql.format.options.table.row_tracking import (
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.columns.blobs import is_blob
 from paimon_sql.storage.file_formats.registry import file_format, format_names
-from paimon_sql.storage.schema.validation.definition import Definition, conflict, holds, wrong
+from paimon_sql.storage.schema.validation.definition import Definition, conflict, holds, invalid
 
 
 def row_tracking(table: Definition) -> Iterator[PaimonError]:
@@ -43,7 +43,7 @@ def blobs(table: Definition) -> Iterator[PaimonError]:
     columns = [f for f in table.schema.fields if is_blob(f.type)]
     for field in table.schema.fields:
         if holds(field.type, t.BlobType) and not is_blob(field.type):
-            yield wrong(
+            yield invalid(
                 f"Column '{field.name}' of type {field.type.sql()}: a BLOB cannot be inside a column like this.",
                 "Use BLOB, ARRAY<BLOB> or MAP<.., BLOB>.",
             )
@@ -51,7 +51,7 @@ def blobs(table: Definition) -> Iterator[PaimonError]:
             try:
                 file_format("blob").check_fields([field])
             except PaimonError as error:
-                yield wrong(f"Column '{field.name}': {error.message}", "Use keys of another type.")
+                yield invalid(f"Column '{field.name}': {error.message}", "Use keys of another type.")
     for option, test in (
         (BLOB_FIELD, is_blob),
         (BLOB_DESCRIPTOR_FIELD, lambda d: isinstance(d, t.BlobType)),
@@ -66,12 +66,12 @@ def blobs(table: Definition) -> Iterator[PaimonError]:
     if not columns:
         return
     if not table.has_key and not table.is_on(DATA_EVOLUTION_ENABLED):
-        yield wrong(
+        yield invalid(
             f"Column '{columns[0].name}' is a blob, which needs rows with ids.",
             f"Set '{ROW_TRACKING_ENABLED.key}' = 'true' and '{DATA_EVOLUTION_ENABLED.key}' = 'true'.",
         )
     if len(columns) == len(table.schema.fields):
-        yield wrong("A table cannot consist of blobs alone.", "Add a column of another type.")
+        yield invalid("A table cannot consist of blobs alone.", "Add a column of another type.")
     yield from _blobs_with_primary_key(table, {f.name for f in columns})
 
 
@@ -98,7 +98,7 @@ def vectors(table: Definition) -> Iterator[PaimonError]:
         except PaimonError as error:
             yield conflict(VECTOR_FILE_FORMAT, f"cannot be '{own_format}': {error.message}")
     if all(isinstance(f.type, t.VectorType) for f in table.schema.fields):
-        yield wrong("A table cannot consist of vectors alone.", "Add a column of another type.")
+        yield invalid("A table cannot consist of vectors alone.", "Add a column of another type.")
 
 
 def _blobs_with_primary_key(table: Definition, columns: set[str]) -> Iterator[PaimonError]:

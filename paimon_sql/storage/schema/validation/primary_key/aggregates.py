@@ -19,7 +19,7 @@ from paimon_sql.format.options.table.merge_engine import (
 from paimon_sql.format.options.values import comma_separated
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.merge.aggregates.registry import FUNCTIONS
-from paimon_sql.storage.schema.validation.definition import Definition, conflict, listed
+from paimon_sql.storage.schema.validation.definition import Definition, conflict, quoted_list
 
 _NESTED = ("nested_update", "nested_partial_update")
 
@@ -92,5 +92,5 @@ def _check(key: str, names: tuple[str, ...], row: t.RowType) -> Iterator[PaimonE
     for name in names:
         if name not in row.names:
             yield conflict(
-                key, f"names '{name}', which is no field of {row.sql()}.", f"Fields are {listed(row.names)}."
+                key, f"names '{name}', which is no field of {row.sql()}.", f"Fields are {quoted_list(row.names)}."
             )

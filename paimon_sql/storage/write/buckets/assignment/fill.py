@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from paimon_sql.errors import InvalidInputError
 
-MOST_BUCKETS = 32767
+MAX_BUCKETS = 32767
 """The max number of buckets: readers of hash indexes store bucket numbers in 16 bits."""
 
 
@@ -39,7 +39,7 @@ class AssignerPartition:
         """Assign buckets to new keys, in their order, and count them.
 
         Raises:
-            InvalidInputError: the partition would have more than `MOST_BUCKETS` buckets.
+            InvalidInputError: the partition would have more than `MAX_BUCKETS` buckets.
         """
         placed: list[npt.NDArray[np.int32]] = []
         for known in sorted(self.counts):
@@ -67,9 +67,9 @@ class AssignerPartition:
             bucket += self.lanes
         if self.most != -1 and bucket >= self.most:
             return None
-        if bucket >= MOST_BUCKETS:
+        if bucket >= MAX_BUCKETS:
             raise InvalidInputError(
-                f"A partition cannot have more than {MOST_BUCKETS} dynamic buckets, of {self.target} keys each.",
+                f"A partition cannot have more than {MAX_BUCKETS} dynamic buckets, of {self.target} keys each.",
                 remedy="Raise 'dynamic-bucket.target-row-num', or set 'dynamic-bucket.max-buckets'.",
             )
         return bucket

@@ -27,7 +27,7 @@ from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.state import WriteState
 
 KEY, OLD_PARTITION, OLD_BUCKET = "_KEY", "_OLD_PARTITION", "_OLD_BUCKET"
-PLACES = pa.schema([(KEY, pa.binary()), (OLD_PARTITION, pa.binary()), (OLD_BUCKET, pa.int32())])
+KEY_LOCATION_SCHEMA = pa.schema([(KEY, pa.binary()), (OLD_PARTITION, pa.binary()), (OLD_BUCKET, pa.int32())])
 """The schema of key locations: the key as bytes, its partition and bucket."""
 
 
@@ -52,13 +52,13 @@ class KeyLocationTask:
             keys = key_bytes(schema, rows)
             partitions = pa.repeat(pa.scalar(self.split.partition, pa.binary()), rows.num_rows)
             buckets = pa.array(np.full(rows.num_rows, self.split.bucket, np.int32))
-            batch = pa.RecordBatch.from_arrays([keys, partitions, buckets], schema=PLACES)
+            batch = pa.RecordBatch.from_arrays([keys, partitions, buckets], schema=KEY_LOCATION_SCHEMA)
             yield batch if self.wanted is None else batch.filter(pc.is_in(keys, value_set=self.wanted))
 
 
 def run_key_locations(task: KeyLocationTask) -> pa.Table:
     """The wanted keys of a task; a module-level function, so that it can be pickled."""
-    return pa.Table.from_batches(task.batches(), schema=PLACES)
+    return pa.Table.from_batches(task.batches(), schema=KEY_LOCATION_SCHEMA)
 
 
 def plan_key_locations(state: WriteState) -> list[KeyLocationTask]:

@@ -20,7 +20,7 @@ from paimon_sql.storage.table.partitioning.routing import Router
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.assignment.key_places import (
     KEY,
-    PLACES,
+    KEY_LOCATION_SCHEMA,
     KeyLocationTask,
     key_bytes,
     plan_key_locations,
@@ -93,7 +93,7 @@ class CrossPartitionTask(WriteTask):
         given = pa.Table.from_batches(batches).combine_chunks()
         found = self._locations_of(pc.unique(given[KEY].combine_chunks()))
         at = pc.index_in(given[KEY].combine_chunks(), value_set=found[KEY].combine_chunks())
-        for name in PLACES.names[1:]:
+        for name in KEY_LOCATION_SCHEMA.names[1:]:
             given = given.append_column(name, pc.take(found[name], at))
         order = pc.sort_indices(given[KEY])
         yield from Relocator(self.table, self.counts, 0, 1).relocate(given.take(order).combine_chunks().to_batches())
@@ -124,7 +124,9 @@ class CrossPartitionTask(WriteTask):
     def _locations_of(self, keys: pa.Array) -> pa.Table:
         threads = self.table.options.get(CROSS_PARTITION_UPSERT_BOOTSTRAP_PARALLELISM)
         tasks = [replace(task, wanted=keys) for task in self.places]
-        return pa.concat_tables([PLACES.empty_table(), *LocalExecutor(threads).map(run_key_locations, tasks)])
+        return pa.concat_tables(
+            [KEY_LOCATION_SCHEMA.empty_table(), *LocalExecutor(threads).map(run_key_locations, tasks)]
+        )
 
 
 class _RelocatedWriter(KeyValueWriter):

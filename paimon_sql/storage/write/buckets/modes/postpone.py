@@ -139,13 +139,13 @@ class StagedTask(PostponeTask):
     known: Mapping[bytes, int] = field(default_factory=dict)
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> list[CommitMessage]:
-        return self.settled(super().run(batches), LocalExecutor(1))
+        return self.finalize(super().run(batches), LocalExecutor(1))
 
     def staged(self) -> PostponeTask:
         """The part of the task that workers run on their rows."""
         return PostponeTask(self.table, run_id=self.run_id)
 
-    def settled(self, messages: Sequence[CommitMessage], executor: Executor) -> list[CommitMessage]:
+    def finalize(self, messages: Sequence[CommitMessage], executor: Executor) -> list[CommitMessage]:
         postponed = [
             ManifestEntry(FileKind.ADD, m.partition, m.bucket, m.total_buckets, f)
             for m in messages

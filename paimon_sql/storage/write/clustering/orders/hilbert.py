@@ -12,14 +12,14 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from paimon_sql.storage.write.clustering.base import RowLayout
+from paimon_sql.storage.write.clustering.base import ClusteringOrder
 from paimon_sql.storage.write.clustering.codes import WORD, Codes, codes, to_bytes, words
 from paimon_sql.storage.write.clustering.orders.z_order import interleaved
 
 _BITS = 8 * WORD
 
 
-class Hilbert(RowLayout):
+class Hilbert(ClusteringOrder):
     """Orders by several columns with equal weight; of strings and bytes the first eight bytes count."""
 
     name = "hilbert"

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from paimon_sql.storage.write.clustering.base import RowLayout
+from paimon_sql.storage.write.clustering.base import ClusteringOrder
 
 
-class Plain(RowLayout):
+class Plain(ClusteringOrder):
     """Orders as ORDER BY does, nulls first."""
 
     name = "order"

@@ -11,14 +11,14 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_sql.format.schema.arrow_types import is_bytes
-from paimon_sql.storage.write.clustering.base import RowLayout
+from paimon_sql.storage.write.clustering.base import ClusteringOrder
 from paimon_sql.storage.write.clustering.codes import Bytes, codes, prefixes, to_bytes, words
 
 _STEP = 65_536
 """The number of rows to process at a time: every bit takes a byte meanwhile."""
 
 
-class ZOrder(RowLayout):
+class ZOrder(ClusteringOrder):
     """Orders by several columns with equal weight; the options set how many bytes of strings and bytes count."""
 
     name = "zorder"
