@@ -19,6 +19,7 @@ from paimon_sql.storage.commit.snapshot.snapshot_commit import RenamingSnapshotC
 from paimon_sql.storage.commit.snapshot.standing import Standing
 from paimon_sql.storage.commit.transaction import Outcome, Transaction
 from paimon_sql.storage.metadata.numbered_files import EARLIEST, NumberedDirectory
+from paimon_sql.storage.metadata.refs.tags import is_same_commit
 from paimon_sql.storage.metadata.rollback_marks import Rewind
 from paimon_sql.storage.metadata.snapshots import SnapshotManager
 from paimon_sql.storage.staging import commit_messages as messages_of
@@ -401,7 +402,7 @@ def _look_unordered(table: Table, snapshot: Any, base: Any, added: Any) -> Any:
     directory, number = table.snapshots.directory, snapshot.id
     ids = directory.versions()
     mine = standing._stored(table, number)
-    stands = mine is not None and standing.is_same_commit(mine, snapshot)
+    stands = mine is not None and is_same_commit(mine, snapshot)
     if not any(i > number for i in ids) and not stands:
         return Standing.OVERTAKEN
     return _LOOK(table, snapshot, base, added)

@@ -158,7 +158,7 @@ def test_an_error_is_found_behind_exceptions_that_wrap_it(spark: SparkSession) -
         jvm.static("org.apache.spark.sql.errors.QueryExecutionErrors", "nosuch")
     assert paimon_sql.error_behind(caught.value) is None
 
-    class Captured(CapturedException):
+    class Captured(CapturedException):  # type: ignore[misc]
         pass
 
     found = paimon_sql.error_behind(Captured(origin=outer))
