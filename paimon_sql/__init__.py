@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from paimon_sql.spark.session.connect import connect, install
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "connect", "error_behind", "install"]
+__all__ = ["__version__", "connect", "install", "paimon_error_of"]
 
 _IN_SPARK = {
     "connect": "paimon_sql.spark.session.connect",
-    "error_behind": "paimon_sql.spark.jvm.errors",
+    "paimon_error_of": "paimon_sql.spark.jvm.errors",
     "install": "paimon_sql.spark.session.connect",
 }
 

@@ -72,7 +72,7 @@ def map_tables(
 def map_any_tables(
     catalog: Catalog, predicate: Predicate | None, question: Callable[[AnyTable], R]
 ) -> list[tuple[Identifier, R | None]]:
-    """As `ask_tables`, for tables of every kind."""
+    """As `map_tables`, for tables of every kind."""
     return _apply(catalog, predicate, lambda identifier: question(catalog.any_table(identifier)))
 
 

@@ -35,10 +35,10 @@ class Catalog(DefinedObjects, ABC):
 
     Attributes:
         keeps_owners: whether it stores the owners of databases.
-        places_tables: whether it stores the location of each table, so that new ones may be anywhere.
+        stores_locations: whether it stores the location of each table, so that new ones may be anywhere.
         run_log: the log of maintenance runs of its tables; None for a catalog without one.
         executor: the executor of large scan plans; None to compute them in the process.
-        is_taken: whether a name belongs to a table outside of the catalog, which excludes a table of that name.
+        is_used_outside: whether a name belongs to a table outside of the catalog, which excludes a table of that name.
         replaces_definitions: whether REPLACE TABLE writes the new schema itself; otherwise `replace_table` does.
         renames_tables: whether tables can be renamed.
     """

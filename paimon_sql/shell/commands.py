@@ -43,7 +43,7 @@ def run_command(runner: Runner, text: str) -> bool:
     """Run a command; returns whether it succeeded.
 
     Raises:
-        Leave: the command is ``quit`` or ``exit``.
+        ExitShell: the command is ``quit`` or ``exit``.
     """
     try:
         if text.startswith("!"):

@@ -20,12 +20,12 @@ def no_keys(table: TableName) -> tuple[str, ...]:
 
 
 def holds_no_files(table: TableName) -> bool:
-    """Default of ``is_files``: no table is a format table."""
+    """Default of ``is_format_table``: no table is a format table."""
     return False
 
 
 def is_never_ordinary(table: TableName) -> bool:
-    """Default of ``is_ordinary``: every table is Paimon's."""
+    """Default of ``is_foreign_table``: every table is Paimon's."""
     return False
 
 
@@ -69,9 +69,9 @@ class RewriteContext:
         other_catalogs: names of all other catalogs, so that ``other.t`` is not taken for a table of database ``other``.
         shared_catalogs: names of the Paimon catalogs that also hold other tables.
         default_provider: provider of tables of a shared catalog that are created without USING.
-        is_ordinary: whether a name in a shared catalog is not that of a Paimon table.
+        is_foreign_table: whether a name in a shared catalog is not that of a Paimon table.
         partition_keys: the partition columns of a Paimon table; empty for a missing table.
-        is_files: whether a Paimon table is a format table.
+        is_format_table: whether a Paimon table is a format table.
         merges_schema: whether the session lets writes add columns to a Paimon table.
         hive_columns: the columns of a Paimon table whose dynamic partition columns come last in an INSERT, as in Hive;
             empty where INSERT follows the table's order.

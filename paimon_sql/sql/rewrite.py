@@ -29,7 +29,7 @@ from paimon_sql.sql.statements.explain import ExplainChange
 from paimon_sql.sql.text.edits import Edit, apply, outside
 from paimon_sql.sql.text.names import string_sql
 
-__all__ = ["RewriteContext", "Rewritten", "holds_ours", "read", "rewrite"]
+__all__ = ["RewriteContext", "Rewritten", "may_need_rewrite", "read", "rewrite"]
 
 _BEGINNINGS = frozenset(READERS) | {"DELETE", "UPDATE", "MERGE", "EXPLAIN", "BEGIN"}
 _INSERT = re.compile(r"\binsert\b", re.IGNORECASE)

@@ -20,7 +20,7 @@ from paimon_sql.sql.rewrite import rewrite
 class _Everywhere(RewriteContext):
     """A context in which every catalog is Paimon's."""
 
-    def to_be(self, parts: tuple[str, ...] | None) -> TableName | None:
+    def resolve_new_table(self, parts: tuple[str, ...] | None) -> TableName | None:
         full = self.full_name(parts) if parts else None
         return full and (self.current_catalog, *full[1:])
 

@@ -19,6 +19,7 @@ from paimon_sql.catalog.hive import client
 from paimon_sql.catalog.hive.catalog import HiveCatalog
 from paimon_sql.catalog.hive.layout.column_types import hive_type, paimon_type
 from paimon_sql.catalog.hive.layout.tables import EXTERNAL, MANAGED, is_external, new_entry
+from paimon_sql.catalog.hive.partitions import HivePartitions
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.registry import open_catalog
 from paimon_sql.errors import (
@@ -346,7 +347,7 @@ def test_a_commit_stands_whose_partitions_could_not_be_listed(
 ) -> None:
     table = catalog.create_table(T, LISTED)
     listing = table.listing
-    assert listing is not None
+    assert isinstance(listing, HivePartitions)
     gone = client.Metastore((("127.0.0.1", 1),), "me", 1, 1.0)
     core.insert(
         replace(table, listing=replace(listing, entries=replace(catalog.entries, metastore=gone))), (1, "a", "x")

@@ -231,7 +231,8 @@ def test_views_are_rows(catalog: JdbcCatalog) -> None:
     catalog.rename_view(T, U)
     assert catalog.list_views("d") == ["u"]
     catalog.create_table(T, SCHEMA)
-    for act in (lambda: catalog.create_view(T, VIEW), lambda: catalog.rename_view(U, T)):
+    acts: tuple[Callable[[], object], ...] = (lambda: catalog.create_view(T, VIEW), lambda: catalog.rename_view(U, T))
+    for act in acts:
         with pytest.raises(TableExistsError, match=r"Table lake\.d\.t already exists"):
             act()
     catalog.create_view(Identifier("d", "w"), VIEW)

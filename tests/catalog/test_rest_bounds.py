@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import ClassVar
 
@@ -52,7 +53,7 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "_wait", lambda retry, said: None)
     monkeypatch.setattr(connection, "_RETRIES", 1)
     for kind in (transport._Connection, transport._SecureConnection):
-        made = transport.partial(transport._Answer, seconds=0.5)
+        made = partial(transport._Answer, seconds=0.5)
         monkeypatch.setattr(kind, "response_class", made)
     monkeypatch.setattr(transport, "_MOST_BYTES", 100_000)
 

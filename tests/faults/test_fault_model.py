@@ -15,8 +15,8 @@ from tests.faults.file_system import FaultyFileIO
 from tests.faults.layers import LAYERS
 from tests.faults.mutations import MUTATIONS, Mutation
 from tests.faults.report import Report, Round, details
-from tests.faults.tables import KINDS
-from tests.faults.world import Result, place, plan_round, play
+from tests.faults.tables import KINDS, place
+from tests.faults.world import Result, plan_round, play
 
 APPEND = tuple(name for name, kind in KINDS.items() if not kind.keys)
 MERGED = ("partial update", "aggregation", "aggregation changelog", "first row")

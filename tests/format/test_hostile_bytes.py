@@ -36,7 +36,6 @@ from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.metadata.index_manifest import (
     DELETION_VECTORS_INDEX,
     DeletionVectorRange,
-    FileKind,
     GlobalIndexMeta,
     IndexFileMeta,
     IndexManifestEntry,
@@ -44,6 +43,7 @@ from paimon_sql.format.metadata.index_manifest import (
     write_index_manifest,
 )
 from paimon_sql.format.metadata.manifest import (
+    FileKind,
     ManifestEntry,
     describe_manifest,
     manifest_table,

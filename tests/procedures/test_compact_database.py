@@ -41,6 +41,7 @@ def test_all_tables_are_compacted_and_each_says_how(catalog: FileSystemCatalog) 
     assert done["tables"].splitlines() == [
         f"{name}: 2 files into 1, snapshot 3" for name in ("shop.a", "shop.b_tmp", "web.a", "web.b_tmp")
     ]
+    assert catalog.run_log is not None
     assert catalog.run_log.runs()[0].counts["compacted_files"] == 8
     again = compact(catalog)
     assert (again["compacted_tables"], again["note"]) == (0, "no bucket has files that are worth merging")

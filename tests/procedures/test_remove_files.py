@@ -98,9 +98,9 @@ def test_an_unknown_database_is_refused(call: Call) -> None:
 
 
 def test_folders_elsewhere_that_tables_share_are_left_alone(context: Context, call: Call, tmp_path: Path) -> None:
+    outside = {"data-file.external-paths": f"file://{tmp_path}/out"}
     for name, place in (("d", "t"), ("e", "v")):
-        outside = {"data-file.external-paths": f"file://{tmp_path}/out"}
-        context.catalog.alter_table(Identifier(name, place), lambda s, o=outside: replace(s, id=s.id + 1, options=o))
+        context.catalog.alter_table(Identifier(name, place), lambda s: replace(s, id=s.id + 1, options=outside))
     orphan = tmp_path / f"out/p=x/bucket-0/data-{uuid.uuid4()}-0.parquet"
     orphan.parent.mkdir(parents=True)
     orphan.touch()

@@ -55,7 +55,7 @@ def test_the_history_tells_what_each_snapshot_added_and_left(keyed: Table) -> No
 
 def test_only_the_newest_snapshots_are_shown_and_that_is_said(keyed: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = facts_of(keyed)
-    monkeypatch.setattr(history, "LOOKED_AT", 2)
+    monkeypatch.setattr(history, "MAX_SNAPSHOTS", 2)
     facts = facts_of(keyed)
     assert list(facts.commits) == list(whole.commits[-2:])
     assert f"newest 2 snapshots; {len(whole.commits) - 2} older ones" in html_of(facts)

@@ -20,7 +20,7 @@ Cell = Callable[[str], tuple[list[str], str, Any]]
 @pytest.fixture
 def cell(tmp_path: Path) -> Iterator[Cell]:
     """Runs a cell: the HTML that it shows, what it prints, and its error."""
-    shell = InteractiveShell.instance()
+    shell: Any = InteractiveShell.instance()
     shell.user_ns["spark"] = make(str(tmp_path / "warehouse"))
     assert shell.run_cell("%load_ext paimon_sql").success
 

@@ -42,7 +42,7 @@ def large(spark: SparkSession) -> Iterator[None]:
 
 
 def tasks(spark: SparkSession, query: str) -> int:
-    return spark.sql(query).rdd.getNumPartitions()
+    return int(spark.sql(query).rdd.getNumPartitions())
 
 
 def test_the_size_of_splits_decides_how_many_tasks_read(files: Sql, spark: SparkSession) -> None:
@@ -357,7 +357,7 @@ def test_folders_of_a_format_table_are_listed_by_so_many_threads(
         f" 'parquet', 'path' = '{tmp_path / 'files'}', 'format-table.scan.list-parallelism' = '7')"
     )
     sql("INSERT INTO f VALUES ('a', 1), ('b', 2)")
-    monkeypatch.setattr(partitions, "spread", counted)
+    monkeypatch.setattr(partitions, "map_in_threads", counted)
     assert sql("SELECT * FROM f ORDER BY p") == [("a", 1), ("b", 2)]
     assert set(asked) == {7}
 

@@ -47,7 +47,7 @@ def test_a_table_is_made_of_its_query_and_filled(orders: Sql) -> None:
     assert orders("SELECT commit_kind FROM m$snapshots") == [("OVERWRITE",)]
     database = orders("SELECT current_database()")[0][0]
     query = f"SELECT city, count(*) AS n FROM `paimon`.`{database}`.`orders` GROUP BY city"
-    properties = dict(orders("SHOW TBLPROPERTIES m"))
+    properties: dict[str, str] = dict(orders("SHOW TBLPROPERTIES m"))
     assert properties["materialized-table.definition-query"] == query
     assert properties["type"] == "materialized-table"
     assert properties["materialized-table.refresh-mode"] == "FULL"
@@ -261,7 +261,8 @@ def test_a_suspended_table_is_left_alone(orders: Sql) -> None:
     mode, _, _, note = refresh(orders, "m")
     assert (mode, note) == ("FULL", "nothing is known of a refresh before")
     assert orders("SELECT * FROM m ORDER BY id") == [(1,), (2,), (3,)]
-    assert dict(orders("SHOW TBLPROPERTIES m"))["snapshot.num-retained.max"] == "60"
+    properties: dict[str, str] = dict(orders("SHOW TBLPROPERTIES m"))
+    assert properties["snapshot.num-retained.max"] == "60"
 
 
 def test_tables_come_behind_those_that_they_read(orders: Sql) -> None:
@@ -308,7 +309,7 @@ def test_another_query_may_bring_columns_behind_the_others(orders: Sql) -> None:
         orders("ALTER MATERIALIZED TABLE m AS SELECT * FROM m")
     made = "CREATE OR ALTER MATERIALIZED TABLE m {} AS SELECT id, city, price, dt FROM orders"
     orders(made.format("WITH ('snapshot.num-retained.max' = '60') FRESHNESS = INTERVAL '2' DAY"))
-    properties = dict(orders("SHOW TBLPROPERTIES m"))
+    properties: dict[str, str] = dict(orders("SHOW TBLPROPERTIES m"))
     assert properties["materialized-table.refresh-mode"] == "FULL"
     assert properties["snapshot.num-retained.max"] == "60"
     with pytest.raises(Exception, match="partition columns of a materialized table stay"):
@@ -433,7 +434,7 @@ def test_a_rival_refresh_is_a_conflict(orders: Sql, spark: SparkSession, monkeyp
             made = rows_of(*given)  # type: ignore[arg-type]
             return made
 
-        found.rows_of = late  # type: ignore[method-assign]
+        found.rows_of = late  # type: ignore[assignment]
         pin = found.pin
 
         def overtaken() -> object:
@@ -441,7 +442,7 @@ def test_a_rival_refresh_is_a_conflict(orders: Sql, spark: SparkSession, monkeyp
             home.refresh(identifier)
             return now
 
-        found.pin = overtaken  # type: ignore[method-assign]
+        found.pin = overtaken  # type: ignore[assignment]
         return found
 
     monkeypatch.setattr(SessionRefresher, "_query", slow)

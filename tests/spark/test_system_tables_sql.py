@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyspark.sql import Row, SparkSession
 
+from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion import internal_rows as crossing
+from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.scan.proxies import local
 from paimon_sql.system_tables.cached_values import ColumnCache
 from paimon_sql.system_tables.files import files
@@ -19,9 +22,9 @@ from tests.spark.conftest import Sql
 def crossed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[pa.Table]]:
     """The rows that system tables handed to Spark."""
     seen: list[pa.Table] = []
-    convert = local.internal_rows
+    convert = crossing.internal_rows
 
-    def noting(jvm: object, session: object, table: pa.Table, fields: object) -> object:
+    def noting(jvm: Jvm, session: Any, table: pa.Table, fields: Sequence[DataField]) -> Any:
         seen.append(table)
         return convert(jvm, session, table, fields)
 
@@ -103,7 +106,8 @@ def test_remembered_columns_are_those_of_the_state_that_is_asked_for(
     def seen_anew() -> list[Row]:
         with monkeypatch.context() as patched:
             patched.setattr(files, "_MANY", 1_000_000)
-            return spark.sql(query).collect()
+            found: list[Row] = spark.sql(query).collect()
+            return found
 
     monkeypatch.setattr(files, "_MANY", 1)
     for change in (

@@ -369,8 +369,12 @@ def test_a_cancelled_call_ends_between_two_tasks_on_the_driver(
 ) -> None:
     done: list[int] = []
 
+    def slowly(n: int) -> None:
+        done.append(n)
+        time.sleep(0.01)
+
     def endless(procedure: Procedure, context: Context, _: object) -> list[object]:
-        return list(context.executor.map(lambda n: done.append(n) or time.sleep(0.01), range(100_000)))
+        return list(context.executor.map(slowly, range(100_000)))
 
     monkeypatch.setattr(type(procedures()["clear_consumers"]), "call", endless)
     statement = connection.createStatement()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -79,11 +79,12 @@ def test_such_bytes_stay_through_changes_and_compactions(tmp_path: Path, secret:
     update(table, ["b"], {1: [descriptor("/etc/passwd")]})
     expected = [(1, looks, "x", nested, None), (2, descriptor("/etc/passwd"), "y", None, None)]
     expected.append((3, looks, "z", nested, None))
-    for step in (
+    steps: tuple[Callable[[], object], ...] = (
         lambda: compact(table),
         lambda: compact(again(table, {"blob-compaction.enabled": "true", "blob.target-file-size": "1 mb"})),
         lambda: materialize(table),
-    ):
+    )
+    for step in steps:
         step()
         assert sorted(read(table).values()) == expected
 

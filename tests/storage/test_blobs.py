@@ -167,7 +167,7 @@ def test_a_change_of_blobs_writes_no_others_and_those_of_rivals_are_not_lost(tmp
     rolled = again(table, {"blob.target-file-size": "1 b"})
     for column, value, fails in (("b", b"late", True), ("a", [b"late"], False)):
         messages = changed(rolled, [column], {1: [value], 3: [value]}, base)
-        unchanged = {"base": base, "validations": [columns_unchanged(messages)]}
+        unchanged: dict[str, Any] = {"base": base, "validations": [columns_unchanged(messages)]}
         if fails:
             with pytest.raises(CommitConflictError, match="changed the same"):
                 commits.append(again(table), messages, **unchanged)

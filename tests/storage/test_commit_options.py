@@ -190,7 +190,7 @@ def test_manifests_are_read_by_as_many_threads_as_the_option_says(
         used.append(number)
         return [function(item) for item in items]
 
-    monkeypatch.setattr("paimon_sql.storage.metadata.manifests.spread", noted)
+    monkeypatch.setattr("paimon_sql.storage.metadata.manifests.map_in_threads", noted)
     table = make_table(tmp_path, given)
     made = [insert(table, (i, "v", "p")) for i in range(3)]
     assert len(rows_at(fresh(table), made[-1])) == 3

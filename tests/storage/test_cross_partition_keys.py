@@ -41,7 +41,7 @@ PARTITIONS = (("day", "city"), ("city", "day"))
 
 
 def table_of(
-    path: Path, engine: str = "deduplicate", partitions: tuple[str, ...] = PARTITIONS[0], **more: str
+    path: Path, engine: str = "deduplicate", partitions: tuple[str, ...] = PARTITIONS[0], /, **more: str
 ) -> Table:
     options = {"bucket": "-1", "write-only": "true", **ENGINES[engine], **more}
     return make_table(path, options, columns=COLUMNS, keys=["k", "day"], partitions=partitions)

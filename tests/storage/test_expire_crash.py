@@ -239,7 +239,7 @@ def test_a_tag_or_branch_that_comes_when_its_maker_has_given_up_can_be_read(
 ) -> None:
     table, make = history(tmp_path), make_tag if manager is TagManager else make_branch
     create, late = manager.create, list[Callable[[], object]]()
-    monkeypatch.setattr(LocalFileIO, "answers_are_final", lambda self, path: False)
+    monkeypatch.setattr(LocalFileIO, "failures_are_final", lambda self, path: False)
 
     def lost(self: Any, name: str, *given: Any) -> Any:
         if name != "rival":

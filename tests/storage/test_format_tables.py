@@ -85,8 +85,8 @@ def test_partitions_are_the_folders_that_plain_writers_make(tmp_path: Path) -> N
 
 def test_conditions_choose_partitions_and_rule_out_whole_folders(tmp_path: Path) -> None:
     table = made(catalog_in(tmp_path))
-    for day in (1, 2, 3):
-        put(f"{table.location}/dt=2024-01-0{day}/h=7")
+    for number in (1, 2, 3):
+        put(f"{table.location}/dt=2024-01-0{number}/h=7")
     put(f"{table.location}/dt=2024-01-01/h=no-number")  # which must not be looked into
     day = Comparison("dt", ">", pa.scalar("2024-01-01").cast(pa.date32()))
     hour = Comparison("h", "=", pa.scalar(7, pa.int32()))

@@ -113,7 +113,8 @@ def variant() -> bytes:
     """A dictionary behind its length, and a value."""
     document = '{"a": [1, 2.5, {"b": "text"}], "c": null, "d": {"e": true, "f": "%s"}}' % ("long" * 20)
     value, metadata = VariantUtils.parse_json(document)
-    return bytes([len(metadata)]) + metadata + value
+    found: bytes = bytes([len(metadata)]) + metadata + value
+    return found
 
 
 def look_at_variants(data: bytes) -> None:

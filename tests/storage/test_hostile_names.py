@@ -19,13 +19,18 @@ from paimon_sql.errors import InvalidInputError, PaimonError, UnsafePathError
 from paimon_sql.format.layout.external_paths import entropy_directories
 from paimon_sql.format.metadata.index_manifest import (
     HASH_INDEX,
-    FileKind,
     IndexFileMeta,
     IndexManifestEntry,
     read_index_manifest,
     write_index_manifest,
 )
-from paimon_sql.format.metadata.manifest import read_manifest, read_manifest_list, write_manifest, write_manifest_list
+from paimon_sql.format.metadata.manifest import (
+    FileKind,
+    read_manifest,
+    read_manifest_list,
+    write_manifest,
+    write_manifest_list,
+)
 from paimon_sql.format.statistics.simple_stats import EMPTY_ROW
 from paimon_sql.storage.branches.management import create_branch
 from paimon_sql.storage.execution.task_executor import LocalExecutor

@@ -83,7 +83,8 @@ def test_a_rollback_during_a_purge_leaves_a_table_that_can_be_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     table = _filled(tmp_path / "t")
-    step, ends = getattr(purging, moment), []
+    step = getattr(purging, moment)
+    ends: list[PaimonError | None] = []
 
     def rolled_back(*given: object) -> object:
         if not ends and (moment != "_files" or len(given) == 2):
@@ -101,7 +102,8 @@ def test_a_purge_during_a_rollback_leaves_a_table_that_can_be_read(
 ) -> None:
     table = _filled(tmp_path / "t")
     create_tag(table, "two", 2)
-    step, ends = rolling._drop_later, []
+    step = rolling._drop_later
+    ends: list[PaimonError | None] = []
 
     def purged(*given: object) -> object:
         ends.append(_outcome(lambda: purge(small.fresh(table))))
@@ -151,7 +153,7 @@ def test_a_rollback_holds_its_snapshot_though_another_one_ends(tmp_path: Path, m
             expire_snapshots(small.fresh(table), Retention(1, 1, 2**62, 9))
         return step(*given, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(rolling, "bring_back", slow)
+    monkeypatch.setattr(rolling, "restore_snapshot", slow)
     rollback_to_snapshot(small.fresh(table), 1)
     assert _shown(table) == [(0, "v", "x")]
 

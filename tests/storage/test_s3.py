@@ -147,9 +147,9 @@ def test_what_a_store_refuses_is_said(s3: dict[str, str]) -> None:
         assert s3["s3.secret-key"] not in str(error.value)
     gone = {**s3, "s3.endpoint": "http://127.0.0.1:9", "s3.attempts.maximum": "1"}
     path = f"s3://{BUCKET}/x"
-    for act in (lambda: file_io_of(path, gone).read_bytes(path), lambda: file_io_of(path, gone).delete(path)):
+    for ask in (lambda: file_io_of(path, gone).read_bytes(path), lambda: file_io_of(path, gone).delete(path)):
         with pytest.raises(PaimonError, match=r"does not answer\. Check the catalog's option 's3\.endpoint'"):
-            act()
+            ask()
     with pytest.raises(MissingFileError, match="x: it does not exist"):
         file_io_of(path, s3).read_bytes(path)
     with pytest.raises(PaimonError, match=r"'s3\.attempts\.maximum' is 'often'"):

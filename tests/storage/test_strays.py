@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from paimon_sql.storage.branches.management import branch_of, create_branch
 from paimon_sql.storage.commit.snapshot import snapshot_commit
 from paimon_sql.storage.commit.snapshot.attempt import Attempt
 from paimon_sql.storage.commit.snapshot.snapshot_commit import Created, RenamingSnapshotCommit
+from paimon_sql.storage.commit.snapshot.standing import standing_of
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.maintenance.snapshots import rollback
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
@@ -60,7 +61,7 @@ def keys(table: Table) -> list[int]:
 @contextmanager
 def stands_still(before: Callable[[], object], behind: Callable[[], object]) -> Iterator[None]:
     """Let something happen before the next snapshot's file is created, and before its writer looks at it again."""
-    created, look = RenamingSnapshotCommit._created, snapshot_commit.standing_of
+    created, look = RenamingSnapshotCommit._created, standing_of
     early, late = [before], list[Callable[[], object]]()
 
     def create(self: RenamingSnapshotCommit, snapshot: Snapshot, *, locked: bool) -> Created:
@@ -144,7 +145,7 @@ def test_what_a_dead_writer_left_is_no_part_of_the_history_and_is_repaired(
 def test_a_rollback_between_two_looks_of_a_writer_is_noticed(
     table: Table, at: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    latest, look = SnapshotManager.latest, snapshot_commit.standing_of
+    latest, look = SnapshotManager.latest, standing_of
     looks, is_writer = [0], [True]
 
     def newest(self: SnapshotManager) -> Snapshot | None:
@@ -296,7 +297,7 @@ def test_a_table_is_not_empty_while_a_rollback_brings_its_target_back(
 ) -> None:
     drop = rollback.drop_newest_first
 
-    def taken_by_an_expiry(stale: Table, ids: list[int]) -> int:
+    def taken_by_an_expiry(stale: Table, ids: Mapping[int, bytes]) -> int:
         again(table).snapshots.directory.file_io.delete(table.snapshots.directory.path(1))
         assert keys(table) == [1]
         with pytest.raises(CommitConflictError):

@@ -137,7 +137,7 @@ def test_a_stream_waits_until_snapshots_are_old_enough(tmp_path: Path, monkeypat
     times = [table.snapshots.get(n).time_millis for n in (1, 2, 3)]
     delayed = StreamSource(fresh(table).with_options({"streaming.read.snapshot.delay": "1 min"}))
     for now, newest in ((times[0], 0), (times[0] + 60_000, times.count(times[0])), (times[2] + 60_000, 3)):
-        monkeypatch.setattr(source_module, "present_millis", lambda now=now: now)
+        monkeypatch.setattr(source_module, "current_millis", lambda now=now: now)
         assert delayed.newest().snapshot_id == newest
         end = delayed.end(Position(1))
         assert (end.snapshot_id if end else 0) == newest

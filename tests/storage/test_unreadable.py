@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -223,8 +224,9 @@ def test_a_torn_newest_schema_is_set_aside_unless_a_snapshot_needs_it(tmp_path: 
     assert shown(table) == [1, 2, 3]
 
     add_column(table)
-    newest = replace(table, schema=fresh(table).schemas.latest())
-    insert(newest, (4, "v", "x", 1))
+    schema = fresh(table).schemas.latest()
+    assert schema is not None
+    insert(replace(table, schema=schema), (4, "v", "x", 1))
     tear(table.schemas.directory.path(1), "cut")
     assert any("schema-1" in problem for problem in repair(fresh(table)).problems)
     assert set_aside(table) == ["schema-1"]
@@ -279,6 +281,6 @@ def test_a_file_that_changes_between_two_looks_is_left_to_its_writer(
     table = table_of(tmp_path)
     path = table.snapshots.directory.path(3)
     data = tear(path, "cut")
-    monkeypatch.setattr(unreadable_metadata.time, "sleep", lambda seconds: Path(path).write_bytes(data))
+    monkeypatch.setattr(time, "sleep", lambda seconds: Path(path).write_bytes(data))
     assert unreadable_metadata.quarantine_unreadable(fresh(table)).said == []
     assert shown(table) == [1, 2, 3]

@@ -167,7 +167,7 @@ def test_work_is_bounded_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyP
         overwrite(table, (i, "a", "x"))
         create_tag(table, f"tag{i}", None)
     whole = figures(table)["older_snapshots_size"] or 0
-    monkeypatch.setattr(retained_size, "LOOKED_AT", 2)
+    monkeypatch.setattr(retained_size, "MAX_SNAPSHOTS", 2)
     text = {r["metric"]: r["value"] for r in system_tables()["summary"].rows(fresh(table)).to_pylist()}
     assert 0 < (figures(table)["older_snapshots_size"] or 0) < whole
     assert text["older_snapshots_size"].startswith("at least ")

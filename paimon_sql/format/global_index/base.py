@@ -115,7 +115,7 @@ class GlobalIndexKind(ABC):
 
     Attributes:
         name: its name in calls and index manifests.
-        most_to_search: the option with the max bytes of index files that a search for other than single keys reads.
+        max_search_bytes: the option with the max bytes of index files that a search for other than single keys reads.
         is_of_elements: whether keys are elements of arrays, so that a row may have several of them, or none.
     """
 

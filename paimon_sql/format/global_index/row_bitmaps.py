@@ -21,7 +21,7 @@ MAX_ROWS = 1 << 32
 
 
 def serialized_rows(rows: Longs) -> bytes:
-    """Encode the bitmap of rows, which are ascending and less than `MOST_ROWS`."""
+    """Encode the bitmap of rows, which are ascending and less than `MAX_ROWS`."""
     return _ONE_PART + encode_bitmap(rows) if len(rows) else _HEAD.pack(0)
 
 

@@ -67,7 +67,7 @@ class ScanBuilderProxy(JavaObject):
         also: columns that are read even if the query does not need them.
 
     Attributes:
-        thorough: whether rows that no global index covers are read, regardless of the table's search mode.
+        reads_unindexed: whether rows that no global index covers are read, regardless of the table's search mode.
         streams: whether a stream can use the scan.
         request: what Spark has pushed.
     """

@@ -30,7 +30,7 @@ class ScanRequest:
         counts_rows: whether only the number of rows is requested.
         aggregation: the aggregates that are requested instead of rows; None without.
         by_workers: whether Spark's own reader must not be used.
-        thorough: whether rows that no global index covers are read, regardless of the table's search mode.
+        reads_unindexed: whether rows that no global index covers are read, regardless of the table's search mode.
     """
 
     table: Table

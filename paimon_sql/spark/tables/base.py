@@ -20,7 +20,7 @@ class SchemaTable(TableInterface):
     """A table of the catalog, of any kind, in one statement.
 
     Attributes:
-        abilities: the names of its ``TableCapability``.
+        capability_names: the names of its ``TableCapability``.
     """
 
     capability_names: ClassVar[tuple[str, ...]]

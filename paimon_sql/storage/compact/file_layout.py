@@ -33,11 +33,11 @@ class Layout:
         bytes: their total size.
         small: the number of files smaller than ``small_size``.
         small_size: the size below which compaction considers a file small.
-        crowded: the number of buckets with enough small files for a compaction of an append table.
+        buckets_to_compact: the number of buckets with enough small files for a compaction of an append table.
         largest_bucket: the size of the largest bucket.
         levels: the number of files by level, in a table with a primary key.
         runs: the number of sorted runs in a table with a primary key: files of level 0, and deeper levels of buckets.
-        most_runs: the max number of sorted runs of a bucket.
+        max_runs: the max number of sorted runs of a bucket.
         unmerged: the number of buckets with so many sorted runs that a write would compact them.
         waiting: the number of files in postponed buckets; they are not included in other numbers.
     """

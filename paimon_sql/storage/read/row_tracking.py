@@ -42,7 +42,7 @@ def read_tracked(
 ) -> Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]:
     """Read a data file with ``_ROW_ID`` and ``_SEQUENCE_NUMBER`` after the wanted columns.
 
-    Args: as of `read_places`.
+    Args: as of `read_with_positions`.
     """
     names = [*columns, *(f.name for f in TRACKED)]
     read = read_with_positions(

@@ -36,7 +36,7 @@ class Findings:
     Attributes:
         repaired: what was repaired, or would be.
         problems: what only a backup of a file or another statement can repair.
-        aside: the paths of quarantined files, or those that would be.
+        quarantined: the paths of quarantined files, or those that would be.
     """
 
     repaired: list[str] = field(default_factory=list)

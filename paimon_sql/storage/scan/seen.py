@@ -21,7 +21,7 @@ def snapshot_to_read(table: Table) -> Snapshot | None:
     Args:
         table: the table, under the options of the read.
 
-    Raises: as `version_to_see` and `change_range_to_read`.
+    Raises: as `scanned_version` and `change_range_to_read`.
     """
     span = change_range_to_read(table)
     return scanned_version(table).snapshot if span is None else span.end

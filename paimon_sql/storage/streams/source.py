@@ -55,8 +55,8 @@ class Limits:
 
     Attributes:
         files, bytes, rows: the max of each.
-        least_rows: the min rows that a micro-batch waits for.
-        longest_wait: the max seconds to wait for them.
+        min_rows: the min rows that a micro-batch waits for.
+        max_wait: the max seconds to wait for them.
     """
 
     files: int | None = None

@@ -134,7 +134,7 @@ def _run(statement: Statement, job: SparkJob) -> None:
     try:
         statement.run(job)
     except Exception as error:
-        behind = paimon_sql.error_behind(error)
+        behind = paimon_sql.paimon_error_of(error)
         if behind is None or behind is error:
             raise
         raise behind from error

@@ -54,7 +54,7 @@ class PlaceholderScanProxy(PlannedScanProxy):
         return PlaceholderScanProxy(self.whole.over(plan), twin, self.wanted)
 
     @property
-    def stand_ins(self) -> tuple[PlannedScanProxy, ...]:
+    def replacements(self) -> tuple[PlannedScanProxy, ...]:
         return (self.whole, *super().replacements)
 
     @property
@@ -75,7 +75,7 @@ class PlaceholderScanProxy(PlannedScanProxy):
 
 
 class ExtractVariantsAbove(PlanRule):
-    """Replaces a `PromisedScanProxy` with a scan of variants and a projection that extracts the values."""
+    """Replaces a `PlaceholderScanProxy` with a scan of variants and a projection that extracts the values."""
 
     reads_scans = True
 

@@ -66,7 +66,7 @@ class Listed:
 
     Attributes:
         hashes: one name hash per candidate.
-        folders: the index of each candidate's directory.
+        directories: the index of each candidate's directory.
         files: the number of files, old or not.
         strange: the number of old files with other names.
         empty: the indexes of empty directories.

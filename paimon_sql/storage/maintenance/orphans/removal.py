@@ -30,7 +30,7 @@ class Removed:
         metadata: the number of manifests, index files and statistics.
         temporary: the number of temporary files.
         bytes: their size.
-        folders: the number of empty directories that were deleted.
+        directories: the number of empty directories that were deleted.
         shown: the paths of the first few files.
     """
 

@@ -51,7 +51,7 @@ class OrphanPlan:
         table: the table.
         search: the parameters of the search.
         picker: selects candidates.
-        folders: the directories of the table.
+        directories: the directories of the table.
         listed: their content.
         usage_scan: finds which candidates are used.
         orphans: the sorted name hashes of unused candidates.

@@ -21,7 +21,7 @@ class Remaining:
 
     Attributes:
         bundle: the rows; for a key without any, one placeholder row.
-        gone: mask of the keys without any.
+        empty_keys: mask of the keys without any.
         kinds: the resulting kind of each key: INSERT, or the kind of the placeholder.
     """
 
