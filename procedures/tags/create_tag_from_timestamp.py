@@ -61,7 +61,7 @@ class CreateTagFromTimestamp(Procedure):
 
 
 def snapshot_details(tag: Tag) -> tuple[int, int, str, int | None, str | None]:
-    """The snapshot id of a tag, its commit time and watermark, and the record count and retention time of `tag_details`."""
+    """A tag's snapshot id, commit time, watermark, and the record count and retention time of `tag_details`."""
     snapshot, records, retained = tag_details(tag)
     watermark = "null" if tag.snapshot.watermark is None else str(tag.snapshot.watermark)
     return snapshot, tag.snapshot.time_millis, watermark, records, retained

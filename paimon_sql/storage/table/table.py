@@ -78,8 +78,8 @@ class Table:
         schema: the stored schema, with dynamic options applied.
         branch: the branch, ``main`` for the table itself.
         read_optimized: whether reads of a primary-key table see only its max level, so that they need no merging.
-        ignores_unreadable: whether a query skips data files by ``scan.ignore-lost-files`` and ``scan.ignore-corrupt-files``; a
-            writer never does, because the loss would become permanent.
+        ignores_unreadable: whether a query skips data files by ``scan.ignore-lost-files`` and
+            ``scan.ignore-corrupt-files``; a writer never does, because the loss would become permanent.
         run_log: its catalog's maintenance log; None without one.
         lock: its catalog's lock for creating snapshots and schemas.
         listing: its catalog's partition registry for other engines; None without one.
