@@ -41,7 +41,7 @@ class PlainTables(Protocol):
             NotFoundError: there is no such table or directory.
         """
 
-    def places(self, source_type: str, name: str) -> list[str]:
+    def directories(self, source_type: str, name: str) -> list[str]:
         """The directories that may hold files of a table; arguments and errors as in `table`."""
 
     def names(self, database: str) -> list[str]:

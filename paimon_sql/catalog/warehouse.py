@@ -45,13 +45,13 @@ class LocatedTable:
         path: the table's directory.
         file_io: its file system.
         schema: its latest schema.
-        listing: the catalog's registry of its partitions.
+        partition_registry: the catalog's registry of its partitions.
     """
 
     path: str
     file_io: FileIO
     schema: TableSchema
-    listing: PartitionRegistry | None = None
+    partition_registry: PartitionRegistry | None = None
 
 
 class WarehouseCatalog(Catalog):
@@ -116,7 +116,7 @@ class WarehouseCatalog(Catalog):
             branch=identifier.branch,
             run_log=self.run_log,
             lock=self._lock(identifier),
-            listing=place.listing,
+            partition_registry=place.partition_registry,
             access=self.access,
             executor=self.executor,
         )
@@ -147,7 +147,7 @@ class WarehouseCatalog(Catalog):
         tables = {str(i): i for i in (Identifier(i.database, i.table) for i in identifiers)}
         with ExitStack() as locks:
             # In a fixed order, so that no two callers wait for each other.
-            *_, last = [locks.enter_context(self._lock(tables[key]).held(MAIN_BRANCH)) for key in sorted(tables)]
+            *_, last = [locks.enter_context(self._lock(tables[key]).acquire(MAIN_BRANCH)) for key in sorted(tables)]
             yield last
 
     def _database_folders(self) -> list[str]:

@@ -30,7 +30,7 @@ from paimon_sql.shell.runner import ExitShell, Runner, Settings
 from paimon_sql.shell.setup import Setup
 from paimon_sql.shell.sources import Source, from_file, from_stream, from_text, text_of
 from paimon_sql.shell.thriftserver import Serving, address
-from paimon_sql.shell.translate import LAYOUT, TRANSLATIONS, Translation, UntranslatedError, translated
+from paimon_sql.shell.translate import FORMAT, TRANSLATIONS, Translation, UntranslatedError, translated
 from paimon_sql.spark.session.connect import DEFAULT_WAREHOUSE
 from paimon_sql.spark.thrift.server import PREFIX
 
@@ -324,7 +324,7 @@ def format_files(
     write: Annotated[bool, typer.Option("--write", help="Change the files instead of printing them.")] = False,
 ) -> None:
     """Run ``paimon-sql format``."""
-    _translate(files, LAYOUT, write=write)
+    _translate(files, FORMAT, write=write)
 
 
 def _translate(files: Sequence[str], translation: Translation, *, write: bool = False) -> None:

@@ -11,7 +11,7 @@ from paimon_sql.sql.translate import as_flink, as_spark, format_sql
 Translation = Callable[[str], str]
 TRANSLATIONS: dict[str, Translation] = {"spark": as_spark, "flink": as_flink}
 """Translations by the name of the target dialect."""
-LAYOUT: Translation = format_sql
+FORMAT: Translation = format_sql
 
 
 class UntranslatedError(Exception):

@@ -108,7 +108,7 @@ class Compact(Procedure):
                 )
             ]
         with Transaction(table) as transaction:
-            messages = transaction.staged.take(plan.run(context.executor))
+            messages = transaction.staged.own(plan.run(context.executor))
             if order is None:
                 committed = operations.compact(transaction, messages)
             else:

@@ -64,7 +64,7 @@ class MaterializeDeletionVectors(Procedure):
         after, committed = [], None
         if tasks and not dry_run:
             with Transaction(table) as transaction:
-                messages = transaction.staged.take(run_evolved(table, context.executor, base, tasks))
+                messages = transaction.staged.own(run_evolved(table, context.executor, base, tasks))
                 committed = operations.compact(transaction, messages)
             after = [f for m in messages for f in m.compact_after]
         yield self.Result(

@@ -59,7 +59,7 @@ class Rescale(Procedure):
         dry_run, committed, files = bool(arguments.dry_run), None, []
         if plan.replaced and not dry_run:
             with Transaction(table, Operation.OVERWRITE) as transaction:
-                messages = transaction.staged.take(rescaled(table, plan, context.executor))
+                messages = transaction.staged.own(rescaled(table, plan, context.executor))
                 committed = operations.overwrite(transaction, messages, lambda latest: plan.removed, same_rows=True)
             files = [f for m in messages for f in m.new_files]
         nothing = f"every chosen partition has {buckets} buckets already, or no rows"

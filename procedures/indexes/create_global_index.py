@@ -53,7 +53,7 @@ class CreateGlobalIndex(Procedure):
         committed, files = None, []
         if plan.tasks and not dry_run:
             with Transaction(table) as transaction:
-                messages = transaction.staged.take(build_index(table, context.executor, plan))
+                messages = transaction.staged.own(build_index(table, context.executor, plan))
                 committed = operations.change_indexes(transaction, messages)
             files = [f for m in messages for f in m.new_indexes]
         nothing = "all rows are indexed already" if table.snapshots.latest() else "the table holds nothing yet"

@@ -191,7 +191,7 @@ def migrate(context: Context, request: Request) -> Migrated:
     exists = catalog.database_exists(identifier.database) and catalog.table_exists(identifier)
     target = writable(catalog.table(identifier)) if exists else None
     if target is not None and not request.dry_run:
-        undo_migration(target, plain.places(kind, request.source))  # files of an interrupted migration
+        undo_migration(target, plain.directories(kind, request.source))  # files of an interrupted migration
     source = plain.table(kind, request.source, target)
     if target is not None:
         check_target(source, target)

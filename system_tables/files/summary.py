@@ -118,8 +118,8 @@ def _shape(table: Table, layout: Layout) -> Iterator[_Figure]:
     mean = layout.runs / layout.buckets if layout.buckets else 0
     yield _Figure("mean_sorted_runs", f"{mean:.1f}", mean)
     yield _count("most_sorted_runs", layout.max_runs, advice.sorted_runs(table, layout))
-    if layout.waiting:
-        yield _count("waiting_files", layout.waiting, advice.postponed_files(table))
+    if layout.postponed_files:
+        yield _count("waiting_files", layout.postponed_files, advice.postponed_files(table))
 
 
 def _history(table: Table, latest: Snapshot | None) -> Iterator[_Figure]:

@@ -9,7 +9,7 @@ from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import PaimonError
 from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.types import BigIntType, DoubleType, TimestampType, string_type
-from paimon_sql.storage.execution.metrics import METRICS, Place
+from paimon_sql.storage.execution.metrics import METRICS, MetricKey
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.system_tables.base import column
 from paimon_sql.system_tables.clock import wall_clock
@@ -41,7 +41,7 @@ class CatalogMetrics(CatalogTable):
 
     def rows(self, view: View, predicate: Predicate | None = None) -> pa.Table:
         found = []
-        own: dict[Place, Identifier | None] = {}
+        own: dict[MetricKey, Identifier | None] = {}
         for place, metric in METRICS.all():
             if place not in own:
                 own[place] = _own(view.catalog, place)
@@ -57,7 +57,7 @@ class CatalogMetrics(CatalogTable):
                     "metric": metric.name,
                     "last": metric.last,
                     "mean": metric.total / metric.count,
-                    "greatest": metric.greatest,
+                    "greatest": metric.maximum,
                     "total": metric.total,
                     "count": metric.count,
                     "measured_at": wall_clock(metric.at_millis),
@@ -66,7 +66,7 @@ class CatalogMetrics(CatalogTable):
         return pa.Table.from_pylist(found, schema=arrow_schema(self.columns))
 
 
-def _own(catalog: Catalog, place: Place) -> Identifier | None:
+def _own(catalog: Catalog, place: MetricKey) -> Identifier | None:
     """The table of the catalog for metrics; None for a table of another catalog, even of the same name."""
     database, _, table = place.name.removeprefix(f"{catalog.name}.").partition(".")
     if not place.name.startswith(f"{catalog.name}.") or not table:

@@ -334,8 +334,8 @@ def test_repair_lists_partitions_anew(catalog: HiveCatalog, metastore: Metastore
     core.insert(table, (1, "a", "x"), (2, "b", "y"))
     with metastore.client() as asked:
         asked.drop_partition("d", "t", ["x"], False)
-    assert table.listing is not None
-    table.listing.add([{"dt": "z"}])
+    assert table.partition_registry is not None
+    table.partition_registry.add([{"dt": "z"}])
     said = {"d.t": "what Hive's metastore says of it was set right."}
     assert catalog.adopt(dry_run=True) == said and partitions(metastore) == ["dt=y", "dt=z"]
     assert catalog.adopt("d") == said and partitions(metastore) == ["dt=x", "dt=y"]
@@ -346,11 +346,12 @@ def test_a_commit_stands_whose_partitions_could_not_be_listed(
     catalog: HiveCatalog, caplog: pytest.LogCaptureFixture
 ) -> None:
     table = catalog.create_table(T, LISTED)
-    listing = table.listing
+    listing = table.partition_registry
     assert isinstance(listing, HivePartitions)
     gone = client.Metastore((("127.0.0.1", 1),), "me", 1, 1.0)
     core.insert(
-        replace(table, listing=replace(listing, entries=replace(catalog.entries, metastore=gone))), (1, "a", "x")
+        replace(table, partition_registry=replace(listing, entries=replace(catalog.entries, metastore=gone))),
+        (1, "a", "x"),
     )
     assert "the metastore could not be told of partitions" in caplog.text and core.rows(table) == [(1, "a", "x")]
 
@@ -491,17 +492,17 @@ def test_tables_of_a_warehouse_are_taken_up(hive: dict[str, str], metastore: Met
 
 def test_a_lock_keeps_others_away(locking: HiveCatalog) -> None:
     table = locking.create_table(T, SCHEMA)
-    with table.lock.held("main") as held:
+    with table.lock.acquire("main") as held:
         assert held
         with pytest.raises(CommitConflictError, match=r"The lock of d\.t in Hive's metastore was held by others"):
             core.insert(locking.table(T), (1, "a"))
         with pytest.raises(CommitConflictError):
             locking.drop_table(T)
-        with table.lock.held("b"):
+        with table.lock.acquire("b"):
             pass
     core.insert(locking.table(T), (1, "a"))
     assert core.rows(locking.table(T)) == [(1, "a")]
-    with ThreadPoolExecutor(1) as pool, table.lock.held("main"):
+    with ThreadPoolExecutor(1) as pool, table.lock.acquire("main"):
         waiting = pool.submit(core.insert, locking.table(T), (2, "b"))
         time.sleep(0.3)
         assert not waiting.done()

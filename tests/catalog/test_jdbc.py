@@ -315,7 +315,7 @@ def test_a_table_whose_row_is_refused_leaves_no_files(catalog: JdbcCatalog) -> N
 
 def test_a_commit_holds_the_row_of_its_lock_and_gives_it_back(locking: JdbcCatalog) -> None:
     table = locking.create_table(T, SCHEMA)
-    with table.lock.held("b") as is_locked:
+    with table.lock.acquire("b") as is_locked:
         assert is_locked
         with locking.records.database.transaction() as connection:
             rows = connection.execute(text("SELECT lock_id, expire_time_seconds FROM paimon_distributed_locks")).all()

@@ -508,13 +508,13 @@ def test_tables_of_which_the_server_hides_something_are_opened_by_whoever_asks_i
     table = catalog.authorized_table(name("t"))
     assert (
         isinstance(table, Table)
-        and table.guard is not None
-        and table.guard.authorize(["id"]) == QueryAuthResult((), {})
+        and table.query_auth is not None
+        and table.query_auth.authorize(["id"]) == QueryAuthResult((), {})
     )
     condition = {"name": "FIELD_REF", "fieldRef": {"index": 0, "name": "id", "type": "INT"}}
     leaf = {"kind": "LEAF", "transform": condition, "function": "EQUAL", "literals": [1]}
     rest.java("rights", name("t"), json.dumps(leaf), 'v={"name": "NULL"}')
-    told = table.guard.authorize(["id", "v"])
+    told = table.query_auth.authorize(["id", "v"])
     assert [f["function"] for f in told.filters] == ["EQUAL"] and told.masks == {"v": {"name": "NULL"}}
 
 
@@ -525,7 +525,7 @@ def test_external_tables_stand_anywhere_and_commit_by_their_files(
     external = replace(SCHEMA, options={**SCHEMA.options, "path": place})
     core.insert(catalog.create_table(name("t"), external), (1, "a"))
     table = catalog.table(name("t"))
-    assert core.rows(table) == [(1, "a")] and table.authority is None and table.path == place
+    assert core.rows(table) == [(1, "a")] and table.version_management is None and table.path == place
     assert core.rows(core.again(table)) == [(1, "a")]  # whoever knows its path finds it there
     catalog.drop_table(name("t"))
     other = new_schema(FIELDS[:1], primary_keys=["id"], options=dict(external.options))

@@ -83,7 +83,7 @@ class LeasedLock(TableLock):
         self._server = server
 
     @contextmanager
-    def held(self, branch: str) -> Iterator[HeldLock]:
+    def acquire(self, branch: str) -> Iterator[HeldLock]:
         number = self._server.take(branch)
         yield Lease(self._server, branch, number)
         # Whoever dies gives nothing back, and nothing need be: the lease ends.

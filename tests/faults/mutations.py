@@ -329,7 +329,7 @@ def _unheld(self: Any, branch: str) -> Iterator[Any]:
 
 
 MUTATIONS["writers do not take the lock"] = Mutation(
-    "writers do not take the lock", "13", {"tests.faults.leases.LeasedLock.held": _unheld}
+    "writers do not take the lock", "13", {"tests.faults.leases.LeasedLock.acquire": _unheld}
 )
 
 # Conflicts, tags, branches, expiry, orphans: what older reviews proved.

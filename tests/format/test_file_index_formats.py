@@ -57,7 +57,7 @@ GIVEN = {
     "bitmap": {"index-block-size": "80 b"},
     "range-bitmap": {"chunk-size": "20 b"},
 }
-CASES = [(kind, data_type) for kind in KINDS for data_type in TYPES if KINDS[kind].takes(data_type)]
+CASES = [(kind, data_type) for kind in KINDS for data_type in TYPES if KINDS[kind].supports(data_type)]
 
 
 def built(kind: str, data_type: t.DataType, parts: list[pa.Array], texts: dict[str, str]) -> bytes | None:

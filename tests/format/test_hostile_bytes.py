@@ -19,9 +19,9 @@ from pyroaring import BitMap, BitMap64
 from paimon_sql.errors import CorruptFileError, InvalidInputError, UnsupportedError
 from paimon_sql.format.bytes.bounded import BoundsError, check_total, decoding, exactly
 from paimon_sql.format.bytes.delta_varint import decoded_lists
-from paimon_sql.format.bytes.delta_varint import encoded as encoded_deltas
+from paimon_sql.format.bytes.delta_varint import encode as encoded_deltas
 from paimon_sql.format.bytes.roaring64 import Roaring64
-from paimon_sql.format.bytes.varints import encoded
+from paimon_sql.format.bytes.varints import encode
 from paimon_sql.format.file_index.container import read_header, write_container
 from paimon_sql.format.file_index.registry import KINDS as FILE_INDEXES
 from paimon_sql.format.global_index.base import GlobalIndexReader, SortedRows, check_rows
@@ -259,7 +259,7 @@ def test_a_deletion_vector_whose_checksum_was_made_anew_is_read_or_refused(bitma
 @MANY
 @given(data=st.data(), compression=st.sampled_from(["none", "zstd", "lz4"]))
 def test_a_block_whose_checksum_was_made_anew_is_read_or_refused(data: st.DataObject, compression: str) -> None:
-    entries = encoded(np.array([3])).tobytes() + b"key" + encoded(np.array([2])).tobytes() + b"\1\5"
+    entries = encode(np.array([3])).tobytes() + b"key" + encode(np.array([2])).tobytes() + b"\1\5"
     block, size = encode_block(data.draw(mutations(entries * 30 + b"\7\0\0\0\0")), Compression(compression))
     body, number = block[:size], block[size : size + 1]
     body = data.draw(mutations(body)) if compression != "none" else body
@@ -268,7 +268,7 @@ def test_a_block_whose_checksum_was_made_anew_is_read_or_refused(data: st.DataOb
 
 
 def in_block(codec: int, claimed: int, packed: bytes) -> bytes:
-    body, number = encoded(np.array([claimed])).tobytes() + packed, bytes([codec])
+    body, number = encode(np.array([claimed])).tobytes() + packed, bytes([codec])
     return body + number + struct.pack("<I", zlib.crc32(number, zlib.crc32(body)))
 
 
@@ -296,7 +296,7 @@ def test_rows_of_an_index_are_those_that_it_covers() -> None:
 
 
 def test_entries_of_a_block_that_lie_one_over_the_other_are_refused() -> None:
-    entry = encoded(np.array([50_000])).tobytes() + bytes(50_000) + b"\0"
+    entry = encode(np.array([50_000])).tobytes() + bytes(50_000) + b"\0"
     many = np.zeros(10_000, "<i4").tobytes() + (10_000).to_bytes(4, "little") + b"\1"
     block, _ = encode_block(entry + many, Compression())
     with little_memory(), pytest.raises(ValueError, match="the keys of a block take more"):

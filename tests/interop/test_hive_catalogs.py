@@ -168,7 +168,7 @@ def test_each_waits_for_the_other_s_lock(ours: HiveCatalog, java: JavaCatalog, o
         core.insert(hasty.table(T), (1, "ours"))
     core.insert(ours.table(T), (1, "ours"))
     assert java.answer() == []
-    with ours.table(T).lock.held("main"):
+    with ours.table(T).lock.acquire("main"):
         started = time.monotonic()
         java.send("write", "d.t", 2, 1, "java")
         time.sleep(1.5)

@@ -138,7 +138,7 @@ def test_java_waits_for_our_lock(ours: Catalog, java: JavaCatalog) -> None:
     ours.create_database("d", {})
     make(ours)
     java("tables", "d")
-    with ours.table(T).lock.held("main"):
+    with ours.table(T).lock.acquire("main"):
         started = time.monotonic()
         java.send("write", "d.t", 1, 1, "java")
         time.sleep(1.5)

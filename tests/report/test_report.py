@@ -77,7 +77,7 @@ def test_expiry_is_told_as_it_comes_out(keyed: Table) -> None:
     facts = facts_of(keyed)
     assert facts.expiry is not None
     assert len(facts.expiry.snapshots) == facts.snapshots - 4
-    kept = Retention(most=4, least=1, older_than_millis=0, limit=1000)
+    kept = Retention(max=4, min=1, older_than_millis=0, limit=1000)
     done = expire_snapshots(keyed, kept)
     assert done.snapshots == facts.expiry.snapshots
     assert done.files == facts.expiry.files

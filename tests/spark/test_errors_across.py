@@ -30,7 +30,7 @@ from paimon_sql.spark.copy_into import load
 from paimon_sql.spark.execution import executor
 from paimon_sql.spark.execution.distribute import map_partitions
 from paimon_sql.spark.execution.executor import FEW_BYTES, SparkExecutor
-from paimon_sql.spark.execution.worker_errors import answered
+from paimon_sql.spark.execution.worker_errors import results
 from paimon_sql.spark.jvm import errors
 from paimon_sql.spark.jvm.gateway import CATALYST, JavaObject, raise_java, to_java
 from paimon_sql.spark.session.bridge import Bridge
@@ -89,7 +89,7 @@ def test_a_task_on_an_executor_raises_the_same_error_on_the_driver(spark: SparkS
 
 def test_a_worker_that_takes_rows_raises_the_same_error_on_the_driver(spark: SparkSession, sql: Sql) -> None:
     with pytest.raises(MissingFileError) as caught:
-        list(answered([pickle.loads(row.answer) for row in map_partitions(spark.range(4), fail_over).collect()]))
+        list(results([pickle.loads(row.answer) for row in map_partitions(spark.range(4), fail_over).collect()]))
     assert (caught.value.path, caught.value.remedy) == ("data-2.parquet", "Look for it.")
 
 

@@ -59,8 +59,8 @@ def again(table: Table, options: Mapping[str, str] | None = None, file_io: FileI
         schema,
         table.branch,
         lock=table.lock,
-        listing=table.listing,
-        authority=table.authority,
+        partition_registry=table.partition_registry,
+        version_management=table.version_management,
         access=table.access,
     )
 

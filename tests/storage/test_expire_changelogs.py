@@ -35,7 +35,7 @@ def test_nothing_is_decoupled_unless_changelogs_live_longer(tmp_path: Path) -> N
     longer = table.with_options({"changelog.time-retained": "2 h"})
     assert outlives_snapshots(longer.options)
     retention = changelog_retention_of(longer.options, 10_000_000)
-    assert (retention.most, retention.least, retention.older_than_millis) == (50, 10, 2_800_000)
+    assert (retention.max, retention.min, retention.older_than_millis) == (50, 10, 2_800_000)
 
 
 def test_a_changelog_maximum_under_its_minimum_is_refused(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.errors import CorruptFileError, UnsupportedError
-from paimon_sql.format.bytes.delta_varint import decoded, encoded
+from paimon_sql.format.bytes.delta_varint import decode, encode
 from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.format.schema.types import (
     ArrayType,
@@ -184,6 +184,6 @@ def test_arrays_and_maps_come_back(key: DataType, data: st.DataObject) -> None:
 
 @given(st.lists(st.integers(-2, 2**60)))
 def test_indexes_come_back(numbers: list[int]) -> None:
-    data = encoded(np.array(numbers, dtype=np.int64))
+    data = encode(np.array(numbers, dtype=np.int64))
     assert data == b"".join(varint(n - before) for before, n in zip([0, *numbers], numbers, strict=False))
-    assert decoded(data).tolist() == numbers
+    assert decode(data).tolist() == numbers

@@ -381,7 +381,7 @@ def test_index_files_go_when_no_snapshot_needs_them_and_not_before(tmp_path: Pat
     drop(table, "v")
     assert ranges(table) == []
     fill(table, range(10, 12))
-    newest = Retention(most=1, least=1, older_than_millis=2**62, limit=100)
+    newest = Retention(max=1, min=1, older_than_millis=2**62, limit=100)
     expire_snapshots(again(table), newest)
     search = Search(2**62, LocalExecutor())
     assert index_files(table) == {name}

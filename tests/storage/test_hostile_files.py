@@ -19,7 +19,7 @@ from pyroaring import BitMap
 from pyspark.sql.variant_utils import VariantUtils
 
 from paimon_sql.errors import CorruptFileError, PaimonError, UnsupportedError
-from paimon_sql.format.bytes.delta_varint import encoded
+from paimon_sql.format.bytes.delta_varint import encode
 from paimon_sql.format.index_files.deletion_vectors import DeletionVector
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_schema, arrow_type
@@ -164,7 +164,7 @@ def test_mutated_metadata_of_a_data_file_is_decoded_or_refused(kind: str, data: 
 
 def test_lengths_of_blobs_whose_sum_is_beyond_64_bits_are_refused() -> None:
     lengths = np.array([2**62, 2**62, 2**62, 2**62, 20])
-    index = encoded(lengths)
+    index = encode(lengths)
     data = bytes(20) + index + struct.pack("<iB", len(index), 1)
     with little_memory(), pytest.raises(CorruptFileError):
         read("blob", [BLOB], data)

@@ -45,7 +45,7 @@ def merged(schema: TableSchema, rows: Sequence[Row]) -> list[Row]:
 
 
 def live(schema: TableSchema, table: pa.Table) -> list[Row]:
-    parts = merge_engine(schema).left(window_of(table), NAMES)
+    parts = merge_engine(schema).live_rows(window_of(table), NAMES)
     return sorted((row for part in parts for row in part.to_pylist()), key=lambda row: row["k"])
 
 
@@ -54,7 +54,7 @@ def in_files(schema: TableSchema, files: Sequence[Sequence[Row]]) -> pa.Table:
     engine, parts, first = merge_engine(schema), [], 0
     for rows in files:
         window = window_of(table_of(rows, first))
-        parts += [engine.merge(part) for part in engine.generations(window)]
+        parts += [engine.merge(part) for part in engine.split(window)]
         first += len(rows)
     return pa.concat_tables(parts)
 

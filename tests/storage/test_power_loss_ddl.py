@@ -176,7 +176,7 @@ class Definitions:
         definition = new_schema([DataField(0, "id", IntType()), DataField(1, "n", IntType())])
         table = replace(old, schema=replacement(old, definition))
         with Transaction(table, Operation.REPLACE_TABLE_AS_SELECT) as transaction:
-            messages = transaction.staged.take(plan_write(table, True).run([core.batch_of(table, [(1, 2)])]))
+            messages = transaction.staged.own(plan_write(table, True).run([core.batch_of(table, [(1, 2)])]))
             replace_table(transaction, old, messages)
 
     def create_database(self) -> None:

@@ -28,7 +28,7 @@ from paimon_sql.system_tables.formatting import size_text
 from tests.storage.small_tables import compact, fresh, insert, make_table, overwrite
 
 GOLDEN = Path(__file__).resolve().parents[3] / "shared" / "golden"
-ALL = Retention(most=1, least=1, older_than_millis=2**62, limit=1000)
+ALL = Retention(max=1, min=1, older_than_millis=2**62, limit=1000)
 
 
 def figures(table: Table) -> dict[str, float | None]:
@@ -154,7 +154,7 @@ def test_every_byte_on_disk_counts_once(tmp_path: Path, seed: int) -> None:
             case "tag" if table.snapshots.latest_id():
                 create_tag(table, f"tag{i}", None, timedelta(days=1))
             case "expire":
-                expire_snapshots(table, replace(ALL, most=dice.choice([1, 3]), older_than_millis=0))
+                expire_snapshots(table, replace(ALL, max=dice.choice([1, 3]), older_than_millis=0))
         found = figures(table)
         held = [found[f"{what}_size"] or 0 for what in ("live", "older_snapshots", "tags", "changelogs")]
         assert sum(held) == data_bytes(table)

@@ -61,7 +61,7 @@ class HiveLock(TableLock):
     table: Identifier
 
     @contextmanager
-    def held(self, branch: str = MAIN_BRANCH) -> Iterator[HeldLock]:
+    def acquire(self, branch: str = MAIN_BRANCH) -> Iterator[HeldLock]:
         name = Identifier(self.table.database, self.table.table, branch)
         lock_id = self._acquire(name)
         try:

@@ -69,7 +69,7 @@ class JdbcLock(TableLock):
     table: Identifier
 
     @contextmanager
-    def held(self, branch: str = MAIN_BRANCH) -> Iterator[HeldLock]:
+    def acquire(self, branch: str = MAIN_BRANCH) -> Iterator[HeldLock]:
         key = f"{self.settings.catalog_key}.{Identifier(self.table.database, self.table.table, branch)}"
         if len(key) > self.settings.key_length:
             raise InvalidOptionError(

@@ -139,7 +139,7 @@ class RestCatalog(DefinitionsOnServer):
 
     def any_table(self, identifier: Identifier) -> AnyTable:
         table = self.authorized_table(identifier)
-        if isinstance(table, Table) and table.guard is not None:
+        if isinstance(table, Table) and table.query_auth is not None:
             raise UnsupportedError(
                 f"{table.name} has '{QUERY_AUTH_ENABLED.key}': its server decides what of it is shown, so that only"
                 " SELECT and INSERT are offered.",
@@ -169,10 +169,10 @@ class RestCatalog(DefinitionsOnServer):
             file_io=self._file_io(location, own),
             schema=schema,
             branch=own.branch,
-            authority=None if is_external else RestVersionManagement(self.client, own, str(found.get("id"))),
+            version_management=None if is_external else RestVersionManagement(self.client, own, str(found.get("id"))),
             access=self._access,
             executor=self.executor,
-            guard=RestQueryAuth(self.client, _path(own))
+            query_auth=RestQueryAuth(self.client, _path(own))
             if TableOptions(schema.options).get(QUERY_AUTH_ENABLED)
             else None,
         )
@@ -203,7 +203,7 @@ class RestCatalog(DefinitionsOnServer):
         except ConflictAnswerError:
             raise self._taken_table(identifier) from None
         table = self.authorized_table(identifier)
-        if isinstance(table, Table) and table.authority is None and table.schemas.latest() is None:
+        if isinstance(table, Table) and table.version_management is None and table.schemas.latest() is None:
             # The table must be readable by its path, and servers may not write its schema there.
             table.schemas.try_add(table.schema)
         return table

@@ -13,15 +13,15 @@ from paimon_sql.format.bytes import varints
 Numbers = npt.NDArray[np.int64]
 
 
-def encoded(numbers: Numbers) -> bytes:
+def encode(numbers: Numbers) -> bytes:
     """Encode numbers."""
     if not len(numbers):
         return b""
     differences = np.diff(numbers, prepend=np.int64(0))
-    return varints.encoded((differences << 1) ^ (differences >> 63)).tobytes()
+    return varints.encode((differences << 1) ^ (differences >> 63)).tobytes()
 
 
-def decoded(data: bytes) -> Numbers:
+def decode(data: bytes) -> Numbers:
     """Decode numbers.
 
     Raises:

@@ -52,12 +52,12 @@ class Roaring64:
 
     Attributes:
         slots: the containers in the order of their creation; None for a removed one.
-        places: the slot of each container by its upper 48 bits.
+        slot_of_key: the slot of each container by its upper 48 bits.
         capacity: the allocated slots, which are written, too.
     """
 
     slots: list[Container | None] = field(default_factory=list)
-    places: dict[int, int] = field(default_factory=dict)
+    slot_of_key: dict[int, int] = field(default_factory=dict)
     capacity: int = 0
 
     @classmethod
@@ -82,11 +82,11 @@ class Roaring64:
 
     def unite(self, other: Roaring64) -> None:
         """Add the numbers of another bitmap."""
-        for key in sorted(other.places):
-            theirs = other.slots[other.places[key]]
+        for key in sorted(other.slot_of_key):
+            theirs = other.slots[other.slot_of_key[key]]
             if theirs is None:
                 continue
-            slot = self.places.get(key)
+            slot = self.slot_of_key.get(key)
             mine = None if slot is None else self.slots[slot]
             if mine is None:
                 self._add(key, Container(theirs.lows, theirs.as_runs))
@@ -100,9 +100,9 @@ class Roaring64:
 
     def write(self) -> bytes:
         """Encode the bitmap."""
-        if not self.places:
+        if not self.slot_of_key:
             return b"\0"
-        keys = sorted(self.places)
+        keys = sorted(self.slot_of_key)
         tree = b"".join(self._tree([k.to_bytes(6, "big") for k in keys], 0))
         head = b"\1" + struct.pack("<q", len(keys)) + tree + struct.pack("<iBi", 1, _NOT_TRIMMED, self.capacity)
         slots = [*self.slots, *([None] * (self.capacity - len(self.slots)))]
@@ -111,13 +111,13 @@ class Roaring64:
 
     def numbers(self) -> Iterator[int]:
         """Yield the numbers in ascending order, as unsigned ones."""
-        for key in sorted(self.places):
-            container = self.slots[self.places[key]]
+        for key in sorted(self.slot_of_key):
+            container = self.slots[self.slot_of_key[key]]
             if container is not None:
                 yield from ((key << 16) + int(low) for low in container.lows)
 
     def _add(self, key: int, container: Container) -> None:
-        self.places[key] = len(self.slots)
+        self.slot_of_key[key] = len(self.slots)
         self.slots.append(container)
         if len(self.slots) > self.capacity:
             self.capacity = max(len(self.slots), self.capacity + (self.capacity >> 1))
@@ -125,7 +125,7 @@ class Roaring64:
     def _tree(self, keys: list[bytes], depth: int) -> Iterator[bytes]:
         """Encode the node of keys that are equal up to a depth, and its descendants."""
         if len(keys) == 1:
-            slot = self.places[int.from_bytes(keys[0], "big")]
+            slot = self.slot_of_key[int.from_bytes(keys[0], "big")]
             yield struct.pack("<BHB", _LEAF, 0, 0) + keys[0] + struct.pack("<q", slot)
             return
         branch = depth
@@ -142,7 +142,9 @@ class Roaring64:
 
     def _by_age(self, children: dict[int, list[bytes]]) -> list[int]:
         """The children's bytes in Java's order: a node that grows beyond 16 appends new ones."""
-        ages = {byte: min(self.places[int.from_bytes(k, "big")] for k in below) for byte, below in children.items()}
+        ages = {
+            byte: min(self.slot_of_key[int.from_bytes(k, "big")] for k in below) for byte, below in children.items()
+        }
         oldest = sorted(ages, key=ages.__getitem__)
         return [*sorted(oldest[:16]), *oldest[16:]]
 
@@ -206,7 +208,7 @@ def _read(data: bytes) -> Roaring64:
     cursor = _Cursor(data)
     cursor.take("<Bq")
     bitmap = Roaring64()
-    _read_tree(cursor, bitmap.places, 0)
+    _read_tree(cursor, bitmap.slot_of_key, 0)
     (arrays,) = cursor.take("<i")
     numbers = 0
     for _ in range(arrays):
@@ -221,7 +223,7 @@ def _read(data: bytes) -> Roaring64:
     _, _, last = cursor.take("<qii")
     check_count(last + 1, len(bitmap.slots), "containers")
     del bitmap.slots[last + 1 :]
-    for slot in bitmap.places.values():
+    for slot in bitmap.slot_of_key.values():
         check_count(slot, last, "containers")
     return bitmap
 

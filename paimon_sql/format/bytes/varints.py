@@ -23,7 +23,7 @@ def sizes_of(numbers: Longs) -> Longs:
     return sizes
 
 
-def put(out: Bytes, at: Longs, numbers: Longs, sizes: Longs) -> None:
+def encode_into(out: Bytes, at: Longs, numbers: Longs, sizes: Longs) -> None:
     """Encode numbers into a buffer.
 
     Args:
@@ -41,11 +41,11 @@ def put(out: Bytes, at: Longs, numbers: Longs, sizes: Longs) -> None:
         out[positions] = (values & _LOW) | np.where(more, _MORE, 0)
 
 
-def encoded(numbers: Longs) -> Bytes:
+def encode(numbers: Longs) -> Bytes:
     """Encode numbers, concatenated."""
     sizes = sizes_of(numbers)
     out = np.zeros(int(sizes.sum()), np.uint8)
-    put(out, np.cumsum(sizes) - sizes, numbers, sizes)
+    encode_into(out, np.cumsum(sizes) - sizes, numbers, sizes)
     return out
 
 
@@ -72,7 +72,7 @@ def decoded_at(data: Bytes, at: Longs) -> tuple[Longs, Longs]:
     raise ValueError("a number does not end")
 
 
-def decoded(data: Bytes) -> tuple[Longs, Longs]:
+def decode(data: Bytes) -> tuple[Longs, Longs]:
     """Decode concatenated numbers; with the start offset of each.
 
     Raises:

@@ -16,7 +16,7 @@ def object_json(members: Mapping[str, Any], comment: str | None, options: Mappin
     return json.dumps({**members, **commented, "options": dict(options)}, indent=2, ensure_ascii=False)
 
 
-def texts(body: Mapping[str, Any], member: str) -> dict[str, str]:
+def string_map(body: Mapping[str, Any], member: str) -> dict[str, str]:
     """A member that maps strings to strings; empty if it is missing."""
     return {str(k): str(v) for k, v in (body.get(member) or {}).items()}
 

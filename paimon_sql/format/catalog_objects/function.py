@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from paimon_sql.errors import InvalidInputError, NotFoundError
-from paimon_sql.format.catalog_objects.base import members_of, object_json, texts
+from paimon_sql.format.catalog_objects.base import members_of, object_json, string_map
 from paimon_sql.format.schema.types import DataField, parse_field
 
 Definition = Mapping[str, Any]
@@ -76,7 +76,7 @@ def parse_function(text: str | bytes, path: str) -> FunctionSchema:
             definitions={str(k): validate_definition(v) for k, v in definitions.items()},
             deterministic=bool(body.get("deterministic", True)),
             comment=body.get("comment"),
-            options=texts(body, "options"),
+            options=string_map(body, "options"),
         )
 
 

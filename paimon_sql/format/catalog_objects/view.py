@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from paimon_sql.errors import InvalidInputError, NotFoundError
-from paimon_sql.format.catalog_objects.base import members_of, object_json, texts
+from paimon_sql.format.catalog_objects.base import members_of, object_json, string_map
 from paimon_sql.format.schema.types import DataField, parse_field
 
 
@@ -93,7 +93,7 @@ def parse_view(text: str | bytes, path: str) -> ViewSchema:
         return ViewSchema(
             fields=tuple(parse_field(f) for f in body["fields"]),
             query=str(body["query"]),
-            dialects=texts(body, "dialects"),
+            dialects=string_map(body, "dialects"),
             comment=body.get("comment"),
-            options=texts(body, "options"),
+            options=string_map(body, "options"),
         )

@@ -106,7 +106,7 @@ class FileIndexKind(ABC):
     settings: ClassVar[tuple[Option[Any], ...]] = ()
 
     @abstractmethod
-    def takes(self, data_type: t.DataType) -> bool:
+    def supports(self, data_type: t.DataType) -> bool:
         """Whether values of a type can be indexed."""
 
     def check(self, settings: TableOptions) -> str | None:

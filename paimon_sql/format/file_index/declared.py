@@ -44,7 +44,7 @@ class DeclaredIndex:
     def type_in(self, column: t.DataType) -> t.DataType | None:
         """The type of the indexed values of a column; None if a column of this type cannot have such an index."""
         kind = value_type(column, self.map_key)
-        return kind if kind is not None and self.kind.takes(kind) else None
+        return kind if kind is not None and self.kind.supports(kind) else None
 
     def values_in(self, column: pa.Array) -> pa.Array:
         """The indexed values of a column."""

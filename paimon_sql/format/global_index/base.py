@@ -123,9 +123,9 @@ class GlobalIndexKind(ABC):
     max_search_bytes: ClassVar[Option[int]]
     is_of_elements: ClassVar[bool] = False
 
-    def takes(self, data_type: t.DataType) -> bool:
+    def supports(self, data_type: t.DataType) -> bool:
         """Whether columns of a type can be indexed."""
-        return IndexKeys.takes(data_type)
+        return IndexKeys.supports(data_type)
 
     def keyed(self, data_type: t.DataType, values: pa.Array, rows: Longs) -> tuple[pa.Array, Longs]:
         """The keys of rows, by `IndexKeys.ordered`, and the row of each key.

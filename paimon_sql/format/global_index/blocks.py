@@ -12,7 +12,7 @@ import pyarrow as pa
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.bytes.bounded import check_count, expansion_limit
 from paimon_sql.format.bytes.decompression import decompress
-from paimon_sql.format.bytes.varints import decoded_at, encoded
+from paimon_sql.format.bytes.varints import decoded_at, encode
 
 COMPRESSIONS = ("none", "zstd", "lz4")
 """Compressions of written blocks; their numbers in files are the indexes."""
@@ -47,7 +47,7 @@ def encode_block(data: bytes, compression: Compression) -> tuple[bytes, int]:
     """Encode a block with its trailer; with the size without trailer."""
     number, body = 0, data
     if compression.number:
-        packed = encoded(np.array([len(data)])).tobytes() + compression.compress(data)
+        packed = encode(np.array([len(data)])).tobytes() + compression.compress(data)
         if len(packed) < len(data) - len(data) // _MIN_SAVING:
             number, body = compression.number, packed
     return body + struct.pack("<BI", number, _checksum(body, number)), len(body)

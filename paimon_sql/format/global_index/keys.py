@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.format.bytes.varints import decoded_at, put, sizes_of
+from paimon_sql.format.bytes.varints import decoded_at, encode_into, sizes_of
 from paimon_sql.format.file_index.keys import STRINGS, KeyType
 from paimon_sql.format.schema import types as t
 
@@ -50,7 +50,7 @@ class IndexKeys:
     type: t.DataType
 
     @staticmethod
-    def takes(data_type: t.DataType) -> bool:
+    def supports(data_type: t.DataType) -> bool:
         """Whether values of a type can be keys."""
         return isinstance(data_type, (*_NUMBERS, *STRINGS, *_TIMES, t.DecimalType))
 
@@ -176,7 +176,7 @@ def _with_nanos(millis: Longs, nanos: Longs) -> pa.Array:
     starts = np.cumsum(sizes) - sizes
     out = np.zeros(int(sizes.sum()), np.uint8)
     out[(starts[:, None] + np.arange(8)).ravel()] = np.frombuffer(millis.astype("<i8").tobytes(), np.uint8)
-    put(out, starts + 8, nanos, nano_sizes)
+    encode_into(out, starts + 8, nanos, nano_sizes)
     return large_binaries(out, sizes)
 
 

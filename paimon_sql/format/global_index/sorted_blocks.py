@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from paimon_sql.format.bytes.bounded import check_total
-from paimon_sql.format.bytes.varints import decoded_at, put, sizes_of
+from paimon_sql.format.bytes.varints import decoded_at, encode_into, sizes_of
 from paimon_sql.format.global_index.blocks import TRAILER_BYTES, Compression, decode_block, encode_block
 from paimon_sql.format.global_index.keys import binary_ranges, large_binaries
 
@@ -61,9 +61,9 @@ class Entries:
         ends = np.cumsum(sizes)
         at = ends - sizes
         out = np.zeros(int(ends[-1]) if len(ends) else 0, np.uint8)
-        put(out, at, key_sizes, key_heads)
+        encode_into(out, at, key_sizes, key_heads)
         _copy(out, at + key_heads, keys, key_starts)
-        put(out, at + key_heads + key_sizes, value_sizes, value_heads)
+        encode_into(out, at + key_heads + key_sizes, value_sizes, value_heads)
         _copy(out, ends - value_sizes, values, value_starts)
         if len(sizes) and (sizes == sizes[0]).all():
             tail = int(sizes[0]).to_bytes(4, "little") + _ONE_SIZE
@@ -127,7 +127,7 @@ def _handles(offsets: list[int], sizes: list[int]) -> pa.Array:
     numbers = np.array([offsets, sizes], np.int64).T.ravel()
     each = sizes_of(numbers)
     out = np.zeros(int(each.sum()), np.uint8)
-    put(out, np.cumsum(each) - each, numbers, each)
+    encode_into(out, np.cumsum(each) - each, numbers, each)
     return large_binaries(out, each.reshape(-1, 2).sum(axis=1))
 
 

@@ -34,11 +34,11 @@ class ColumnStatistics:
 
     column_id: int
     distinct_count: int | None = None
-    least: str | None = None
-    greatest: str | None = None
+    min: str | None = None
+    max: str | None = None
     null_count: int | None = None
     average_length: int | None = None
-    greatest_length: int | None = None
+    max_length: int | None = None
 
     def members(self) -> dict[str, Any]:
         """The members of the JSON object, in the order of the file."""

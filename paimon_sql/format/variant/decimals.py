@@ -11,23 +11,23 @@ import pyarrow as pa
 from paimon_sql.format.bytes.memory import Bytes, Longs, Mask
 from paimon_sql.format.variant.byte_ranges import bitmap
 
-Whole = npt.NDArray[Any]
+Integers = npt.NDArray[Any]
 """Integers as int64, or as objects if one of them is too large."""
 
 _MAX_LONG, _MIN_LONG = 2**63 - 1, -(2**63)
 
 
-def from_sixteen_bytes(rows: Bytes) -> Whole:
+def from_sixteen_bytes(rows: Bytes) -> Integers:
     """Decode rows of 16 bytes, little-endian and signed."""
     halves = np.ascontiguousarray(rows).view("<i8")
     low, high = halves[:, 0], halves[:, 1]
     if (high == low >> 63).all():
         return low.astype(np.int64)
-    numbers: Whole = high.astype(object) * 2**64 + low.view(np.uint64).astype(object)
+    numbers: Integers = high.astype(object) * 2**64 + low.view(np.uint64).astype(object)
     return numbers
 
 
-def to_sixteen_bytes(numbers: Whole) -> Bytes:
+def to_sixteen_bytes(numbers: Integers) -> Bytes:
     """Encode numbers as rows of 16 bytes, little-endian and signed."""
     halves = np.empty((len(numbers), 2), np.int64)
     if numbers.dtype == object:
@@ -38,7 +38,7 @@ def to_sixteen_bytes(numbers: Whole) -> Bytes:
     return halves.view(np.uint8)
 
 
-def rescaled(numbers: Whole, scales: Longs, scale: int, maximum: int) -> tuple[Whole, Mask]:
+def rescaled(numbers: Integers, scales: Longs, scale: int, maximum: int) -> tuple[Integers, Mask]:
     """Convert decimals to another scale; with the mask of exact results between ``-maximum`` and ``maximum``.
 
     Args:
@@ -66,13 +66,13 @@ def rescaled(numbers: Whole, scales: Longs, scale: int, maximum: int) -> tuple[W
     return results, fits.astype(np.bool_)
 
 
-def decimal_array(numbers: Whole, kind: pa.Decimal128Type, present: Mask) -> pa.Array:
+def decimal_array(numbers: Integers, kind: pa.Decimal128Type, present: Mask) -> pa.Array:
     """Convert unscaled numbers to an Arrow array."""
     raw = to_sixteen_bytes(numbers)
     return pa.Array.from_buffers(kind, len(numbers), [bitmap(present), pa.py_buffer(np.ascontiguousarray(raw))])
 
 
-def digits(numbers: Whole) -> Longs:
+def digits(numbers: Integers) -> Longs:
     """The number of decimal digits of each number; 1 for zero."""
     counts = np.ones(len(numbers), np.int64)
     for exponent in range(1, 38):

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from paimon_sql.format.bytes.memory import Bytes, Longs, Mask
 from paimon_sql.format.variant.byte_ranges import bitmap, ordinals, put_unsigned, stretches_of, validity, width_of
-from paimon_sql.format.variant.decimals import Whole, digits, from_sixteen_bytes, to_sixteen_bytes
+from paimon_sql.format.variant.decimals import Integers, digits, from_sixteen_bytes, to_sixteen_bytes
 from paimon_sql.format.variant.header import DECIMAL_WIDTHS, INTEGER_WIDTHS, LONGEST_SHORT_STRING, Basic, Primitive
 
 _EMPTY = pa.scalar(b"", pa.binary())
@@ -99,7 +99,7 @@ def _decimals(column: pa.Array) -> pa.Array:
     scale = column.type.scale
     column = column.cast(pa.decimal128(38, scale))
     raw = np.frombuffer(column.buffers()[1], np.uint8).reshape(-1, 16)[column.offset : column.offset + len(column)]
-    numbers: Whole = np.where(validity(column), from_sixteen_bytes(raw), 0)
+    numbers: Integers = np.where(validity(column), from_sixteen_bytes(raw), 0)
     length = digits(numbers)
     heads, widths = np.zeros(len(numbers), np.uint8), np.zeros(len(numbers), np.int64)
     for primitive, max_digits in reversed(_DIGITS.items()):

@@ -12,7 +12,7 @@ from paimon_sql.format.bytes.memory import Longs, Mask, fixed_array
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.format.variant.byte_ranges import binary_of, matrix, unsigned
-from paimon_sql.format.variant.decimals import Whole, decimal_array, from_sixteen_bytes, rescaled
+from paimon_sql.format.variant.decimals import Integers, decimal_array, from_sixteen_bytes, rescaled
 from paimon_sql.format.variant.header import DECIMAL_WIDTHS, INTEGER_WIDTHS, LONGEST_SHORT_STRING, Basic, Primitive
 from paimon_sql.format.variant.values import Values
 
@@ -90,7 +90,7 @@ def _decimals(values: Values, data_type: t.DataType) -> pa.Array:
     assert isinstance(data_type, t.DecimalType)
     integers, is_integer = whole_numbers(values)
     is_decimal = values.is_primitive(*DECIMALS)
-    numbers: Whole = integers
+    numbers: Integers = integers
     scales = np.zeros(len(values), np.int64)
     if is_decimal.any():
         decimals, scales[is_decimal] = decimal_numbers(values.some(is_decimal))
@@ -134,9 +134,9 @@ def whole_numbers(values: Values) -> tuple[Longs, Mask]:
     return numbers, found
 
 
-def decimal_numbers(values: Values) -> tuple[Whole, Longs]:
+def decimal_numbers(values: Values) -> tuple[Integers, Longs]:
     """The unscaled numbers and the scales of decimals."""
-    numbers: Whole = np.zeros(len(values), np.int64)
+    numbers: Integers = np.zeros(len(values), np.int64)
     for primitive, width in DECIMAL_WIDTHS.items():
         here = values.is_primitive(primitive)
         some = values.some(here)

@@ -33,7 +33,7 @@ class Names:
         """Invalidate the cache after a statement; functions stay cached."""
         self._known = {key: value for key, value in self._known.items() if key == ("functions",)}
 
-    def place(self) -> str | None:
+    def current_database(self) -> str | None:
         """The current catalog and database, ``catalog.database``."""
         found = self._ask(("place",), lambda s: [f"{s.catalog.currentCatalog()}.{s.catalog.currentDatabase()}"])
         return found[0] if found else None

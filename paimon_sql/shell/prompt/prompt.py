@@ -144,7 +144,7 @@ class Prompt:
         )
 
     def _message(self) -> StyleAndTextTuples:
-        if (place := self._names.place()) is not None:
+        if (place := self._names.current_database()) is not None:
             self._place = place
         return [("", f"{self._place}> ")]
 

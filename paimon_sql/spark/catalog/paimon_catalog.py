@@ -28,7 +28,7 @@ from paimon_sql.format.options.engines.spark import READ_CHANGELOG
 from paimon_sql.format.options.table.table import BRANCH
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.procedures.base import Context
-from paimon_sql.spark.catalog.time_travel import as_of, asked_for, is_write, travel_options
+from paimon_sql.spark.catalog.time_travel import as_of, is_write, relation_options, travel_options
 from paimon_sql.spark.catalog_objects.functions import UnboundFunctionProxy
 from paimon_sql.spark.catalog_objects.sql_functions import FunctionMaker
 from paimon_sql.spark.catalog_objects.system_functions import FUNCTION_NAMES, load_function
@@ -55,10 +55,10 @@ from paimon_sql.spark.tables.base import SchemaTable
 from paimon_sql.spark.tables.changelog import ChangelogProxy, load_changelog
 from paimon_sql.spark.tables.data_table import TableProxy
 from paimon_sql.spark.tables.format_tables.table import under_format_options
-from paimon_sql.spark.tables.placement import placed, refuse_branches_and_system_tables
+from paimon_sql.spark.tables.placement import refuse_branches_and_system_tables, with_location
 from paimon_sql.spark.tables.scanned_table import DerivedTableProxy
 from paimon_sql.spark.tables.staged.server_replacement import ServerReplacedTableProxy
-from paimon_sql.spark.tables.staged.successor import Successor, beside
+from paimon_sql.spark.tables.staged.successor import Successor, temporary_name
 from paimon_sql.spark.tables.system_table import CatalogTableProxy, SystemTableProxy
 from paimon_sql.spark.tables.table_types import in_spark
 from paimon_sql.sql.carry import INTERNAL_PROCEDURE
@@ -296,14 +296,14 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
                 f"{old.name} cannot be replaced by a table of other partition columns, or of another kind.",
                 remedy="Remove the folder and make the table anew.",
             )
-        aside = beside(identifier)
+        aside = temporary_name(identifier)
         successor = Successor(self.catalog, old, identifier, aside)
         table = replace(self.catalog.create_any_table(aside, schema), name=old.name)
         return in_spark(table).created(self.jvm, table, self.session, self.catalog, aside, successor)
 
     def _placed(self, identifier: Identifier, schema: TableSchema) -> TableSchema:
         """The schema of a new table, with a validated location."""
-        return placed(self.catalog, identifier, schema)
+        return with_location(self.catalog, identifier, schema)
 
     def _is_case_sensitive(self) -> bool:
         return bool(self.session.sessionState().conf().caseSensitiveAnalysis())
@@ -472,7 +472,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
             if identifier.system_table is not None:
                 self.catalog.table(identifier)  # raises: a format table has no system tables
             return self._format_table(loaded, found, travel_options(self.jvm, context), writes=writes)
-        requested = {**self._name_options(ident), **asked_for(self.jvm, context)}
+        requested = {**self._name_options(ident), **relation_options(self.jvm, context)}
         travel = travel_options(self.jvm, context) or {k: v for k, v in requested.items() if k in TRAVEL_KEYS}
         if travel:
             found = {k: v for k, v in found.items() if k not in TRAVEL_KEYS}
@@ -487,7 +487,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
             name = "audit_log"
         if name is None:
             return self._data_table(table, newest, writes=writes)
-        if table.guard is not None:
+        if table.query_auth is not None:
             self.catalog.table(identifier)  # raises: system tables would bypass query authorization
         derived = scanned_tables().get(name) or table_views().get(name)
         if derived is not None:

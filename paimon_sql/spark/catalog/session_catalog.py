@@ -85,7 +85,7 @@ class SessionCatalogProxy(CatalogProxy):
         extension.setDelegateCatalog(self.spark_catalog)
         return extension
 
-    def holds(self, database: str, table: str) -> bool:
+    def has_table(self, database: str, table: str) -> bool:
         """Whether a name is that of a Paimon table."""
         return self._is_ours(self._ident(self.jvm.strings([database]), table))
 

@@ -50,7 +50,7 @@ def travel_options(jvm: Jvm, context: tuple[Any, ...]) -> dict[str, str]:
     return {}
 
 
-def asked_for(jvm: Jvm, context: tuple[Any, ...]) -> dict[str, str]:
+def relation_options(jvm: Jvm, context: tuple[Any, ...]) -> dict[str, str]:
     """The relation's options in a ``loadTable`` call, by their canonical names."""
     if len(context) < 2 or not isinstance(context[1], JavaObject) or context[1].isEmpty():
         return {}

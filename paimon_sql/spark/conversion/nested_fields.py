@@ -26,7 +26,7 @@ class NestedFields:
 
     case_sensitive: bool
 
-    def folded(self, name: str) -> str:
+    def normalized(self, name: str) -> str:
         """A name normalized for comparison."""
         return name if self.case_sensitive else name.lower()
 
@@ -71,10 +71,10 @@ class NestedFields:
         kept: str | None,
         numbers: count[int],
     ) -> str:
-        given = {self.folded(f.name): f for f in source}
+        given = {self.normalized(f.name): f for f in source}
         parts, changed, uses_kept = [], len(source) != len(target), False
         for f in target:
-            known = given.get(self.folded(f.name))
+            known = given.get(self.normalized(f.name))
             old = f"{kept}.{quote_name(f.name)}" if kept is not None else None
             if known is None:
                 parts.append((f.name, old or "NULL"))
@@ -102,9 +102,9 @@ class NestedFields:
             return spark_type(known)
         kind = given["type"] if isinstance(given, dict) else None
         if kind == "struct":
-            own = {self.folded(f.name): f.type for f in known.fields} if isinstance(known, RowType) else {}
+            own = {self.normalized(f.name): f.type for f in known.fields} if isinstance(known, RowType) else {}
             fields = [
-                f | {"type": self._typed(f["type"], own.get(self.folded(f["name"])), f["name"])}
+                f | {"type": self._typed(f["type"], own.get(self.normalized(f["name"])), f["name"])}
                 for f in given["fields"]
             ]
             return given | {"fields": fields}

@@ -21,7 +21,7 @@ from paimon_sql.spark.conversion.defaults import default_sql
 from paimon_sql.spark.conversion.types import row_struct
 from paimon_sql.spark.copy_into.failures import one_error
 from paimon_sql.spark.copy_into.formats import FileFormat
-from paimon_sql.spark.copy_into.places import Place
+from paimon_sql.spark.copy_into.places import Location
 from paimon_sql.spark.copy_into.rows import FileRows, SourceRows
 from paimon_sql.spark.execution.carried_statement import StatementContext
 from paimon_sql.spark.jvm.gateway import EXECUTION, Jvm
@@ -95,7 +95,7 @@ class LoadRun:
         self._case_sensitive = bool(context.session.sessionState().conf().caseSensitiveAnalysis())
         self._table = self._open_table()
         self._targets = self._columns()
-        self._place = Place(context.jvm, context.session, statement.path, context.catalog.options)
+        self._place = Location(context.jvm, context.session, statement.path, context.catalog.options)
 
     def run(self) -> list[FileLoad]:
         """Load the files that are not loaded yet; skipped files come last in the result.

@@ -25,7 +25,7 @@ def literal_path(path: str) -> str:
     return _GLOB.sub(r"\\\1", path)
 
 
-class Place:
+class Location:
     """A path of a statement.
 
     Args:

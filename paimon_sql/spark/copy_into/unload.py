@@ -11,7 +11,7 @@ from pyspark.sql import functions as f
 from paimon_sql.errors import AlreadyExistsError, InvalidInputError
 from paimon_sql.spark.copy_into.failures import one_error
 from paimon_sql.spark.copy_into.formats import FileFormat
-from paimon_sql.spark.copy_into.places import Place
+from paimon_sql.spark.copy_into.places import Location
 from paimon_sql.spark.execution.carried_statement import StatementContext
 from paimon_sql.spark.expressions.read_only import is_read_only
 from paimon_sql.spark.jvm.gateway import EXECUTION, Jvm
@@ -56,7 +56,7 @@ class UnloadRun:
             InvalidInputError: the query does not only read, or cannot be executed.
         """
         statement = self._statement
-        location = Place(self._jvm, self._session, statement.path, self._options)
+        location = Location(self._jvm, self._session, statement.path, self._options)
         exists = location.exists()
         if exists:
             self._refuse_loss(location)
@@ -75,7 +75,7 @@ class UnloadRun:
         files = sum(file.name.startswith("part-") for file in location.files())
         return Unloaded(statement.path, files, int(counted.get[_ROWS]))
 
-    def _refuse_loss(self, location: Place) -> None:
+    def _refuse_loss(self, location: Location) -> None:
         """Raise if OVERWRITE is not set, or would delete files of a table."""
         path = self._statement.path
         if not self._statement.overwrite:
@@ -98,7 +98,7 @@ class UnloadRun:
             row = "named_struct('d', DATE'2000-01-01', 't', TIMESTAMP'2000-01-01 00:00:00')"
             self._analyzer.frame(self._analyzer.parse(f"SELECT to_json({row}, map({arguments}))")).collect()
 
-    def _write(self, rows: DataFrame, location: Place) -> None:
+    def _write(self, rows: DataFrame, location: Location) -> None:
         mode = "overwrite" if self._statement.overwrite else "errorifexists"
         writer = rows.write.format(self._format.source).options(**location.settings, **self._format.options())
         writer.mode(mode).save(location.text)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from paimon_sql.spark.execution.arrow_batches import coalesced, map_in_arrow
-from paimon_sql.spark.execution.worker_errors import answered, answering
+from paimon_sql.spark.execution.worker_errors import catching, results
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.staging.staged_files import gather
 from paimon_sql.storage.table.table import Table
@@ -34,7 +34,7 @@ def run_on_executors(
         PaimonError: a worker failed; the files of all workers are deleted.
     """
     answers = [pickle.loads(found.answer) for found in map_partitions(rows, work).collect()]
-    return gather(table, answered(answers), written)
+    return gather(table, results(answers), written)
 
 
 def map_partitions(rows: DataFrame, work: Callable[[Batches], R]) -> DataFrame:
@@ -44,7 +44,7 @@ def map_partitions(rows: DataFrame, work: Callable[[Batches], R]) -> DataFrame:
 
 def _worker_of(work: Callable[[Batches], R]) -> Any:
     def answer(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        pickled = pickle.dumps(answering(work)(coalesced(batches)))
+        pickled = pickle.dumps(catching(work)(coalesced(batches)))
         yield pa.RecordBatch.from_pydict({"answer": pa.array([pickled], pa.binary())})
 
     return answer

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from py4j.protocol import Py4JError
 
-from paimon_sql.spark.execution.worker_errors import answered, answering
+from paimon_sql.spark.execution.worker_errors import catching, results
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.storage.execution.progress import Work
 from paimon_sql.storage.execution.task_executor import Executor, LocalExecutor
@@ -35,13 +35,13 @@ class SparkExecutor(Executor):
             return iter(())
         if sum(getattr(task, "size", 0) for task in tasks) <= FEW_BYTES:
             return LocalExecutor().watched(self.work).map(function, tasks)
-        job = self._jvm.context.parallelize(tasks, len(tasks)).map(answering(function))
+        job = self._jvm.context.parallelize(tasks, len(tasks)).map(catching(function))
         if self.work is None:
-            return answered(job.collect())
+            return results(job.collect())
         self.work.check()
         with self._named(self.work), self._counted(self.work, len(tasks)):
             answers = job.collect()
-        return answered(answers)
+        return results(answers)
 
     @contextmanager
     def _named(self, work: Work) -> Iterator[None]:

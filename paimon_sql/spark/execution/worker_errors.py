@@ -34,7 +34,7 @@ class Failure:
     error: PaimonError
 
 
-def answering(function: Callable[[T], R]) -> Callable[[T], R | Failure]:
+def catching(function: Callable[[T], R]) -> Callable[[T], R | Failure]:
     """The function, with each `PaimonError` returned as a `Failure`."""
 
     def answer(task: T) -> R | Failure:
@@ -46,7 +46,7 @@ def answering(function: Callable[[T], R]) -> Callable[[T], R | Failure]:
     return answer
 
 
-def answered(answers: Sequence[R | Failure]) -> Iterator[R]:
+def results(answers: Sequence[R | Failure]) -> Iterator[R]:
     """Iterate over the successful answers, then raise the error of the first failure, if any."""
     yield from (answer for answer in answers if not isinstance(answer, Failure))
     failure = next((answer for answer in answers if isinstance(answer, Failure)), None)

@@ -39,7 +39,7 @@ from paimon_sql.spark.materialized.query import AnalyzedQuery
 from paimon_sql.spark.materialized.refresh import SessionRefresher
 from paimon_sql.spark.materialized.settings import stored_settings, with_settings
 from paimon_sql.spark.row_level.analysis import Analyzer
-from paimon_sql.spark.tables.placement import placed
+from paimon_sql.spark.tables.placement import with_location
 from paimon_sql.sql.statements.tables.materialized import ChangeMaterializedQuery, CreateMaterializedTable
 from paimon_sql.storage.materialized.definition import (
     ACTIVATED,
@@ -92,7 +92,7 @@ class Definer:
         definition, query = self._read(
             identifier, statement.query, _freshness(statement), statement.refresh_mode, stored_settings(self._session)
         )
-        schema = placed(self._catalog, identifier, self._schema(statement, definition, query))
+        schema = with_location(self._catalog, identifier, self._schema(statement, definition, query))
         self._check_formatters(schema)
         self._catalog.create_table(identifier, schema)
         if not TableOptions(schema.options).get(MATERIALIZED_TABLE_REFRESH_ON_CREATE):

@@ -47,7 +47,7 @@ class SessionTables:
             return self._directory(source_type, name, known)
         return self._table(*self._parts(name))
 
-    def places(self, source_type: str, name: str) -> list[str]:
+    def directories(self, source_type: str, name: str) -> list[str]:
         """The directories of a table: its own, and those of its external partitions."""
         if source_type in FORMATS:
             return [name]

@@ -28,8 +28,8 @@ _PLANS = f"{CATALYST}.plans.logical"
 
 _WRITES_DELTA = (
     f"""
-        private boolean asks({NODE} plan) {{
-            if (plan instanceof {_PLANS}.WithCTE) return asks((({_PLANS}.WithCTE) plan).plan());
+        private boolean matches({NODE} plan) {{
+            if (plan instanceof {_PLANS}.WithCTE) return matches((({_PLANS}.WithCTE) plan).plan());
             return plan instanceof {_PLANS}.WriteDelta;
         }}""",
 )

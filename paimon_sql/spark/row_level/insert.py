@@ -69,7 +69,7 @@ class EvolvingInsertRun:
             InvalidSchemaError: the schemas cannot be merged.
         """
         merge, command = self._prepared()
-        table = merge.evolved(self._catalog, replace(self._identifier, branch=merge.table.branch))
+        table = merge.apply(self._catalog, replace(self._identifier, branch=merge.table.branch))
         try:
             self._analyzer.frame(self._insert_plan(command, merge, table))
         except AnalysisException as error:
@@ -110,7 +110,7 @@ class EvolvingInsertRun:
             InvalidInputError: the statement names a column that the table lacks.
         """
         struct = StructType.fromJson(spark_struct(table.schema.fields))
-        folded = NestedFields(self._case_sensitive).folded
+        folded = NestedFields(self._case_sensitive).normalized
         declared = [folded(str(name)) for name in self._jvm.items(command.userSpecifiedCols())]
         spec = self._jvm.items(command.partitionSpec().toSeq())
         fixed = {folded(str(part._1())) for part in spec if part._2().isDefined()}

@@ -51,19 +51,19 @@ class AnalysisRule(ABC):
     Attributes:
         stage: when it is applied.
         compiled: the full name of its class in the JVM.
-        asks: Java source of members of that class; the last, a method ``asks``, decides whether Python is called.
+        condition: Java source of members of that class; the last, a method ``matches``, decides whether Python is called.
     """
 
     stage: ClassVar[Stage]
     compiled: ClassVar[str]
-    asks: ClassVar[Sequence[str]]
+    condition: ClassVar[Sequence[str]]
 
     def __init__(self, jvm: Jvm, session: Any) -> None:
         self.jvm = jvm
         self.session = session
 
     @abstractmethod
-    def rewritten(self, plan: Any) -> Any:
+    def rewrite(self, plan: Any) -> Any:
         """The rewritten plan; the same object if there is nothing to change."""
 
 
@@ -87,7 +87,7 @@ class RuleBuilder(JavaObject):
         return self.MARK
 
     def apply(self, session: Any) -> Any:
-        return compiled_rule(self.jvm, self.rule.compiled, self.rule.asks, self._make(session).rewritten)
+        return compiled_rule(self.jvm, self.rule.compiled, self.rule.condition, self._make(session).rewrite)
 
     class Java:
         implements = ["scala.Function1"]

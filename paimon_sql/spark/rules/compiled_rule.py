@@ -18,23 +18,23 @@ _HANDLER = "javassist.util.proxy.MethodHandler"
 _ANSWERS = "answers"
 
 
-def compiled_rule(jvm: Jvm, name: str, asks: Sequence[str], answer: Callable[[Any], Any], **fields: Any) -> Any:
+def compiled_rule(jvm: Jvm, name: str, condition: Sequence[str], answer: Callable[[Any], Any], **fields: Any) -> Any:
     """A new rule that returns most plans unchanged and calls Python for the others.
 
     Args:
         jvm: the JVM.
         name: the full name of the rule's class.
-        asks: Java source of members of the class; the last, a method ``asks``, decides whether Python is called for a
+        condition: Java source of members of the class; the last, a method ``matches``, decides whether Python is called for a
             plan.
         answer: rewrites a plan; returns the same object if there is nothing to change.
         fields: values of public fields among the members.
     """
     members = (
         f"public volatile {_HANDLER} {_ANSWERS};",
-        *asks,
+        *condition,
         f"""
             public {NODE} apply({NODE} plan) {{
-                return asks(plan) ? ({NODE}) {_ANSWERS}.invoke(plan, null, null, null) : plan;
+                return matches(plan) ? ({NODE}) {_ANSWERS}.invoke(plan, null, null, null) : plan;
             }}""",
     )
     made = compiled_class(jvm, name, members, beside=_RULE, parent=_RULE)

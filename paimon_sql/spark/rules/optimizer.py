@@ -19,11 +19,11 @@ from paimon_sql.spark.rules.trees import with_children
 SCAN = "DataSourceV2ScanRelation"
 """The simple class name of the leaves that scan tables."""
 _CLASS = "paimon.PlanRule"
-_ASKS = (
+_CONDITION = (
     "public volatile java.util.Set roots;",
     "public volatile boolean scans;",
     f"""
-        private boolean asks({NODE} plan) {{
+        private boolean matches({NODE} plan) {{
             if (this.roots.contains(plan.getClass().getSimpleName())) return true;
             if (!this.scans) return false;
             scala.collection.Iterator leaves = plan.collectLeaves().iterator();
@@ -72,7 +72,7 @@ class PlanRule(ABC):
         self.jvm = jvm
 
     @abstractmethod
-    def rewritten(self, plan: Any) -> Any:
+    def rewrite(self, plan: Any) -> Any:
         """The rewritten plan; the same object if there is metadata to change."""
 
 
@@ -87,13 +87,13 @@ def add_rules(jvm: Jvm, session: Any, rules: Sequence[PlanRule]) -> None:
         root = str(plan.getClass().getSimpleName()) if roots else ""
         for rule in rules:
             if rule.reads_scans or root in rule.roots:
-                plan = rule.rewritten(plan)
+                plan = rule.rewrite(plan)
         return plan
 
     methods = session.sessionState().experimentalMethods()
     known = jvm.items(methods.extraOptimizations())
     scans = any(rule.reads_scans for rule in rules)
-    made = compiled_rule(jvm, _CLASS, _ASKS, answer, roots=jvm.java_set(roots), scans=scans)
+    made = compiled_rule(jvm, _CLASS, _CONDITION, answer, roots=jvm.java_set(roots), scans=scans)
     getattr(methods, "extraOptimizations_$eq")(jvm.seq([*known, made]))
 
 
@@ -176,7 +176,7 @@ class _InFilters:
 
     jvm: Jvm
     pattern: Any
-    rewritten: Callable[[Any], Any]
+    rewrite: Callable[[Any], Any]
 
     def of(self, plan: Any) -> Any:
         if not plan.containsPattern(self.pattern):
@@ -191,5 +191,5 @@ class _InFilters:
             return expression
         expression = with_children(self.jvm, expression, self._condition)
         if expression.nodePatterns().contains(self.pattern):
-            expression = expression.withNewPlan(self.rewritten(expression.plan()))
+            expression = expression.withNewPlan(self.rewrite(expression.plan()))
         return expression

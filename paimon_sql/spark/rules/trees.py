@@ -52,16 +52,16 @@ def expression_condition(is_one: str) -> tuple[str, str]:
     return (
         f"private boolean isOne({_EXPRESSION} expression) {{ {is_one} }}",
         f"""
-            private boolean asks({NODE} node) {{
+            private boolean matches({NODE} node) {{
                 if (node instanceof {_EXPRESSION} && isOne(({_EXPRESSION}) node)) return true;
                 scala.collection.Iterator below = node.children().iterator();
                 if (node instanceof {_PLAN}) {{
                     // What a leaf holds is of no other rows.
                     if (!below.hasNext()) return false;
                     scala.collection.Iterator own = (({_PLAN}) node).expressions().iterator();
-                    while (own.hasNext()) if (asks(({NODE}) own.next())) return true;
+                    while (own.hasNext()) if (matches(({NODE}) own.next())) return true;
                 }}
-                while (below.hasNext()) if (asks(({NODE}) below.next())) return true;
+                while (below.hasNext()) if (matches(({NODE}) below.next())) return true;
                 return false;
             }}""",
     )

@@ -105,7 +105,7 @@ class AttachedSession:
     def is_ordinary(self, table: TableName) -> bool:
         """Whether a name of the session's ``spark_catalog`` is not that of a Paimon table."""
         shared = self.catalogs.get(table[0])
-        return isinstance(shared, SessionCatalogProxy) and not (len(table) == 3 and shared.holds(*table[1:]))
+        return isinstance(shared, SessionCatalogProxy) and not (len(table) == 3 and shared.has_table(*table[1:]))
 
     def paths(self, names: PathNames) -> PathCatalogProxy:
         """The catalog of paths, created and registered at the first call."""

@@ -20,9 +20,9 @@ class CommonTables(AnalysisRule):
 
     stage = BEFORE_RESOLUTION
     compiled = "paimon.CommonTablesRule"
-    asks = (
+    condition = (
         f"""
-            private boolean asks({NODE} plan) {{
+            private boolean matches({NODE} plan) {{
                 if (!(plan instanceof {_PLANS}.WithCTE)) return false;
                 {_PLANS}.WithCTE with = ({_PLANS}.WithCTE) plan;
                 if (!(with.plan() instanceof {_PLANS}.Union)) return false;
@@ -32,7 +32,7 @@ class CommonTables(AnalysisRule):
             }}""",
     )
 
-    def rewritten(self, plan: Any) -> Any:
+    def rewrite(self, plan: Any) -> Any:
         union, tables = plan.plan(), plan.cteDefs()
         inserts = [insert.withCTEDefs(tables) for insert in self.jvm.items(union.children())]
         return union.withNewChildren(self.jvm.seq(inserts))

@@ -50,9 +50,9 @@ class MergeSchemas(AnalysisRule):
 
     stage = BEFORE_RESOLUTION
     compiled = "paimon.WriteRule"
-    asks = (
+    condition = (
         f"""
-            private boolean asks({NODE} plan) {{
+            private boolean matches({NODE} plan) {{
                 return plan instanceof {_WRITE} && (({_WRITE}) plan).isByName();
             }}""",
     )
@@ -61,7 +61,7 @@ class MergeSchemas(AnalysisRule):
         super().__init__(jvm, session)
         self._catalogs = catalogs
 
-    def rewritten(self, write: Any) -> Any:
+    def rewrite(self, write: Any) -> Any:
         enabled = self._writer_option(write)
         if enabled is None and WRITE_MERGE_SCHEMA.key not in str(self.session.conf().getAll().toString()):
             return write
@@ -104,7 +104,7 @@ class MergeSchemas(AnalysisRule):
         case_sensitive = bool(self.session.sessionState().conf().caseSensitiveAnalysis())
         merge = SchemaMerge(table, frame, case_sensitive=case_sensitive)
         ident = relation.identifier().get()
-        evolved = merge.evolved(catalog.catalog, replace(identifier_of(catalog, ident), branch=table.branch))
+        evolved = merge.apply(catalog.catalog, replace(identifier_of(catalog, ident), branch=table.branch))
         filled = merge.rows(evolved)
         query = write.query() if filled is frame else filled._jdf.queryExecution().analyzed()
         written = jvm.cls(RELATION).create(

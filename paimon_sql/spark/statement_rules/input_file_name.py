@@ -30,9 +30,9 @@ class FileNames(AnalysisRule):
 
     stage = RESOLUTION
     compiled = "paimon.FileNameRule"
-    asks = expression_condition(f"return expression instanceof {_FUNCTION};")
+    condition = expression_condition(f"return expression instanceof {_FUNCTION};")
 
-    def rewritten(self, plan: Any) -> Any:
+    def rewrite(self, plan: Any) -> Any:
         return transform_up(self.jvm, plan, self._replaced)
 
     def _replaced(self, plan: Any, children: Sequence[Any]) -> Any:

@@ -63,7 +63,7 @@ _REPLACEMENT = f"""
         Object other = this.plans.get((({_SCALAR}) expression).plan());
         return other == null ? null : (({_SCALAR}) expression).withNewPlan(({_PLAN}) other);
     }}"""
-_ASKS = f"private boolean asks({NODE} plan) {{ return plan.containsPattern({_PATTERNS}.SCALAR_SUBQUERY()); }}"
+_CONDITION = f"private boolean matches({NODE} plan) {{ return plan.containsPattern({_PATTERNS}.SCALAR_SUBQUERY()); }}"
 
 
 class ShareSubqueryColumns(AnalysisRule):
@@ -71,9 +71,9 @@ class ShareSubqueryColumns(AnalysisRule):
 
     stage = RESOLUTION
     compiled = "paimon.AlikeSubqueriesRule"
-    asks = (_ASKS,)
+    condition = (_CONDITION,)
 
-    def rewritten(self, plan: Any) -> Any:
+    def rewrite(self, plan: Any) -> Any:
         if not plan.resolved():
             return plan
         found = self.jvm.new("java.util.ArrayList")

@@ -166,15 +166,15 @@ class PaimonTableCommands(PlanRule):
         self.session = session
         self._shared = shared
 
-    def rewritten(self, plan: Any) -> Any:
+    def rewrite(self, plan: Any) -> Any:
         return COMMANDS[str(plan.getClass().getSimpleName())].check_statement(plan, self)
 
     def is_paimon_table(self, database: str, name: str) -> bool:
         """Whether a name is that of a Paimon table, also in lower case if the session is case-insensitive."""
-        if self._shared.holds(database, name):
+        if self._shared.has_table(database, name):
             return True
         case_sensitive = bool(self.session.sessionState().conf().caseSensitiveAnalysis())
-        return not case_sensitive and self._shared.holds(database.lower(), name.lower())
+        return not case_sensitive and self._shared.has_table(database.lower(), name.lower())
 
     def has_tables(self, database: str) -> bool:
         """Whether a database has Paimon tables, views or functions."""

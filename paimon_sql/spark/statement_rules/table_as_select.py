@@ -49,7 +49,7 @@ class TableAsSelect(PlanRule):
         super().__init__(jvm)
         self._attached = attached
 
-    def rewritten(self, plan: Any) -> Any:
+    def rewrite(self, plan: Any) -> Any:
         name = plan.name()
         catalog = self._attached.catalogs.get(str(name.catalog().name()))
         if catalog is None or (catalog.catalog.name == SESSION_CATALOG and not _is_paimon(plan.tableSpec())):

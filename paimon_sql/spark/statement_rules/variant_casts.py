@@ -25,7 +25,7 @@ class VariantCasts(AnalysisRule):
 
     stage = RESOLUTION
     compiled = "paimon.VariantCastRule"
-    asks = expression_condition(f"""
+    condition = expression_condition(f"""
         if (!(expression instanceof {_CAST})) return false;
         {CATALYST}.expressions.Expression child = (({_CAST}) expression).child();
         // The colon gives a name, which Spark takes away again where it is inside of something.
@@ -34,7 +34,7 @@ class VariantCasts(AnalysisRule):
             && !((({_CAST}) expression).dataType() instanceof {_VARIANT});
     """)
 
-    def rewritten(self, plan: Any) -> Any:
+    def rewrite(self, plan: Any) -> Any:
         # Only in a resolved plan: before that, HAVING and ORDER BY match the written expressions of an aggregation, and
         # Spark derives column names from them.
         return transform_up(self.jvm, plan, self._with_merged_casts) if plan.resolved() else plan

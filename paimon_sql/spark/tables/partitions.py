@@ -70,10 +70,10 @@ class PartitionManagement(PartitionInterface):
             raise UnsupportedError(
                 f"{self.table.name}: a partition stands in the table's folder.", remedy="Leave LOCATION out."
             )
-        if self.table.listing is not None:
+        if self.table.partition_registry is not None:
             paths = PartitionPaths.of(self.table.schema)
             types = [f.type for f in self.table.schema.partition_fields]
-            self.table.listing.add([paths.spec(row_values(row, types)) for row in rows])
+            self.table.partition_registry.add([paths.spec(row_values(row, types)) for row in rows])
 
     def truncatePartitions(self, rows: Any) -> bool:
         return self.dropPartitions(rows)

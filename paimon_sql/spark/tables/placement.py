@@ -18,7 +18,7 @@ from paimon_sql.storage.file_io import file_io_of
 from paimon_sql.storage.file_io.paths import join
 
 
-def placed(catalog: Catalog, identifier: Identifier, schema: TableSchema) -> TableSchema:
+def with_location(catalog: Catalog, identifier: Identifier, schema: TableSchema) -> TableSchema:
     """Return the schema of a new table, without the option ``path`` if it is the table's default location.
 
     Raises:

@@ -57,8 +57,8 @@ class QueryAuthScanBuilder(JavaObject):
 
     def build(self) -> PythonScanProxy:
         table, names = self._table, tuple(f.name for f in self._columns)
-        assert table.guard is not None
-        rights = table.guard.authorize(names)
+        assert table.query_auth is not None
+        rights = table.query_auth.authorize(names)
         check_query_auth(table, rights)
         parallelism = self.jvm.context.defaultParallelism
         plan = plan_scan(table, parallelism=parallelism, split_size=split_size(self.jvm, table))

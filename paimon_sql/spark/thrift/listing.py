@@ -111,7 +111,7 @@ def _steps(
         if SYSTEM_TABLE in kinds:
             yield lambda: _of_catalog(catalog, name)
         return
-    before = name.before(_SEPARATOR)
+    before = name.prefix(_SEPARATOR)
     try:
         tables = catalog.list_tables(database) if kinds & {TABLE, SYSTEM_TABLE} else []
         views = catalog.list_views(database) if VIEW in kinds and HAS_VIEWS else []

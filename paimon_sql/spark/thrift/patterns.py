@@ -37,7 +37,7 @@ class NamePattern:
         """Whether a name matches."""
         return self._expression.fullmatch(name) is not None
 
-    def before(self, sign: str) -> NamePattern | None:
+    def prefix(self, sign: str) -> NamePattern | None:
         """The pattern before the first ``sign``; None if the pattern does not contain it."""
         head, found, _ = self.text.partition(sign)
         return NamePattern(head) if found else None

@@ -47,7 +47,7 @@ def run_write(jvm: Jvm, transaction: Transaction, frame: DataFrame, overwrite: O
         overwrite: the rows that they replace; None appends.
     """
     task = plan_write(transaction.table, overwrite)
-    messages = transaction.staged.take(write_rows(jvm, task, frame))
+    messages = transaction.staged.own(write_rows(jvm, task, frame))
     snapshot = commit_write(jvm, transaction, task, messages, overwrite)
     return Written(sum(f.row_count for m in messages for f in m.new_files), snapshot)
 

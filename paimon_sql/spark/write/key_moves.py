@@ -47,7 +47,7 @@ def relocated(task: CrossPartitionTask, frame: DataFrame) -> DataFrame:
     count = assigner_count(task.table, frame.sparkSession.sparkContext.defaultParallelism)
     key = column_of(schema, schema.primary_keys, lambda batch: key_bytes(schema, batch), "binary")
     keyed = frame.withColumn(KEY, key).withColumn(_ORDER, monotonically_increasing_id())
-    if task.places:
+    if task.key_location_tasks:
         keyed = keyed.localCheckpoint(True, StorageLevel.DISK_ONLY)
         keys = keyed.select(KEY).distinct()
         keyed = keyed.join(_key_locations(task, frame).join(keys, KEY, "left_semi"), KEY, "left")
@@ -62,7 +62,7 @@ def relocated(task: CrossPartitionTask, frame: DataFrame) -> DataFrame:
 
 def _key_locations(task: CrossPartitionTask, frame: DataFrame) -> DataFrame:
     """All keys of the table with their partitions and buckets."""
-    tasks = task.places
+    tasks = task.key_location_tasks
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -78,7 +78,7 @@ def _relocator(task: CrossPartitionTask, assigners: int) -> Any:
 
     def relocate(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
-        relocator = task.at_work(context.partitionId() if context else 0, assigners)
+        relocator = task.relocator(context.partitionId() if context else 0, assigners)
         types: dict[str, pa.DataType] = {}
 
         def prepared() -> Iterator[pa.RecordBatch]:

@@ -61,7 +61,7 @@ class SchemaMerge:
         """The unchanged table with the options of the write."""
         return self._table
 
-    def evolved(self, catalog: Catalog, identifier: Identifier) -> Table:
+    def apply(self, catalog: Catalog, identifier: Identifier) -> Table:
         """Merge the schemas in the catalog and return the new table with the options of the write."""
         if self.changes():
             has_data = self._table.snapshots.latest_id() is not None
@@ -81,7 +81,7 @@ class SchemaMerge:
 
     def rows(self, table: Table) -> DataFrame:
         """The rows with all nested fields of the table's columns; missing ones are null."""
-        folded = self._nested.folded
+        folded = self._nested.normalized
         types = {folded(f.name): f.type for f in table.schema.fields}
         expressions, changed = [], False
         for f in self._incoming:

@@ -28,7 +28,7 @@ from paimon_sql.spark.connector.interfaces import StreamingWriteInterface
 from paimon_sql.spark.conversion.types import row_struct, spark_struct
 from paimon_sql.spark.execution.distribute import map_partitions
 from paimon_sql.spark.execution.executor import SparkExecutor
-from paimon_sql.spark.execution.worker_errors import Failure, answered
+from paimon_sql.spark.execution.worker_errors import Failure, results
 from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, Jvm, python_object
 from paimon_sql.spark.rules.optimizer import PlanRule, with_leaves
 from paimon_sql.spark.write.bucket_distribution import distribute_by_bucket
@@ -139,7 +139,7 @@ class StreamingWriteProxy(StreamingWriteInterface):
         if home is not None and self.table.options.get(WRITE_MERGE_SCHEMA):
             exact = bool(session.sessionState().conf().caseSensitiveAnalysis())
             merge = SchemaMerge(self.table, rows, case_sensitive=exact)
-            self.table = merge.evolved(home.catalog, replace(home.identifier, branch=self.table.branch))
+            self.table = merge.apply(home.catalog, replace(home.identifier, branch=self.table.branch))
             rows = merge.rows(self.table)
         self._task = plan_write(self.table, self._overwrite)
         return _write_plan(self.jvm, session, self._task, rows, query)
@@ -160,7 +160,7 @@ class StreamingWriteProxy(StreamingWriteInterface):
             otherwise=self.table.options.get(STREAM_UNKNOWN_EPOCH),
         )
         with Transaction(self.table, user=self._stream, identifier=epoch, validations=[once]) as transaction:
-            shares = transaction.staged.collect(answered(_answers(messages)), lambda written: written)
+            shares = transaction.staged.collect(results(_answers(messages)), lambda written: written)
             written = [message for share in shares for message in share]
             settled = list(self._task.finalize(written, SparkExecutor(self.jvm)))
             try:
@@ -272,7 +272,7 @@ class StreamWriteRule(PlanRule):
         self._session = session
         self._home = home
 
-    def rewritten(self, plan: Any) -> Any:
+    def rewrite(self, plan: Any) -> Any:
         if plan.batchWrite().getClass().getSimpleName() != _MICRO_BATCH:
             return plan
         write = python_object(self.jvm, plan.batchWrite().writeSupport())

@@ -334,7 +334,7 @@ class PaimonParser(ColumnParser):
         """Parse a column definition or constraint."""
         return self._parse_constraint() or self._parse_field_def()
 
-    def before(self) -> Token:
+    def previous(self) -> Token:
         """The previous token."""
         return self._prev
 

@@ -48,7 +48,7 @@ def calls_in(text: str) -> list[FunctionCall]:
                 FunctionCall(
                     tuple(part.name for part in parts.expressions),
                     parser.tokens(names, names + 1)[0].start,
-                    parser.before().end + 1,
+                    parser.previous().end + 1,
                     tokens[0].end + 1,
                     tokens[-1].start,
                     _arguments(tokens[1:-1]),

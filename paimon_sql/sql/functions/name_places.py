@@ -38,4 +38,4 @@ class NameLocations:
             return None
         parts = tuple(part.name for part in node.expressions)
         is_common = len(parts) == 1 and self._parser.is_common_table(parts[0], number)
-        return NameLocation(parts, offset, self._parser.before().end + 1, is_common)
+        return NameLocation(parts, offset, self._parser.previous().end + 1, is_common)

@@ -55,7 +55,7 @@ def hide_session_functions(text: str) -> str:
         parser.parts()
     parser.accept("LIKE")
     if not parser.token:
-        end = parser.before().end + 1
+        end = parser.previous().end + 1
         return apply(text, [Edit(end, end, f" LIKE '{_OTHERS}*'")])
     pattern, start = parser.text_of_token(), parser.token.start
     if not pattern.startswith(("'", '"')):

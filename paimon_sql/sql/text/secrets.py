@@ -59,7 +59,7 @@ class SecretStore:
     def __len__(self) -> int:
         return len(self._values)
 
-    def keep(self, value: str) -> str:
+    def store(self, value: str) -> str:
         """Store a value for one more statement; returns its reference, valid in this process."""
         digest = hashlib.blake2b(value.encode("utf-8", "surrogatepass"), key=_SALT, digest_size=12).hexdigest()
         reference = f"kept-{digest}"
@@ -71,7 +71,7 @@ class SecretStore:
             self._expire_later()
         return reference
 
-    def kept(self, text: str) -> str:
+    def resolve(self, text: str) -> str:
         """The value of a reference; other text is returned unchanged.
 
         Raises:
@@ -119,4 +119,4 @@ class _Secret(NamedTuple):
 
 _NONE = _Secret("", 0, 0.0)
 _STORE = SecretStore()
-keep, kept, release = _STORE.keep, _STORE.kept, _STORE.release
+keep, kept, release = _STORE.store, _STORE.resolve, _STORE.release

@@ -31,7 +31,7 @@ Values = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
-class Place:
+class ChainPosition:
     """A partition in the chains of a table.
 
     Attributes:
@@ -93,7 +93,7 @@ class Chain:
         """Return the branch with changes; InvalidOptionError if it does not exist."""
         return self._branch(self.delta_branch, SCAN_FALLBACK_DELTA_BRANCH.key)
 
-    def places(self, partitions: Iterable[bytes]) -> list[Place]:
+    def places(self, partitions: Iterable[bytes]) -> list[ChainPosition]:
         """Return the distinct partitions with their positions in chains."""
         fields = self.table.schema.partition_fields
         codec, first = RowCodec([f.type for f in fields]), len(fields) - len(self.chained_fields)
@@ -101,7 +101,7 @@ class Chain:
         for partition in dict.fromkeys(partitions):
             values = codec.decode(partition)
             chain = values[first:]
-            found.append(Place(partition, values[:first], None if any(v is None for v in chain) else chain))
+            found.append(ChainPosition(partition, values[:first], None if any(v is None for v in chain) else chain))
         return found
 
     @property
@@ -144,9 +144,9 @@ class Timeline:
         fields = chain.chained_fields
         self._names = [f.name for f in fields]
         self._times = PartitionTimes(fields, chain.table.options)
-        self._timed: dict[Values, list[tuple[int, Place]]] = {}
+        self._timed: dict[Values, list[tuple[int, ChainPosition]]] = {}
 
-    def anchor(self, place: Place) -> Place | None:
+    def anchor(self, place: ChainPosition) -> ChainPosition | None:
         """Return the nearest full partition before one in its chain; None without one."""
         if place.chain is None:
             return None
@@ -154,7 +154,7 @@ class Timeline:
         before = bisect_left(group, place.chain, key=_chain_key)
         return group[before - 1] if before else None
 
-    def is_first_needed(self, place: Place) -> bool:
+    def is_first_needed(self, place: ChainPosition) -> bool:
         """Whether a full partition has none before it, but changes between it and the next full one."""
         if place.chain is None or self.anchor(place) is not None:
             return False
@@ -164,7 +164,7 @@ class Timeline:
         last = bisect_left(changes, _chain_key(group[after]), key=_chain_key) if after < len(group) else len(changes)
         return first < last
 
-    def links(self, place: Place) -> list[Place]:
+    def links(self, place: ChainPosition) -> list[ChainPosition]:
         """Return the partitions of changes after a partition's anchor, up to the partition itself, in order.
 
         Without an anchor these are all up to it.
@@ -186,14 +186,14 @@ class Timeline:
         first, end = (bisect_right(timed, t, key=lambda timed_place: timed_place[0]) for t in (after, last))
         return [p for _, p in timed[first:end]]
 
-    def _by_time(self, group: Values) -> list[tuple[int, Place]]:
+    def _by_time(self, group: Values) -> list[tuple[int, ChainPosition]]:
         """Return the partitions of changes of a group by time; those without a time are in no chain."""
         if group not in self._timed:
             timed = ((self._time(p), p) for p in self._changed[group])
             self._timed[group] = sorted(((t, p) for t, p in timed if t is not None), key=lambda pair: pair[0])
         return self._timed[group]
 
-    def _required_time(self, place: Place) -> int:
+    def _required_time(self, place: ChainPosition) -> int:
         time = self._time(place)
         if time is None:
             name = PartitionPaths.of(self._chain.table.schema).name(place.partition)
@@ -205,13 +205,13 @@ class Timeline:
             )
         return time
 
-    def _time(self, place: Place) -> int | None:
+    def _time(self, place: ChainPosition) -> int | None:
         return self._times.of(dict(zip(self._names, _chain_key(place), strict=True)))
 
 
-def _by_group(places: Iterable[Place]) -> dict[Values, list[Place]]:
+def _by_group(places: Iterable[ChainPosition]) -> dict[Values, list[ChainPosition]]:
     """Group partitions by chain, in order."""
-    groups: dict[Values, list[Place]] = {}
+    groups: dict[Values, list[ChainPosition]] = {}
     for place in places:
         if place.chain is not None:
             groups.setdefault(place.group, []).append(place)
@@ -220,6 +220,6 @@ def _by_group(places: Iterable[Place]) -> dict[Values, list[Place]]:
     return groups
 
 
-def _chain_key(place: Place) -> Values:
+def _chain_key(place: ChainPosition) -> Values:
     assert place.chain is not None
     return place.chain

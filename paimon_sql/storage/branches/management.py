@@ -34,7 +34,7 @@ from paimon_sql.storage.file_io.paths import name_of
 from paimon_sql.storage.metadata.directories import remove_if_dropped
 from paimon_sql.storage.metadata.partial_changes import asked_for
 from paimon_sql.storage.metadata.refs.branches import BranchManager, check_branch_name
-from paimon_sql.storage.retention.guard_tags import held, is_referenced
+from paimon_sql.storage.retention.guard_tags import guard_tag, is_referenced
 from paimon_sql.storage.staging.table_identity import changed_table, is_same_table
 from paimon_sql.storage.table.changelogs import without_lost_changelog
 from paimon_sql.storage.table.table import Table
@@ -203,14 +203,14 @@ def create_branch(
     for i in sorted((i for i in table.schemas.ids() if i <= newest), reverse=True):
         files[f"{SCHEMA}/schema-{i}"] = table.schemas.directory.read(i)
     result = NewBranch(name, newest, snapshot)
-    if table.authority is not None:
+    if table.version_management is not None:
         if snapshot_id is not None:
             raise UnsupportedError(
                 f"{table.name}: its catalog's server makes branches of tags, and not of snapshots.",
                 remedy=f"Create a tag of snapshot {snapshot_id}, and the branch of the tag.",
             )
         if not dry_run:
-            table.authority.create_branch(table.branch, name, tag)
+            table.version_management.create_branch(table.branch, name, tag)
         return result
     if dry_run:
         return result
@@ -219,7 +219,7 @@ def create_branch(
         _create(table, name, files)
         return result
     # Whatever happens to this call, a branch that becomes visible is readable.
-    with held(table, snapshot, f"branch-of-{snapshot.id}") as guard:
+    with guard_tag(table, snapshot, f"branch-of-{snapshot.id}") as guard:
         _create(table, name, files)
         if not is_referenced(table, snapshot, guard):
             table.branches.remove(name)

@@ -31,7 +31,7 @@ _LOG = logging.getLogger(__name__)
 def register_commit(table: Table, kind: CommitKind, changes: Changes) -> None:
     """Register partitions that a commit added, and unregister those that it left without rows."""
     if (
-        table.listing is None
+        table.partition_registry is None
         or not table.schema.partition_keys
         or kind not in (CommitKind.APPEND, CommitKind.OVERWRITE)
     ):
@@ -41,10 +41,10 @@ def register_commit(table: Table, kind: CommitKind, changes: Changes) -> None:
     try:
         specs = PartitionPaths.of(table.schema)
         if filled:
-            table.listing.add([specs.spec(p) for p in sorted(filled)])
+            table.partition_registry.add([specs.spec(p) for p in sorted(filled)])
         if dropped := emptied - _partitions_with_rows(table, emptied):
             partitions = [specs.spec(p) for p in sorted(dropped)]
-            table.listing.drop([*partitions, *(as_done(p) for p in partitions if _lists_done(table))])
+            table.partition_registry.drop([*partitions, *(as_done(p) for p in partitions if _lists_done(table))])
     except (PaimonError, OSError) as error:
         _LOG.warning("%s: the metastore could not be told of partitions: %s", table.name, error)
 
@@ -52,13 +52,13 @@ def register_commit(table: Table, kind: CommitKind, changes: Changes) -> None:
 def register_tags(table: Table, made: Collection[str] = (), gone: Collection[str] = ()) -> None:
     """Register and unregister tags, if they are published as partitions."""
     field = table.options.get(METASTORE_TAG_TO_PARTITION)
-    if table.listing is None or not field or table.schema.partition_keys:
+    if table.partition_registry is None or not field or table.schema.partition_keys:
         return
     try:
         if made:
-            table.listing.add([{field: name} for name in made])
+            table.partition_registry.add([{field: name} for name in made])
         if gone:
-            table.listing.drop([{field: name} for name in gone])
+            table.partition_registry.drop([{field: name} for name in gone])
     except (PaimonError, OSError) as error:
         _LOG.warning("%s: the metastore could not be told of tags: %s", table.name, error)
 
@@ -73,7 +73,7 @@ def relist(table: Table, *, dry_run: bool = False, anew: bool = False, adds: boo
         adds: whether to add missing partitions.
         drops: whether to drop surplus partitions.
     """
-    if table.listing is None:
+    if table.partition_registry is None:
         return False
     field: str = table.options.get(METASTORE_TAG_TO_PARTITION) or ""
     if table.schema.partition_keys:
@@ -87,13 +87,13 @@ def relist(table: Table, *, dry_run: bool = False, anew: bool = False, adds: boo
         specs_by_values = {(name,): {field: name} for name in table.tags.names()}
         valid = set(specs_by_values)
     keys = table.schema.partition_keys or (field,)
-    listed = set(table.listing.all())
+    listed = set(table.partition_registry.all())
     surplus = (listed if anew else listed - valid) if drops else set()
     missing = [spec for values, spec in specs_by_values.items() if adds and (anew or values not in listed)]
     if not dry_run and surplus:
-        table.listing.drop([dict(zip(keys, values, strict=True)) for values in surplus])
+        table.partition_registry.drop([dict(zip(keys, values, strict=True)) for values in surplus])
     if not dry_run and missing:
-        table.listing.add(missing)
+        table.partition_registry.add(missing)
     return bool(missing or surplus)
 
 

@@ -212,7 +212,7 @@ class Transaction:
         for attempts in Retries(self.table.options):
             self.table.snapshots.forget()
             # Read the mark first: a snapshot built on one that a rollback drops must not claim to know of the rollback.
-            rewind = self.table.snapshots.rewinds.read() if self.table.authority is None else None
+            rewind = self.table.snapshots.rewinds.read() if self.table.version_management is None else None
             latest = self.table.snapshots.latest()
             stray = None if rewind is None else self.table.snapshots.stray_behind(latest, rewind)
             if stray is not None:

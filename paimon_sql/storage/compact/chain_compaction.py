@@ -66,14 +66,14 @@ class ChainCompaction:
         table: the snapshot branch.
         tasks: the tasks.
         partitions: the partitions that are read as chains.
-        whole: the chosen partitions that the snapshot branch already has.
+        existing: the chosen partitions that the snapshot branch already has.
         skipped: whether nothing is done because of them.
     """
 
     table: Table
     tasks: list[ChainCompactionTask]
     partitions: frozenset[bytes]
-    whole: frozenset[bytes]
+    existing: frozenset[bytes]
     skipped: bool
 
 
@@ -137,9 +137,9 @@ def compact_chain(plan: ChainCompaction, executor: Executor) -> CompactedChain:
     table = plan.table
     with Transaction(table) as transaction:
         written_messages = gather(table, executor.map(run_chain_compaction, plan.tasks), lambda written: written)
-        messages = transaction.staged.take(message for written in written_messages for message in written)
-        overwrite = Overwrite(dynamic=True) if plan.whole else None
-        due = transaction.staged.take(compact_due(table, messages, executor, overwrite))
+        messages = transaction.staged.own(message for written in written_messages for message in written)
+        overwrite = Overwrite(dynamic=True) if plan.existing else None
+        due = transaction.staged.own(compact_due(table, messages, executor, overwrite))
         if overwrite is not None:
             snapshot = operations.overwrite(
                 transaction, [*messages, *due], lambda latest: overwritten(table, latest, overwrite, messages)

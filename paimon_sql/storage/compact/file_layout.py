@@ -39,7 +39,7 @@ class Layout:
         runs: the number of sorted runs in a table with a primary key: files of level 0, and deeper levels of buckets.
         max_runs: the max number of sorted runs of a bucket.
         unmerged: the number of buckets with so many sorted runs that a write would compact them.
-        waiting: the number of files in postponed buckets; they are not included in other numbers.
+        postponed_files: the number of files in postponed buckets; they are not included in other numbers.
     """
 
     records: int = 0
@@ -56,7 +56,7 @@ class Layout:
     runs: int = 0
     max_runs: int = 0
     unmerged: int = 0
-    waiting: int = 0
+    postponed_files: int = 0
 
 
 def layout_of(table: Table, entries: pa.Table, indexes: list[IndexManifestEntry]) -> Layout:

@@ -23,19 +23,19 @@ class Scope:
         partitions: a condition on partition columns.
         idle: the min time since the newest file of a partition.
         buckets: the bucket numbers, for tables with fixed buckets.
-        apart: the serialised partitions to exclude.
+        excluded: the serialised partitions to exclude.
     """
 
     partitions: Predicate | None = None
     idle: timedelta | None = None
     buckets: frozenset[int] | None = None
-    apart: frozenset[bytes] = frozenset()
+    excluded: frozenset[bytes] = frozenset()
 
     def of(self, table: Table, live: pa.Table) -> pa.Table:
         """Filter the live files of a table."""
         found = filter_partitions(table, live, self.partitions)
-        if self.apart:
-            excluded = pa.array(sorted(self.apart), pa.binary())
+        if self.excluded:
+            excluded = pa.array(sorted(self.excluded), pa.binary())
             found = found.filter(pc.invert(pc.is_in(found["partition"], value_set=excluded)))
         if self.idle is not None:
             # The newest file of the partition counts, not that of the bucket.

@@ -26,7 +26,7 @@ class Metric:
         group: ``scan`` or ``commit``.
         name: name of the metric.
         last: the newest value.
-        greatest: the maximum.
+        max: the maximum.
         total: the sum.
         count: number of values.
         at_millis: time of the newest value, in milliseconds since the epoch.
@@ -35,7 +35,7 @@ class Metric:
     group: str
     name: str
     last: float
-    greatest: float
+    maximum: float
     total: float
     count: int
     at_millis: int
@@ -46,7 +46,7 @@ class Metric:
             self.group,
             self.name,
             value,
-            max(self.greatest, value),
+            max(self.maximum, value),
             self.total + value,
             self.count + 1,
             at_millis,
@@ -67,7 +67,7 @@ class Measured(Protocol):
 
 
 @dataclass(frozen=True, order=True)
-class Place:
+class MetricKey:
     """Identity of a table or branch; tables of two catalogs may have the same name."""
 
     name: str
@@ -84,12 +84,12 @@ class Metrics:
 
     def __init__(self, tables: int = _MAX_TABLES) -> None:
         self._max_tables = tables
-        self._tables: OrderedDict[Place, dict[tuple[str, str], Metric]] = OrderedDict()
+        self._tables: OrderedDict[MetricKey, dict[tuple[str, str], Metric]] = OrderedDict()
         self._lock = threading.Lock()
 
     def note(self, table: Measured, group: str, values: Mapping[str, float]) -> None:
         """Record values that were measured together."""
-        now, place = time.time_ns() // 1_000_000, Place(table.name, table.path, table.branch)
+        now, place = time.time_ns() // 1_000_000, MetricKey(table.name, table.path, table.branch)
         with self._lock:
             metrics = self._tables.setdefault(place, {})
             self._tables.move_to_end(place)
@@ -100,7 +100,7 @@ class Metrics:
             if len(self._tables) > self._max_tables:
                 self._tables.popitem(last=False)
 
-    def all(self) -> list[tuple[Place, Metric]]:
+    def all(self) -> list[tuple[MetricKey, Metric]]:
         """Return the metrics of all tables, sorted by table and metric name."""
         with self._lock:
             found = [(place, m) for place, metrics in self._tables.items() for m in metrics.values()]

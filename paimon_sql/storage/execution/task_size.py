@@ -5,7 +5,7 @@ from __future__ import annotations
 _MAX_TASKS = 256
 
 
-def share(items: int, tasks: int | None, min_items: int) -> int:
+def items_per_task(items: int, tasks: int | None, min_items: int) -> int:
     """Return the number of items per task.
 
     Args:

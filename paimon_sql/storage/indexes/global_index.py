@@ -227,7 +227,7 @@ def plan_index(table: Table, column: IndexColumn, snapshot: Snapshot | None, par
     Raises:
         UnsupportedError: the kind of index does not support the column's type.
     """
-    if not column.kind.takes(column.field.type):
+    if not column.kind.supports(column.field.type):
         raise UnsupportedError(
             f"Column '{column.field.name}' is {column.field.type.sql()}, which an index of the type"
             f" '{column.kind.name}' cannot be over."

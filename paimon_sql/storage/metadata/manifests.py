@@ -151,11 +151,11 @@ class ManifestStore:
         self._check_external(table, path)
         return table
 
-    def held(self, name: str) -> pa.Table | None:
+    def cached(self, name: str) -> pa.Table | None:
         """Return a manifest's entries if they are cached."""
         return CACHE.get(self.path(name))
 
-    def hold(self, name: str, entries: pa.Table) -> None:
+    def cache(self, name: str, entries: pa.Table) -> None:
         """Cache the entries of a manifest that was read elsewhere."""
         CACHE.put(self.path(name), entries)
 

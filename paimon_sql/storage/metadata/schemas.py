@@ -137,7 +137,7 @@ class SchemaManager:
             NoSuchTableError: the base does not exist anymore, because the table was dropped, renamed or replaced; the
                 version is withdrawn.
         """
-        with self._lock.held(self._branch) as held_lock:
+        with self._lock.acquire(self._branch) as held_lock:
             return self.try_add_under_lock(schema, held_lock, base)
 
     def try_add_under_lock(self, schema: TableSchema, held_lock: HeldLock, base: TableSchema | None = None) -> bool:

@@ -183,7 +183,7 @@ def refresh(table: Table, file_io: FileIO, threads: int, *, dry_run: bool = Fals
             pass
         return _compared(before, now, None)
     with Transaction(table) as transaction:
-        messages = transaction.staged.take(plan_write(table, overwrite=True).run(listed))
+        messages = transaction.staged.own(plan_write(table, overwrite=True).run(listed))
         result = _compared(before, now, None)
         if result.is_same:
             return result

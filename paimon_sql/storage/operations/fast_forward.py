@@ -34,7 +34,7 @@ from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST
 from paimon_sql.storage.metadata.partial_changes import begun
 from paimon_sql.storage.metadata.refs.tags import is_same_commit
 from paimon_sql.storage.metadata.rollback_marks import Rollback, with_generation
-from paimon_sql.storage.retention.guard_tags import held, is_guard
+from paimon_sql.storage.retention.guard_tags import guard_tag, is_guard
 from paimon_sql.storage.staging.table_identity import changed_table, is_same_table, require_same_table
 from paimon_sql.storage.table.table import Table
 
@@ -104,8 +104,8 @@ def fast_forward(table: Table, name: str, *, dry_run: bool = False) -> FastForwa
             f"{table.name} cannot be fast-forwarded to '{name}', which is {what}.", remedy="Name a branch of the table."
         )
     branch = branch_of(table, name)
-    if table.authority is not None:
-        return _forwarded_by(table.authority, table, branch, dry_run=dry_run)
+    if table.version_management is not None:
+        return _forwarded_by(table.version_management, table, branch, dry_run=dry_run)
     plan = _plan_until_unchanged(table, branch)
     if not dry_run:
         with begun(f"{table.name}: the fast-forward to branch '{name}'"):
@@ -162,7 +162,7 @@ def plan_fast_forward(table: Table, branch: Table) -> FastForwardPlan:
     Raises:
         InvalidInputError: the branch has no snapshot.
     """
-    rewind = table.snapshots.rewinds.read() if table.authority is None else None
+    rewind = table.snapshots.rewinds.read() if table.version_management is None else None
     branch_ids = _retained(branch)
     if not branch_ids:
         raise InvalidInputError(
@@ -200,7 +200,7 @@ def plan_fast_forward(table: Table, branch: Table) -> FastForwardPlan:
 def _execute(table: Table, branch: Table, plan: FastForwardPlan) -> None:
     table = _by_stable_schema(table, plan)
     base = plan.kept[-1] if plan.kept and plan.dropped else 0
-    with held(table, table.snapshots.get(base), f"fast-forward-to-{base}") if base else nullcontext():
+    with guard_tag(table, table.snapshots.get(base), f"fast-forward-to-{base}") if base else nullcontext():
         _replace_history(table, branch, plan)
 
 
@@ -367,7 +367,7 @@ def _created(table: Table, number: int, data: bytes, rewind: Rollback | None) ->
     if properties != given:
         snapshot = replace(snapshot, properties=properties or None)
         data = snapshot.to_json().encode()
-    with table.lock.held(table.branch) as hold:
+    with table.lock.acquire(table.branch) as hold:
         hold.confirm()
         if not directory.file_io.try_create_exclusive(path, data, locked=hold.is_locked):
             return None

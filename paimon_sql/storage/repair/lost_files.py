@@ -14,13 +14,13 @@ from paimon_sql.format.options.operations.write import FILE_OPERATION_THREAD_NUM
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.execution.task_executor import Executor
-from paimon_sql.storage.execution.task_size import share
+from paimon_sql.storage.execution.task_size import items_per_task
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.paths import name_of, parent_of
 from paimon_sql.storage.operations import operations
 from paimon_sql.storage.retention.files_to_delete import DEFAULT_THREADS
-from paimon_sql.storage.row_level.vectors import forget
+from paimon_sql.storage.row_level.vectors import drop_vectors
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.table.paths.data_file_paths import data_file_paths
 from paimon_sql.storage.table.table import Table
@@ -65,7 +65,7 @@ def find_lost(table: Table, snapshot: Snapshot, executor: Executor, tasks: int |
     paths = data_file_paths(table, live).to_pylist()
     directories = [(directory, tuple(group)) for directory, group in groupby(sorted(paths), parent_of)]
     threads: int = table.options.get(FILE_OPERATION_THREAD_NUM) or DEFAULT_THREADS
-    step = share(len(directories), tasks, _MIN_DIRECTORIES)
+    step = items_per_task(len(directories), tasks, _MIN_DIRECTORIES)
     plan = [
         ExistenceCheckTask(table.file_io, tuple(directories[i : i + step]), threads)
         for i in range(0, len(directories), step)
@@ -96,7 +96,7 @@ def remove_lost(table: Table, base: Snapshot, lost: Sequence[LostFile]) -> Snaps
         CommitConflictError: these files or their deletion vectors were changed concurrently.
     """
     found = [file.entry for file in lost]
-    messages = {(m.partition, m.bucket): m for m in forget(table, base, found)}
+    messages = {(m.partition, m.bucket): m for m in drop_vectors(table, base, found)}
     for e in found:
         bucket = e.partition, e.bucket
         message = messages.get(bucket, CommitMessage(*bucket, e.total_buckets))

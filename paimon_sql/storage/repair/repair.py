@@ -26,7 +26,7 @@ from paimon_sql.storage.table.table import Table
 _PATIENCE = 1.0
 """Seconds in which a running writer withdraws a late snapshot."""
 _ALL = 2**31 - 1
-_NOTHING_MORE = Retention(most=_ALL, least=_ALL, older_than_millis=0, limit=1)
+_NOTHING_MORE = Retention(max=_ALL, min=_ALL, older_than_millis=0, limit=1)
 
 
 @dataclass
@@ -132,7 +132,7 @@ def _late_snapshots(branch: Table, found: Findings, dry_run: bool) -> None:
 
     A running writer withdraws its own late snapshot itself, so it gets time for that first.
     """
-    if branch.authority is not None or branch.snapshots.rewinds.read() is None:
+    if branch.version_management is not None or branch.snapshots.rewinds.read() is None:
         return
     target = branch.snapshots.latest()
     if target is not None and not branch.snapshots.exists(target.id):

@@ -97,7 +97,7 @@ def quarantine_unreadable(branch: Table, *, dry_run: bool = False) -> Quarantine
         PaimonError: the file system cannot be listed.
     """
     aside = Quarantined()
-    if branch.authority is not None:
+    if branch.version_management is not None:
         return aside
     for find in (_snapshots, _named_files, _schemas):
         found = find(branch, aside)
@@ -247,7 +247,7 @@ def _read_defect(file_io: FileIO, path: str, parse: Parse) -> _Defect | None:
 
 def _quarantine(branch: Table, path: str, target: str) -> bool:
     """Move a file to the quarantine; return whether it existed. The lock keeps writers from creating it again."""
-    with branch.lock.held(branch.branch) as hold:
+    with branch.lock.acquire(branch.branch) as hold:
         hold.confirm()
         if not branch.file_io.exists(path):
             return False

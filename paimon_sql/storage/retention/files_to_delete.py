@@ -54,13 +54,13 @@ class FilesToDelete:
         """The number of all files."""
         return sum(map(len, self._kinds()))
 
-    def take(self, other: FilesToDelete) -> None:
+    def add(self, other: FilesToDelete) -> None:
         """Add the files of another."""
         for mine, theirs in zip(self._kinds(), other._kinds(), strict=True):
             mine.update(theirs)
         self.folders |= other.folders
 
-    def leave(self, other: FilesToDelete) -> None:
+    def remove(self, other: FilesToDelete) -> None:
         """Remove the files of another."""
         for mine, theirs in zip(self._kinds(), other._kinds(), strict=True):
             for path in theirs:

@@ -27,7 +27,7 @@ _GUARD = re.compile(
 
 
 @contextmanager
-def held(table: Table, snapshot: Snapshot, why: str) -> Iterator[str]:
+def guard_tag(table: Table, snapshot: Snapshot, why: str) -> Iterator[str]:
     """Retain a snapshot in a context, by a tag with the prefix ``why``; its name is the context's value.
 
     The tag of a killed process expires after a day; others must not remove it, as the process may only be suspended.

@@ -28,15 +28,15 @@ class Retention:
     """The retention of snapshots or changelogs.
 
     Attributes:
-        most: max number to retain, whatever their age.
-        least: min number to retain.
+        max: max number to retain, whatever their age.
+        min: min number to retain.
         older_than_millis: those not older than this time are retained, in milliseconds since the epoch.
         limit: max number to expire per run.
         consumers: whether consumers retain snapshots.
     """
 
-    most: int
-    least: int
+    max: int
+    min: int
     older_than_millis: int
     limit: int
     consumers: bool = True
@@ -144,14 +144,14 @@ def choose_range(table: Table, retention: Retention) -> ExpirationRange:
     earliest, latest = table.snapshots.earliest_id(), table.snapshots.latest_id()
     if earliest is None or latest is None:
         return ExpirationRange(None, None, 0, "the table has no snapshot")
-    min_retained, limit = retention.least, retention.limit
+    min_retained, limit = retention.min, retention.limit
     retains_last = "the last snapshot stays" if min_retained == 1 else f"the last {min_retained} snapshots stay"
     end, reason = latest - min_retained + 1, retains_last
     if earliest + limit < end:
         end, reason = earliest + limit, f"one run takes no more than {limit} snapshot{'s' if limit > 1 else ''}"
     if end <= earliest:
         return ExpirationRange(earliest, latest, earliest, reason)
-    for snapshot_id in range(max(latest - retention.most + 1, earliest), end):
+    for snapshot_id in range(max(latest - retention.max + 1, earliest), end):
         if not _is_older(table, snapshot_id + 1, retention.older_than_millis):
             end, reason = snapshot_id, "the next snapshot is too young"
             break

@@ -68,7 +68,7 @@ def with_existing_deletions(
     return merged
 
 
-def forget(table: Table, base: Snapshot | None, files: Sequence[ManifestEntry]) -> list[CommitMessage]:
+def drop_vectors(table: Table, base: Snapshot | None, files: Sequence[ManifestEntry]) -> list[CommitMessage]:
     """Drop the vectors of deleted data files from the index files, with one message per affected bucket."""
     deletions = deletions_of(table, base)
     by_bucket: dict[tuple[bytes, int, int], dict[str, DeletionVector | None]] = {}

@@ -24,13 +24,13 @@ class PostponedSplit(Split):
     """One real bucket, and the postponed files of its partition, whose rows of this bucket are merged into it.
 
     Attributes:
-        placed: the splits of the real bucket; none if the partition has no real buckets yet.
-        waiting: the postponed files of the partition, in the order of their writes.
+        bucket_splits: the splits of the real bucket; none if the partition has no real buckets yet.
+        postponed_files: the postponed files of the partition, in the order of their writes.
         buckets: the number of real buckets of the partition; 1 if it has none yet.
     """
 
-    placed: tuple[Split, ...] = ()
-    waiting: tuple[DataFileMeta, ...] = ()
+    bucket_splits: tuple[Split, ...] = ()
+    postponed_files: tuple[DataFileMeta, ...] = ()
     buckets: int = 1
 
 
@@ -85,8 +85,8 @@ def _merged(
             files,
             raw=False,
             deletions={name: d for split in own for name, d in split.deletions.items()},
-            placed=own,
-            waiting=tuple(waiting),
+            bucket_splits=own,
+            postponed_files=tuple(waiting),
             buckets=total,
         )
 

@@ -40,7 +40,7 @@ class Proposal:
         return live_files(self.table, self.latest, partitions=partitions).entries
 
     @cached_property
-    def left(self) -> pa.Table:
+    def live_after(self) -> pa.Table:
         """The live files after the commit, in the same partitions."""
         return merge_entries([self.live, manifest_table(self.changes.entries)])
 

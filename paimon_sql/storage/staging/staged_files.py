@@ -48,7 +48,7 @@ class StagedFiles:
         """Own files by path."""
         self._paths.update(dict.fromkeys(paths))
 
-    def take(self, messages: Iterable[CommitMessage]) -> list[CommitMessage]:
+    def own(self, messages: Iterable[CommitMessage]) -> list[CommitMessage]:
         """Own the new files of commit messages; return the messages."""
         taken = list(messages)
         self.add(taken)

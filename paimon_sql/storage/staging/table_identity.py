@@ -19,7 +19,7 @@ def is_same_table(table: Table) -> bool:
     Raises:
         PaimonError: the file system cannot be read.
     """
-    if table.authority is not None:
+    if table.version_management is not None:
         return True
     return table.schemas.has(table.schema) and table.created_millis == replace(table).created_millis
 
@@ -50,7 +50,7 @@ def _check_table(proposal: Proposal) -> None:
 def _check_definition(proposal: Proposal) -> None:
     """Reject a commit after REPLACE TABLE, or a rollback past one: the new columns would not show its rows."""
     table, latest = proposal.table, proposal.latest
-    if latest is None or latest.schema_id == table.schema.id or table.authority is not None:
+    if latest is None or latest.schema_id == table.schema.id or table.version_management is not None:
         return
     if not descends(table.schema, table.schemas.get(latest.schema_id)):
         raise changed_table(table)

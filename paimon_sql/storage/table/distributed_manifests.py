@@ -16,7 +16,7 @@ from paimon_sql.errors import PaimonError
 from paimon_sql.format.metadata.manifest import ManifestFileMeta
 from paimon_sql.storage.execution.progress import register_work
 from paimon_sql.storage.execution.task_executor import Executor
-from paimon_sql.storage.execution.task_size import share
+from paimon_sql.storage.execution.task_size import items_per_task
 from paimon_sql.storage.metadata.manifests import CACHE
 from paimon_sql.storage.table.table import Table
 
@@ -94,7 +94,7 @@ def read_manifests(
     names = [m.file_name for m in manifests]
     if table.executor is None or _size(table, manifests) < MANY_BYTES:
         return ManifestEntries(table.manifests.read_all(names))
-    cached = {name: entries for name in names if (entries := table.manifests.held(name)) is not None}
+    cached = {name: entries for name in names if (entries := table.manifests.cached(name)) is not None}
     missing = [m for m in manifests if m.file_name not in cached]
     if _size(table, missing) < MANY_BYTES:
         return ManifestEntries(table.manifests.read_all(names))
@@ -104,7 +104,7 @@ def read_manifests(
     for name, entries in zip(
         (m.file_name for m in missing), chain.from_iterable(_read_by(table.executor, table, missing, None)), strict=True
     ):
-        table.manifests.hold(name, entries)
+        table.manifests.cache(name, entries)
         cached[name] = entries
     return ManifestEntries([cached[name] for name in names])
 
@@ -123,7 +123,7 @@ def _read_by(
 
 
 def _tasks(table: Table, manifests: Sequence[ManifestFileMeta], choice: Choice | None) -> list[ManifestTask]:
-    min_size = share(_size(table, manifests), None, _TASK_BYTES)
+    min_size = items_per_task(_size(table, manifests), None, _TASK_BYTES)
     tasks: list[ManifestTask] = []
     names: list[str] = []
     size = 0

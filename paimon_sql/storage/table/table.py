@@ -82,11 +82,11 @@ class Table:
             ``scan.ignore-corrupt-files``; a writer never does, because the loss would become permanent.
         run_log: its catalog's maintenance log; None without one.
         lock: its catalog's lock for creating snapshots and schemas.
-        listing: its catalog's partition registry for other engines; None without one.
-        authority: the server that manages its versions; None if its files determine them.
+        partition_registry: its catalog's partition registry for other engines; None without one.
+        version_management: the server that manages its versions; None if its files determine them.
         access: its catalog's policy for locations outside of it.
         executor: reads very large manifests; None reads them in the process.
-        guard: the authorization of queries; None if all rows and values are visible.
+        query_auth: the authorization of queries; None if all rows and values are visible.
     """
 
     name: str
@@ -98,11 +98,11 @@ class Table:
     ignores_unreadable: bool = False
     run_log: MaintenanceLog | None = None
     lock: TableLock = UNLOCKED
-    listing: PartitionRegistry | None = None
-    authority: VersionManagement | None = None
+    partition_registry: PartitionRegistry | None = None
+    version_management: VersionManagement | None = None
     access: ExternalAccess = NO_ACCESS
     executor: Executor | None = field(default=None, compare=False, repr=False)
-    guard: QueryAuth | None = None
+    query_auth: QueryAuth | None = None
 
     def __getstate__(self) -> dict[str, object]:
         pickled = {*(f.name for f in fields(self)), "schemas"} - {"executor"}
@@ -126,7 +126,7 @@ class Table:
     @cached_property
     def snapshots(self) -> SnapshotManager:
         """The snapshots."""
-        return SnapshotManager(self.file_io, self.paths.branch_root, self.authority, self.branch)
+        return SnapshotManager(self.file_io, self.paths.branch_root, self.version_management, self.branch)
 
     @cached_property
     def tags(self) -> TagManager:
@@ -136,7 +136,7 @@ class Table:
     @cached_property
     def branches(self) -> BranchManager:
         """The branches of the table, including the one opened here."""
-        return BranchManager(self.file_io, self.paths, self.authority)
+        return BranchManager(self.file_io, self.paths, self.version_management)
 
     @cached_property
     def consumers(self) -> ConsumerManager:
@@ -160,7 +160,7 @@ class Table:
         Branches copy schemas including their times, so only this distinguishes a branch from another one that reuses
         its name later. The first result is cached.
         """
-        if self.branch == MAIN_BRANCH or self.authority is not None:
+        if self.branch == MAIN_BRANCH or self.version_management is not None:
             return None
         status = self.file_io.status(self.schemas.directory.path(self.schema.id))
         return None if status is None else status.mtime_millis

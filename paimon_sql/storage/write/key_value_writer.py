@@ -144,7 +144,7 @@ class KeyValueWriter:
             if runs:
                 self._write(target, merged_windows([*runs, _run_of(window)], self._order, self._table.options))
                 return
-        for generation in self._engine.generations(window):
+        for generation in self._engine.split(window):
             self._write(target, [generation])
 
     def _spill(self, target: Target, rows: pa.Table) -> None:

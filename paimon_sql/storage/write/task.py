@@ -55,7 +55,7 @@ class WriteTask:
                 primary-key table may have their kind in a column ``_VALUE_KIND`` after these. Nulls in columns with a
                 default value are replaced by it.
         """
-        return self.write(self.placed(self.prepared(batches)))
+        return self.write(self.with_buckets(self.prepared(batches)))
 
     def prepared(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows cast to the table's columns and types, with default values."""
@@ -68,7 +68,7 @@ class WriteTask:
             check_references(self.table.schema, rows)
             yield fill_defaults(rows, defaults) if defaults else rows
 
-    def placed(self, rows: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+    def with_buckets(self, rows: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
         """The rows with buckets and in the order that the writer needs; by default unchanged."""
         return rows
 

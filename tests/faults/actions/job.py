@@ -131,8 +131,8 @@ def write(
     """Write rows into files that nobody sees yet, with the compactions that become due; the messages, and the task."""
     task = plan_write(table, overwrite)
     with StagedFiles(table) as staged:
-        written = staged.take(task.run([batch_of(table, rows, kind)]))
-        messages = staged.take(task.finalize(written, ONE))
-        messages += staged.take(compact_due(table, messages, ONE, overwrite))
+        written = staged.own(task.run([batch_of(table, rows, kind)]))
+        messages = staged.own(task.finalize(written, ONE))
+        messages += staged.own(compact_due(table, messages, ONE, overwrite))
         staged.release_all()
     return messages, task

@@ -118,7 +118,7 @@ class UpdateColumns(Action):
         batch = pa.RecordBatch.from_arrays(arrays, names=[*columns, ROW_ID.name])
         task = ColumnTask(table, columns, tuple(bucketed_groups(table, base)))
         with job.transaction(table, base=base) as transaction:
-            messages = transaction.staged.take(task.run([batch]))
+            messages = transaction.staged.own(task.run([batch]))
             transaction.require(columns_unchanged(messages))
             operations.append(transaction, messages)
 
@@ -143,7 +143,7 @@ class RescaleBuckets(Action):
         plan = plan_rescale(table, table.snapshots.latest(), dict.fromkeys(partitions_held(table), number))
         if plan.replaced:
             with job.transaction(table, operation=Operation.OVERWRITE) as transaction:
-                messages = transaction.staged.take(rescaled(table, plan, ONE))
+                messages = transaction.staged.own(rescaled(table, plan, ONE))
                 operations.overwrite(transaction, messages, lambda latest: plan.removed, same_rows=True)
 
 

@@ -30,7 +30,7 @@ from paimon_sql.format.options.engines.catalog import (
     DLF_TOKEN_PATH,
 )
 from paimon_sql.storage.file_io.external.http import HttpResponse
-from paimon_sql.storage.file_io.external.locations import shown
+from paimon_sql.storage.file_io.external.locations import redacted
 
 LEAST_SECONDS = 3600.0
 """The min remaining lifetime of credentials in use."""
@@ -153,7 +153,7 @@ class InstanceRole(CredentialSource):
             with HttpResponse("GET", self.address + what, seconds=_SECONDS, most_bytes=_MOST_BYTES) as answer:
                 return answer.read()
         except (PaimonError, ValueError) as error:
-            reason = str(error).replace(shown(self.address + what), "it", 1).rstrip(".")
+            reason = str(error).replace(redacted(self.address + what), "it", 1).rstrip(".")
             raise _unreadable(self.address, reason) from None
 
 

@@ -53,7 +53,7 @@ class Bitmap(FileIndexKind):
     name = "bitmap"
     settings = (VERSION, INDEX_BLOCK_SIZE)
 
-    def takes(self, data_type: t.DataType) -> bool:
+    def supports(self, data_type: t.DataType) -> bool:
         kinds = (t.CharType, t.VarCharType, t.BooleanType, t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType)
         others = (t.FloatType, t.DoubleType, t.DateType, t.TimeType, t.TimestampType, t.LocalZonedTimestampType)
         return isinstance(data_type, (*kinds, *others))

@@ -38,7 +38,7 @@ class BloomFilter(FileIndexKind):
     name = "bloom-filter"
     settings = (ITEMS, FPP)
 
-    def takes(self, data_type: t.DataType) -> bool:
+    def supports(self, data_type: t.DataType) -> bool:
         kinds = (t.BinaryType, t.VarBinaryType, t.CharType, t.VarCharType, t.TinyIntType, t.SmallIntType, t.IntType)
         others = (t.BigIntType, t.FloatType, t.DoubleType, t.DateType, t.TimeType)
         return isinstance(data_type, (*kinds, *others, t.TimestampType, t.LocalZonedTimestampType))

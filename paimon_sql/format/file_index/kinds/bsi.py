@@ -43,7 +43,7 @@ class BitSliced(FileIndexKind):
 
     name = "bsi"
 
-    def takes(self, data_type: t.DataType) -> bool:
+    def supports(self, data_type: t.DataType) -> bool:
         numbers = (t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType, t.DecimalType)
         return isinstance(data_type, (*numbers, t.DateType, t.TimeType, t.TimestampType, t.LocalZonedTimestampType))
 

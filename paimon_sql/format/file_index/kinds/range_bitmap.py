@@ -67,7 +67,7 @@ class RangeBitmap(FileIndexKind):
     name = "range-bitmap"
     settings = (CHUNK_SIZE,)
 
-    def takes(self, data_type: t.DataType) -> bool:
+    def supports(self, data_type: t.DataType) -> bool:
         if isinstance(data_type, t.DecimalType):
             return data_type.precision <= _MAX_DIGITS
         if isinstance(data_type, (t.TimestampType, t.LocalZonedTimestampType)):

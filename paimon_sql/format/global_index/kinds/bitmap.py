@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from pyroaring import BitMap64
 
 from paimon_sql.format.bytes.bounded import check_count, check_range, check_total
-from paimon_sql.format.bytes.varints import decoded_at, encoded, put, sizes_of
+from paimon_sql.format.bytes.varints import decoded_at, encode, encode_into, sizes_of
 from paimon_sql.format.global_index.base import (
     GlobalIndexKind,
     GlobalIndexReader,
@@ -68,12 +68,12 @@ class Places:
         each = heads + sizes + offsets + lengths
         at = np.cumsum(each) - each
         out = np.zeros(int(each.sum()), np.uint8)
-        put(out, at, sizes, heads)
-        put(out, at + heads + sizes, self.offsets, offsets)
-        put(out, at + heads + sizes + offsets, self.lengths, lengths)
+        encode_into(out, at, sizes, heads)
+        encode_into(out, at + heads + sizes, self.offsets, offsets)
+        encode_into(out, at + heads + sizes + offsets, self.lengths, lengths)
         shift = np.repeat(at + heads - starts[:-1], sizes)
         out[np.arange(starts[0], starts[-1]) + shift] = data[starts[0] : starts[-1]]
-        return encoded(np.array([len(sizes)])).tobytes() + out.tobytes()
+        return encode(np.array([len(sizes)])).tobytes() + out.tobytes()
 
     def sizes(self) -> Longs:
         """The encoded size of each entry."""

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap64
 
-from paimon_sql.format.bytes.varints import decoded, encoded, sizes_of
+from paimon_sql.format.bytes.varints import decode, encode, sizes_of
 from paimon_sql.format.global_index.base import (
     GlobalIndexKind,
     GlobalIndexReader,
@@ -94,7 +94,7 @@ def _entries(rows: SortedRows, keys: IndexKeys) -> Iterator[Entries]:
         heads = starts[first:last] - low + np.arange(last - first)
         sizes = np.add.reduceat(sizes_of(numbers), heads)
         yield Entries(
-            keys.encoded(rows.keys.take(pa.array(starts[first:last]))), large_binaries(encoded(numbers), sizes)
+            keys.encoded(rows.keys.take(pa.array(starts[first:last]))), large_binaries(encode(numbers), sizes)
         )
 
 
@@ -171,7 +171,7 @@ class _Reader(SortedIndexReader):
 def _listed(values: pa.Array) -> tuple[Longs, Longs]:
     """Decode the rows of values, with the number of rows of each."""
     data, starts = binary_ranges(values)
-    numbers, offsets = decoded(data[starts[0] : starts[-1]])
+    numbers, offsets = decode(data[starts[0] : starts[-1]])
     heads = np.searchsorted(offsets, starts[:-1] - starts[0])
     sizes = np.diff(heads, append=len(numbers))
     if not np.array_equal(numbers[heads], sizes - 1):

@@ -31,8 +31,8 @@ class MultiValue(Bitmap):
     compression_level = MULTIVALUE_INDEX_COMPRESSION_LEVEL
     block_size = MULTIVALUE_INDEX_DICTIONARY_BLOCK_SIZE
 
-    def takes(self, data_type: t.DataType) -> bool:
-        return isinstance(data_type, t.ArrayType) and IndexKeys.takes(data_type.element)
+    def supports(self, data_type: t.DataType) -> bool:
+        return isinstance(data_type, t.ArrayType) and IndexKeys.supports(data_type.element)
 
     def keyed(self, data_type: t.DataType, values: pa.Array, rows: Longs) -> tuple[pa.Array, Longs]:
         elements = pc.list_flatten(values)

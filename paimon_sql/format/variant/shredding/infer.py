@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from paimon_sql.format.bytes.memory import Longs
 from paimon_sql.format.schema import types as t
-from paimon_sql.format.variant.decimals import Whole, digits
+from paimon_sql.format.variant.decimals import Integers, digits
 from paimon_sql.format.variant.header import Basic, Primitive
 from paimon_sql.format.variant.scalars import DECIMALS, INTEGERS, decimal_numbers, whole_numbers
 from paimon_sql.format.variant.shredding.shred import values_of
@@ -141,7 +141,7 @@ def decimal_type(ahead: int, scale: int) -> t.DataType:
     return t.DecimalType(True, precision, scale) if precision <= BIG_DIGITS else UNSHREDDED
 
 
-def _without_zeros(numbers: Whole, scales: Longs) -> tuple[Whole, Longs]:
+def _without_zeros(numbers: Integers, scales: Longs) -> tuple[Integers, Longs]:
     """Remove trailing zeros after the decimal point."""
     while (longer := (scales > 0) & (numbers % 10 == 0)).any():
         numbers = np.where(longer, numbers // 10, numbers)

@@ -25,7 +25,7 @@ from paimon_sql.storage.read.row_tracking import is_tracked
 from paimon_sql.storage.row_level.marks import ChangeSplitter, joined, marked_files
 from paimon_sql.storage.row_level.rewrite import plan_rewrite, run_rewrite
 from paimon_sql.storage.row_level.strategy import RowLevelStrategy
-from paimon_sql.storage.row_level.vectors import forget, mark, with_existing_deletions
+from paimon_sql.storage.row_level.vectors import drop_vectors, mark, with_existing_deletions
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
@@ -73,14 +73,14 @@ def _change(jvm: Jvm, transaction: Transaction, changed: ChangedRows, strategy: 
     batches = few_rows(jvm, changed.frame)
     results = [_write(task, batches)] if batches is not None else _write_on_executors(task, changed)
     staged = transaction.staged
-    messages = list(task.finalize(staged.take(m for s in results for m in s.messages), executor))
+    messages = list(task.finalize(staged.own(m for s in results for m in s.messages), executor))
     marked = marked_files(table, base, joined(s.marks for s in results))
     if strategy is RowLevelStrategy.VECTORS:
-        messages += staged.take(mark(table, base, marked))
+        messages += staged.own(mark(table, base, marked))
     else:
         rewritten = plan_rewrite(table, with_existing_deletions(table, base, marked))
-        messages += staged.take(run_tasks(table, executor, run_rewrite, rewritten))
-        messages += staged.take(forget(table, base, [e for e, _ in marked]))
+        messages += staged.own(run_tasks(table, executor, run_rewrite, rewritten))
+        messages += staged.own(drop_vectors(table, base, [e for e, _ in marked]))
     if messages:
         transaction.require(*task.validations(messages))
         operations.append(transaction, messages)

@@ -96,7 +96,7 @@ class _WorkerTask:
 
         try:
             with StagedFiles(self.columns.table) as staged:
-                messages += staged.take(self.columns.run(updated()))
+                messages += staged.own(self.columns.run(updated()))
                 messages += writer.close()
                 staged.release_all()
         except BaseException:
@@ -139,10 +139,10 @@ def change_columns(
     task = _WorkerTask(ColumnTask(table, columns, groups), plan_write(table))
     with Transaction(table, operation, base=base) as transaction:
         results = [task.run(_by_id(batches))] if batches is not None else _run_on_executors(table, task, frame)
-        messages = transaction.staged.take(m for s in results for m in s.messages)
+        messages = transaction.staged.own(m for s in results for m in s.messages)
         replaced = outdated_indexes(table, base, messages, task.columns.written)
         marks = marked_files(table, base, joined(s.marks for s in results))
-        messages += transaction.staged.take(mark(table, base, marks))
+        messages += transaction.staged.own(mark(table, base, marks))
         messages += drop_messages(replaced)
         if messages:
             transaction.require(columns_unchanged(messages), indexes_unchanged(messages, task.columns.written))

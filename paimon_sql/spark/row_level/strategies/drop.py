@@ -14,7 +14,7 @@ from paimon_sql.storage.operations import operations
 from paimon_sql.storage.read.metadata_columns import BUCKET
 from paimon_sql.storage.row_level.conflicts import keys_unchanged
 from paimon_sql.storage.row_level.drop_keys import check_no_invisible_rows, plan_drop, run_drop
-from paimon_sql.storage.row_level.vectors import forget
+from paimon_sql.storage.row_level.vectors import drop_vectors
 from paimon_sql.storage.table.table import Table
 
 
@@ -39,10 +39,10 @@ def drop_keys(jvm: Jvm, table: Table, base: Snapshot | None, changed: ChangedRow
         return Counts()
     tasks = plan_drop(table, base, rows, BUCKET.name)
     with Transaction(table, Operation.DELETE, base=base) as transaction:
-        rewritten = transaction.staged.take(run_tasks(table, SparkExecutor(jvm), run_drop, tasks))
+        rewritten = transaction.staged.own(run_tasks(table, SparkExecutor(jvm), run_drop, tasks))
         messages = [m for m in rewritten if not m.is_empty()]
         deleted = {f.file_name for m in messages for f in m.deleted_files}
-        messages += forget(table, base, [t.entry for t in tasks if t.entry.file.file_name in deleted])
+        messages += drop_vectors(table, base, [t.entry for t in tasks if t.entry.file.file_name in deleted])
         transaction.require(keys_unchanged(messages))
         operations.append(transaction, messages)
     return Counts(deleted=len(rows))

@@ -74,7 +74,7 @@ def upsert(
     task = plan_write(table)
     with Transaction(table, operation, base=base) as transaction:
         written, counts = _write(jvm, task, frame, operation, target)
-        if messages := transaction.staged.take(written):
+        if messages := transaction.staged.own(written):
             compacted = compact_due(table, messages, SparkExecutor(jvm))
             transaction.require(keys_unchanged(messages), *task.validations(messages))
             operations.append(transaction, [*messages, *compacted])

@@ -12,9 +12,9 @@ from paimon_sql.format.schema.types import DataField, RowType, VariantType
 from paimon_sql.format.variant.paths import Path, parse_path, path_text
 from paimon_sql.spark.jvm.gateway import Jvm
 
-Place = tuple[str, ...]
+VariantPath = tuple[str, ...]
 """The path to a variant: the name of its column, then those of the fields of structs above it."""
-Structs = Mapping[Place, dict[str, Any]]
+Structs = Mapping[VariantPath, dict[str, Any]]
 """The structs that replace variants in a scan, in Spark's JSON form, with one field per extraction."""
 _METADATA = "__VARIANT_METADATA_KEY"
 
@@ -29,7 +29,7 @@ class Extraction:
         metadata: Spark's metadata of the extraction: the path, and how values are cast.
     """
 
-    column: Place
+    column: VariantPath
     kind: Any
     metadata: dict[str, Any]
 
@@ -96,9 +96,9 @@ class VariantExtractions:
         self._extractions = extractions
 
     @cached_property
-    def paths(self) -> dict[Place, tuple[Path, ...]]:
+    def paths(self) -> dict[VariantPath, tuple[Path, ...]]:
         """The requested paths of each variant that is not requested as a whole."""
-        found: dict[Place, list[Path] | None] = {}
+        found: dict[VariantPath, list[Path] | None] = {}
         for extraction in (e for e in self._extractions if e.error_of is None):
             path = extraction.path
             known = found.setdefault(extraction.column, [])
@@ -118,7 +118,7 @@ class VariantExtractions:
         """Columns with their variants narrowed to the requested paths."""
         return tuple(self._narrow(f, (f.name,)) for f in columns)
 
-    def _narrow(self, field: DataField, place: Place) -> DataField:
+    def _narrow(self, field: DataField, place: VariantPath) -> DataField:
         if isinstance(field.type, VariantType):
             return replace(field, type=replace(field.type, paths=self.paths.get(place)))
         if isinstance(field.type, RowType):
@@ -132,9 +132,9 @@ class VariantExtractions:
         return tuple(self._extractions) if self.extracted else ()
 
     @property
-    def by_place(self) -> dict[Place, list[Extraction]]:
+    def by_place(self) -> dict[VariantPath, list[Extraction]]:
         """The extractions that the scan itself performs, by variant."""
-        found: dict[Place, list[Extraction]] = {}
+        found: dict[VariantPath, list[Extraction]] = {}
         for extraction in self.given:
             found.setdefault(extraction.column, []).append(extraction)
         return found
@@ -145,10 +145,10 @@ class VariantExtractions:
         return {place: _struct(extractions) for place, extractions in self.by_place.items()}
 
 
-def with_structs(struct: dict[str, Any], structs: Structs, above: Place = ()) -> dict[str, Any]:
+def with_structs(struct: dict[str, Any], structs: Structs, above: VariantPath = ()) -> dict[str, Any]:
     """A struct in Spark's JSON form with variants replaced by structs of values."""
 
-    def replaced(kind: Any, place: Place) -> Any:
+    def replaced(kind: Any, place: VariantPath) -> Any:
         if place in structs:
             return structs[place]
         return with_structs(kind, structs, place) if is_struct(kind) else kind

@@ -68,7 +68,7 @@ def _is_estimable(column: ColumnStatistics, data_type: t.DataType) -> bool:
     It fails for an IN over TIMESTAMP_NTZ, and for a range if a bound is infinite or NaN.
     """
     if isinstance(data_type, t.FloatType | t.DoubleType):
-        return all(math.isfinite(float(text)) for text in (column.least, column.greatest) if text is not None)
+        return all(math.isfinite(float(text)) for text in (column.min, column.max) if text is not None)
     return not isinstance(data_type, t.TimestampType)
 
 
@@ -84,10 +84,10 @@ class ColumnStatisticsProxy(JavaObject):
         return self._number(self._column.distinct_count)
 
     def min(self) -> Any:
-        return self._bound(self._column.least)
+        return self._bound(self._column.min)
 
     def max(self) -> Any:
-        return self._bound(self._column.greatest)
+        return self._bound(self._column.max)
 
     def nullCount(self) -> Any:
         return self._number(self._column.null_count)
@@ -96,7 +96,7 @@ class ColumnStatisticsProxy(JavaObject):
         return self._number(self._column.average_length)
 
     def maxLen(self) -> Any:
-        return self._number(self._column.greatest_length)
+        return self._number(self._column.max_length)
 
     def histogram(self) -> Any:
         return self.jvm.cls(_OBJECT).empty()

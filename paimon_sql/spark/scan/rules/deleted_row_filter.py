@@ -65,7 +65,7 @@ class DeletedRowFilter(PlanRule):
 
     reads_scans = True
 
-    def rewritten(self, plan: Any) -> Any:
+    def rewrite(self, plan: Any) -> Any:
         if not PlannedScanProxy.with_native_twin:
             return plan
         return with_scans(self.jvm, plan, self._masked, self._merged_filters)

@@ -144,7 +144,7 @@ class StoragePartitioning(PlanRule):
         super().__init__(jvm)
         self._session = session
 
-    def rewritten(self, plan: Any) -> Any:
+    def rewrite(self, plan: Any) -> Any:
         if not PlannedScanProxy.in_buckets or not self._may_shuffle(plan):
             return plan
         sides = self._sides(plan)

@@ -17,7 +17,7 @@ from paimon_sql.spark.jvm.gateway import CATALYST
 from paimon_sql.spark.rules.optimizer import PlanRule, new_attribute, with_parts, with_scans
 from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy
 from paimon_sql.spark.scan.proxies.python import PythonScanProxy
-from paimon_sql.spark.scan.pushdown.variants import Extraction, Place, VariantExtractions, with_structs
+from paimon_sql.spark.scan.pushdown.variants import Extraction, VariantExtractions, VariantPath, with_structs
 from paimon_sql.storage.scan.plan import ScanPlan
 
 _EXPRESSIONS = f"{CATALYST}.expressions"
@@ -79,7 +79,7 @@ class ExtractVariantsAbove(PlanRule):
 
     reads_scans = True
 
-    def rewritten(self, plan: Any) -> Any:
+    def rewrite(self, plan: Any) -> Any:
         return with_scans(self.jvm, plan, self._above) if PlaceholderScanProxy.waiting else plan
 
     def _above(self, relation: Any, scan: Any) -> Any | None:
@@ -102,7 +102,9 @@ class ExtractVariantsAbove(PlanRule):
         read = with_parts(jvm, relation, scan=scan.whole, output=jvm.seq(columns))
         return jvm.new(f"{CATALYST}.plans.logical.Project", jvm.seq(projected), read)
 
-    def _rebuilt(self, value: Any, kind: Any, place: Place, extractions: Mapping[Place, Sequence[Extraction]]) -> Any:
+    def _rebuilt(
+        self, value: Any, kind: Any, place: VariantPath, extractions: Mapping[VariantPath, Sequence[Extraction]]
+    ) -> Any:
         """A value with its variants replaced by structs of the extracted values."""
         if place in extractions:
             return self._struct(value, self._fields(value, extractions[place]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.spark.ddl.create_table import schema_like
 from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
-from paimon_sql.spark.tables.placement import placed
+from paimon_sql.spark.tables.placement import with_location
 from paimon_sql.sql.statements.tables.create_table_like import CreateTableLike
 
 
@@ -31,5 +31,5 @@ class RunCreateTableLike(Runner):
         if statement.location:
             properties["location"] = statement.location
         schema = schema_like(source, properties, statement.features)
-        catalog.create_any_table(target, placed(catalog, target, schema))
+        catalog.create_any_table(target, with_location(catalog, target, schema))
         return Answer()

@@ -63,7 +63,7 @@ class RunRepairPartitions(Runner):
 
     def run(self, statement: RepairPartitions, context: StatementContext) -> Answer:
         table = context.catalog.any_table(context.identifier(statement.table))
-        adds, drops = statement.way != "DROP", statement.way != "ADD"
+        adds, drops = statement.mode != "DROP", statement.mode != "ADD"
         if isinstance(table, Table):
             relist(with_branch(table), adds=adds, drops=drops)
         elif table.register is not None:

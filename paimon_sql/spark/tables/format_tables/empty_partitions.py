@@ -31,7 +31,7 @@ class EmptyPartitionsAsNull(PlanRule):
 
         jvm.constant(f"{cls.__name__} of {session.sessionUUID()}", add)
 
-    def rewritten(self, plan: Any) -> Any:
+    def rewrite(self, plan: Any) -> Any:
         write = python_object(self.jvm, plan.write().get()) if plan.write().isDefined() else None
         done = self.jvm.new(f"{CATALYST}.trees.TreeNodeTag", type(self).__name__)
         if not isinstance(write, FormatWrite) or plan.getTagValue(done).isDefined():

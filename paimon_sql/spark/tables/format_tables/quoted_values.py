@@ -39,7 +39,7 @@ class ReadQuotedValues(PlanRule):
 
         jvm.constant(f"{cls.__name__} of {session.sessionUUID()}", add)
 
-    def rewritten(self, plan: Any) -> Any:
+    def rewrite(self, plan: Any) -> Any:
         replacements: dict[int, Any] = {}
         for number, leaf in scans_of(self.jvm, plan):
             if self._is_ours(leaf):

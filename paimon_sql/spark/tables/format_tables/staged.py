@@ -44,12 +44,12 @@ class CreatedFormatTable(FormatTableProxy):
 
     def commitStagedChanges(self) -> None:
         if self._successor is not None:
-            self._successor.take_place()
+            self._successor.commit()
             cached_tables.renew(self.jvm, self.session)
 
     def abortStagedChanges(self) -> None:
         if self._successor is not None:
-            self._successor.withdraw()
+            self._successor.abort()
         else:
             self.catalog.drop_table(self.identifier)
 

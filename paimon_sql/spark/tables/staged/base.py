@@ -62,7 +62,7 @@ class StagedTableProxy(TableProxy):
     def write(self, rows: DataFrame) -> None:
         """Write rows to staged files."""
         task = plan_write(self.transaction.table, self.overwrite)
-        self.messages += self.transaction.staged.take(write_rows(self.jvm, task, rows))
+        self.messages += self.transaction.staged.own(write_rows(self.jvm, task, rows))
         if self.overwrite is None:
             self.transaction.require(*task.validations(self.messages))
 
@@ -72,7 +72,7 @@ class StagedTableProxy(TableProxy):
     def all_messages(self) -> list[CommitMessage]:
         """The messages of the written rows and of the compactions that are due after them."""
         compacted = compact_due(self.transaction.table, self.messages, SparkExecutor(self.jvm), self.overwrite)
-        return [*self.messages, *self.transaction.staged.take(compacted)]
+        return [*self.messages, *self.transaction.staged.own(compacted)]
 
     class Java:
         implements = [*TableProxy.Java.implements, f"{CATALOG}.StagedTable"]
@@ -107,13 +107,13 @@ class CreatedTableProxy(StagedTableProxy):
             if self.messages:
                 operations.append(self.transaction, self.all_messages())
         if self._successor is not None:
-            self._successor.take_place()
+            self._successor.commit()
             cached_tables.renew(self.jvm, self.session)
 
     def abortStagedChanges(self) -> None:
         super().abortStagedChanges()
         if self._successor is not None:
-            self._successor.withdraw()
+            self._successor.abort()
             return
         table = self.transaction.table
         # Concurrent writers may have committed rows, or a commit with unknown outcome may have succeeded.

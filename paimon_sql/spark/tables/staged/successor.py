@@ -18,7 +18,7 @@ from paimon_sql.storage.staging.table_identity import changed_table, is_same_tab
 from paimon_sql.storage.table.table import Table
 
 
-def beside(identifier: Identifier) -> Identifier:
+def temporary_name(identifier: Identifier) -> Identifier:
     """A temporary name for the successor of a table."""
     return replace(identifier, table=f"{identifier.table}__replacing_{uuid.uuid4().hex[:8]}")
 
@@ -37,10 +37,10 @@ class Successor:
     catalog: Catalog
     old: AnyTable
     identifier: Identifier
-    aside: Identifier
+    temporary: Identifier
     _old_is_dropped: bool = False
 
-    def take_place(self) -> None:
+    def commit(self) -> None:
         """Drop the old table and rename the successor to it.
 
         Raises:
@@ -49,25 +49,25 @@ class Successor:
         """
         if isinstance(self.old, Table) and not is_same_table(self.old):
             raise changed_table(self.old)
-        with withdrawing(self.catalog, self.identifier), withdrawing(self.catalog, self.aside):
+        with withdrawing(self.catalog, self.identifier), withdrawing(self.catalog, self.temporary):
             self.catalog.drop_table(self.identifier)
             self._old_is_dropped = True
             self._take_name()
         shown_again(self.catalog, self.identifier)
 
-    def withdraw(self) -> None:
+    def abort(self) -> None:
         """Drop the successor, unless the old table is already dropped: the successor is then the only copy."""
         if not self._old_is_dropped:
-            self.catalog.drop_table(self.aside)
+            self.catalog.drop_table(self.temporary)
 
     def _take_name(self) -> None:
         try:
-            self.catalog.rename_table(self.aside, self.identifier)
+            self.catalog.rename_table(self.temporary, self.identifier)
         except (PaimonError, OSError) as error:
             why = error.message if isinstance(error, PaimonError) else str(error)
             raise CommitUnknownError(
-                f"{self.old.name} was dropped, and {self.aside}, which replaces it, could not take its name: {why}",
+                f"{self.old.name} was dropped, and {self.temporary}, which replaces it, could not take its name: {why}",
                 commit_user="",
                 commit_identifier=0,
-                remedy=f"ALTER TABLE {self.aside} RENAME TO {self.identifier}.",
+                remedy=f"ALTER TABLE {self.temporary} RENAME TO {self.identifier}.",
             ) from error

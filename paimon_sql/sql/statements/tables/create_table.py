@@ -87,7 +87,7 @@ def read_create_table(parser: PaimonParser) -> CreateTable | None:
     try:
         columns = None if _is_query(parser) else parser.bracket_text()
         node.meta["clauses"] = _clauses(parser)
-        node.meta["definition_end"] = parser.before().end + 1
+        node.meta["definition_end"] = parser.previous().end + 1
         if parser.sees("LIKE"):
             return None
         parser.accept("AS")

@@ -120,7 +120,7 @@ class RepairPartitions(Statement):
 
     SPARK_PARSES = True
     table: TableName
-    way: Literal["ADD", "DROP", "SYNC"] = "ADD"
+    mode: Literal["ADD", "DROP", "SYNC"] = "ADD"
 
 
 @declared("DESCRIBE|DESC [TABLE] EXTENDED|FORMATTED {table} PARTITION {partition:bracket}")

@@ -32,7 +32,7 @@ def in_commit_order(proposal: Proposal) -> Changes:
     if not fresh:
         return changes
     names = {e.file.file_name for e in fresh}
-    existing = _by_bucket(_overlapping_level_0(proposal.left, fresh))
+    existing = _by_bucket(_overlapping_level_0(proposal.live_after, fresh))
     raised: dict[str, DataFileMeta] = {}
     for bucket, new_files in _by_bucket(fresh).items():
         concurrent = [

@@ -84,7 +84,7 @@ def _check_marked(proposal: Proposal) -> None:
     marked = _with_deleted_rows(proposal.changes)
     if latest is None or not marked:
         return
-    missing = marked.difference(proposal.left["file_name"].to_pylist())
+    missing = marked.difference(proposal.live_after["file_name"].to_pylist())
     if missing:
         raise CommitConflictError(
             f"{table.name}: file {min(missing)}, in which rows are to be deleted, was removed by another job; snapshot"
@@ -115,7 +115,7 @@ def _check_groups(proposal: Proposal) -> None:
     table, latest, changes = proposal.table, proposal.latest, proposal.changes.entries
     if latest is None or not _is_grouped(proposal):
         return
-    left = proposal.left
+    left = proposal.live_after
     with_ids = left.filter(left["first_row_id"].is_valid())
     numbers = groups_of_entries(with_ids)
     first, count = with_ids["first_row_id"].to_numpy(), with_ids["row_count"].to_numpy()
@@ -160,7 +160,7 @@ def _check_buckets(proposal: Proposal) -> None:
     table, changes = proposal.table, proposal.changes.entries
     if proposal.latest is None or not any(e.kind == FileKind.DELETE or e.total_buckets > 0 for e in changes):
         return
-    left = proposal.left
+    left = proposal.live_after
     fixed = left.filter(pc.greater(left["total_buckets"], 0))
     counted = fixed.group_by("partition").aggregate([("total_buckets", "min"), ("total_buckets", "max")])
     mixed = counted.filter(pc.less(counted["total_buckets_min"], counted["total_buckets_max"]))
@@ -181,7 +181,7 @@ def _check_levels(proposal: Proposal) -> None:
         return
     if not any(e.kind == FileKind.ADD and e.file.level > 0 for e in proposal.changes.entries):
         return
-    left = proposal.left
+    left = proposal.live_after
     deep = left.filter(pc.greater(left["level"], 0))
     tree = deep.select(["partition", "bucket", "level"])
     shared = tree.append_column("row", pa.array(np.arange(len(deep)))).group_by(tree.column_names)

@@ -107,7 +107,7 @@ class RenamingSnapshotCommit(SnapshotCommit):
         publishing: Callable[[], None],
     ) -> Published:
         with ExitStack() as stack:
-            hold = stack.enter_context(self.table.lock.held(self.table.branch))
+            hold = stack.enter_context(self.table.lock.acquire(self.table.branch))
             hold.confirm()
             publishing()
             try:
@@ -259,9 +259,9 @@ class CatalogSnapshotCommit(SnapshotCommit):
 
 def snapshot_commit_of(table: Table) -> SnapshotCommit:
     """Return the snapshot commit of the table's kind of history."""
-    if table.authority is None:
+    if table.version_management is None:
         return RenamingSnapshotCommit(table)
-    return CatalogSnapshotCommit(table, table.authority)
+    return CatalogSnapshotCommit(table, table.version_management)
 
 
 def _as_paimon_error(error: PaimonError | OSError, path: str) -> PaimonError:

@@ -24,7 +24,7 @@ from paimon_sql.storage.compact.scope import EVERYTHING, Scope
 from paimon_sql.storage.compact.touched_buckets import touched_files
 from paimon_sql.storage.data_files.deletion_vectors import Deletion
 from paimon_sql.storage.data_files.live_files import live_files
-from paimon_sql.storage.row_level.vectors import forget
+from paimon_sql.storage.row_level.vectors import drop_vectors
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.staging.overwrite import Overwrite
 from paimon_sql.storage.table.table import Table
@@ -113,7 +113,7 @@ def with_vectors(table: Table, base: Snapshot | None, messages: Sequence[CommitM
             compact_new_indexes=m.new_indexes,
             compact_deleted_indexes=m.deleted_indexes,
         )
-        for m in forget(table, base, replaced)
+        for m in drop_vectors(table, base, replaced)
     )
     return [*messages, *dropped]
 
@@ -128,7 +128,7 @@ def _tasks(table: Table, files: Iterable[ManifestEntry], *, full: bool) -> list[
         else:
             all_files = list(packing.whole(bucket.files, bucket.deletions)) if full else []
             packs = all_files or packing.neighbours(bucket.files)
-        tasks += [AppendCompactTask(bucket.only(pack)) for pack in packs]
+        tasks += [AppendCompactTask(bucket.select(pack)) for pack in packs]
     return tasks
 
 

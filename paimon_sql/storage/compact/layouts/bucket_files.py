@@ -39,7 +39,7 @@ class BucketFiles:
         """The write settings of the new files."""
         return (TrackedSettings if is_tracked(self.table.schema) else WriteSettings)(self.table.schema)
 
-    def only(self, files: Sequence[DataFileMeta]) -> BucketFiles:
+    def select(self, files: Sequence[DataFileMeta]) -> BucketFiles:
         """Select some of these files."""
         vectors = {f.file_name: self.deletions[f.file_name] for f in files if f.file_name in self.deletions}
         return replace(self, files=tuple(files), deletions=vectors)

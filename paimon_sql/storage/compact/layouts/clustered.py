@@ -117,7 +117,7 @@ def _tasks(table: Table, files: Iterable[ManifestEntry], base: Snapshot | None, 
     for bucket in by_bucket(table, files, base):
         unit = _full(table, bucket) if full else UniversalCompaction.of(table.options).pick(level_runs(bucket.files))
         if unit is not None:
-            packs = _packs(table, bucket.only(unit.files))
+            packs = _packs(table, bucket.select(unit.files))
             tasks += [ClusterTask(part, clustering, unit.output_level) for part in packs]
     return tasks
 
@@ -136,7 +136,7 @@ def _packs(table: Table, bucket: BucketFiles) -> list[BucketFiles]:
     """The files whose rows are sorted together: all of them, or the size of one split with ``local-sort``."""
     if table.options.get(CLUSTERING_INCREMENTAL_MODE) != "local-sort":
         return [bucket]
-    return [bucket.only(part) for part in pack(bucket.files, lambda f: f.file_size, SPLIT_BYTES)]
+    return [bucket.select(part) for part in pack(bucket.files, lambda f: f.file_size, SPLIT_BYTES)]
 
 
 def _idle(table: Table, live: pa.Table, chosen: pa.Table) -> pa.Table:

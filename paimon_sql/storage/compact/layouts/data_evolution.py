@@ -245,7 +245,7 @@ def run_evolved(
         tasks: the tasks.
     """
     with StagedFiles(table) as staged:
-        messages = staged.take(run_tasks(table, executor, run_data_evolution_task, tasks))
+        messages = staged.own(run_tasks(table, executor, run_data_evolution_task, tasks))
         found = [*_with_moved_vectors(table, base, tasks, messages), *_without_indexes(table, base, tasks)]
         staged.release_all()
         return found

@@ -57,7 +57,7 @@ def _compact(
     distributed: list[CommitMessage] = []
     with StagedFiles(table) as staged:
         for messages in executor.map(run_distribution, plan_distribution(table, postponed, totals, state.sequences)):
-            distributed.extend(staged.take(messages))
+            distributed.extend(staged.own(messages))
         touched = {(m.partition, m.bucket) for m in distributed}
         tasks = plan_triggered(table.with_options({WRITE_ONLY.key: "false"}), distributed, full=full)
         tasks += [task for task in rest if (task.partition, task.bucket) not in touched]

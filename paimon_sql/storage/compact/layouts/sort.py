@@ -19,7 +19,7 @@ from paimon_sql.storage.compact.layouts.bucket_files import BucketFiles, by_buck
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.execution.task_executor import Executor
-from paimon_sql.storage.row_level.vectors import forget
+from paimon_sql.storage.row_level.vectors import drop_vectors
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.registry import bucket_mode
@@ -107,4 +107,4 @@ def _sort(table: Table, executor: Executor, latest: Snapshot | None, tasks: Sequ
         for m in messages
         for f in m.deleted_files
     ]
-    return [*messages, *forget(table, latest, replaced)]
+    return [*messages, *drop_vectors(table, latest, replaced)]

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from paimon_sql.errors import CorruptFileError, InvalidInputError, UnsupportedError
 from paimon_sql.format.bytes.bounded import BoundsError, check_total
-from paimon_sql.format.bytes.delta_varint import decoded_lists, encoded
+from paimon_sql.format.bytes.delta_varint import decoded_lists, encode
 from paimon_sql.format.global_index.keys import IndexKeys
 from paimon_sql.format.rows.blob_reference import descriptors
 from paimon_sql.format.schema import types as t
@@ -122,7 +122,7 @@ class _Array(BlobElement):
 def _array_record(blobs: list[memoryview | None]) -> _Record:
     def put(sink: BlobSink) -> bool:
         sink.put(_HEADER.pack(_Array.magic, _VERSION, len(blobs)))
-        lengths = encoded(_put_all(sink, blobs))
+        lengths = encode(_put_all(sink, blobs))
         sink.put(lengths + _SIZE.pack(len(lengths)))
         return True
 
@@ -175,8 +175,8 @@ def _map_record(keys: list[memoryview | None], blobs: list[memoryview | None]) -
         sink.put(_HEADER.pack(_Map.magic, _VERSION, len(blobs)))
         for key in keys:
             sink.put(key or b"")
-        names = encoded(np.array([len(k or b"") for k in keys], dtype=np.int64))
-        lengths = encoded(_put_all(sink, blobs))
+        names = encode(np.array([len(k or b"") for k in keys], dtype=np.int64))
+        lengths = encode(_put_all(sink, blobs))
         sink.put(names + lengths + _SIZE.pack(len(names)) + _SIZE.pack(len(lengths)))
         return True
 

@@ -23,7 +23,7 @@ from paimon_sql.format.rows.blob_reference import TO_THE_END, BlobDescriptor, de
 from paimon_sql.storage.file_io import FileIO, ResolvingFileIO
 from paimon_sql.storage.file_io.errors import translate_errors
 from paimon_sql.storage.file_io.external.http import HttpResponse
-from paimon_sql.storage.file_io.external.locations import WEB_PORTS, shown
+from paimon_sql.storage.file_io.external.locations import WEB_PORTS, redacted
 from paimon_sql.storage.file_io.external.policy import ExternalAccess
 from paimon_sql.storage.table.table import Table
 
@@ -139,7 +139,7 @@ class BlobFetcher:
         except MissingFileError as error:
             if self.null_if_missing:
                 return None
-            name = shown(descriptor.uri)
+            name = redacted(descriptor.uri)
             raise MissingFileError(
                 f"Cannot read {name}, which a descriptor of a blob names: it does not exist.", path=name
             ) from error
@@ -165,7 +165,7 @@ class BlobFetcher:
             data += piece
             if len(data) > _MAX_VALUE_BYTES:
                 raise PaimonError(
-                    f"{shown(descriptor.uri)} holds more than {_MAX_VALUE_BYTES} bytes, which no value can hold.",
+                    f"{redacted(descriptor.uri)} holds more than {_MAX_VALUE_BYTES} bytes, which no value can hold.",
                     remedy="Read where it lies, with the option 'blob-as-descriptor' = 'true'.",
                 )
         return bytes(data)
@@ -179,7 +179,7 @@ class BlobFetcher:
     def _open(self, descriptor: BlobDescriptor) -> _Stream:
         uri = descriptor.uri
         if descriptor.offset < 0 or descriptor.length < TO_THE_END:
-            raise InvalidInputError(f"A descriptor of a blob in {shown(uri)} names bytes that no file has.")
+            raise InvalidInputError(f"A descriptor of a blob in {redacted(uri)} names bytes that no file has.")
         if self._last_file is not None and self._last_file[0] == uri:
             return self._last_file[1]  # consecutive blobs are often in the same file
         self.close()
@@ -191,13 +191,13 @@ class BlobFetcher:
                 return HttpResponse("GET", uri, seconds=access.blob_seconds, most_bytes=access.blob_bytes)
             if place.scheme == "file":
                 path = _regular(place.local_path)
-        with translate_errors("read", shown(uri)):
+        with translate_errors("read", redacted(uri)):
             self._last_file = (uri, self.file_io.open_input(path))
         return self._last_file[1]
 
     def _read(self, stream: _Stream, descriptor: BlobDescriptor) -> Iterator[bytes]:
         try:
-            with translate_errors("read", shown(descriptor.uri)):
+            with translate_errors("read", redacted(descriptor.uri)):
                 stream.seek(descriptor.offset)
                 rest = descriptor.length
                 while rest:
@@ -210,7 +210,7 @@ class BlobFetcher:
             if isinstance(stream, HttpResponse):
                 stream.close()
         if rest > 0:
-            raise PaimonError(f"{shown(descriptor.uri)} ends {rest} bytes before the blob that is said to be in it.")
+            raise PaimonError(f"{redacted(descriptor.uri)} ends {rest} bytes before the blob that is said to be in it.")
 
 
 def _regular(path: Path) -> str:

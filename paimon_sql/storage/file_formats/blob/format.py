@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from paimon_sql.errors import CorruptFileError, UnsupportedError
 from paimon_sql.format.bytes.bounded import check_total
-from paimon_sql.format.bytes.delta_varint import decoded
+from paimon_sql.format.bytes.delta_varint import decode
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.file_formats.base import DataFileWriter, FileFormat, FileRead
 from paimon_sql.storage.file_formats.blob.byte_ranges import ByteRanges
@@ -145,7 +145,7 @@ def _lengths(source: pa.NativeFile, path: str) -> _Numbers:
         if index_size >= 0 and begin >= 0:
             source.seek(begin)
             try:
-                lengths = decoded(source.read(index_size))
+                lengths = decode(source.read(index_size))
                 check_total(np.maximum(lengths, 0), begin, "records")
             except ValueError as error:
                 raise CorruptFileError(f"is a damaged file of blobs: {error} in its index", path=path) from error

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_sql.errors import ConstraintViolationError
-from paimon_sql.format.bytes.delta_varint import encoded
+from paimon_sql.format.bytes.delta_varint import encode
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.file_formats.base import DataFileWriter
 from paimon_sql.storage.file_formats.blob.elements import BlobElement
@@ -117,7 +117,7 @@ class BlobWriter(DataFileWriter):
     def close(self) -> int:
         self._close_fetcher()
         with translate_errors("write", self.path):
-            index = encoded(np.array(self._lengths, dtype=np.int64))
+            index = encode(np.array(self._lengths, dtype=np.int64))
             self._emit(index + FOOTER.pack(len(index), VERSION))
             self._stream.close()
         return self._size

@@ -15,13 +15,13 @@ from paimon_sql.format.variant.shredding.shapes import TYPED_VALUE, VALUE, group
 from paimon_sql.format.variant.shredding.shred import shred
 from paimon_sql.storage.expressions.kernels.conform import rebuild_list, rebuild_map, rebuild_struct
 
-Place = tuple[str, ...]
+VariantPath = tuple[str, ...]
 """Path of a variant: the name of its column, and of the struct fields that lead to it."""
-Shapes = Mapping[Place, t.DataType]
+Shapes = Mapping[VariantPath, t.DataType]
 """Shredding types of a file's variants by path; variants without one are not shredded."""
 
 
-def variant_places(fields: Sequence[t.DataField]) -> Iterator[Place]:
+def variant_places(fields: Sequence[t.DataField]) -> Iterator[VariantPath]:
     """Yield the paths of variants that can be shredded: columns, and fields of rows at any depth."""
     for field in fields:
         if isinstance(field.type, t.VariantType):
@@ -35,7 +35,7 @@ def apart(fields: Sequence[t.DataField], shapes: Shapes) -> tuple[t.DataField, .
     return tuple(_shredded_field(field, shapes, ()) for field in fields)
 
 
-def _shredded_field(field: t.DataField, shapes: Shapes, above: Place) -> t.DataField:
+def _shredded_field(field: t.DataField, shapes: Shapes, above: VariantPath) -> t.DataField:
     place = (*above, field.name)
     if place in shapes:
         return replace(field, type=group_type(shapes[place], top=True).as_nullable(field.type.nullable))
@@ -50,7 +50,7 @@ def shred_columns(batch: pa.RecordBatch, shapes: Shapes) -> list[pa.Array]:
     return [_shredded_column(batch.column(i), shapes, (name,)) for i, name in enumerate(batch.schema.names)]
 
 
-def _shredded_column(column: pa.Array, shapes: Shapes, place: Place) -> pa.Array:
+def _shredded_column(column: pa.Array, shapes: Shapes, place: VariantPath) -> pa.Array:
     if place in shapes:
         return shred(column, shapes[place])
     if not any(other[: len(place)] == place for other in shapes):

@@ -26,7 +26,7 @@ from paimon_sql.format.schema import types as t
 from paimon_sql.format.variant.shredding.adaptive import ShapeHistory
 from paimon_sql.format.variant.shredding.infer import Limits, shapes_of
 from paimon_sql.format.variant.shredding.shapes import group_type
-from paimon_sql.storage.file_formats.parquet.variant_columns import Place, Shapes, inside, variant_places
+from paimon_sql.storage.file_formats.parquet.variant_columns import Shapes, VariantPath, inside, variant_places
 from paimon_sql.storage.file_formats.settings import WriteSettings
 
 
@@ -43,7 +43,7 @@ class Shredding:
     """
 
     given: Shapes | None
-    places: tuple[Place, ...] = ()
+    places: tuple[VariantPath, ...] = ()
     rows: int = 0
     limits: Limits | None = None
     history: ShapeHistory | None = None
@@ -133,7 +133,7 @@ def _limits(options: TableOptions) -> Limits:
     )
 
 
-def _at(rows: pa.RecordBatch, place: Place) -> pa.Array:
+def _at(rows: pa.RecordBatch, place: VariantPath) -> pa.Array:
     column = rows.column(place[0])
     for name in place[1:]:
         column = dict(inside(column))[name]

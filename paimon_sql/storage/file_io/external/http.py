@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from paimon_sql.errors import MissingFileError, PaimonError
-from paimon_sql.storage.file_io.external.locations import WEB_PORTS, shown
+from paimon_sql.storage.file_io.external.locations import WEB_PORTS, redacted
 
 _READ_TIMEOUT = 30.0
 """Seconds without a byte after which a server counts as dead."""
@@ -51,7 +51,7 @@ class HttpResponse:
         body: bytes | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        self._shown = shown(url)
+        self._shown = redacted(url)
         self._remaining = most_bytes
         self._max_bytes = most_bytes
         self._seconds = seconds

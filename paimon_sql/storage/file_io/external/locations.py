@@ -18,7 +18,7 @@ _DOT_PARTS = (".", "..")
 
 
 @dataclass(frozen=True)
-class Place:
+class Location:
     """A file, directory or URL.
 
     Attributes:
@@ -32,7 +32,7 @@ class Place:
     parts: tuple[str, ...]
 
     @classmethod
-    def of(cls, uri: str) -> Place:
+    def of(cls, uri: str) -> Location:
         """Parse a URI; a path without a scheme is a local file.
 
         Raises:
@@ -59,13 +59,13 @@ class Place:
         """The path of a local file, without symbolic links."""
         return Path("/", *self.parts)
 
-    def is_below(self, root: Place) -> bool:
+    def is_below(self, root: Location) -> bool:
         """Whether this location equals the other one, or is below it."""
         same_store = (self.scheme, self.authority) == (root.scheme, root.authority)
         return same_store and self.parts[: len(root.parts)] == root.parts
 
 
-def shown(uri: str) -> str:
+def redacted(uri: str) -> str:
     """Return a URI for messages, without possible secrets: user, password, query and fragment."""
     plain = uri.partition("?")[0].partition("#")[0]
     scheme, slashes, rest = plain.partition("://")
@@ -75,7 +75,7 @@ def shown(uri: str) -> str:
     return "".join(c if c.isprintable() else "?" for c in plain[:500])
 
 
-def _of_web(uri: str) -> Place:
+def _of_web(uri: str) -> Location:
     if any(ord(c) <= 0x20 or ord(c) > 0x7E or c == "\\" for c in uri):
         raise ValueError("it has characters that an address does not have")
     parts = urlsplit(uri)
@@ -85,7 +85,7 @@ def _of_web(uri: str) -> Place:
         raise ValueError("it holds a user or password")
     scheme = parts.scheme.lower()
     port = parts.port or WEB_PORTS[scheme]
-    return Place(scheme, f"{parts.hostname.lower().rstrip('.')}:{port}", _parts(parts.path))
+    return Location(scheme, f"{parts.hostname.lower().rstrip('.')}:{port}", _parts(parts.path))
 
 
 def _parts(path: str) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from paimon_sql.format.options.engines.catalog import (
     HTTP_ALLOWED_URLS,
 )
 from paimon_sql.format.options.values import Option, comma_separated
-from paimon_sql.storage.file_io.external.locations import WEB_PORTS, Place, shown
+from paimon_sql.storage.file_io.external.locations import WEB_PORTS, Location, redacted
 from paimon_sql.storage.file_io.paths import scheme_of, without_scheme
 
 _ENDPOINTS = ("endpoint", "url", "uri", "host", "address", "proxy")
@@ -68,15 +68,15 @@ class ExternalAccess:
         A whole file system, a store without a bucket and a path with ``..`` never may.
         """
         try:
-            place = Place.of(f"{root}/")
+            place = Location.of(f"{root}/")
         except ValueError:
             return False
         parts = [part for part in without_scheme(f"{root}/")[1].split("/") if part]
         if {".", ".."} & set(parts) or not (place.parts or place.authority):
             return False
-        return self.table_roots is None or any(place.is_below(Place.of(known)) for known in self.table_roots)
+        return self.table_roots is None or any(place.is_below(Location.of(known)) for known in self.table_roots)
 
-    def blob_place(self, uri: str, own: Iterable[str]) -> Place:
+    def blob_place(self, uri: str, own: Iterable[str]) -> Location:
         """Return the location that a blob descriptor refers to.
 
         Args:
@@ -88,14 +88,14 @@ class ExternalAccess:
             NotAllowedError: the catalog does not allow it.
         """
         try:
-            place = Place.of(uri)
+            place = Location.of(uri)
         except ValueError as error:
             raise InvalidInputError(
-                f"A descriptor of a blob names '{shown(uri)}', which is no place: {error}."
+                f"A descriptor of a blob names '{redacted(uri)}', which is no place: {error}."
             ) from None
-        if not any(place.is_below(Place.of(root)) for root in (*self.blob_roots, *own)):
+        if not any(place.is_below(Location.of(root)) for root in (*self.blob_roots, *own)):
             raise NotAllowedError(
-                f"A descriptor of a blob names {shown(uri)}, from where the catalog allows no blobs.",
+                f"A descriptor of a blob names {redacted(uri)}, from where the catalog allows no blobs.",
                 remedy=f"Add its directory, bucket or address to the catalog's option '{BLOB_ALLOWED_ROOTS.key}'.",
             )
         return place
@@ -112,16 +112,16 @@ class ExternalAccess:
             NotAllowedError: the catalog does not allow it.
         """
         try:
-            place = Place.of(url)
+            place = Location.of(url)
             if place.scheme not in WEB_PORTS:
                 raise ValueError("it does not begin with http:// or https://")
         except ValueError as error:
             raise InvalidOptionError(
-                f"The option '{key}' is '{shown(url)}', which is no address: {error}.", key=key
+                f"The option '{key}' is '{redacted(url)}', which is no address: {error}.", key=key
             ) from None
-        if not any(place.is_below(Place.of(root)) for root in self.urls):
+        if not any(place.is_below(Location.of(root)) for root in self.urls):
             raise NotAllowedError(
-                f"The option '{key}' of a table leads to {shown(url)}, which the catalog does not allow.",
+                f"The option '{key}' of a table leads to {redacted(url)}, which the catalog does not allow.",
                 remedy=f"Add the address to the catalog's option '{HTTP_ALLOWED_URLS.key}'.",
             )
 
@@ -145,11 +145,11 @@ def _locations(text: str | None, option: Option[str | None], *, web_only: bool) 
     locations = tuple(comma_separated(text))
     for location in locations:
         try:
-            Place.of(location)
+            Location.of(location)
             if web_only and scheme_of(location) not in WEB_PORTS:
                 raise ValueError("it does not begin with http:// or https://")
         except ValueError as error:
             raise InvalidOptionError(
-                f"The option '{option.key}' names '{shown(location)}', which is no place: {error}.", key=option.key
+                f"The option '{option.key}' names '{redacted(location)}', which is no place: {error}.", key=option.key
             ) from None
     return locations

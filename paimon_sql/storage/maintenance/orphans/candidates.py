@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from paimon_sql.storage.execution.task_executor import Executor
-from paimon_sql.storage.execution.task_size import share
+from paimon_sql.storage.execution.task_size import items_per_task
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.kernels.name_hashes import NO_HASHES, Hashes, name_hashes
 from paimon_sql.storage.file_io import FileIO, FileStatus
@@ -97,7 +97,7 @@ def list_candidates(
         tasks: the number of tasks; by default by weight.
         threads: the number of threads per task.
     """
-    step = share(len(folders), tasks, _MIN_DIRECTORIES)
+    step = items_per_task(len(folders), tasks, _MIN_DIRECTORIES)
     plan = [
         ListTask(file_io, picker, at, tuple(folders[at : at + step]), threads) for at in range(0, len(folders), step)
     ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from paimon_sql.storage.execution.task_executor import Executor
-from paimon_sql.storage.execution.task_size import share
+from paimon_sql.storage.execution.task_size import items_per_task
 from paimon_sql.storage.expressions.kernels.name_hashes import Hashes, name_hashes, places
 from paimon_sql.storage.file_io import FileIO, FileStatus
 from paimon_sql.storage.maintenance.orphans.candidates import FOLDER_SIZE, CandidateFilter
@@ -103,7 +103,7 @@ def remove_files(
         threads: the number of threads per task.
         dry_run: only count.
     """
-    step = share(len(folders), tasks, _MIN_DIRECTORIES)
+    step = items_per_task(len(folders), tasks, _MIN_DIRECTORIES)
     plan = []
     for at in range(0, len(folders), step):
         part = folders[at : at + step]

@@ -18,7 +18,7 @@ from paimon_sql.format.metadata.data_file import FileSource
 from paimon_sql.format.metadata.manifest import FileKind, ManifestFileMeta
 from paimon_sql.format.metadata.snapshot import Changelog, Snapshot
 from paimon_sql.storage.execution.task_executor import Executor
-from paimon_sql.storage.execution.task_size import share
+from paimon_sql.storage.execution.task_size import items_per_task
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.kernels.name_hashes import Hashes, name_hashes, places
 from paimon_sql.storage.retention.retained_references import (
@@ -174,7 +174,7 @@ class UsageScan:
     def _read(self, metas: Iterable[ManifestFileMeta]) -> None:
         sizes = {m.file_name: m.file_size for m in metas if m.file_name not in self._manifests}
         names = list(sizes)
-        step = share(len(names), self.tasks, _MIN_MANIFESTS)
+        step = items_per_task(len(names), self.tasks, _MIN_MANIFESTS)
         parts = [tuple(names[at : at + step]) for at in range(0, len(names), step)]
         plan = [ReadTask(self.table, part, sum(sizes[n] for n in part), self.threads) for part in parts]
         for task, found in zip(plan, self.executor.map(read_named, plan), strict=True):

@@ -17,7 +17,7 @@ from paimon_sql.format.options.table.partition import (
 )
 from paimon_sql.format.options.values import comma_separated
 from paimon_sql.storage.file_io.external.http import HttpResponse
-from paimon_sql.storage.file_io.external.locations import shown
+from paimon_sql.storage.file_io.external.locations import redacted
 from paimon_sql.storage.metadata.environment.partition_registry import PartitionRegistry, as_done
 from paimon_sql.storage.metadata.refs.success_files import SUCCESS, write_success_file
 from paimon_sql.storage.table.table import Table
@@ -43,7 +43,7 @@ class DoneAction(ABC):
         """Raise an error if the action is impossible; called before anything is announced."""
 
     @abstractmethod
-    def tell(self, partition: str) -> None:
+    def announce(self, partition: str) -> None:
         """Announce that a partition is complete.
 
         Args:
@@ -59,7 +59,7 @@ class SuccessFile(DoneAction):
     def check(self) -> None:
         """Always possible."""
 
-    def tell(self, partition: str) -> None:
+    def announce(self, partition: str) -> None:
         write_success_file(self.table.file_io, f"{self.table.path}/{partition}/{SUCCESS}")
 
 
@@ -86,7 +86,7 @@ class HttpReport(DoneAction):
         self.table.access.check_url(url, key)
         return url
 
-    def tell(self, partition: str) -> None:
+    def announce(self, partition: str) -> None:
         options, url = self.table.options, self._url()
         body = {
             "partition": partition,
@@ -106,11 +106,11 @@ class HttpReport(DoneAction):
                 result = _result(answer.read())
         except PaimonError as error:
             raise PaimonError(
-                f"{self.table.name}: {shown(url)} could not be told that partition {partition} is done: {error.message}"
+                f"{self.table.name}: {redacted(url)} could not be told that partition {partition} is done: {error.message}"
             ) from error
         if result.upper() != "SUCCESS":
             raise PaimonError(
-                f"{self.table.name}: {shown(url)} answered '{result[:100]}' and not 'SUCCESS' when told that partition"
+                f"{self.table.name}: {redacted(url)} answered '{result[:100]}' and not 'SUCCESS' when told that partition"
                 f" {partition} is done."
             )
 
@@ -132,7 +132,7 @@ class _MetastoreAction(DoneAction):
     def check(self) -> None:
         self._listing()
 
-    def tell(self, partition: str) -> None:
+    def announce(self, partition: str) -> None:
         self.tell_listing(self._listing(), values_of(partition))
 
     @abstractmethod
@@ -140,8 +140,8 @@ class _MetastoreAction(DoneAction):
         """Announce that a partition is complete, given as partition spec."""
 
     def _listing(self) -> PartitionRegistry:
-        if self.table.listing is not None:
-            return self.table.listing
+        if self.table.partition_registry is not None:
+            return self.table.partition_registry
         raise UnsupportedError(
             f"{self.table.name}: the action '{self.name}' {self.what}, but its catalog keeps no partitions.",
             remedy=f"Set '{PARTITION_MARK_DONE_ACTION.key}' to {SuccessFile.name} or {HttpReport.name}; a Hive catalog"
@@ -172,14 +172,14 @@ class MarkEvent(_MetastoreAction):
     what = "is an event of the metastore"
 
     def check(self) -> None:
-        if self.table.authority is None:
+        if self.table.version_management is None:
             super().check()
 
-    def tell(self, partition: str) -> None:
-        if self.table.authority is None:
-            super().tell(partition)
+    def announce(self, partition: str) -> None:
+        if self.table.version_management is None:
+            super().announce(partition)
         else:
-            self.table.authority.mark_done(self.table.branch, values_of(partition))
+            self.table.version_management.mark_done(self.table.branch, values_of(partition))
 
     def tell_listing(self, listing: PartitionRegistry, partition: dict[str, str]) -> None:
         listing.mark_done(partition)
@@ -197,7 +197,7 @@ class Custom(DoneAction):
             remedy=f"Set '{PARTITION_MARK_DONE_ACTION.key}' to {SuccessFile.name} or {HttpReport.name}.",
         )
 
-    def tell(self, partition: str) -> None:
+    def announce(self, partition: str) -> None:
         self.check()
 
 

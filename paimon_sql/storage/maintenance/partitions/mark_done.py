@@ -23,7 +23,7 @@ def mark_done(actions: Iterable[DoneAction], folders: Iterable[str]) -> None:
     actions = list(actions)
     for directory in folders:
         for action in actions:
-            action.tell(directory)
+            action.announce(directory)
 
 
 def mark_written_partitions(table: Table, partitions: Iterable[bytes]) -> list[str]:

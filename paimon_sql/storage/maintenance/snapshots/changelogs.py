@@ -113,15 +113,15 @@ def _end(
 ) -> tuple[int, str]:
     """Return the first retained changelog, and what retains it."""
     end, reason = ids[-1], "the last changelog joins those before it to the snapshots"
-    if latest - retention.least + 1 < end:
-        end, reason = latest - retention.least + 1, f"the last {retention.least} snapshots and changelogs stay"
+    if latest - retention.min + 1 < end:
+        end, reason = latest - retention.min + 1, f"the last {retention.min} snapshots and changelogs stay"
     if ids[0] + retention.limit < end:
         end, reason = ids[0] + retention.limit, f"one run takes no more than {retention.limit}"
     next_snapshot = table.consumers.min_next_snapshot()
     if next_snapshot is not None and next_snapshot < end:
         end, reason = next_snapshot, f"a consumer still wants snapshot {next_snapshot}"
     for changelog_id in ids:
-        if not latest - retention.most < changelog_id <= end:
+        if not latest - retention.max < changelog_id <= end:
             continue
         changelog = find(changelog_id)
         if changelog is not None and changelog.time_millis >= retention.older_than_millis:

@@ -92,14 +92,14 @@ def expire_snapshots(
         result.earliest = plan.end
         if dry_run:  # rounds may plan the same file, which the first of them would have deleted
             expired += plan.snapshots
-            planned.take(plan.files)
+            planned.add(plan.files)
         else:
             result.files.add(plan.files)
     if changelogs is not None:
         changelog_result = expire_changelogs(table, changelogs, dry_run=dry_run, coming=expired)
         result.changelogs = len(changelog_result.changelogs)
         if dry_run:
-            planned.take(changelog_result.files)
+            planned.add(changelog_result.files)
         else:
             result.files.add(changelog_result.files)
     result.files.add(planned)

@@ -20,7 +20,7 @@ from paimon_sql.storage.metadata.numbered_files import LATEST
 from paimon_sql.storage.metadata.partial_changes import begun
 from paimon_sql.storage.metadata.refs.tags import NamedTag, is_same_commit
 from paimon_sql.storage.metadata.rollback_marks import Rollback
-from paimon_sql.storage.retention.guard_tags import held
+from paimon_sql.storage.retention.guard_tags import guard_tag
 from paimon_sql.storage.staging.table_identity import changed_table, is_same_table, require_same_table
 from paimon_sql.storage.table.changelogs import ChangelogManager, without_lost_changelog
 from paimon_sql.storage.table.table import Table
@@ -111,9 +111,9 @@ def _roll_back(table: Table, target: Snapshot, *, dry_run: bool) -> RollbackResu
     if dry_run:
         later = _later(table, target)
         return RollbackResult(latest, target.id, len(later), tags, len(_later_changelogs(table, target.id)))
-    if table.authority is not None:
-        return _roll_back_by_server(table.authority, table, target, latest, tags)
-    with held(table, target, f"rollback-to-{target.id}"):
+    if table.version_management is not None:
+        return _roll_back_by_server(table.version_management, table, target, latest, tags)
+    with guard_tag(table, target, f"rollback-to-{target.id}"):
         result.tags += [name for name in tags if table.tags.remove(name)]
         restore_snapshot(table, target)
         with begun(f"{table.name}: the rollback to snapshot {target.id}"):
@@ -243,7 +243,7 @@ def restore_snapshot(table: Table, target: Snapshot, is_passed: Callable[[], boo
                 remedy="Look at $snapshots before you roll back again.",
             )
         data = without_lost_changelog(table, target).to_json().encode()
-        with table.lock.held(table.branch) as hold:
+        with table.lock.acquire(table.branch) as hold:
             hold.confirm()
             directory.file_io.try_create_exclusive(directory.path(target.id), data, locked=hold.is_locked)
         if not is_same_table(table):

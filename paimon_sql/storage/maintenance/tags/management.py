@@ -15,7 +15,7 @@ from paimon_sql.storage.metadata.partial_changes import asked_for
 from paimon_sql.storage.metadata.refs.success_files import write_success_file
 from paimon_sql.storage.metadata.refs.tags import check_tag_name
 from paimon_sql.storage.retention.files_to_delete import FilesToDelete
-from paimon_sql.storage.retention.guard_tags import held, is_referenced, withdrawn
+from paimon_sql.storage.retention.guard_tags import guard_tag, is_referenced, withdrawn
 from paimon_sql.storage.retention.tagged_files import files_of_tag, free_tagged
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import referenced_snapshot
@@ -40,7 +40,7 @@ class DeletedTags:
         """The deleted files of all tags."""
         all_files = FilesToDelete()
         for files in self.freed.values():
-            all_files.take(files)
+            all_files.add(files)
         return all_files
 
 
@@ -107,7 +107,7 @@ def replace_tag(
             FilesToDelete() if same else files_of_tag(table, before.snapshot, frozenset({name}))
         )
     # A guard tag retains the new snapshot while the old one is still tagged: there is no way back later.
-    with held(table, snapshot, f"{name}-replaced"):
+    with guard_tag(table, snapshot, f"{name}-replaced"):
         table.tags.replace(name, snapshot, retained)
     _announce(table, name)
     publish_quietly(table)
@@ -155,14 +155,14 @@ def delete_tags(table: Table, names: Sequence[str], *, dry_run: bool = False) ->
             result.freed[name] = free_tagged(table, tag.snapshot)
             continue
         files = files_of_tag(table, tag.snapshot, frozenset(result.deleted))
-        files.leave(result.files)
+        files.remove(result.files)
         result.freed[name] = files
     return result
 
 
 def _create(table: Table, name: str, snapshot: Snapshot, time_retained: timedelta | None) -> Tag:
     """Create a tag while a guard tag retains the snapshot: whatever happens to this call, a created tag is readable."""
-    with held(table, snapshot, f"{name}-made") as guard:
+    with guard_tag(table, snapshot, f"{name}-made") as guard:
         with asked_for(f"{table.name}: tag '{name}'", table.file_io, table.tags.path(name)):
             tag = table.tags.create(name, snapshot, time_retained)
         is_retained = is_referenced(table, snapshot, name, guard)

@@ -101,7 +101,7 @@ class AggregateFunction(ABC):
 
     Class attributes:
         name: the value of the option ``fields.<column>.aggregate-function``.
-        wants: the types that it supports, in words.
+        supported_types: the types that it supports, in words.
         can_retract: whether it supports retractions.
 
     Args:
@@ -110,7 +110,7 @@ class AggregateFunction(ABC):
     """
 
     name: ClassVar[str]
-    wants: ClassVar[str] = "any type"
+    supported_types: ClassVar[str] = "any type"
     can_retract: ClassVar[bool] = False
 
     def __init__(self, column: DataField, options: TableOptions) -> None:
@@ -118,7 +118,7 @@ class AggregateFunction(ABC):
         self.ignores_retract = options.get(FIELD_IGNORE_RETRACT, column.name)
 
     @classmethod
-    def takes(cls, data_type: DataType) -> bool:
+    def supports(cls, data_type: DataType) -> bool:
         """Whether the function supports columns of the type."""
         return True
 

@@ -19,12 +19,12 @@ class Entries:
     """The elements of all values of a column, flattened.
 
     Attributes:
-        places: their positions in the child arrays.
+        positions: their positions in the child arrays.
         rows: the row in the steps of each.
         segments: the key of each.
     """
 
-    places: Indices
+    positions: Indices
     rows: Indices
     segments: Segments
 
@@ -36,7 +36,7 @@ class Entries:
 
     def where(self, mask: Mask) -> Entries:
         """Return only the elements of the mask."""
-        return Entries(self.places[mask], self.rows[mask], self.segments.where(mask))
+        return Entries(self.positions[mask], self.rows[mask], self.segments.where(mask))
 
     def backwards(self, steps: Mask) -> Entries:
         """Return the elements with those of some steps in reverse order."""
@@ -44,7 +44,7 @@ class Entries:
             return self
         positions = np.arange(len(self.rows))
         order = np.lexsort((np.where(steps[self.rows], -positions, positions), self.rows))
-        return Entries(self.places[order], self.rows, self.segments)
+        return Entries(self.positions[order], self.rows, self.segments)
 
 
 def array_of(kind: pa.DataType, owners: Indices, elements: pa.Array, present: Mask) -> pa.Array:

@@ -73,7 +73,7 @@ class Aggregation(ReducingEngine):
                 made[name] = self._functions[name].apply(Steps(counted.column(name), counted.segments, effects))
         return made
 
-    def refusal(self, kinds: RowKinds) -> PaimonError | None:
+    def write_error(self, kinds: RowKinds) -> PaimonError | None:
         retractions = is_retract(kinds)
         if self._removes:
             retractions &= kinds != RowKind.DELETE
@@ -84,7 +84,7 @@ class Aggregation(ReducingEngine):
     def prepare(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         return with_stored_values(rows, self._functions)
 
-    def generations(self, window: Window) -> Iterator[Window]:
+    def split(self, window: Window) -> Iterator[Window]:
         if self._removes:
             yield from split_behind_deletes(window)
         else:

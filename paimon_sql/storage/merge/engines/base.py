@@ -57,19 +57,19 @@ class MergeEngine(ABC):
         Deletes are included: reads drop them, but compactions must keep them.
         """
 
-    def left(self, window: Window, columns: Sequence[str]) -> Iterator[pa.Table]:
+    def live_rows(self, window: Window, columns: Sequence[str]) -> Iterator[pa.Table]:
         """Return the merged rows that are not deleted, in any order."""
-        yield alive(self.merge(window), columns)
+        yield live_rows(self.merge(window), columns)
 
     def merge_found(self, window: Window) -> pa.Table:
         """Merge where all older rows of the keys were looked up: a retraction alone has no rows to wait for."""
         return self.merge(window)
 
-    def needs(self, columns: tuple[str, ...]) -> tuple[str, ...]:
+    def required_columns(self, columns: tuple[str, ...]) -> tuple[str, ...]:
         """Return the columns to read in order to merge these; by default just these."""
         return columns
 
-    def refusal(self, kinds: RowKinds) -> PaimonError | None:
+    def write_error(self, kinds: RowKinds) -> PaimonError | None:
         """Return the error for writing rows of these kinds; None if it is allowed."""
         return None
 
@@ -77,7 +77,7 @@ class MergeEngine(ABC):
         """Return input rows in their stored form."""
         return rows
 
-    def generations(self, window: Window) -> Iterator[Window]:
+    def split(self, window: Window) -> Iterator[Window]:
         """Split a writer's rows into parts, from the oldest to the newest, that may be merged separately."""
         yield window
 
@@ -92,7 +92,7 @@ class SelectingEngine(MergeEngine):
     def merge(self, window: Window) -> pa.Table:
         return window.table.take(pa.array(self.select(window)))
 
-    def left(self, window: Window, columns: Sequence[str]) -> Iterator[pa.Table]:
+    def live_rows(self, window: Window, columns: Sequence[str]) -> Iterator[pa.Table]:
         yield alive_among(window, self.select(window), columns)
 
     def select_non_retractions(self, window: Window, newest: bool) -> Indices:
@@ -109,7 +109,7 @@ class SelectingEngine(MergeEngine):
         return chosen
 
 
-def alive(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
+def live_rows(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
     """Return the rows that are not deleted."""
     return rows.select(list(columns)).filter(pc.is_in(rows[VALUE_KIND.name], _ALIVE))
 

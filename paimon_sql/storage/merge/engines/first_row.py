@@ -19,11 +19,11 @@ class FirstRow(SelectingEngine):
     def select(self, window: Window) -> Indices:
         if self.ignores_deletes:
             return self.select_non_retractions(window, newest=False)
-        if problem := self.refusal(window.kinds):
+        if problem := self.write_error(window.kinds):
             raise problem
         return window.oldest
 
-    def refusal(self, kinds: RowKinds) -> PaimonError | None:
+    def write_error(self, kinds: RowKinds) -> PaimonError | None:
         if self.ignores_deletes or not is_retract(kinds).any():
             return None
         return ConstraintViolationError(

@@ -124,7 +124,7 @@ class PartialUpdate(ReducingEngine):
     def merges_all_at_once(self) -> bool:
         return self._removes or bool(self._removing)
 
-    def needs(self, columns: tuple[str, ...]) -> tuple[str, ...]:
+    def required_columns(self, columns: tuple[str, ...]) -> tuple[str, ...]:
         wanted = dict.fromkeys(columns)
         for group in self._groups:
             if group in self._removing or set(group.columns) & set(columns):
@@ -144,7 +144,7 @@ class PartialUpdate(ReducingEngine):
                 made[name] = self._free(name, counted, retract, name in fixed)
         return made
 
-    def refusal(self, kinds: RowKinds) -> PaimonError | None:
+    def write_error(self, kinds: RowKinds) -> PaimonError | None:
         if self.ignores_deletes or self._removes or not is_retract(kinds).any():
             return None
         return first_retraction_error(self._functions) if self._groups else _refused()
@@ -152,7 +152,7 @@ class PartialUpdate(ReducingEngine):
     def prepare(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         return with_stored_values(rows, self._functions)
 
-    def generations(self, window: Window) -> Iterator[Window]:
+    def split(self, window: Window) -> Iterator[Window]:
         if self._removing:
             yield from split_around_deletes(window)
         elif self._removes:

@@ -13,7 +13,7 @@ from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER, VALUE_KIND
 from paimon_sql.storage.expressions.kernels.segments import Mask, Segments
 from paimon_sql.storage.expressions.kernels.sorting import Indices
 from paimon_sql.storage.merge.aggregates.base import taken
-from paimon_sql.storage.merge.engines.base import MergeEngine, RowKinds, alive, alive_among, is_retract
+from paimon_sql.storage.merge.engines.base import MergeEngine, RowKinds, alive_among, is_retract, live_rows
 from paimon_sql.storage.merge.windows import Window
 
 
@@ -88,12 +88,12 @@ class ReducingEngine(MergeEngine):
         numbers[~alone] = np.arange(len(window.table), len(window.table) + len(made))
         return pa.concat_tables([window.table, made]).take(pa.array(numbers))
 
-    def left(self, window: Window, columns: Sequence[str]) -> Iterator[pa.Table]:
+    def live_rows(self, window: Window, columns: Sequence[str]) -> Iterator[pa.Table]:
         alone, bundle = self._parts(window)
         if alone.any():
             yield alive_among(window, window.order[window.starts[alone]], columns)
         if bundle is not None:
-            yield alive(self._made(bundle), columns)
+            yield live_rows(self._made(bundle), columns)
 
     def _made(self, bundle: Bundle) -> pa.Table:
         made = self.reduce(bundle)

@@ -34,7 +34,7 @@ class TableLock(ABC):
     """A lock against other writers of a table; an instance can be pickled."""
 
     @abstractmethod
-    def held(self, branch: str) -> AbstractContextManager[HeldLock]:
+    def acquire(self, branch: str) -> AbstractContextManager[HeldLock]:
         """Hold the lock of a branch; it is not reentrant.
 
         Raises:
@@ -54,7 +54,7 @@ class Unlocked(TableLock):
     """No lock: the file system creates files exclusively."""
 
     @contextmanager
-    def held(self, branch: str) -> Iterator[HeldLock]:
+    def acquire(self, branch: str) -> Iterator[HeldLock]:
         yield _NoLock()
 
 

@@ -128,7 +128,7 @@ class TagManager:
         """
         path, tag = self.path(name), _new(snapshot, time_retained, now)
         data = tag.to_json().encode()
-        with self._lock.held(self._branch) as held_lock:
+        with self._lock.acquire(self._branch) as held_lock:
             held_lock.confirm()
             created = self.file_io.try_create_exclusive(path, data, locked=held_lock.is_locked)
         if not created:

@@ -68,7 +68,7 @@ def _merged(table: Table, split: Split, names: Sequence[str], *, after: int) -> 
 
     def read(batch_rows: int) -> Iterator[pa.RecordBatch]:
         for section in split.sections:
-            for window in current_windows(table, split, section, engine.needs(tuple(names))):
+            for window in current_windows(table, split, section, engine.required_columns(tuple(names))):
                 rows = engine.merge(window).select(list(names))
                 side = pa.array(np.full(len(rows), after, dtype=np.int8))
                 yield from rows.append_column(_AFTER, side).to_batches(max_chunksize=batch_rows)

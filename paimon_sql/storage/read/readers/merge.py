@@ -32,8 +32,8 @@ def read_merged(
     on_key = conjuncts_on(predicate, table.schema.trimmed_primary_keys)
     with_kinds = VALUE_KIND.name in columns
     for section in split.sections:
-        for window in current_windows(table, split, section, engine.needs(tuple(columns)), on_key):
-            merged = [engine.merge(window).select(columns)] if with_kinds else engine.left(window, columns)
+        for window in current_windows(table, split, section, engine.required_columns(tuple(columns)), on_key):
+            merged = [engine.merge(window).select(columns)] if with_kinds else engine.live_rows(window, columns)
             for rows in merged:
                 yield from rows.to_batches(max_chunksize=65_536)
 

@@ -31,7 +31,7 @@ def read_postponed(table: Table, split: PostponedSplit, columns: Sequence[str]) 
     engine = merge_engine(table.schema)
     ties = sequence_fields(table.schema.options)
     keys = table.schema.trimmed_primary_keys
-    wanted = [*engine.needs(tuple(columns)), *keys, *(name for name, _ in ties), *table.schema.bucket_keys]
+    wanted = [*engine.required_columns(tuple(columns)), *keys, *(name for name, _ in ties), *table.schema.bucket_keys]
     names = [name for name in dict.fromkeys(wanted) if name in table.schema.names]
     made = {VALUE_KIND.name, SEQUENCE_NUMBER.name}
     if unknown := set(wanted) - set(names) - made:
@@ -44,14 +44,14 @@ def read_postponed(table: Table, split: PostponedSplit, columns: Sequence[str]) 
     rows = rows.append_column(SEQUENCE_NUMBER.name, pa.array(np.arange(len(rows), dtype=np.int64)))
     by = RowOrder(tuple(keys), (*ties, (SEQUENCE_NUMBER.name, False)))
     window = Window(rows, *by.sort(rows))
-    merged = [engine.merge(window).select(columns)] if VALUE_KIND.name in columns else engine.left(window, columns)
+    merged = [engine.merge(window).select(columns)] if VALUE_KIND.name in columns else engine.live_rows(window, columns)
     for part in merged:
         yield from part.to_batches(max_chunksize=65_536)
 
 
 def _from_bucket(table: Table, split: PostponedSplit, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
     insert = pa.scalar(RowKind.INSERT, arrow_type(VALUE_KIND.type))
-    for own in split.placed:
+    for own in split.bucket_splits:
         read = read_raw(table, own, names) if own.raw else read_merged(table, own, names)
         for batch in read:
             yield _with_kinds(table, batch, names, pa.repeat(insert, batch.num_rows))
@@ -59,7 +59,7 @@ def _from_bucket(table: Table, split: PostponedSplit, names: Sequence[str]) -> I
 
 def _postponed(table: Table, split: PostponedSplit, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
     router = Router(table.schema, split.buckets)
-    for file in split.waiting:
+    for file in split.postponed_files:
         for batch in read_data_file(table, split.partition, POSTPONE_BUCKET, file, [*names, VALUE_KIND.name]):
             own = batch
             if split.buckets > 1:

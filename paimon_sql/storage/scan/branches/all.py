@@ -66,8 +66,8 @@ def files_to_read(table: Table, predicate: Predicate | None) -> FilesToRead:
         replace(c, files=[(owner, partition, in_scanned_bucket(table, files)) for owner, partition, files in c.files])
         for c in found.chained
     ]
-    found = replace(found, whole=_of_bucket(table, found.whole), chained=chained)
-    return FilesToRead(version, found.whole, found)
+    found = replace(found, single_branch=_of_bucket(table, found.single_branch), chained=chained)
+    return FilesToRead(version, found.single_branch, found)
 
 
 def _of_bucket(table: Table, parts: list[BranchFiles]) -> list[BranchFiles]:
@@ -81,4 +81,4 @@ def newest_entries(table: Table) -> pa.Table:
     if chain is None:
         return pa.concat_tables([part.live.entries for part in files_of_branches(table, newest, None)])
     found = files_of_chain(chain, newest, None)
-    return pa.concat_tables([part.live.entries for part in (*found.whole, found.deltas)])
+    return pa.concat_tables([part.live.entries for part in (*found.single_branch, found.deltas)])

@@ -53,13 +53,13 @@ class ChainFiles:
     """The files of a read of a chain table.
 
     Attributes:
-        whole: the files of partitions that are read from one branch, by branch.
+        single_branch: the files of partitions that are read from one branch, by branch.
         snapshots: the files of the snapshot branch.
         deltas: the files of the delta branch.
         chained: the partitions that are read as chains.
     """
 
-    whole: list[BranchFiles]
+    single_branch: list[BranchFiles]
     snapshots: BranchFiles
     deltas: BranchFiles
     chained: list[ChainedPartition]
@@ -75,7 +75,7 @@ class ChainFiles:
             files_read=sum(map(len, used)),
             bytes_read=sum(pc.sum(t["file_size"]).as_py() or 0 for t in used),
         )
-        return [*(part.live.metrics for part in self.whole), read]
+        return [*(part.live.metrics for part in self.single_branch), read]
 
     def splits(self, size: int, since_millis: int | None) -> Iterator[Split]:
         """The splits of the chained partitions.

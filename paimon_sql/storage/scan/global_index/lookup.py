@@ -118,7 +118,7 @@ def usable_entries(
         and not meta_of(e).extra_field_ids
         and e.partition in partitions
         and e.file.index_type in KINDS
-        and KINDS[e.file.index_type].takes(types[meta_of(e).index_field_id])
+        and KINDS[e.file.index_type].supports(types[meta_of(e).index_field_id])
         and 0 <= meta_of(e).row_range_start <= meta_of(e).row_range_end < _MAX_ROW_ID
     ]
     return found if sum(map(_rows_covered, found)) <= MAX_INDEXED_ROWS else []

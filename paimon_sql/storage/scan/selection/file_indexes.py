@@ -20,7 +20,7 @@ from paimon_sql.storage.expressions.predicates import Predicate, conjuncts_on
 from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.table.table import Table
 
-Place = tuple[bytes, int, str]
+FileKey = tuple[bytes, int, str]
 CHOOSING_ENGINES = ("deduplicate", "first-row")
 """The merge engines that return one of the rows of a key, unchanged."""
 _MAX_INDEX_FILES = 1000
@@ -54,7 +54,7 @@ def prune_by_indexes(
     return [split for split in after if split.files]
 
 
-def _unwanted(table: Table, splits: Iterable[Split], predicate: Predicate) -> frozenset[Place]:
+def _unwanted(table: Table, splits: Iterable[Split], predicate: Predicate) -> frozenset[FileKey]:
     """The files without a matching row, by their indexes."""
     look = IndexFilter(table, predicate)
     files = [(split, f) for split in splits for f in split.files if look.looks_at(f)]
@@ -74,12 +74,12 @@ def _unwanted(table: Table, splits: Iterable[Split], predicate: Predicate) -> fr
     return frozenset(file_key(*item) for item, unwanted in zip(chosen, answers, strict=True) if unwanted)
 
 
-def file_key(split: Split, file: DataFileMeta) -> Place:
+def file_key(split: Split, file: DataFileMeta) -> FileKey:
     """The identity of a split's file in its table."""
     return split.partition, split.bucket, file.file_name
 
 
-def without_files(split: Split, unwanted: frozenset[Place], unwanted_keys: frozenset[Place] | None = None) -> Split:
+def without_files(split: Split, unwanted: frozenset[FileKey], unwanted_keys: frozenset[FileKey] | None = None) -> Split:
     """A split without unwanted files; the result may be empty.
 
     Args:
@@ -90,12 +90,12 @@ def without_files(split: Split, unwanted: frozenset[Place], unwanted_keys: froze
     return _of_files(split, unwanted) if split.raw else _of_sections(split, unwanted, unwanted_keys or frozenset())
 
 
-def _of_files(split: Split, unwanted: frozenset[Place]) -> Split:
+def _of_files(split: Split, unwanted: frozenset[FileKey]) -> Split:
     wanted = tuple(f for f in split.files if file_key(split, f) not in unwanted)
     return split if len(wanted) == len(split.files) else replace(split, files=wanted)
 
 
-def _of_sections(split: Split, unwanted: frozenset[Place], unwanted_keys: frozenset[Place]) -> Split:
+def _of_sections(split: Split, unwanted: frozenset[FileKey], unwanted_keys: frozenset[FileKey]) -> Split:
     """A split without sections of only unwanted files, and without files of only unwanted keys."""
     sections = []
     for section in split.sections:

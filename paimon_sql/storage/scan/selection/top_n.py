@@ -22,7 +22,7 @@ from paimon_sql.storage.data_files.live_files import LiveFiles
 from paimon_sql.storage.data_files.partition_statistics import partition_stats
 from paimon_sql.storage.data_files.pruning.groups import stats_of_groups
 from paimon_sql.storage.expressions.predicates import ColumnStats, Comparison, IsNull, Or, Predicate
-from paimon_sql.storage.scan.selection.file_indexes import CHOOSING_ENGINES, Place, file_key, without_files
+from paimon_sql.storage.scan.selection.file_indexes import CHOOSING_ENGINES, FileKey, file_key, without_files
 from paimon_sql.storage.scan.split import DataEvolutionSplit, Split
 from paimon_sql.storage.table.table import Table
 
@@ -106,14 +106,14 @@ def splits_with_first(table: Table, top: TopN, live: LiveFiles, splits: Sequence
     return First(found, condition)
 
 
-def _of_groups(split: DataEvolutionSplit, unwanted: frozenset[Place]) -> DataEvolutionSplit:
+def _of_groups(split: DataEvolutionSplit, unwanted: frozenset[FileKey]) -> DataEvolutionSplit:
     groups = tuple(g for g in split.groups if file_key(split, g.anchor) not in unwanted)
     if len(groups) == len(split.groups):
         return split
     return replace(split, groups=groups, files=tuple(f for g in groups for f in g.files))
 
 
-def _stats(table: Table, top: TopN, live: LiveFiles) -> tuple[ColumnStats, Mapping[Place, int]]:
+def _stats(table: Table, top: TopN, live: LiveFiles) -> tuple[ColumnStats, Mapping[FileKey, int]]:
     """The statistics of the column in each file, and the index of each file in them."""
     entries, name = live.entries, top.column
     of_partitions = name in table.schema.partition_keys

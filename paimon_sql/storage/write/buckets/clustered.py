@@ -19,5 +19,5 @@ class ClusteredWriteTask(WriteTask):
 
     layout: Clustering
 
-    def placed(self, rows: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+    def with_buckets(self, rows: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
         return sorted_rows(rows, self.layout.keys, WriteSettings(self.table.schema).buffer_size)

@@ -203,7 +203,7 @@ def rescale(table: Table, numbers: Mapping[bytes, int], executor: Executor) -> l
     """
     plan = plan_rescale(table, table.snapshots.latest(), numbers)
     with Transaction(table, Operation.OVERWRITE) as transaction:
-        messages = transaction.staged.take(rescaled(table, plan, executor))
+        messages = transaction.staged.own(rescaled(table, plan, executor))
         if plan.replaced:
             operations.overwrite(transaction, messages, lambda latest: plan.removed, same_rows=True)
         return messages

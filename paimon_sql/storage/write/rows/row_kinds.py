@@ -51,7 +51,7 @@ class RowKindReader:
         if self._ignored:
             applied = ~np.isin(kinds, self._ignored)
             rows, kinds = rows.filter(pa.array(applied)), kinds[applied]
-        if problem := self._engine.refusal(kinds):
+        if problem := self._engine.write_error(kinds):
             raise problem
         return rows
 

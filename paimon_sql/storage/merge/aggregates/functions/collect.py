@@ -23,7 +23,7 @@ class Collect(AggregateFunction):
     """
 
     name = "collect"
-    wants = "ARRAY"
+    supported_types = "ARRAY"
     can_retract = True
 
     def __init__(self, column: DataField, options: TableOptions) -> None:
@@ -31,16 +31,18 @@ class Collect(AggregateFunction):
         self._distinct = options.get(FIELD_DISTINCT, column.name)
 
     @classmethod
-    def takes(cls, data_type: DataType) -> bool:
+    def supports(cls, data_type: DataType) -> bool:
         return isinstance(data_type, ArrayType)
 
     def reduce(self, steps: Steps) -> pa.Array:
         if self.ignores_retract:
             steps = steps.lates_in_front()
         entries = Entries.of(steps)
-        codes = identities(steps.values.values)[entries.places] if self._distinct or steps.effects is not None else None
+        codes = (
+            identities(steps.values.values)[entries.positions] if self._distinct or steps.effects is not None else None
+        )
         left = entries if codes is None else entries.where(self._retained(steps, entries, codes))
-        elements = steps.values.values.take(pa.array(left.places))
+        elements = steps.values.values.take(pa.array(left.positions))
         present = steps.segments.any(steps.valid & ~steps.retracts)
         return array_of(steps.values.type, left.segments.owners, elements, present)
 

@@ -25,7 +25,7 @@ class ListAgg(AggregateFunction):
     """
 
     name = "listagg"
-    wants = "STRING"
+    supported_types = "STRING"
 
     def __init__(self, column: DataField, options: TableOptions) -> None:
         super().__init__(column, options)
@@ -33,7 +33,7 @@ class ListAgg(AggregateFunction):
         self._distinct = options.get(FIELD_DISTINCT, column.name)
 
     @classmethod
-    def takes(cls, data_type: DataType) -> bool:
+    def supports(cls, data_type: DataType) -> bool:
         return isinstance(data_type, VarCharType) and data_type.length == MAX_LENGTH
 
     def reduce(self, steps: Steps) -> pa.Array:
@@ -48,7 +48,7 @@ class ListAgg(AggregateFunction):
         """Return the first string of each key unchanged, and the new parts of the others."""
         tokens = pc.split_pattern(strings, self._delimiter or " ")
         entries = Entries.of(Steps(tokens, segments))
-        parts = tokens.values.take(pa.array(entries.places))
+        parts = tokens.values.take(pa.array(entries.positions))
         order, groups, _ = regrouped(entries.segments, identities(parts))
         fresh = np.zeros(len(order), dtype=np.bool_)
         fresh[order[groups.starts]] = True

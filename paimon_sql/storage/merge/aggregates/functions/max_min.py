@@ -20,12 +20,12 @@ class Maximum(ChoosingFunction):
     """The maximum non-null value in key order: NaN above all, -0.0 < 0.0, strings by bytes."""
 
     name = "max"
-    wants = "a type whose values can be compared"
+    supported_types = "a type whose values can be compared"
     pick: ClassVar[np.ufunc] = np.maximum
     beats: ClassVar[str] = "greater"
 
     @classmethod
-    def takes(cls, data_type: DataType) -> bool:
+    def supports(cls, data_type: DataType) -> bool:
         return not isinstance(data_type, UNORDERED)
 
     def choose(self, steps: Steps) -> Indices:
@@ -68,10 +68,10 @@ class BoolAnd(Minimum):
     """Whether all non-null values are true."""
 
     name = "bool_and"
-    wants = "BOOLEAN"
+    supported_types = "BOOLEAN"
 
     @classmethod
-    def takes(cls, data_type: DataType) -> bool:
+    def supports(cls, data_type: DataType) -> bool:
         return isinstance(data_type, BooleanType)
 
 
@@ -79,10 +79,10 @@ class BoolOr(Maximum):
     """Whether any value is true."""
 
     name = "bool_or"
-    wants = "BOOLEAN"
+    supported_types = "BOOLEAN"
 
     @classmethod
-    def takes(cls, data_type: DataType) -> bool:
+    def supports(cls, data_type: DataType) -> bool:
         return isinstance(data_type, BooleanType)
 
 

@@ -18,21 +18,21 @@ class MergeMap(AggregateFunction):
     """The union of maps, with the newest value per map key; a retraction removes its keys."""
 
     name = "merge_map"
-    wants = "MAP"
+    supported_types = "MAP"
     can_retract = True
 
     @classmethod
-    def takes(cls, data_type: DataType) -> bool:
+    def supports(cls, data_type: DataType) -> bool:
         return isinstance(data_type, MapType)
 
     def reduce(self, steps: Steps) -> pa.Array:
         entries = Entries.of(steps)
-        codes = identities(steps.values.keys)[entries.places]
+        codes = identities(steps.values.keys)[entries.positions]
         order, groups, owners = regrouped(entries.segments, codes)
         rows = entries.rows[order]
         chosen = settled(groups, steps.adds[rows], steps.retracts[rows], steps.lates[rows])
         present = steps.segments.any(steps.valid & ~steps.retracts)
-        return _map_of_chosen(steps, entries.places[order], chosen, owners, present)
+        return _map_of_chosen(steps, entries.positions[order], chosen, owners, present)
 
 
 class MergeMapWithKeytime(AggregateFunction):
@@ -43,14 +43,14 @@ class MergeMapWithKeytime(AggregateFunction):
     """
 
     name = "merge_map_with_keytime"
-    wants = "MAP of rows with two fields or more"
+    supported_types = "MAP of rows with two fields or more"
 
     def __init__(self, column: DataField, options: TableOptions) -> None:
         super().__init__(column, options)
         self._time = options.get(FIELD_TS_FIELD, column.name)
 
     @classmethod
-    def takes(cls, data_type: DataType) -> bool:
+    def supports(cls, data_type: DataType) -> bool:
         return (
             isinstance(data_type, MapType) and isinstance(data_type.value, RowType) and len(data_type.value.fields) >= 2
         )
@@ -58,9 +58,9 @@ class MergeMapWithKeytime(AggregateFunction):
     def reduce(self, steps: Steps) -> pa.Array:
         steps = steps.lates_in_front()
         entries = Entries.of(steps)
-        codes = identities(steps.values.keys)[entries.places]
+        codes = identities(steps.values.keys)[entries.positions]
         order, groups, owners = regrouped(entries.segments, codes)
-        positions, rows = entries.places[order], entries.rows[order]
+        positions, rows = entries.positions[order], entries.rows[order]
         # The first map is the accumulated value: its entries are taken unchanged.
         is_first = rows == steps.segments.first(steps.valid)[steps.segments.owners[rows]]
         chosen = self._chosen(steps.values.items.take(pa.array(positions)), groups, is_first)

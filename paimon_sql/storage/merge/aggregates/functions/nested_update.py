@@ -24,7 +24,7 @@ from paimon_sql.storage.merge.aggregates.elements import Entries, array_of, fiel
 class _Nested(AggregateFunction):
     """Base of functions over arrays of rows, which may have a nested key."""
 
-    wants = "ARRAY<ROW<..>>"
+    supported_types = "ARRAY<ROW<..>>"
 
     def __init__(self, column: DataField, options: TableOptions) -> None:
         super().__init__(column, options)
@@ -32,7 +32,7 @@ class _Nested(AggregateFunction):
         self._nulls = options.get(FIELD_NESTED_KEY_NULL_STRATEGY, column.name)
 
     @classmethod
-    def takes(cls, data_type: DataType) -> bool:
+    def supports(cls, data_type: DataType) -> bool:
         return isinstance(data_type, ArrayType) and isinstance(data_type.element, RowType)
 
     def _rows(self, steps: Steps) -> tuple[Entries, pa.Array]:
@@ -44,14 +44,14 @@ class _Nested(AggregateFunction):
             has_key = np.ones(len(elements), dtype=np.bool_)
             for child in fields_of(elements, self._key):
                 has_key &= valid_mask(child)
-            if self._nulls == "error" and (valid & ~has_key)[entries.places].any():
+            if self._nulls == "error" and (valid & ~has_key)[entries.positions].any():
                 raise ConstraintViolationError(
                     f"A nested row in column '{self.column.name}' has a null in its key ({', '.join(self._key)}).",
                     remedy=f"Leave such rows out, or set '{FIELD_NESTED_KEY_NULL_STRATEGY.for_name(self.column.name)}'"
                     " to 'ignore' or 'merge'.",
                 )
             valid = valid & has_key
-        counts = valid[entries.places]
+        counts = valid[entries.positions]
         entries = entries if counts.all() else entries.where(counts)
         # Of equal keys in one array the last counts; `settled` fills in with the first of late rows, hence backwards.
         return (entries.backwards(steps.lates) if self._key else entries), elements
@@ -82,9 +82,9 @@ class NestedUpdate(_Nested):
         return array_of(steps.values.type, owners[within], elements.take(pa.array(positions[within])), present)
 
     def _keyed(self, steps: Steps, entries: Entries, elements: pa.Array) -> tuple[Indices, Indices]:
-        codes = identities_of_fields(elements, self._key)[entries.places]
+        codes = identities_of_fields(elements, self._key)[entries.positions]
         order, groups, owners = regrouped(entries.segments, codes)
-        positions, rows = entries.places[order], entries.rows[order]
+        positions, rows = entries.positions[order], entries.rows[order]
         sets, clears, fills = steps.adds[rows], steps.retracts[rows], steps.lates[rows]
         if self._sequence:
             chosen = self._latest(elements, positions, groups, clears, fills)
@@ -113,7 +113,7 @@ class NestedUpdate(_Nested):
     def _listed(self, steps: Steps, entries: Entries, elements: pa.Array) -> tuple[Indices, Indices]:
         retracted = steps.retracts[entries.rows]
         if retracted.any():
-            codes = identities(elements)[entries.places]
+            codes = identities(elements)[entries.positions]
             order, groups, _ = regrouped(entries.segments, codes)
             removed = groups.last(retracted[order])
             retained = np.zeros(len(order), dtype=np.bool_)
@@ -122,8 +122,8 @@ class NestedUpdate(_Nested):
         if steps.lates.any():
             age = np.where(steps.lates, -1 - steps.segments.places, steps.segments.places)[entries.rows]
             order = np.lexsort((age, entries.segments.owners))
-            return entries.places[order], entries.segments.owners
-        return entries.places, entries.segments.owners
+            return entries.positions[order], entries.segments.owners
+        return entries.positions, entries.segments.owners
 
 
 class NestedPartialUpdate(_Nested):
@@ -133,9 +133,9 @@ class NestedPartialUpdate(_Nested):
 
     def reduce(self, steps: Steps) -> pa.Array:
         entries, elements = self._rows(steps)
-        codes = identities_of_fields(elements, self._key)[entries.places]
+        codes = identities_of_fields(elements, self._key)[entries.positions]
         order, groups, owners = regrouped(entries.segments, codes)
-        rows = elements.take(pa.array(entries.places[order]))
+        rows = elements.take(pa.array(entries.positions[order]))
         adds, lates = steps.adds[entries.rows[order]], steps.lates[entries.rows[order]]
         never = np.zeros(len(order), dtype=np.bool_)
         made = []

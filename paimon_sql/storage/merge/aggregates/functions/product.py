@@ -23,11 +23,11 @@ class Product(AggregateFunction):
     """
 
     name = "product"
-    wants = "a number"
+    supported_types = "a number"
     can_retract = True
 
     @classmethod
-    def takes(cls, data_type: DataType) -> bool:
+    def supports(cls, data_type: DataType) -> bool:
         return isinstance(data_type, NUMBERS)
 
     def reduce(self, steps: Steps) -> pa.Array:

@@ -24,10 +24,10 @@ _EMPTY_SIZE, _SINGLE, _RATE = 8, 0x20, struct.pack("<f", 1.0)
 class _Union(AggregateFunction):
     """Base of functions over bytes in a library's format."""
 
-    wants = "BYTES"
+    supported_types = "BYTES"
 
     @classmethod
-    def takes(cls, data_type: DataType) -> bool:
+    def supports(cls, data_type: DataType) -> bool:
         return isinstance(data_type, VarBinaryType)
 
     @abstractmethod

@@ -25,11 +25,11 @@ class Sum(AggregateFunction):
     """
 
     name = "sum"
-    wants = "a number"
+    supported_types = "a number"
     can_retract = True
 
     @classmethod
-    def takes(cls, data_type: DataType) -> bool:
+    def supports(cls, data_type: DataType) -> bool:
         return isinstance(data_type, NUMBERS)
 
     def reduce(self, steps: Steps) -> pa.Array:
@@ -57,10 +57,10 @@ class Count(Sum):
     """
 
     name = "count"
-    wants = "a whole number"
+    supported_types = "a whole number"
 
     @classmethod
-    def takes(cls, data_type: DataType) -> bool:
+    def supports(cls, data_type: DataType) -> bool:
         return isinstance(data_type, WHOLE_NUMBERS)
 
     def lift(self, values: pa.Array) -> pa.Array:

@@ -49,7 +49,7 @@ def file_indexes(table: Definition) -> Iterator[PaimonError]:
                 continue
             if map_key is not None and table.options.get(FIELD_MAP_STORAGE_LAYOUT, head) == "shared-shredding":
                 yield conflict(key, f"names '{name}', but the keys of '{head}' share columns.")
-            if not KINDS[kind].takes(indexed):
+            if not KINDS[kind].supports(indexed):
                 yield conflict(key, f"names '{name}' of type {indexed.sql()}, which the index does not take.")
     yield from _index_settings(table, declared)
 

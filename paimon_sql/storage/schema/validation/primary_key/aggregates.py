@@ -46,9 +46,10 @@ def aggregate_functions(table: Definition) -> Iterator[PaimonError]:
             )
             continue
         kind = FUNCTIONS[function]
-        if name not in excluded and not kind.takes(field.type):
+        if name not in excluded and not kind.supports(field.type):
             yield conflict(
-                key, f"names '{function}', which takes {kind.wants}, for column '{name}' of type {field.type.sql()}."
+                key,
+                f"names '{function}', which takes {kind.supported_types}, for column '{name}' of type {field.type.sql()}.",
             )
         elif name not in excluded:
             yield from _nested_fields(table, field, function)

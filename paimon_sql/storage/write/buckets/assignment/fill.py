@@ -23,16 +23,16 @@ class AssignerPartition:
 
     Attributes:
         number: the index of this share.
-        lanes: the number of shares.
+        count: the number of shares.
         target: the number of keys in a bucket at which the next one is opened.
-        most: the max number of buckets of the partition, at least ``lanes``; -1 for no limit.
+        max_buckets: the max number of buckets of the partition, at least ``lanes``; -1 for no limit.
         counts: the number of keys by bucket.
     """
 
     number: int
-    lanes: int
+    count: int
     target: int
-    most: int = -1
+    max_buckets: int = -1
     counts: dict[int, int] = field(default_factory=dict)
 
     def place(self, keys: int) -> npt.NDArray[np.int32]:
@@ -64,8 +64,8 @@ class AssignerPartition:
         """The lowest bucket that is not open; None if the limit is reached."""
         bucket = self.number
         while bucket in self.counts:
-            bucket += self.lanes
-        if self.most != -1 and bucket >= self.most:
+            bucket += self.count
+        if self.max_buckets != -1 and bucket >= self.max_buckets:
             return None
         if bucket >= MAX_BUCKETS:
             raise InvalidInputError(

@@ -75,7 +75,7 @@ class Relocator:
         stays = self._first if table.options.get(MERGE_ENGINE) == "first-row" else self._stay
         self._place = self._move if moves_rows(table) else stays
         self._lane = AssignerPartition(lane, lanes, max(1, table.options.get(DYNAMIC_BUCKET_TARGET_ROW_NUM)))
-        self._lane.most = table.options.get(DYNAMIC_BUCKET_MAX_BUCKETS)
+        self._lane.max_buckets = table.options.get(DYNAMIC_BUCKET_MAX_BUCKETS)
         self._lanes: dict[bytes, AssignerPartition] = {}
         for (partition, bucket), count in counts.items():
             if bucket % lanes == lane:

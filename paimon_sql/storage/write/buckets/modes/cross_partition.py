@@ -68,7 +68,7 @@ class CrossPartitionTask(WriteTask):
     """Writes rows whose keys may be in other partitions.
 
     Attributes:
-        places: the tasks that read the locations of existing keys.
+        key_location_tasks: the tasks that read the locations of existing keys.
         counts: the number of rows by bucket.
         base: the snapshot that the write was planned on.
         located: whether rows are relocated already, with their bucket in ``_BUCKET``.
@@ -77,13 +77,13 @@ class CrossPartitionTask(WriteTask):
 
     grows_with_rows = False
 
-    places: tuple[KeyLocationTask, ...] = ()
+    key_location_tasks: tuple[KeyLocationTask, ...] = ()
     counts: Mapping[Target, int] = field(default_factory=dict)
     base: Snapshot | None = None
     located: bool = False
     replaces_all: bool = False
 
-    def placed(self, rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def with_buckets(self, rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         if self.located:
             yield from rows
             return
@@ -98,13 +98,13 @@ class CrossPartitionTask(WriteTask):
         order = pc.sort_indices(given[KEY])
         yield from Relocator(self.table, self.counts, 0, 1).relocate(given.take(order).combine_chunks().to_batches())
 
-    def at_work(self, lane: int, lanes: int) -> Relocator:
+    def relocator(self, lane: int, lanes: int) -> Relocator:
         """The relocator of one of several assigner partitions."""
         return Relocator(self.table, self.counts, lane, lanes)
 
     def relocated(self) -> CrossPartitionTask:
         """The task for rows that have their buckets already."""
-        return replace(self, places=(), located=True)
+        return replace(self, key_location_tasks=(), located=True)
 
     def writer(self) -> KeyValueWriter:
         return _RelocatedWriter(self.table, self.sequences, self.router())
@@ -123,7 +123,7 @@ class CrossPartitionTask(WriteTask):
 
     def _locations_of(self, keys: pa.Array) -> pa.Table:
         threads = self.table.options.get(CROSS_PARTITION_UPSERT_BOOTSTRAP_PARALLELISM)
-        tasks = [replace(task, wanted=keys) for task in self.places]
+        tasks = [replace(task, wanted=keys) for task in self.key_location_tasks]
         return pa.concat_tables(
             [KEY_LOCATION_SCHEMA.empty_table(), *LocalExecutor(threads).map(run_key_locations, tasks)]
         )

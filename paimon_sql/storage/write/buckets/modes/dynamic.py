@@ -128,7 +128,7 @@ class DynamicTask(WriteTask):
             options.get(DYNAMIC_BUCKET_MAX_BUCKETS),
         )
 
-    def placed(self, rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def with_buckets(self, rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         if self.assigned:
             yield from rows
             return

@@ -153,11 +153,11 @@ class StagedTask(PostponeTask):
             for f in m.new_files
         ]
         with StagedFiles(self.table) as staged:
-            settled = [m for m in staged.take(messages) if m.bucket != POSTPONE_BUCKET]
+            settled = [m for m in staged.own(messages) if m.bucket != POSTPONE_BUCKET]
             totals = numbers_for_batch(self.table.options, amounts(postponed), self.known)
             sequences = {**self.sequences, **self._grown(totals, executor)}
             for task in executor.map(run_distribution, plan_distribution(self.table, postponed, totals, sequences)):
-                settled.extend(staged.take(task))
+                settled.extend(staged.own(task))
             # The postponed files stay staged, so they are deleted.
             staged.release(path for m in settled for path in new_files(self.table, append_changes([m])))
             return settled
