@@ -12,7 +12,7 @@ from paimon_sql.catalog.rest.client import RestClient
 from paimon_sql.catalog.rest.http.errors import ConflictAnswerError, NotFoundAnswerError
 from paimon_sql.errors import AlreadyExistsError, AnswerLostError, NoSuchTableError, NotFoundError, UnsupportedError
 from paimon_sql.format.metadata.snapshot import Snapshot, parse_snapshot
-from paimon_sql.storage.metadata.environment.snapshot_authority import PartitionChange, VersionManagement
+from paimon_sql.storage.metadata.environment.version_management import PartitionChange, VersionManagement
 
 _SNAPSHOT = "SNAPSHOT"
 

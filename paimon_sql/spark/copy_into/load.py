@@ -21,7 +21,7 @@ from paimon_sql.spark.conversion.defaults import default_sql
 from paimon_sql.spark.conversion.types import row_struct
 from paimon_sql.spark.copy_into.failures import one_error
 from paimon_sql.spark.copy_into.formats import FileFormat
-from paimon_sql.spark.copy_into.places import Location
+from paimon_sql.spark.copy_into.locations import Location
 from paimon_sql.spark.copy_into.rows import FileRows, SourceRows
 from paimon_sql.spark.execution.carried_statement import StatementContext
 from paimon_sql.spark.jvm.gateway import EXECUTION, Jvm

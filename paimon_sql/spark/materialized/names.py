@@ -10,7 +10,7 @@ from paimon_sql.errors import InvalidInputError, NoSuchDatabaseError
 from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
 from paimon_sql.sql.context import SESSION_CATALOG
 from paimon_sql.sql.functions.calls import calls_in
-from paimon_sql.sql.functions.name_places import NameLocations
+from paimon_sql.sql.functions.name_locations import NameLocations
 from paimon_sql.sql.text.edits import Edit, apply
 from paimon_sql.sql.text.names import quote_name
 

@@ -37,8 +37,8 @@ from paimon_sql.storage.branches.management import with_branch
 from paimon_sql.storage.data_files.file_groups import has_data_evolution
 from paimon_sql.storage.read.metadata_columns import BUCKET, FILE_PATH, PARTITION, ROW_INDEX, metadata_fields
 from paimon_sql.storage.read.row_tracking import is_tracked
+from paimon_sql.storage.row_level.partition_deletes import remove_partitions
 from paimon_sql.storage.row_level.strategy import RowLevelStrategy, row_level_strategy
-from paimon_sql.storage.row_level.whole import remove_partitions
 from paimon_sql.storage.scan.branches.fallback import OTHER_BRANCHES
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS

@@ -51,7 +51,7 @@ from paimon_sql.storage.read.row_tracking import is_tracked
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.metadata_aggregates import MetadataAggregates, metadata_aggregates
 from paimon_sql.storage.scan.plan import ScanPlan
-from paimon_sql.storage.scan.seen import sees_one_branch
+from paimon_sql.storage.scan.snapshot_to_read import sees_one_branch
 from paimon_sql.storage.streams.source import StreamSource
 from paimon_sql.storage.table.table import Table
 

@@ -14,7 +14,7 @@ from paimon_sql.spark.scan.request import ScanRequest
 from paimon_sql.storage.expressions.predicates import Predicate, all_of
 from paimon_sql.storage.scan.global_index.lookup import IndexResults
 from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
-from paimon_sql.storage.scan.seen import depends_on_snapshot_alone
+from paimon_sql.storage.scan.snapshot_to_read import depends_on_snapshot_alone
 
 
 class ScanPlanner:

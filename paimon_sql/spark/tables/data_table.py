@@ -18,7 +18,7 @@ from paimon_sql.spark.tables.base import SchemaTable
 from paimon_sql.spark.tables.partitions import PartitionManagement
 from paimon_sql.spark.write.builder import WriteBuilderProxy
 from paimon_sql.storage.read.metadata_columns import metadata_fields
-from paimon_sql.storage.scan.seen import sees_one_branch, snapshot_to_read
+from paimon_sql.storage.scan.snapshot_to_read import sees_one_branch, snapshot_to_read
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
 

@@ -24,7 +24,7 @@ from paimon_sql.format.schema.system_fields import BUCKET, VALUE_KIND
 from paimon_sql.spark.conversion.arrow_types import cast_back
 from paimon_sql.spark.execution.arrow_batches import map_in_arrow
 from paimon_sql.spark.execution.worker_errors import hide_traceback
-from paimon_sql.spark.write.key_moves import relocated
+from paimon_sql.spark.write.cross_partition import relocated
 from paimon_sql.spark.write.table_columns import column_of, conformer, quoted
 from paimon_sql.storage.table.partitioning.routing import Router
 from paimon_sql.storage.write.buckets.assignment.hash_assigner import HashAssigner, assigner_partition_of, key_hashes

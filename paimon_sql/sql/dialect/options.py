@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlglot import exp
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
+from paimon_sql.sql.dialect.navigator import STRING_TOKENS, TokenNavigator
 from paimon_sql.sql.dialect.nodes import Options
-from paimon_sql.sql.dialect.walking import STRING_TOKENS, TokenNavigator
 
 
 class OptionsParser(TokenNavigator):

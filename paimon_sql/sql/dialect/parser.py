@@ -16,8 +16,8 @@ from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from paimon_sql.sql.dialect.definitions.columns import ColumnParser
 from paimon_sql.sql.dialect.errors import RefusedError
+from paimon_sql.sql.dialect.navigator import whole_brackets
 from paimon_sql.sql.dialect.nodes import Explain, Names, Script, Verbatim
-from paimon_sql.sql.dialect.walking import whole_brackets
 
 _CHANGES = "DELETE|UPDATE|MERGE|INSERT"
 _MODES = "LOGICAL|FORMATTED|EXTENDED|CODEGEN|COST"

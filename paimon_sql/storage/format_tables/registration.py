@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from paimon_sql.errors import PaimonError
 from paimon_sql.storage.file_io import FileStatus
 from paimon_sql.storage.file_io.paths import parent_of
-from paimon_sql.storage.format_tables.figures import held_by, measured
 from paimon_sql.storage.format_tables.partitions import (
     Partition,
     partitions_in_folders,
@@ -17,6 +16,7 @@ from paimon_sql.storage.format_tables.partitions import (
     spec_of,
 )
 from paimon_sql.storage.format_tables.register import PartitionStatistics
+from paimon_sql.storage.format_tables.statistics import held_by, measured
 from paimon_sql.storage.format_tables.table import FormatTable
 
 _LOG = logging.getLogger(__name__)

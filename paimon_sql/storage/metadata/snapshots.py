@@ -11,7 +11,7 @@ from paimon_sql.format.layout.paths import MAIN_BRANCH
 from paimon_sql.format.metadata.snapshot import Snapshot, parse_snapshot
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.file_io import FileIO, FileStatus
-from paimon_sql.storage.metadata.environment.snapshot_authority import VersionManagement
+from paimon_sql.storage.metadata.environment.version_management import VersionManagement
 from paimon_sql.storage.metadata.numbered_files import NumberedDirectory
 from paimon_sql.storage.metadata.refs.tags import TagManager
 from paimon_sql.storage.metadata.rollback_marks import Rollback, RollbackMark

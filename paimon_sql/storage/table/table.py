@@ -19,7 +19,7 @@ from paimon_sql.storage.metadata.environment.locks import UNLOCKED, TableLock
 from paimon_sql.storage.metadata.environment.maintenance_log import MaintenanceLog
 from paimon_sql.storage.metadata.environment.partition_registry import PartitionRegistry
 from paimon_sql.storage.metadata.environment.query_auth import QueryAuth
-from paimon_sql.storage.metadata.environment.snapshot_authority import VersionManagement
+from paimon_sql.storage.metadata.environment.version_management import VersionManagement
 from paimon_sql.storage.metadata.manifests import ManifestStore
 from paimon_sql.storage.metadata.refs.branches import BranchManager
 from paimon_sql.storage.metadata.refs.consumers import ConsumerManager

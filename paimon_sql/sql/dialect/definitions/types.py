@@ -27,7 +27,7 @@ from paimon_sql.format.schema.types import (
     parse_atomic,
 )
 from paimon_sql.sql.dialect.errors import RefusedError
-from paimon_sql.sql.dialect.texts import TextParser
+from paimon_sql.sql.dialect.verbatim import TextParser
 from paimon_sql.sql.types import read_type_text, spark_type, type_text
 
 _OTHER_NAMES = {

@@ -16,7 +16,7 @@ from paimon_sql.format.layout.partitions import PartitionPaths
 from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry
 from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID, Snapshot, parse_snapshot
 from paimon_sql.storage.commit.snapshot.standing import Standing, standing_of
-from paimon_sql.storage.metadata.environment.snapshot_authority import PartitionChange, VersionManagement
+from paimon_sql.storage.metadata.environment.version_management import PartitionChange, VersionManagement
 from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST
 from paimon_sql.storage.metadata.refs.tags import is_same_commit
 from paimon_sql.storage.staging.table_identity import changed_table

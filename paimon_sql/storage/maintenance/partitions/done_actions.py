@@ -106,12 +106,13 @@ class HttpReport(DoneAction):
                 result = _result(answer.read())
         except PaimonError as error:
             raise PaimonError(
-                f"{self.table.name}: {redacted(url)} could not be told that partition {partition} is done: {error.message}"
+                f"{self.table.name}: {redacted(url)} could not be told that partition {partition} is done:"
+                f" {error.message}"
             ) from error
         if result.upper() != "SUCCESS":
             raise PaimonError(
-                f"{self.table.name}: {redacted(url)} answered '{result[:100]}' and not 'SUCCESS' when told that partition"
-                f" {partition} is done."
+                f"{self.table.name}: {redacted(url)} answered '{result[:100]}' and not 'SUCCESS' when told that"
+                f" partition {partition} is done."
             )
 
 

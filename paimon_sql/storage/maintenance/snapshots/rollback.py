@@ -15,7 +15,7 @@ from paimon_sql.format.metadata.snapshot import Snapshot, parse_snapshot
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.iceberg import publish_quietly
 from paimon_sql.storage.metadata.directories import remove_if_dropped
-from paimon_sql.storage.metadata.environment.snapshot_authority import VersionManagement
+from paimon_sql.storage.metadata.environment.version_management import VersionManagement
 from paimon_sql.storage.metadata.numbered_files import LATEST
 from paimon_sql.storage.metadata.partial_changes import begun
 from paimon_sql.storage.metadata.refs.tags import NamedTag, is_same_commit

@@ -11,7 +11,7 @@ from paimon_sql.format.layout.paths import MAIN_BRANCH, SCHEMA, TablePaths
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.paths import temporary_sibling
 from paimon_sql.storage.file_io.symlinks import refuse_links
-from paimon_sql.storage.metadata.environment.snapshot_authority import VersionManagement
+from paimon_sql.storage.metadata.environment.version_management import VersionManagement
 from paimon_sql.storage.metadata.refs.names import check_file_name
 
 _PREFIX = "branch-"

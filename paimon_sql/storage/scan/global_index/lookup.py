@@ -45,7 +45,7 @@ from paimon_sql.storage.scan.global_index.entries import (
     meta_of,
     of_another_type,
 )
-from paimon_sql.storage.scan.global_index.question import IndexSearch, question
+from paimon_sql.storage.scan.global_index.search import IndexSearch, question
 from paimon_sql.storage.table.index_files import index_path
 from paimon_sql.storage.table.table import Table
 

@@ -49,7 +49,8 @@ def aggregate_functions(table: Definition) -> Iterator[PaimonError]:
         if name not in excluded and not kind.supports(field.type):
             yield conflict(
                 key,
-                f"names '{function}', which takes {kind.supported_types}, for column '{name}' of type {field.type.sql()}.",
+                f"names '{function}', which takes {kind.supported_types}, for column '{name}' of type"
+                f" {field.type.sql()}.",
             )
         elif name not in excluded:
             yield from _nested_fields(table, field, function)

@@ -25,7 +25,7 @@ from paimon_sql.storage.merge.registry import merge_engine
 from paimon_sql.storage.table.partitioning.routing import Router
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.assignment.fill import AssignerPartition
-from paimon_sql.storage.write.buckets.assignment.key_places import KEY, OLD_BUCKET, OLD_PARTITION
+from paimon_sql.storage.write.buckets.assignment.key_locations import KEY, OLD_BUCKET, OLD_PARTITION
 from paimon_sql.storage.write.buffer import Target
 from paimon_sql.storage.write.key_value_writer import check_keys
 from paimon_sql.storage.write.rows.row_kinds import RowKindReader

@@ -18,7 +18,7 @@ from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.staging.proposal import Proposal, Validation
 from paimon_sql.storage.table.partitioning.routing import Router
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.buckets.assignment.key_places import (
+from paimon_sql.storage.write.buckets.assignment.key_locations import (
     KEY,
     KEY_LOCATION_SCHEMA,
     KeyLocationTask,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
+from paimon_sql.sql.dialect.navigator import CLOSING
 from paimon_sql.sql.dialect.nodes import Verbatim
 from paimon_sql.sql.dialect.relations import RelationParser
-from paimon_sql.sql.dialect.walking import CLOSING
 
 _ENDS = frozenset((TokenType.COMMA, TokenType.WHERE, TokenType.WHEN, TokenType.THEN))
 """Tokens that end an expression that stays text, outside of CASE and brackets."""

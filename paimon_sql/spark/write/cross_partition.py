@@ -20,7 +20,7 @@ from paimon_sql.format.schema.system_fields import BUCKET, VALUE_KIND
 from paimon_sql.spark.conversion.arrow_types import cast_back
 from paimon_sql.spark.execution.arrow_batches import map_in_arrow
 from paimon_sql.spark.write.table_columns import column_of
-from paimon_sql.storage.write.buckets.assignment.key_places import (
+from paimon_sql.storage.write.buckets.assignment.key_locations import (
     KEY,
     KEY_LOCATION_SCHEMA,
     OLD_BUCKET,
