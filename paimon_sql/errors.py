@@ -126,7 +126,7 @@ class FunctionExistsError(AlreadyExistsError):
     """The function exists already."""
 
 
-SET_ASIDE = "Restore the file from a copy, or CALL sys.repair, which sets it aside and says what is lost."
+SET_ASIDE = "Restore the file from a copy, or CALL sys.repair, which moves it aside and reports what is lost."
 """The remedy for an unreadable metadata file."""
 
 

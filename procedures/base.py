@@ -126,7 +126,7 @@ class Context:
         """
         catalog, database, found = self._located(name, kind)
         if database.lower() == SYSTEM_DATABASE:
-            raise InvalidInputError(f"{database}.{found} is the catalog's own.")
+            raise InvalidInputError(f"{database} is reserved for the catalog: {found} cannot be in it.")
         return catalog, Identifier(database, found)
 
     def _located(self, name: str, kind: str) -> tuple[Catalog, str, str]:
@@ -143,7 +143,8 @@ class Context:
 def _not_named(name: str, kind: str, catalog: Catalog) -> InvalidInputError:
     short = kind[0]
     return InvalidInputError(
-        f"'{name}' is no {kind} of catalog {catalog.name}.", remedy=f"Write {short}, db.{short} or catalog.db.{short}."
+        f"'{name}' is not a {kind} of catalog {catalog.name}.",
+        remedy=f"Write {short}, db.{short} or catalog.db.{short}.",
     )
 
 

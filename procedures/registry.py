@@ -31,4 +31,4 @@ def find_procedure(name: str) -> Procedure:
 
 def _nearest(name: str) -> str:
     near = difflib.get_close_matches(name.lower().removeprefix("sys."), procedures(), n=1)
-    return f"Did you mean {near[0]}?" if near else f"There are {', '.join(procedures())}."
+    return f"Did you mean {near[0]}?" if near else f"Existing procedures: {', '.join(procedures())}."

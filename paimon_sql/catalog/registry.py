@@ -60,7 +60,9 @@ def open_catalog(name: str, options: Mapping[str, str]) -> Catalog:
     kind = _kind(options)
     if kind not in KINDS:
         raise InvalidOptionError(
-            f"Catalog {name}: '{kind}' is no kind of metastore.", key="metastore", remedy=f"Use one of {sorted(KINDS)}."
+            f"Catalog {name}: '{kind}' is not a supported metastore.",
+            key="metastore",
+            remedy=f"Use one of {sorted(KINDS)}.",
         )
     return KINDS[kind](name, options)
 

@@ -20,9 +20,9 @@ from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_time
 
 
 class RollbackToTimestamp(Procedure):
-    """The last snapshot that was committed at or before the time becomes the newest."""
+    """The last snapshot that was committed at or before the time becomes the latest."""
 
-    summary = "Take a table back to its last snapshot at or before a time."
+    summary = "Roll a table back to its last snapshot at or before a time."
     example = "CALL sys.rollback_to_timestamp(table => 'db.t', timestamp => 1735689600000)"
 
     @dataclass(frozen=True, kw_only=True)

@@ -20,9 +20,9 @@ from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_waterm
 
 
 class RollbackToWatermark(Procedure):
-    """The first snapshot that reached the watermark becomes the newest."""
+    """The first snapshot that reached the watermark becomes the latest."""
 
-    summary = "Take a table back to its first snapshot that reached a watermark."
+    summary = "Roll a table back to its first snapshot that reached a watermark."
     example = "CALL sys.rollback_to_watermark(table => 'db.t', watermark => 1735689600000)"
 
     @dataclass(frozen=True, kw_only=True)

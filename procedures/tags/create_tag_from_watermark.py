@@ -15,9 +15,9 @@ from paimon_sql.storage.table.time_travel.resolve import first_from_watermark
 
 
 class CreateTagFromWatermark(Procedure):
-    """The snapshot is the first whose watermark is not less, be it retained or kept by another tag."""
+    """Snapshots that are retained only by other tags are considered, too."""
 
-    summary = "Keep under a name the first snapshot that reached a watermark."
+    summary = "Create a tag of the first snapshot that reached a watermark."
     example = "CALL sys.create_tag_from_watermark(table => 'db.t', tag => 'monday', watermark => 1735516800000)"
 
     @dataclass(frozen=True, kw_only=True)
@@ -25,7 +25,7 @@ class CreateTagFromWatermark(Procedure):
         table: str = required(THE_TABLE)
         tag: str = required(THE_TAG)
         watermark: Long = required("The watermark in milliseconds.")
-        time_retained: str | None = optional("How long it lives, as '36 h' or '7 d'; for ever by default.")
+        time_retained: str | None = optional("How long to retain the tag, as '36 h' or '7 d'; forever by default.")
         dry_run: bool | None = optional(DRY_RUN)
 
     @dataclass(frozen=True)

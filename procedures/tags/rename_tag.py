@@ -20,9 +20,9 @@ from paimon_sql.storage.maintenance.tags.management import rename_tag
 
 
 class RenameTag(Procedure):
-    """The tag keeps what it kept; its new name must be free."""
+    """The tag keeps its snapshot; the new name must not exist."""
 
-    summary = "Give a tag another name."
+    summary = "Rename a tag."
     example = "CALL sys.rename_tag(table => 'db.t', tag => 'draft', target_tag => 'release')"
 
     @dataclass(frozen=True, kw_only=True)

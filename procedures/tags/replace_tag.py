@@ -20,17 +20,17 @@ from paimon_sql.storage.maintenance.tags.management import replace_tag
 
 
 class ReplaceTag(Procedure):
-    """An existing tag keeps another snapshot from now on; what only the old one needed is freed."""
+    """Files that only the old snapshot used are deleted."""
 
-    summary = "Let an existing tag keep another snapshot."
+    summary = "Set an existing tag to another snapshot."
     example = "CALL sys.replace_tag(table => 'db.t', tag => 'golden', snapshot => 12)"
 
     @dataclass(frozen=True, kw_only=True)
     class Arguments:
         table: str = required(THE_TABLE)
         tag: str = required(THE_TAG)
-        snapshot: Long | None = optional("The snapshot; the newest by default.")
-        time_retained: str | None = optional("How long it lives, as '36 h' or '7 d'; for ever by default.")
+        snapshot: Long | None = optional("The snapshot; the latest by default.")
+        time_retained: str | None = optional("How long to retain the tag, as '36 h' or '7 d'; forever by default.")
         dry_run: bool | None = optional(DRY_RUN)
 
     @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class ReplaceTag(Procedure):
         snapshot_id: Long = detail(SNAPSHOT_KEPT)
         record_count: Long | None = detail(RECORDS_KEPT)
         retained: str | None = detail(RETAINED)
-        deleted_files: Long = detail("files deleted that only the tag had kept")
-        deleted_bytes: Long = detail("their bytes")
+        deleted_files: Long = detail("deleted files that only the tag used")
+        deleted_bytes: Long = detail("their size in bytes")
         note: str | None = detail(WHY_NOTHING)
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:

@@ -15,9 +15,9 @@ from paimon_sql.system_tables.whole_catalog import CatalogTable, View
 
 
 class AllPartitions(CatalogTable):
-    """The partitions that hold a file now, of all tables that have partition columns; as in ``t$partitions``.
+    """The partitions of all partitioned tables, as in ``t$partitions``.
 
-    A table that cannot be read has no row here.
+    Tables that cannot be read are omitted.
     """
 
     name = "partitions"

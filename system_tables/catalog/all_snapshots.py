@@ -11,7 +11,7 @@ from paimon_sql.system_tables.whole_catalog import CatalogTable, View
 
 
 class AllSnapshots(CatalogTable):
-    """The rows of ``t$snapshots`` of every table ``t``, of its main branch; one that cannot be read has none here."""
+    """The rows of ``t$snapshots`` of the main branch of every table ``t``; tables that cannot be read are omitted."""
 
     name = "snapshots"
     summary = "One row per retained snapshot of each table."

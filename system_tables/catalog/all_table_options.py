@@ -14,9 +14,9 @@ from paimon_sql.system_tables.whole_catalog import CatalogTable, View
 
 
 class AllTableOptions(CatalogTable):
-    """The stored options of all tables, and the folder of each as its option ``path``.
+    """The stored options of all tables, and the directory of each as its option ``path``.
 
-    A table that cannot be read has no row here.
+    Tables that cannot be read are omitted.
     """
 
     name = "all_table_options"

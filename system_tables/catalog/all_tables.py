@@ -17,10 +17,10 @@ _STRINGS = ("owner", "created_by", "updated_by")
 
 
 class AllTables(CatalogTable):
-    """The tables of all databases, by name; views are not among them.
+    """The tables of all databases, by name; views are not included.
 
-    A table that cannot be read is listed with its names alone, and its ``table_type`` is null. Counts are known to
-    REST catalogs only, and so is who made and changed a table unless its options say so.
+    A table that cannot be read is listed only with its names, and its ``table_type`` is null. Only REST catalogs
+    provide counts, and who created and changed a table unless its options record it.
     """
 
     name = "tables"
@@ -28,14 +28,14 @@ class AllTables(CatalogTable):
     is_listed = True
     columns = (
         *NAMES,
-        column("table_type", string_type(), "the option type: table, unless it says otherwise"),
+        column("table_type", string_type(), "the option type; table by default"),
         column("partitioned", BooleanType(), "whether it has partition columns"),
         column("primary_key", BooleanType(), "whether it has a primary key"),
         column("owner", string_type(), "the option owner"),
-        column("created_at", BigIntType(), "when it was made, in milliseconds since the epoch"),
-        column("created_by", string_type(), "who made it"),
-        column("updated_at", BigIntType(), "when it was changed last, in milliseconds since the epoch"),
-        column("updated_by", string_type(), "who changed it last"),
+        column("created_at", BigIntType(), "when it was created, in milliseconds since the epoch"),
+        column("created_by", string_type(), "who created it"),
+        column("updated_at", BigIntType(), "when it was last changed, in milliseconds since the epoch"),
+        column("updated_by", string_type(), "who last changed it"),
         column("record_count", BigIntType(), "from REST catalogs only"),
         column("file_size_in_bytes", BigIntType(), "from REST catalogs only"),
         column("file_count", BigIntType(), "from REST catalogs only"),

@@ -11,7 +11,7 @@ from paimon_sql.system_tables.whole_catalog import CatalogTable, View
 
 
 class AllTags(CatalogTable):
-    """The rows of ``t$tags`` of every table ``t``, of its main branch; one that cannot be read has none here."""
+    """The rows of ``t$tags`` of the main branch of every table ``t``; tables that cannot be read are omitted."""
 
     name = "tags"
     summary = "One row per tag of each table."

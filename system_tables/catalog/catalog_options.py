@@ -19,9 +19,9 @@ _HIDDEN = "******"
 
 
 class CatalogOptions(CatalogTable):
-    """The options that the catalog was made with; it exists where `catalog-options-table.enabled` is true.
+    """The options of the catalog; exists if `catalog-options-table.enabled` is true.
 
-    The values of keys that sound of a secret are hidden.
+    The values of keys that may be secret are hidden.
     """
 
     name = "catalog_options"

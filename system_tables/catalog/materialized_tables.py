@@ -20,25 +20,25 @@ from paimon_sql.system_tables.whole_catalog import CatalogTable, View
 
 
 class MaterializedTables(CatalogTable):
-    """What they are made of, and when each was last brought up to date, as far as its snapshots tell.
+    """Their definitions, and the last refresh of each, as far as its snapshots record it.
 
-    A table that cannot be read, or whose definition is not whole, has no row here.
+    Tables that cannot be read, or whose definition is incomplete, are omitted.
     """
 
     name = "materialized_tables"
     summary = "One row per materialized table."
     columns = (
         *NAMES,
-        column("definition_query", string_type(), "its query, with whole names"),
-        column("freshness", string_type(), "how old its rows may be, as FRESHNESS says it"),
+        column("definition_query", string_type(), "its query, with qualified names"),
+        column("freshness", string_type(), "the max age of its rows, as in FRESHNESS"),
         column("refresh_mode", string_type(), "CONTINUOUS or FULL"),
-        column("logical_refresh_mode", string_type(), "the same as it was asked for; AUTOMATIC: by the freshness"),
-        column("status", string_type(), "ACTIVATED, or SUSPENDED if it is left alone"),
-        column("last_refresh", TimestampType(True, 3), "when it was brought up to date; null if nobody can tell"),
-        column("last_mode", string_type(), "how: FULL or INCREMENTAL"),
-        column("snapshot_id", BigIntType(), "its newest snapshot; null without any"),
-        column("due", BooleanType(), "whether the next call of refresh_materialized_tables looks after it"),
-        column("refresh_handler", string_type(), "the job of Flink's that keeps it up to date; null if none does"),
+        column("logical_refresh_mode", string_type(), "the requested mode; AUTOMATIC decides by the freshness"),
+        column("status", string_type(), "ACTIVATED, or SUSPENDED if it is not refreshed automatically"),
+        column("last_refresh", TimestampType(True, 3), "the last refresh; null if unknown"),
+        column("last_mode", string_type(), "mode of the last refresh: FULL or INCREMENTAL"),
+        column("snapshot_id", BigIntType(), "its latest snapshot; null without any"),
+        column("due", BooleanType(), "whether the next call of refresh_materialized_tables refreshes it"),
+        column("refresh_handler", string_type(), "the Flink job that refreshes it; null without one"),
     )
 
     def rows(self, view: View, predicate: Predicate | None = None) -> pa.Table:

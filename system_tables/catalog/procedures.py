@@ -14,16 +14,16 @@ from paimon_sql.system_tables.whole_catalog import CatalogTable, View
 
 
 class Procedures(CatalogTable):
-    """What `SHOW PROCEDURES` and `DESCRIBE PROCEDURE` say one by one."""
+    """Same as `SHOW PROCEDURES` and `DESCRIBE PROCEDURE`, for all procedures."""
 
     name = "procedures"
     summary = "One row per stored procedure."
     columns = (
         column("name", string_type(False), "the procedure, called as CALL sys.name(..)"),
         column("arguments", string_type(False), "its arguments in their order, with their types"),
-        column("results", string_type(False), "the columns of its answer, with their types"),
+        column("results", string_type(False), "the columns of its result, with their types"),
         column("summary", string_type(False), "what it does"),
-        column("example", string_type(False), "a call"),
+        column("example", string_type(False), "an example call"),
     )
 
     def rows(self, view: View, predicate: Predicate | None = None) -> pa.Table:

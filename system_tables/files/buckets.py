@@ -15,17 +15,17 @@ from paimon_sql.system_tables.formatting import one_chunk, partition_labels
 
 
 class Buckets(SystemTable):
-    """The buckets that hold a file now, by partition and number; time travel does not apply to them."""
+    """The buckets with files in the latest snapshot, by partition and number; time travel does not apply."""
 
     name = "buckets"
-    summary = "One row per bucket that holds a file."
+    summary = "One row per bucket with files."
     columns = (
         column("partition", string_type(), "partition values, {} without partitions"),
         column("bucket", IntType(False), "bucket number"),
         column("record_count", BigIntType(False), "records in live files"),
-        column("file_size_in_bytes", BigIntType(False), "their size"),
-        column("file_count", BigIntType(False), "their number"),
-        column("last_update_time", TimestampType(True, 3), "creation of the newest"),
+        column("file_size_in_bytes", BigIntType(False), "size of the live files"),
+        column("file_count", BigIntType(False), "number of live files"),
+        column("last_update_time", TimestampType(True, 3), "creation of its newest file"),
     )
 
     def rows(self, table: Table, predicate: Predicate | None = None) -> pa.Table:

@@ -22,7 +22,7 @@ _THREADS = 32
 
 
 class FileIndexes(SystemTable):
-    """Bloom filters, bitmaps and the like of the data files of the snapshot that the read sees."""
+    """Bloom filters, bitmaps and other file indexes of the data files of the snapshot that is read."""
 
     name = "file_indexes"
     summary = "One row per file index of a column in a data file of the snapshot."
@@ -30,15 +30,15 @@ class FileIndexes(SystemTable):
         column("partition", string_type(), "partition values, {} without partitions"),
         column("bucket", IntType(False), "bucket number"),
         column("file_path", string_type(False), "the data file"),
-        column("file_size_in_bytes", BigIntType(False), "its size"),
-        column("record_count", BigIntType(False), "its records"),
-        column("schema_id", BigIntType(False), "its schema"),
+        column("file_size_in_bytes", BigIntType(False), "size of the data file"),
+        column("record_count", BigIntType(False), "records in the data file"),
+        column("schema_id", BigIntType(False), "schema of the data file"),
         column("column_name", string_type(False), "column indexed"),
         column("index_type", string_type(False), "bloom-filter, bitmap, bsi, ..."),
-        column("storage_type", string_type(False), "EMBEDDED in the manifest or a FILE of its own"),
-        column("index_file_path", string_type(), "that file"),
+        column("storage_type", string_type(False), "EMBEDDED in the manifest, or a separate FILE"),
+        column("index_file_path", string_type(), "name of that file"),
         column("index_size_in_bytes", BigIntType(False), "size of this index"),
-        column("index_container_size_in_bytes", BigIntType(False), "size of what holds all indexes of the data file"),
+        column("index_container_size_in_bytes", BigIntType(False), "size of all indexes of the data file together"),
         column("is_empty", BooleanType(False), "the index has no content"),
     )
 

@@ -29,7 +29,7 @@ _BY_NAME = {f.name: f for f in Files.columns}
 
 
 class FileKeyRanges(SystemTable):
-    """The live data files of the snapshot that the read sees, with their smallest and greatest keys."""
+    """The live data files of the snapshot that is read, with their min and max keys."""
 
     name = "file_key_ranges"
     summary = "One row per data file of the snapshot, with its range of keys."

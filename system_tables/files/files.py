@@ -31,7 +31,7 @@ _REMEMBERED = ColumnCache()
 
 
 class Files(SystemTable):
-    """The live data files of the snapshot that the read sees; statistics are shown under its schema."""
+    """The live data files of the snapshot that is read; statistics are shown with its schema."""
 
     name = "files"
     summary = "One row per data file of the snapshot."
@@ -41,17 +41,17 @@ class Files(SystemTable):
         column("file_path", string_type(False), "full path"),
         column("file_format", string_type(False), "parquet, orc, avro, ..."),
         column("schema_id", BigIntType(False), "schema the file was written with"),
-        column("level", IntType(False), "LSM level; 0 for fresh and for append files"),
+        column("level", IntType(False), "LSM level; 0 for new files and for append tables"),
         column("record_count", BigIntType(False), "records in the file, deletes included"),
         column("file_size_in_bytes", BigIntType(False), "size"),
-        column("min_key", string_type(), "smallest key; null for append tables"),
-        column("max_key", string_type(), "largest key; null for append tables"),
+        column("min_key", string_type(), "min key; null for append tables"),
+        column("max_key", string_type(), "max key; null for append tables"),
         column("null_value_counts", string_type(False), "nulls per column"),
-        column("min_value_stats", string_type(False), "smallest value per column"),
-        column("max_value_stats", string_type(False), "largest value per column"),
-        column("min_sequence_number", BigIntType(), "smallest sequence number in the file"),
-        column("max_sequence_number", BigIntType(), "largest sequence number in the file"),
-        column("creation_time", TimestampType(True, 3), "when the file was made"),
+        column("min_value_stats", string_type(False), "min value per column"),
+        column("max_value_stats", string_type(False), "max value per column"),
+        column("min_sequence_number", BigIntType(), "min sequence number in the file"),
+        column("max_sequence_number", BigIntType(), "max sequence number in the file"),
+        column("creation_time", TimestampType(True, 3), "when the file was created"),
         column("deleteRowCount", BigIntType(), "delete records in the file"),
         column("file_source", string_type(), "APPEND or COMPACT"),
         column("first_row_id", BigIntType(), "row id of the first row, with row tracking"),

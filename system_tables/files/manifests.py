@@ -18,20 +18,20 @@ from paimon_sql.system_tables.formatting import partition_labels
 
 
 class Manifests(SystemTable):
-    """The data manifests of the snapshot that the read sees, and those of the changelog that its commit made."""
+    """The data manifests of the snapshot that is read, and the changelog manifests of its commit."""
 
     name = "manifests"
     summary = "One row per manifest of the snapshot."
     columns = (
         column("file_name", string_type(False), "manifest file"),
-        column("file_size", BigIntType(False), "its size"),
+        column("file_size", BigIntType(False), "size of the manifest"),
         column("num_added_files", BigIntType(False), "ADD entries in it"),
         column("num_deleted_files", BigIntType(False), "DELETE entries in it"),
         column("schema_id", BigIntType(False), "schema at writing"),
-        column("min_partition_stats", string_type(), "smallest partition values"),
-        column("max_partition_stats", string_type(), "largest partition values"),
-        column("min_row_id", BigIntType(), "smallest row id, with row tracking"),
-        column("max_row_id", BigIntType(), "largest row id, with row tracking"),
+        column("min_partition_stats", string_type(), "min partition values"),
+        column("max_partition_stats", string_type(), "max partition values"),
+        column("min_row_id", BigIntType(), "min row id, with row tracking"),
+        column("max_row_id", BigIntType(), "max row id, with row tracking"),
     )
 
     def rows(self, table: Table, predicate: Predicate | None = None) -> pa.Table:

@@ -20,16 +20,16 @@ from paimon_sql.system_tables.formatting import one_chunk, partition_names
 
 
 class Partitions(SystemTable):
-    """The partitions that hold a file now, by name; a table without partitions is one of them, without a name.
+    """The partitions with files in the latest snapshot, by name; without partition keys, one without a name.
 
-    Those that are read from another branch count. Time travel does not apply to them. What only REST catalogs know is
-    null, and no partition is ``done``.
+    Partitions that are read from another branch are included. Time travel does not apply. Columns that only REST
+    catalogs provide are null, and no partition is ``done``.
     """
 
     name = "partitions"
-    summary = "One row per partition that holds a file."
+    summary = "One row per partition with files."
     columns = (
-        column("partition", string_type(), "dt=x/h=1; empty text without partitions"),
+        column("partition", string_type(), "dt=x/h=1; empty string without partitions"),
         column("record_count", BigIntType(False), "records in live files, before merging"),
         column("file_size_in_bytes", BigIntType(False), "size of the live files"),
         column("file_count", BigIntType(False), "number of live files"),
@@ -40,7 +40,7 @@ class Partitions(SystemTable):
         column("options", string_type(), "from REST catalogs only"),
         column("total_buckets", IntType(False), "bucket number of the files; -1 for unaware"),
         column("done", BooleanType(False), "marked done (REST catalogs)"),
-        column("deleted_record_count", BigIntType(), "records that deletion vectors hide; 0 without any"),
+        column("deleted_record_count", BigIntType(), "records deleted by deletion vectors; 0 without any"),
     )
 
     def rows(self, table: Table, predicate: Predicate | None = None) -> pa.Table:

@@ -1,4 +1,4 @@
-"""``t$summary``: the health of the table, one row per figure, with advice."""
+"""``t$summary``: the health of the table, one row per metric, with advice."""
 
 from __future__ import annotations
 
@@ -43,21 +43,21 @@ class _Figure:
 
 
 class Summary(SystemTable):
-    """What the newest snapshot of the branch consists of, its history, and what space is held by what.
+    """The content of the latest snapshot of the branch, its history, and the space that each part retains.
 
-    Time travel does not apply to it. It is told from metadata: the manifests of the newest snapshot, and what the
-    newest 200 snapshots and 20 tags before them took away or keep; the space is worked out only for those who ask. Each
-    byte counts once; neither orphan files nor what other branches alone hold are among them. Rows that say nothing of
-    this kind of table are left out.
+    Time travel does not apply. Only metadata is read: the manifests of the latest snapshot, and the changes of the
+    latest 200 snapshots and of 20 tags before them; sizes are computed only if queried. Each byte counts once; orphan
+    files, and files that only other branches use, are not included. Metrics that do not apply to a type of table are
+    omitted.
     """
 
     name = "summary"
-    summary = "One row per figure that tells whether the table is well."
+    summary = "One row per metric of the table's health."
     columns = (
-        column("metric", string_type(False), "what the figure is"),
-        column("value", string_type(), "the figure to be read; null where it is not known"),
-        column("number", DoubleType(), "the figure to be counted with; sizes are bytes"),
-        column("advice", string_type(), "what could be done about it; null where nothing need be done"),
+        column("metric", string_type(False), "name of the metric"),
+        column("value", string_type(), "the value as text; null if unknown"),
+        column("number", DoubleType(), "the value as a number; sizes in bytes"),
+        column("advice", string_type(), "the recommended action; null if none is needed"),
     )
 
     def rows(self, table: Table, predicate: Predicate | None = None) -> pa.Table:

@@ -25,7 +25,7 @@ _RANGE = (
 
 
 class TableIndexes(SystemTable):
-    """Hash indexes, deletion vectors and global indexes of the snapshot that the read sees."""
+    """Hash indexes, deletion vectors and global indexes of the snapshot that is read."""
 
     name = "table_indexes"
     summary = "One row per index file of the snapshot."
@@ -34,8 +34,8 @@ class TableIndexes(SystemTable):
         column("bucket", IntType(False), "bucket number"),
         column("index_type", string_type(False), "HASH, DELETION_VECTORS, or the type of a global index"),
         column("file_name", string_type(False), "the index file"),
-        column("file_size", BigIntType(False), "its size"),
-        column("row_count", BigIntType(False), "entries in it"),
+        column("file_size", BigIntType(False), "size of the index file"),
+        column("row_count", BigIntType(False), "entries in the index file"),
         column(
             "dv_ranges",
             ArrayType(True, RowType(True, _RANGE)),

@@ -13,13 +13,13 @@ from paimon_sql.system_tables.clock import wall_clock
 
 
 class Branches(SystemTable):
-    """The branches of the table, by name, whichever of them is asked; main is not listed."""
+    """All branches of the table, by name, except main."""
 
     name = "branches"
     summary = "One row per branch."
     columns = (
         column("branch_name", string_type(False), "name; main is not listed"),
-        column("create_time", TimestampType(False, 3), "when it was made"),
+        column("create_time", TimestampType(False, 3), "when it was created"),
     )
 
     def rows(self, table: Table, predicate: Predicate | None = None) -> pa.Table:

@@ -18,7 +18,7 @@ class Consumers(SystemTable):
     summary = "One row per consumer."
     columns = (
         column("consumer_id", string_type(False), "name"),
-        column("next_snapshot_id", BigIntType(False), "snapshot it will read next; protects from there on"),
+        column("next_snapshot_id", BigIntType(False), "snapshot that it reads next; this and later ones do not expire"),
     )
 
     def rows(self, table: Table, predicate: Predicate | None = None) -> pa.Table:

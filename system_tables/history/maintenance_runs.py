@@ -14,28 +14,28 @@ from paimon_sql.system_tables.whole_catalog import CatalogTable, View
 
 
 class MaintenanceRuns(CatalogTable):
-    """Calls of procedures, and what tables did by themselves after commits where that changed something or failed.
+    """Calls of procedures, and automatic maintenance after commits if it changed something or failed.
 
-    The catalog's option `maintenance-runs.retained` says how many are remembered. Those of other engines are not known.
+    The catalog's option `maintenance-runs.retained` limits how many are stored. Runs of other engines are not recorded.
     """
 
     name = "maintenance_runs"
-    summary = "One row per run of maintenance, the oldest first."
+    summary = "One row per maintenance run, the oldest first."
     columns = (
         column("started_at", TimestampType(False, 3), "when it began"),
-        column("catalog_name", string_type(False), "the catalog's name in the session that asked for it"),
-        column("database_name", string_type(), "the table's database; null where it was about several"),
-        column("table_name", string_type(), "the table, with its branch; null where it was about several"),
-        column("procedure", string_type(False), "the procedure, or the one that does what a commit brought about"),
-        column("trigger", string_type(False), "call, or commit for what a table did by itself after one"),
-        column("arguments", MapType(False, string_type(), string_type()), "the arguments that were given"),
-        column("dry_run", BooleanType(False), "whether nothing was to be changed"),
-        column("snapshot_before", BigIntType(), "the newest snapshot before; null without any"),
-        column("snapshot_after", BigIntType(), "the newest snapshot afterwards"),
-        column("counts", MapType(False, string_type(), BigIntType()), "the numbers of its answer, by column"),
-        column("seconds", DoubleType(False), "how long it took"),
-        column("note", string_type(), "what the answer says beside its numbers"),
-        column("error", string_type(), "why it failed; null if it did not"),
+        column("catalog_name", string_type(False), "the name of the catalog in the session that ran it"),
+        column("database_name", string_type(), "the database; null for runs on several"),
+        column("table_name", string_type(), "the table, with its branch; null for runs on several"),
+        column("procedure", string_type(False), "the procedure, or that of the automatic maintenance"),
+        column("trigger", string_type(False), "call, or commit for automatic maintenance after a commit"),
+        column("arguments", MapType(False, string_type(), string_type()), "the arguments"),
+        column("dry_run", BooleanType(False), "whether it was a dry run"),
+        column("snapshot_before", BigIntType(), "the latest snapshot before; null without any"),
+        column("snapshot_after", BigIntType(), "the latest snapshot afterwards"),
+        column("counts", MapType(False, string_type(), BigIntType()), "the numbers in its result, by column"),
+        column("seconds", DoubleType(False), "duration"),
+        column("note", string_type(), "the note in its result"),
+        column("error", string_type(), "the error; null on success"),
     )
 
     def rows(self, view: View, predicate: Predicate | None = None) -> pa.Table:

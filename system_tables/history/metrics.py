@@ -17,26 +17,26 @@ from paimon_sql.system_tables.whole_catalog import CatalogTable, View
 
 
 class CatalogMetrics(CatalogTable):
-    """Durations are in milliseconds, sizes in bytes. Other processes, and tasks on executors, are not among them.
+    """Durations are in milliseconds, sizes in bytes. Other processes, and tasks on executors, are not included.
 
     The names are those of Apache Paimon's metrics, without the `last` that some begin with: `lastCommitDuration` is the
     column `last` of `commitDuration`.
     """
 
     name = "metrics"
-    summary = "One row per metric of each table of the catalog that this process has used."
+    summary = "One row per metric of each table of the catalog that this process used."
     columns = (
         column("database_name", string_type(False), "the table's database"),
         column("table_name", string_type(False), "the table"),
         column("branch", string_type(False), "its branch"),
         column("metric_group", string_type(False), "scan or commit"),
         column("metric", string_type(False), "what was measured"),
-        column("last", DoubleType(False), "the newest value"),
+        column("last", DoubleType(False), "the latest value"),
         column("mean", DoubleType(False), "the mean of all values"),
-        column("greatest", DoubleType(False), "the greatest of them"),
-        column("total", DoubleType(False), "their sum"),
-        column("count", BigIntType(False), "how many there are"),
-        column("measured_at", TimestampType(False, 3), "when the newest was measured"),
+        column("greatest", DoubleType(False), "the max value"),
+        column("total", DoubleType(False), "the sum of all values"),
+        column("count", BigIntType(False), "the number of values"),
+        column("measured_at", TimestampType(False, 3), "when the latest value was measured"),
     )
 
     def rows(self, view: View, predicate: Predicate | None = None) -> pa.Table:

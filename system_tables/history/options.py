@@ -12,7 +12,7 @@ from paimon_sql.system_tables.base import SystemTable, column
 
 
 class Options(SystemTable):
-    """The stored options; those of a session or statement are not among them."""
+    """The stored options; options of a session or statement are not included."""
 
     name = "options"
     summary = "One row per table option that is set."

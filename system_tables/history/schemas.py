@@ -16,7 +16,7 @@ from paimon_sql.system_tables.clock import wall_clock
 
 
 class Schemas(SystemTable):
-    """The versions of the schema, oldest first; time travel does not apply to them."""
+    """The versions of the schema, oldest first; time travel does not apply."""
 
     name = "schemas"
     summary = "One row per schema version."
@@ -27,7 +27,7 @@ class Schemas(SystemTable):
         column("primary_keys", string_type(False), "JSON array of names"),
         column("options", string_type(False), "JSON object"),
         column("comment", string_type(), "comment of the table"),
-        column("update_time", TimestampType(False, 3), "when the version was made"),
+        column("update_time", TimestampType(False, 3), "when the version was created"),
     )
 
     def rows(self, table: Table, predicate: Predicate | None = None) -> pa.Table:

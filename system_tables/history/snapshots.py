@@ -13,7 +13,7 @@ from paimon_sql.system_tables.clock import wall_clock
 
 
 class Snapshots(SystemTable):
-    """The snapshots that are retained, oldest first; time travel does not apply to them."""
+    """The retained snapshots, oldest first; time travel does not apply."""
 
     name = "snapshots"
     summary = "One row per retained snapshot."
@@ -21,18 +21,18 @@ class Snapshots(SystemTable):
         column("snapshot_id", BigIntType(False), "number of the snapshot, from 1"),
         column("schema_id", BigIntType(False), "schema it was written with"),
         column("commit_user", string_type(False), "identity of the writer"),
-        column("commit_identifier", BigIntType(False), "the writer's own number of the commit"),
+        column("commit_identifier", BigIntType(False), "the writer's identifier of the commit"),
         column("commit_kind", string_type(False), "APPEND, COMPACT, OVERWRITE or ANALYZE"),
         column("commit_time", TimestampType(False, 3), "when it was committed"),
-        column("base_manifest_list", string_type(False), "file that lists the manifests of the state before"),
-        column("delta_manifest_list", string_type(False), "file that lists the manifests of this change"),
-        column("changelog_manifest_list", string_type(), "file that lists the manifests of the changelog"),
+        column("base_manifest_list", string_type(False), "manifest list of the previous state"),
+        column("delta_manifest_list", string_type(False), "manifest list of this commit's changes"),
+        column("changelog_manifest_list", string_type(), "manifest list of the changelog"),
         column("total_record_count", BigIntType(), "records in all live files, before merging"),
         column("delta_record_count", BigIntType(), "records added minus records removed"),
         column("changelog_record_count", BigIntType(), "changelog records of this commit"),
-        column("watermark", BigIntType(), "event time in milliseconds that a streaming writer has reached"),
+        column("watermark", BigIntType(), "watermark of a streaming writer, in milliseconds"),
         column("next_row_id", BigIntType(), "next free row id"),
-        column("operation", string_type(), "what the engine did"),
+        column("operation", string_type(), "operation of the engine"),
         column("writer_version", string_type(), "name and version of the writing software"),
     )
 

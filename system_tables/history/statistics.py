@@ -14,10 +14,10 @@ from paimon_sql.system_tables.base import SystemTable, column
 
 
 class Statistics(SystemTable):
-    """The statistics that the snapshot names which the read sees; none before the first ANALYZE TABLE."""
+    """The statistics of the snapshot that is read; none before the first ANALYZE TABLE."""
 
     name = "statistics"
-    summary = "One row, once ANALYZE TABLE was run."
+    summary = "One row, after ANALYZE TABLE."
     columns = (
         column("snapshot_id", BigIntType(False), "snapshot that was analyzed"),
         column("schema_id", BigIntType(False), "its schema"),

@@ -21,11 +21,11 @@ class Tags(SystemTable):
     summary = "One row per tag."
     columns = (
         column("tag_name", string_type(False), "name"),
-        column("snapshot_id", BigIntType(False), "snapshot it keeps"),
+        column("snapshot_id", BigIntType(False), "snapshot of the tag"),
         column("schema_id", BigIntType(False), "schema of that snapshot"),
         column("commit_time", TimestampType(False, 3), "commit time of that snapshot"),
         column("record_count", BigIntType(), "total record count of that snapshot"),
-        column("create_time", TimestampType(True, 3), "when the tag was made; only of tags with a retention"),
+        column("create_time", TimestampType(True, 3), "when the tag was created; only for tags with a retention"),
         column("time_retained", string_type(), "retention as an ISO duration, e.g. PT36H"),
     )
 

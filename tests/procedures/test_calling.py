@@ -43,7 +43,7 @@ def test_a_warehouse_a_catalog_or_a_context_tells_where(catalog: FileSystemCatal
     ("name", "values", "named", "said"),
     [
         ("create_tag", (), {}, "needs table and tag"),
-        ("create_tag", ("d.t", "x"), {"tag": "y"}, "tag twice"),
+        ("create_tag", ("d.t", "x"), {"tag": "y"}, "tag is specified twice"),
         ("create_tag", ("d.t",), {"tagg": "y"}, "no argument tagg"),
         ("create_tag", ("d.t", "x", "1"), {}, "snapshot cannot be '1'"),
         ("create_tag", ("d.t", "x", True), {}, "snapshot cannot be True"),
@@ -71,7 +71,7 @@ def test_texts_become_values_by_the_type_of_the_argument() -> None:
         "d": "",
     }
     assert read_value(Argument("s", string_type(), ""), " x ") == " x "
-    with pytest.raises(InvalidInputError, match="whole number"):
+    with pytest.raises(InvalidInputError, match="an integer"):
         read_value(Argument("n", IntType(), ""), "five")
 
 

@@ -241,4 +241,4 @@ def test_a_copy_whose_tasks_run_on_executors_knows_that_a_file_went(
         sql(f"CALL sys.copy(source_table => '{broken}', target_table => 'copied')")
     found = paimon_sql.paimon_error_of(caught.value)
     assert type(found) is CommitConflictError
-    assert "went while they were copied" in str(found)
+    assert "were deleted while they were copied" in str(found)

@@ -51,7 +51,7 @@ def test_databases_are_made_described_changed_and_dropped(lake: Sql) -> None:
         lake("DROP DATABASE lake.e")
     lake("DROP DATABASE lake.e CASCADE")
     assert lake("SHOW DATABASES IN lake") == [("d",), ("default",)]
-    with pytest.raises(Exception, match="cannot place a database elsewhere"):
+    with pytest.raises(Exception, match="supports databases only in its warehouse"):
         lake("CREATE DATABASE lake.f LOCATION '/elsewhere'")
 
 
@@ -100,10 +100,10 @@ def test_repair_takes_up_the_tables_of_a_warehouse(lake: Sql, tmp_path: Path) ->
         connection.execute("DELETE FROM paimon_tables")
         connection.commit()
     assert lake("SHOW TABLES IN lake.d") == []
-    with pytest.raises(Exception, match=r"CALL lake\.sys\.repair\('d\.t'\) takes it up"):
+    with pytest.raises(Exception, match=r"CALL lake\.sys\.repair\('d\.t'\) registers it"):
         lake("CREATE TABLE IF NOT EXISTS lake.d.t (id INT)")
     ((result, tables, repaired, problems, findings, *_),) = lake("CALL lake.sys.repair('d.t')")
-    assert (result, tables, repaired, problems) == (True, 1, 1, 0) and "knows it now" in str(findings)
+    assert (result, tables, repaired, problems) == (True, 1, 1, 0) and "it was registered" in str(findings)
     assert lake("SELECT * FROM lake.d.t") == [(1,)]
 
 
@@ -118,7 +118,7 @@ def test_format_tables_may_stand_elsewhere_and_others_may_not(lake: Sql, tmp_pat
     lake(f"CREATE TABLE lake.d.f (id INT) USING csv LOCATION '{tmp_path}/files'")
     lake("INSERT INTO lake.d.f VALUES (1)")
     assert lake("SELECT * FROM lake.d.f") == [(1,)]
-    with pytest.raises(Exception, match=r"cannot stand in .*: catalog lake finds tables by name"):
+    with pytest.raises(Exception, match=r"cannot have the location .*: catalog lake finds tables by name"):
         lake(f"CREATE TABLE lake.d.t (id INT) LOCATION '{tmp_path}/other'")
 
 
@@ -133,14 +133,14 @@ def test_views_are_kept_and_functions_are_not(lake: Sql, tmp_path: Path) -> None
     with pytest.raises(Exception, match="already exists"):
         lake("CREATE TABLE lake.d.w (id INT)")
     lake("DROP VIEW lake.d.w")
-    with pytest.raises(Exception, match="Catalog lake keeps no functions"):
+    with pytest.raises(Exception, match="Catalog lake does not support functions"):
         lake("CREATE FUNCTION lake.d.f(x INT) RETURNS INT RETURN x")
 
 
 def test_a_catalog_whose_database_cannot_be_had_says_so(sql: Sql, spark: SparkSession) -> None:
     for options, message in (
         ("'uri' = 'jdbc:postgresql://127.0.0.1:1/x'", "127.0.0.1:1/x refused"),
-        ("'uri' = 'jdbc:oracle:x'", "is no address of a database that can keep a catalog"),
+        ("'uri' = 'jdbc:oracle:x'", "is not an address of a supported database"),
         ("'uri' = ''", "has no 'uri'"),
     ):
         with pytest.raises(Exception, match=message):

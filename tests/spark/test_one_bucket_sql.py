@@ -111,7 +111,7 @@ def test_a_stream_reads_the_bucket_alone(sql: Sql, spark: SparkSession) -> None:
 def test_statistics_are_of_the_whole_table(sql: Sql) -> None:
     filled(sql, "keyed")
     sql("ALTER TABLE t SET TBLPROPERTIES ('scan.bucket' = '3')")
-    with pytest.raises(Exception, match=r"Statistics are those of all buckets, and 'scan\.bucket' reads one"):
+    with pytest.raises(Exception, match=r"Statistics require all buckets, but 'scan\.bucket' selects one"):
         sql("ANALYZE TABLE t COMPUTE STATISTICS")
 
 

@@ -475,7 +475,7 @@ def test_other_transports_and_options_are_hives_own(session: SparkSession, bridg
             assert query(connection, "SELECT count(*) FROM orders") == [(1,)]
     finally:
         server.stop()
-    with pytest.raises(InvalidInputError, match=r"'port' is no option of the Thrift server"):
+    with pytest.raises(InvalidInputError, match=r"'port' is not an option of the Thrift server"):
         ThriftServer(session, {"port": "0"})
 
 

@@ -115,7 +115,7 @@ def test_the_carried_text_is_json_for_people_to_read() -> None:
 
 
 def test_a_text_that_carries_no_statement_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="what the dialect makes of a statement"):
+    with pytest.raises(InvalidInputError, match="is not an encoded statement"):
         decode('{"is":"Assignment","column":["a"],"value":"1"}')
 
 

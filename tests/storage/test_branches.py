@@ -112,7 +112,7 @@ def test_what_is_not_there_or_there_already_is_named(tmp_path: Path) -> None:
     for wrong in ({"tag": "nope"}, {"snapshot_id": 44}):
         with pytest.raises(NoSuchSnapshotError, match=r"nope|44"):
             create_branch(table, "x", **wrong)
-    with pytest.raises(InvalidInputError, match="not with both"):
+    with pytest.raises(InvalidInputError, match="not from both"):
         create_branch(table, "x", tag="base", snapshot_id=1)
     with pytest.raises(AlreadyExistsError, match="dev"):
         create_branch(table, "dev", tag="base")

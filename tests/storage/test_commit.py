@@ -330,7 +330,7 @@ def test_an_unknown_outcome_says_so_and_deletes_nothing(tmp_path: Path, answer: 
     blind = UncertainFileIO(answer, creates=creates, readable=False)
     before = files_below(table)
     messages = written(again(table), (2, "b", "x"))
-    with pytest.raises(CommitUnknownError, match="could not be found out") as caught:
+    with pytest.raises(CommitUnknownError, match="could not be determined") as caught:
         commits.append(again(table, file_io=blind), messages, user="me", identifier=7)
     assert (caught.value.commit_user, caught.value.commit_identifier) == ("me", 7)
     assert not blind.deleted

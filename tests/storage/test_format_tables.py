@@ -92,7 +92,7 @@ def test_conditions_choose_partitions_and_rule_out_whole_folders(tmp_path: Path)
     hour = Comparison("h", "=", pa.scalar(7, pa.int32()))
     assert [p.texts for p in chosen_partitions(table, And((day, hour)))] == [("2024-01-02", "7"), ("2024-01-03", "7")]
     assert chosen_partitions(table, IsNull("dt")) == []
-    with pytest.raises(InvalidInputError, match=r"tells no value of h INT.*no-number"):
+    with pytest.raises(InvalidInputError, match=r"contains no value of h INT.*no-number"):
         chosen_partitions(table, hour)
 
 
@@ -151,7 +151,7 @@ def test_a_commit_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
     staging = staging_folder(table)
     put(f"{staging}/dt=2024-01-01/h=7")
     put(f"{staging}/dt=2024-01-02/h=7", "part-1.csv", "new")
-    with pytest.raises(PaimonError, match=r"part-1\.csv is there already"):
+    with pytest.raises(PaimonError, match=r"part-1\.csv already exists"):
         publish(table, staging, Replaced())
     assert shown(table) == ["dt=2024-01-02/h=7/part-1.csv"]
     assert taken.read_text() == "old"
@@ -231,7 +231,7 @@ def test_a_catalog_may_have_no_format_tables(tmp_path: Path) -> None:
         ({"a": t.IntType()}, {"file.format": "avro"}, "cannot be 'avro' for a format table"),
         ({"a": t.IntType()}, {"csv.quote-character": ""}, "'csv.quote-character' must not be empty"),
         ({"a": t.ArrayType(True, t.IntType())}, {}, "'a' is a ARRAY<INT>, which files of csv cannot hold"),
-        ({"a": t.IntType()}, {"file.format": "text"}, "Files of text hold one column of type STRING"),
+        ({"a": t.IntType()}, {"file.format": "text"}, "Text files hold one column of type STRING"),
         ({}, {}, "needs a column beside its partition columns"),
     ],
 )

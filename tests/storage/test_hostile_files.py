@@ -189,7 +189,7 @@ def test_types_of_an_orc_file_are_a_tree() -> None:
     ]
     for types in (loop, tail.types[:-1], [*tail.types, Message()]):
         broken = OrcTail(tail.footer.with_texts(TYPES, map(encode_message, types)), tail.postscript, tail.body_size)
-        with pytest.raises(CorruptFileError, match="no tree"):
+        with pytest.raises(CorruptFileError, match="not a tree"):
             read("orc", TIMES, data[: tail.body_size] + broken.encode())
 
 

@@ -286,7 +286,7 @@ def test_a_catalog_says_which_external_directories_count(tmp_path: Path, monkeyp
         stray = moved.with_name(f"data-{'0' * 8}-0000-0000-0000-{'0' * 12}-0.parquet")
         stray.write_bytes(b"")
         os.utime(stray, (0, 0))
-        with pytest.raises(PaimonError, match=r"stands in no directory of the table"):
+        with pytest.raises(PaimonError, match=r"is in no directory of the table"):
             _orphans(opened)
         assert stray.exists()
 

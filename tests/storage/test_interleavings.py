@@ -346,7 +346,7 @@ def test_of_two_rollbacks_at_once_the_one_that_goes_less_far_brings_nothing_back
             waiting.pop()()
         reset(self, name, version)
 
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(CommitUnknownError, match="another job rolls back"):
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(CommitUnknownError, match="concurrently rolling back"):
         patch.setattr(NumberedDirectory, "reset_hint", late)
         rollback_to_snapshot(again(table), 3)
     assert again(table).snapshots.directory.versions() == [1, 2]

@@ -72,7 +72,7 @@ def test_without_any_to_retain_none_is_written(tmp_path: Path) -> None:
 def test_a_record_that_cannot_be_written_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "file").write_text("")
     log_in(tmp_path / "file").add(RUN)
-    assert "could not be kept" in caplog.text
+    assert "could not be stored" in caplog.text
 
 
 def test_what_a_commit_brings_about_is_recorded_where_it_changed_something(tmp_path: Path) -> None:

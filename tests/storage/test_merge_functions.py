@@ -179,7 +179,7 @@ def test_what_a_function_cannot_take_back_is_refused_and_can_be_ignored() -> Non
 
 
 def test_a_product_cannot_take_back_a_zero() -> None:
-    with pytest.raises(ConstraintViolationError, match="cannot take back a zero"):
+    with pytest.raises(ConstraintViolationError, match="cannot retract a zero"):
         function("product", INT).apply(steps_of(INT, [[(1, ADD), (0, RETRACT)]]))
 
 

@@ -151,7 +151,7 @@ def test_a_tag_made_meanwhile_stops_the_removal(tmp_path: Path) -> None:
         try:
             purge(replace(plain, file_io=rival))
         except CommitUnknownError as error:
-            assert "tags or branches were made" in str(error)
+            assert "tags or branches were created" in str(error)
         assert reachable(fresh(plain)) <= on_disk(plain)
         shutil.rmtree(tmp_path / "copy")
         if rival.at is not None:

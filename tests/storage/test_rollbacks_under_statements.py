@@ -175,7 +175,7 @@ def test_a_rollback_does_not_go_to_what_another_one_takes_out_of_the_history(
 
     monkeypatch.setattr(rolling, "mark_rollback", slow)
     ended = _outcome(lambda: rollback_to_snapshot(small.fresh(table), 2))
-    assert ended is not None and "another job has rolled back to snapshot 1" in str(ended)
+    assert ended is not None and "another job concurrently rolled back to snapshot 1" in str(ended)
     assert _shown(table) == [(0, "v", "x"), *([(9, "v", "x")] if writes else [])]
     small.insert(small.fresh(table), (10, "v", "x"))
     assert (10, "v", "x") in _shown(table)

@@ -128,7 +128,7 @@ def test_files_are_not_copied_to_where_snapshots_have_other_numbers(tmp_path: Pa
     ("options", "reason"),
     [
         ({"sequence.snapshot-ordering": "true"}, "'write-only' = 'true'"),
-        ({**ORDERED, "sequence.field": "v"}, "does not go with 'sequence.field'"),
+        ({**ORDERED, "sequence.field": "v"}, "cannot be combined with 'sequence.field'"),
         ({**ORDERED, "bucket": "-2"}, "postponed buckets"),
     ],
 )

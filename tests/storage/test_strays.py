@@ -104,7 +104,7 @@ def test_nobody_builds_on_a_snapshot_whose_writer_was_overtaken(
     def behind() -> None:
         assert again(table).snapshots.directory.versions() == [1, 2, 3, 4]
         assert keys(table) == [1, 20, 30]
-        with pytest.raises(CommitConflictError, match="snapshot 4 stands in the way"):
+        with pytest.raises(CommitConflictError, match="snapshot 4 blocks the commit"):
             insert(table, (40, "third", "x"))
 
     with stands_still(before, behind):
@@ -186,7 +186,7 @@ def test_a_stray_behind_a_gap_is_met_when_the_history_comes_there(
         patch.setattr(RenamingSnapshotCommit, "_withdraw_if_overtaken", lambda *_: None)
         insert(table, (99, "late", "x"))
     insert(table, (20, "new", "x"))
-    with pytest.raises(CommitConflictError, match="snapshot 4 stands in the way"):
+    with pytest.raises(CommitConflictError, match="snapshot 4 blocks the commit"):
         insert(table, (30, "new", "x"))
         insert(table, (31, "new", "x"))
     repair(again(table))
@@ -332,7 +332,7 @@ def test_a_mark_that_arrives_late_finds_its_snapshot_held(
     late[0]()
     assert keys(table) == [1, 2]
     if by_repair:
-        assert "snapshot 2, which a rollback goes back to" in repair(again(table)).repaired[0]
+        assert "snapshot 2, the target of a rollback" in repair(again(table)).repaired[0]
         assert again(table).snapshots.exists(2)
     else:
         rollback_to_snapshot(again(table), 2)

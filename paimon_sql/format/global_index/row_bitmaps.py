@@ -44,4 +44,4 @@ def read_rows(data: bytes) -> BitMap64:
     try:
         return BitMap64.deserialize(data)
     except (IndexError, OverflowError, MemoryError, RuntimeError) as error:
-        raise ValueError(f"no bitmap: {error}") from error
+        raise ValueError(f"not a bitmap: {error}") from error

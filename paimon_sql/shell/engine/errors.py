@@ -46,9 +46,7 @@ def describe(error: BaseException, statement: str = "") -> Problem:
     if isinstance(error, CapturedException):
         return _of_spark(error, statement, details=f"{_message(error)}\n\n{error._stackTrace}".strip())
     if isinstance(error, (Py4JNetworkError, ConnectionError)):
-        return Problem(
-            "The JVM that runs Spark has ended.", "Leave the shell and start it again.", details=_stack(error)
-        )
+        return Problem("The JVM that runs Spark has ended.", "Restart the shell.", details=_stack(error))
     message = str(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
     return Problem(message, details=_stack(error))
 

@@ -190,7 +190,9 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
     def loadChangelog(self, ident: Any, context: Any, options: Any) -> ChangelogProxy:
         found = self._or_no_table(ident, lambda: self._load(ident))
         if not isinstance(found, TableProxy):
-            raise UnsupportedError(f"{found.toString()} has no changes of its own.", remedy="Ask for those of a table.")
+            raise UnsupportedError(
+                f"{found.toString()} does not support change queries.", remedy="Query the changes of a table."
+            )
         return load_changelog(self.jvm, self.session, found.table, context, options)
 
     def createTable(self, ident: Any, *definition: Any) -> SchemaTable:
@@ -280,9 +282,9 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         if not self.catalog.replaces_definitions:
             if not isinstance(old, Table) or kind is not kind_of(old.schema) or not shown.keeps_history(old, schema):
                 raise UnsupportedError(
-                    f"{old.name} cannot be replaced by a table of other partition columns or of another kind, and no"
-                    " format table can be replaced: the catalog's server does not do that.",
-                    remedy="DROP the table and CREATE it anew.",
+                    f"{old.name} cannot be replaced by a table with other partition columns or of another type, and"
+                    " format tables cannot be replaced: the catalog's server does not support that.",
+                    remedy="DROP the table and CREATE it again.",
                 )
             return ServerReplacedTableProxy(self.jvm, old, schema, self.session, self.catalog, identifier)
         if kind is kind_of(old.schema) and shown.keeps_history(old, schema):
@@ -293,8 +295,8 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         """Create a successor, which replaces the old table when it is committed."""
         if not self.catalog.renames_tables:
             raise UnsupportedError(
-                f"{old.name} cannot be replaced by a table of other partition columns, or of another kind.",
-                remedy="Remove the folder and make the table anew.",
+                f"{old.name} cannot be replaced by a table with other partition columns or of another type.",
+                remedy="Delete the directory and create the table again.",
             )
         aside = temporary_name(identifier)
         successor = Successor(self.catalog, old, identifier, aside)
@@ -313,7 +315,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
             identifier = self._identifier(ident)
             refuse_branches_and_system_tables(identifier, "dropped")
             if identifier.database == SYSTEM_DATABASE and self.tableExists(ident):
-                raise UnsupportedError(f"{identifier} cannot be dropped: it is the catalog's own.")
+                raise UnsupportedError(f"{identifier} cannot be dropped: it is a system table.")
             self._refuse_to_drop(identifier)
             with withdrawing(self.catalog, identifier):
                 self.catalog.drop_table(identifier)
@@ -335,7 +337,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         if is_materialized(table.schema):
             raise UnsupportedError(
                 f"{table.name} is a materialized table and cannot be {verb}.",
-                remedy="DROP MATERIALIZED TABLE drops it, CREATE OR ALTER MATERIALIZED TABLE changes its query.",
+                remedy="Use DROP MATERIALIZED TABLE, or CREATE OR ALTER MATERIALIZED TABLE to change its query.",
             )
 
     def purgeTable(self, ident: Any) -> bool:
@@ -345,7 +347,7 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         target = self._without_catalog(target)
         old, new = self._identifier(source), self._identifier(target)
         refuse_branches_and_system_tables(old, "renamed")
-        refuse_branches_and_system_tables(new, "made by a renaming")
+        refuse_branches_and_system_tables(new, "used as a new name")
         try:
             with withdrawing(self.catalog, old):
                 self._or_no_table(source, lambda: self.catalog.rename_table(old, new))
@@ -439,7 +441,8 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         *namespace, name = unquoted_parts(ident.toString())
         if len(namespace) != 1:
             raise NoSuchDatabaseError(
-                f"{'.'.join([*namespace, name])} is no table of catalog {self.catalog.name}: a name has one database.",
+                f"{'.'.join([*namespace, name])} is not a table of catalog {self.catalog.name}: expected"
+                " database.table.",
                 name=".".join(namespace),
             )
         return parse_identifier(namespace[0], name)
@@ -524,8 +527,8 @@ class CatalogProxy(ViewsOfCatalog, CatalogInterface):
         except (NoSuchTableError, NoSuchDatabaseError):
             if context and (is_write(context) or travel_options(self.jvm, context)) and self.viewExists(ident):
                 raise UnsupportedError(
-                    f"{self.catalog.name}.{ident} is a view: it is neither written to nor read as of another time.",
-                    remedy="Name the tables of its query, which SHOW CREATE TABLE tells.",
+                    f"{self.catalog.name}.{ident} is a view: views support neither writes nor time travel.",
+                    remedy="Use the tables of its query, which SHOW CREATE TABLE shows.",
                 ) from None
             raise_java(self.jvm.new(f"{_ANALYSIS}.NoSuchTableException", ident))
             raise

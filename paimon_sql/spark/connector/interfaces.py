@@ -100,12 +100,12 @@ class ScanInterface(JavaObject):
 
     def toMicroBatchStream(self, checkpoint: str) -> Any:
         if self.stream is None:
-            raise self._unsupported("a streaming read")
+            raise self._unsupported("streaming reads")
         self.is_stream = True
         return self.stream()
 
     def toContinuousStream(self, checkpoint: str) -> Any:
-        raise self._unsupported("a continuous read")
+        raise self._unsupported("continuous reads")
 
     def supportedCustomMetrics(self) -> Any:
         return self.jvm.array(f"{_METRIC}.CustomMetric")
@@ -117,7 +117,7 @@ class ScanInterface(JavaObject):
         return self.jvm.enum(f"{CONNECTOR}.read.Scan$ColumnarSupportMode", "PARTITION_DEFINED")
 
     def _unsupported(self, what: str) -> UnsupportedError:
-        return UnsupportedError(f"{self.toString()} does not offer {what} yet.")
+        return UnsupportedError(f"{self.toString()} does not support {what} yet.")
 
 
 class StreamingWriteInterface(JavaObject):
@@ -140,7 +140,7 @@ class WriteInterface(JavaObject):
         raise UnsupportedError("A V1 write has no batch form.")
 
     def toStreaming(self) -> Any:
-        raise UnsupportedError("This write takes no stream.")
+        raise UnsupportedError("This write does not support streaming.")
 
     def supportedCustomMetrics(self) -> Any:
         return self.jvm.array(f"{_METRIC}.CustomMetric")
@@ -161,11 +161,12 @@ class PartitionInterface(JavaObject, ABC):
         return self.jvm.java_map({})
 
     def replacePartitionMetadata(self, row: Any, properties: Any) -> None:
-        raise UnsupportedError(f"{self.table.name}: partitions have no properties of their own.")
+        raise UnsupportedError(f"{self.table.name}: partition properties are not supported.")
 
     def renamePartition(self, source: Any, target: Any) -> bool:
         raise UnsupportedError(
-            f"{self.table.name}: a partition cannot be renamed.", remedy="INSERT its rows anew and drop the old one."
+            f"{self.table.name}: a partition cannot be renamed.",
+            remedy="INSERT its rows into the new partition and drop the old one.",
         )
 
     def createPartition(self, row: Any, properties: Any) -> None:

@@ -60,7 +60,7 @@ def describe(procedure: Procedure) -> str:
         f"  {a.name} {_sql(a.type)}{' (required)' if a.required else ''}: {a.meaning}" for a in procedure.arguments
     )
     answer = (f"  {c.name} {_sql(c.type)}: {c.description}" for c in (*procedure.results, *procedure.details))
-    parts = [procedure.summary, "Arguments:", *arguments, "Answer:", *answer, f"Example: {procedure.example}"]
+    parts = [procedure.summary, "Arguments:", *arguments, "Output:", *answer, f"Example: {procedure.example}"]
     return "\n".join(parts)
 
 
@@ -82,7 +82,7 @@ def load_procedure(jvm: Jvm, catalog: Catalog, session: Any, ident: Any, catalog
         raise NotFoundError(
             f"Catalog {catalog.name} has no procedure {called}.",
             name=called,
-            remedy=f"SHOW PROCEDURES IN {catalog.name}.{SYSTEM_DATABASE} lists what there is.",
+            remedy=f"SHOW PROCEDURES IN {catalog.name}.{SYSTEM_DATABASE} lists the existing ones.",
         )
     return UnboundProcedureProxy(jvm, catalog, session, found, catalogs)
 

@@ -82,9 +82,9 @@ def chain_to_compact(table: Table) -> Chain:
     chain = Chain.read_by(table)
     if chain is None:
         raise UnsupportedError(
-            f"{table.name} is no chain table with its branches beside it.",
+            f"{table.name} is not a chain table with its branches.",
             remedy=f"Set '{CHAIN_TABLE_ENABLED.key}', '{SCAN_FALLBACK_SNAPSHOT_BRANCH.key}' and"
-            f" '{SCAN_FALLBACK_DELTA_BRANCH.key}', and name the table itself.",
+            f" '{SCAN_FALLBACK_DELTA_BRANCH.key}', and specify the table itself.",
         )
     return chain
 
@@ -157,8 +157,8 @@ def _partitions_are_new(messages: Sequence[CommitMessage]) -> Validation:
         table = proposal.table
         if partitions.intersection(live_files(table, proposal.latest).partitions):
             raise CommitConflictError(
-                f"{table.name}: another job wrote a partition while it was being made whole.",
-                remedy="Read it: it is whole now. Or call with overwrite => true.",
+                f"{table.name}: another job wrote a partition while it was being compacted.",
+                remedy="Read it, because it is whole now, or call with overwrite => true.",
             )
 
     return Validation("partitions that are made whole are new", check)

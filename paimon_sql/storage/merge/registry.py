@@ -20,11 +20,11 @@ def merge_engine(schema: TableSchema) -> MergeEngine:
     """
     if PK_CLUSTERING_OVERRIDE.read(schema.options.get(PK_CLUSTERING_OVERRIDE.key, "false")):
         raise UnsupportedError(
-            f"A table with '{PK_CLUSTERING_OVERRIDE.key}' = 'true' is neither merged nor written here: its files are"
-            " not ordered by the key.",
-            remedy="Use a Java engine, and read what it has compacted.",
+            f"A table with '{PK_CLUSTERING_OVERRIDE.key}' = 'true' cannot be merged or written: its files are not"
+            " ordered by the key.",
+            remedy="Use a Java engine; the files that it has compacted can be read.",
         )
     name = schema.options.get("merge-engine", Deduplicate.name)
     if name not in ENGINES:
-        raise UnsupportedError(f"The merge engine '{name}' is not offered.", remedy=f"Use one of {sorted(ENGINES)}.")
+        raise UnsupportedError(f"The merge engine '{name}' is not supported.", remedy=f"Use one of {sorted(ENGINES)}.")
     return ENGINES[name](schema)

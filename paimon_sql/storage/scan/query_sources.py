@@ -75,7 +75,7 @@ def compared(table: Table, now: SourceState, before: SourceState) -> Comparison:
     known = _known(table, before)
     if now.snapshot is None or known is None or now.snapshot < before.snapshot:
         return Comparison(
-            RowChange.CHANGED, f"{table.name} does not lead on from snapshot {before.snapshot}, which was read"
+            RowChange.CHANGED, f"{table.name} does not continue from snapshot {before.snapshot}, which was read"
         )
     try:
         later = [table.snapshots.get(i) for i in range(before.snapshot + 1, now.snapshot + 1)]
@@ -83,7 +83,7 @@ def compared(table: Table, now: SourceState, before: SourceState) -> Comparison:
         return Comparison(RowChange.CHANGED, f"snapshots of {table.name} have expired since the last refresh")
     writes = [s for s in later if not _same_rows(table, s)]
     if not writes:
-        return Comparison(RowChange.SAME, f"{table.name} has the rows of snapshot {before.snapshot} still")
+        return Comparison(RowChange.SAME, f"{table.name} still has the rows of snapshot {before.snapshot}")
     what = f"{table.name} went from snapshot {before.snapshot} to {now.snapshot}"
     named = any(table.tags.exists(str(i)) for i in (before.snapshot, now.snapshot))  # a range would end at the tags
     if named or table.schema.primary_keys or has_data_evolution(table) or not _only_appends(known, later):

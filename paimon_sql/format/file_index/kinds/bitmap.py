@@ -37,7 +37,9 @@ VERSION = integer(
     "The layout of the index.",
     check=lambda value: None if value in (1, 2) else "it must be 1 or 2",
 )
-INDEX_BLOCK_SIZE = memory_size("index-block-size", "16 kb", "How many bytes of values a look-up reads, in version 2.")
+INDEX_BLOCK_SIZE = memory_size(
+    "index-block-size", "16 kb", "The number of bytes of values that a lookup reads, in version 2."
+)
 
 _HEAD = struct.Struct(">iib")
 _INT = struct.Struct(">i")

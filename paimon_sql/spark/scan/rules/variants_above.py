@@ -66,7 +66,7 @@ class PlaceholderScanProxy(PlannedScanProxy):
 
     def planInputPartitions(self) -> Any:
         raise UnsupportedError(
-            "Values cannot be taken out of variants here beside hidden columns.",
+            "Variant values cannot be extracted in a query that also reads metadata columns.",
             remedy="SET spark.sql.variant.pushVariantIntoScan = false.",
         )
 

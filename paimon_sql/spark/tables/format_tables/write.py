@@ -40,7 +40,7 @@ class FormatWriteBuilder(JavaObject):
         return self.build()
 
     def buildForStreaming(self) -> Any:
-        raise UnsupportedError(f"{self.table.name} is a format table, into which no stream is written.")
+        raise UnsupportedError(f"{self.table.name} is a format table, which does not support streaming writes.")
 
     def truncate(self) -> FormatWriteBuilder:
         self._replaced = Replaced()

@@ -37,8 +37,7 @@ def changes_since(table: Table, base: Snapshot | None, latest: Snapshot | None) 
             yield snapshot
         except NoSuchSnapshotError:
             raise CommitConflictError(
-                f"{table.name}: snapshot {number} has expired since the statement began, so that what it changed is not"
-                " known.",
+                f"{table.name}: snapshot {number} has expired since the statement began, so its changes are unknown.",
                 remedy="Run the statement again, or retain snapshots for longer.",
             ) from None
 

@@ -86,7 +86,7 @@ def expire_snapshots(
         rest = [*(i for i in to_expire[start + ROUND :] if i >= bounds.earliest), *retained]
         plan = _round(table, part, rest, keeps_changelog=changelogs is not None, dry_run=dry_run)
         if plan is None:
-            result.reason = "another job lets snapshots expire at the same time"
+            result.reason = "another job is expiring snapshots concurrently"
             break
         result.snapshots += [s.id for s in plan.snapshots]
         result.earliest = plan.end

@@ -186,7 +186,7 @@ def no_retraction(function: AggregateFunction) -> ConstraintViolationError:
     """Return the error for a retraction that the function does not support."""
     name = function.column.name
     return ConstraintViolationError(
-        f"The aggregate function '{function.name}' of column '{name}' does not support retraction: it cannot take back"
-        " what a row of kind -D or -U says.",
+        f"The aggregate function '{function.name}' of column '{name}' does not support retraction: it cannot"
+        " retract the values of rows of kind -D or -U.",
         remedy=f"Set 'fields.{name}.ignore-retract' = 'true', or leave such rows out.",
     )

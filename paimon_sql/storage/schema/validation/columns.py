@@ -44,7 +44,8 @@ def key_columns(table: Definition) -> Iterator[PaimonError]:
         for name in names:
             if name not in table.columns:
                 yield invalid(
-                    f"The {kind} key names '{name}', which is no column.", f"Columns are {quoted_list(schema.names)}."
+                    f"The {kind} key names '{name}', which is not a column.",
+                    f"Columns are {quoted_list(schema.names)}.",
                 )
             elif isinstance(table.columns[name].type, UNORDERED):
                 yield invalid(f"Column '{name}' of type {table.columns[name].type.sql()} cannot be in the {kind} key.")

@@ -38,7 +38,7 @@ def option_columns(table: Definition) -> Iterator[PaimonError]:
         else:
             yield conflict(
                 named.key,
-                f"names '{named.column}', which is no column.",
+                f"names '{named.column}', which is not a column.",
                 f"Columns are {quoted_list(table.schema.names)}.",
             )
 

@@ -40,7 +40,7 @@ def format_of_files(table: Definition) -> Iterator[PaimonError]:
     """The file format exists, and its delimiters are not empty."""
     found = _format(table)
     if found not in FORMATS:
-        yield conflict(FILE_FORMAT, f"cannot be '{found}' for a format table.", f"It takes {', '.join(FORMATS)}.")
+        yield conflict(FILE_FORMAT, f"cannot be '{found}' for a format table.", f"Use one of {', '.join(FORMATS)}.")
     for option in _NOT_EMPTY.get(found, ()):
         try:
             if not table.options.get(option):
@@ -58,7 +58,7 @@ def columns_of_files(table: Definition) -> Iterator[PaimonError]:
         yield invalid("A format table needs a column beside its partition columns, for its files to hold.")
     if found == "text" and stored and (len(stored) > 1 or not isinstance(stored[0].type, (t.VarCharType, t.CharType))):
         yield invalid(
-            f"Files of text hold one column of type STRING, and not {quoted_list(f.name for f in stored)}.",
+            f"Text files hold one column of type STRING, not {quoted_list(f.name for f in stored)}.",
             "Use 'csv' or 'json', or leave the others out.",
         )
     for field in stored:

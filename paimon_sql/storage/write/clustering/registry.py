@@ -19,5 +19,5 @@ def row_layout(name: str) -> ClusteringOrder:
     """
     layout = LAYOUTS.get(name.lower())
     if layout is None:
-        raise InvalidInputError(f"order_strategy cannot be '{name}'.", remedy=f"It is {', '.join(LAYOUTS)} or none.")
+        raise InvalidInputError(f"order_strategy cannot be '{name}'.", remedy=f"Use {', '.join(LAYOUTS)} or none.")
     return layout

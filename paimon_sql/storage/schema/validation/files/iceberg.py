@@ -25,7 +25,7 @@ def iceberg_readers(table: Definition) -> Iterator[PaimonError]:
         except PaimonError as error:
             yield invalid(error.message, error.remedy)
     if table.is_on(DATA_EVOLUTION_ENABLED):
-        yield conflict(METADATA_ICEBERG_STORAGE, f"does not go with '{DATA_EVOLUTION_ENABLED.key}'.")
+        yield conflict(METADATA_ICEBERG_STORAGE, f"cannot be combined with '{DATA_EVOLUTION_ENABLED.key}'.")
     if table.options.get(FILE_FORMAT).lower() != "parquet":
         yield conflict(METADATA_ICEBERG_STORAGE, f"needs '{FILE_FORMAT.key}' = 'parquet'.")
     vectors_readable = version >= ROW_LINEAGE and table.is_on(DELETION_VECTORS_BITMAP64)

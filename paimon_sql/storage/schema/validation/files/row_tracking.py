@@ -35,7 +35,7 @@ def row_tracking(table: Definition) -> Iterator[PaimonError]:
         if not tracked:
             yield conflict(DATA_EVOLUTION_ENABLED, f"needs '{ROW_TRACKING_ENABLED.key}' = 'true'.")
         if table.is_on(CLUSTERING_INCREMENTAL):
-            yield conflict(DATA_EVOLUTION_ENABLED, f"does not go with '{CLUSTERING_INCREMENTAL.key}'.")
+            yield conflict(DATA_EVOLUTION_ENABLED, f"cannot be combined with '{CLUSTERING_INCREMENTAL.key}'.")
 
 
 def blobs(table: Definition) -> Iterator[PaimonError]:
@@ -59,7 +59,7 @@ def blobs(table: Definition) -> Iterator[PaimonError]:
     ):
         for name in table.names_of(option):
             if name in table.columns and not test(table.columns[name].type):
-                yield conflict(option, f"names '{name}' of type {table.columns[name].type.sql()}, which is no blob.")
+                yield conflict(option, f"names '{name}' of type {table.columns[name].type.sql()}, which is not a blob.")
     for name in table.names_of(BLOB_VIEW_FIELD):
         if name in table.names_of(BLOB_DESCRIPTOR_FIELD):
             yield conflict(BLOB_VIEW_FIELD, f"names '{name}', which '{BLOB_DESCRIPTOR_FIELD.key}' names too.")
@@ -81,8 +81,8 @@ def vectors(table: Definition) -> Iterator[PaimonError]:
         if name in table.columns and not isinstance(table.columns[name].type, t.VectorType):
             yield conflict(
                 VECTOR_FIELD,
-                f"names '{name}' of type {table.columns[name].type.sql()}, which is no vector.",
-                f"Say its length: 'field.{name}.vector-dim' = '128'.",
+                f"names '{name}' of type {table.columns[name].type.sql()}, which is not a vector.",
+                f"Set its length: 'field.{name}.vector-dim' = '128'.",
             )
     own_format = table.options.get(VECTOR_FILE_FORMAT)
     if own_format is None:
@@ -112,7 +112,7 @@ def _blobs_with_primary_key(table: Definition, columns: set[str]) -> Iterator[Pa
         yield conflict(CHANGELOG_PRODUCER, f"must be 'none' for a table with the blob '{name}'.")
     for option in (DATA_FILE_EXTERNAL_PATHS, PK_CLUSTERING_OVERRIDE):
         if table.options.get(option):
-            yield conflict(option, f"does not go with the blob '{name}'.")
+            yield conflict(option, f"cannot be combined with the blob '{name}'.")
     for names_option in (BUCKET_KEY, SEQUENCE_FIELD):
         for named in table.names_of(names_option):
             if named in managed:

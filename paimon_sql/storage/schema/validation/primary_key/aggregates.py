@@ -41,15 +41,15 @@ def aggregate_functions(table: Definition) -> Iterator[PaimonError]:
         if function not in FUNCTIONS:
             yield conflict(
                 key,
-                f"names '{function}', which is no aggregate function.",
-                f"There are {', '.join(sorted(FUNCTIONS))}.",
+                f"names '{function}', which is not an aggregate function.",
+                f"Use one of {', '.join(sorted(FUNCTIONS))}.",
             )
             continue
         kind = FUNCTIONS[function]
         if name not in excluded and not kind.supports(field.type):
             yield conflict(
                 key,
-                f"names '{function}', which takes {kind.supported_types}, for column '{name}' of type"
+                f"names '{function}', which supports {kind.supported_types}, for column '{name}' of type"
                 f" {field.type.sql()}.",
             )
         elif name not in excluded:
@@ -94,5 +94,5 @@ def _check(key: str, names: tuple[str, ...], row: t.RowType) -> Iterator[PaimonE
     for name in names:
         if name not in row.names:
             yield conflict(
-                key, f"names '{name}', which is no field of {row.sql()}.", f"Fields are {quoted_list(row.names)}."
+                key, f"names '{name}', which is not a field of {row.sql()}.", f"Fields are {quoted_list(row.names)}."
             )

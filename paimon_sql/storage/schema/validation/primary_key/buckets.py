@@ -43,14 +43,14 @@ def bucket_key(table: Definition) -> Iterator[PaimonError]:
     for name in given:
         if name not in table.columns:
             yield conflict(
-                BUCKET_KEY, f"names '{name}', which is no column.", f"Columns are {quoted_list(schema.names)}."
+                BUCKET_KEY, f"names '{name}', which is not a column.", f"Columns are {quoted_list(schema.names)}."
             )
         elif name in schema.partition_keys:
             yield conflict(BUCKET_KEY, f"names the partition column '{name}', which is the same for all buckets.")
         elif schema.primary_keys and name not in schema.primary_keys:
             yield conflict(
                 BUCKET_KEY,
-                f"names '{name}', which is not in the primary key: rows of one key would lie in several buckets.",
+                f"names '{name}', which is not in the primary key: rows of one key would be in several buckets.",
                 f"Choose among {quoted_list(k for k in schema.primary_keys if k not in schema.partition_keys)}.",
             )
         elif isinstance(table.columns[name].type, UNORDERED):

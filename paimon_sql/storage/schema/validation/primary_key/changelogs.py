@@ -49,7 +49,7 @@ def producers(table: Definition) -> Iterator[PaimonError]:
     if table.producer == "lookup" and table.options.has(FULL_COMPACTION_DELTA_COMMITS):
         yield conflict(
             FULL_COMPACTION_DELTA_COMMITS,
-            f"does not go with '{CHANGELOG_PRODUCER.key}' = 'lookup'.",
+            f"cannot be combined with '{CHANGELOG_PRODUCER.key}' = 'lookup'.",
             f"Leave it out, or set '{CHANGELOG_PRODUCER.key}' = 'full-compaction'.",
         )
     if table.is_on(TABLE_READ_SEQUENCE_NUMBER_ENABLED) and not table.has_key:
@@ -69,7 +69,7 @@ def deletion_vectors(table: Definition) -> Iterator[PaimonError]:
     if table.has_key and table.merge_engine == "first-row" and not table.is_on(PK_CLUSTERING_OVERRIDE):
         yield conflict(
             DELETION_VECTORS_ENABLED,
-            "has no use with 'merge-engine' = 'first-row', where old rows are never replaced.",
+            "has no effect with 'merge-engine' = 'first-row', where old rows are never replaced.",
             "Leave it out.",
         )
 
@@ -82,7 +82,7 @@ def snapshot_ordering(table: Definition) -> Iterator[PaimonError]:
         yield conflict(SEQUENCE_SNAPSHOT_ORDERING, "is for tables with a primary key.", "Define one.")
     if table.options.get(SEQUENCE_FIELD):
         yield conflict(
-            SEQUENCE_SNAPSHOT_ORDERING, f"does not go with '{SEQUENCE_FIELD.key}'.", "Leave one of them out."
+            SEQUENCE_SNAPSHOT_ORDERING, f"cannot be combined with '{SEQUENCE_FIELD.key}'.", "Leave one of them out."
         )
     if not table.is_on(WRITE_ONLY):
         yield conflict(
@@ -93,7 +93,7 @@ def snapshot_ordering(table: Definition) -> Iterator[PaimonError]:
     if table.bucket == POSTPONE_BUCKET:
         yield conflict(
             SEQUENCE_SNAPSHOT_ORDERING,
-            "does not go with postponed buckets, whose rows get the snapshot of a compaction.",
+            "cannot be combined with postponed buckets, whose rows get the snapshot of a compaction.",
             f"Set '{BUCKET.key}' to a number above 0, or to -1.",
         )
 

@@ -43,7 +43,7 @@ def sequence_fields(table: Definition) -> Iterator[PaimonError]:
     if not table.sequence_fields:
         return
     if table.merge_engine == "first-row":
-        yield conflict(SEQUENCE_FIELD, "is not for 'merge-engine' = 'first-row', where the first row written stays.")
+        yield conflict(SEQUENCE_FIELD, "is not for 'merge-engine' = 'first-row', where the first row written is kept.")
     if table.is_cross_partition:
         yield conflict(
             SEQUENCE_FIELD,
@@ -116,7 +116,7 @@ def _functions_in_groups(table: Definition, members: set[str], ordering: set[str
             key = FIELD_AGG_FUNCTION.for_name(name) if own else FIELDS_DEFAULT_AGG_FUNCTION.key
             yield conflict(
                 key,
-                f"needs a sequence group for column '{name}': a partial update knows no order without one.",
+                f"needs a sequence group for column '{name}': a partial update has no order without one.",
                 f"Set 'fields.<sequence columns>.sequence-group' = '{name}'.",
             )
 
