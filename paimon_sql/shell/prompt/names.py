@@ -35,7 +35,9 @@ class Names:
 
     def current_database(self) -> str | None:
         """The current catalog and database, ``catalog.database``."""
-        found = self._ask(("current_database",), lambda s: [f"{s.catalog.currentCatalog()}.{s.catalog.currentDatabase()}"])
+        found = self._ask(
+            ("current_database",), lambda s: [f"{s.catalog.currentCatalog()}.{s.catalog.currentDatabase()}"]
+        )
         return found[0] if found else None
 
     def catalogs(self) -> list[str]:
