@@ -133,7 +133,7 @@ class Catalog(DefinedObjects, ABC):
         return with_snapshots(self.any_table(identifier))
 
     def authorized_table(self, identifier: Identifier) -> AnyTable:
-        """Open a table of any type, for reads that apply its `Table.guard` and for writes.
+        """Open a table of any type, for reads that apply its `Table.query_auth` and for writes.
 
         Raises:
             NoSuchTableError: it does not exist.

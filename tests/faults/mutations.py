@@ -172,7 +172,7 @@ mutation(
 mutation(
     "a change of columns is not looked for after a REPLACE",
     "11",
-    {"metadata.schemas.SchemaManager._has_come_into_use": _always(True), "metadata.schemas.descends": _always(True)},
+    {"metadata.schemas.SchemaManager._is_in_use": _always(True), "metadata.schemas.descends": _always(True)},
 )
 mutation(
     "tags of dropped commits outlive a rollback", "8", {"maintenance.snapshots.rollback._was_dropped": _always(False)}
@@ -216,7 +216,7 @@ def _not_held(table: Table, snapshot: Snapshot, why: str) -> Iterator[str]:
     yield why
 
 
-mutation("a rollback does not hold its snapshot", "8", {"maintenance.snapshots.rollback.held": _not_held})
+mutation("a rollback does not hold its snapshot", "8", {"maintenance.snapshots.rollback.guard_tag": _not_held})
 
 
 def _all_of(table: Table, ids: list[int], rewind: Rollback) -> dict[int, bytes]:
@@ -248,11 +248,11 @@ mutation(
     "found by this model",
     {"metadata.snapshots.SnapshotManager.remove": _remove_by_number},
 )
-mutation("a branch is told by its schema alone", "found by this model", {"table.table.Table.birth": None})
+mutation("a branch is told by its schema alone", "found by this model", {"table.table.Table.created_millis": None})
 mutation(
     "marks of rollbacks are not heeded",
     "found by this model",
-    {"metadata.rollback_marks.Rollback.is_stray": _always(False)},
+    {"metadata.rollback_marks.Rollback.is_late": _always(False)},
 )
 
 # 9: power loss.
@@ -356,15 +356,15 @@ _sure = _always(True)
 mutation(
     "a tag does not make sure of its snapshot",
     "tags",
-    {"maintenance.tags.management.is_kept": _sure, "retention.guard_tags.is_kept": _sure},
+    {"maintenance.tags.management.is_referenced": _sure, "retention.guard_tags.is_referenced": _sure},
 )
 mutation(
     "a branch does not make sure of its snapshot",
     "branches",
-    {"branches.management.is_kept": _sure, "retention.guard_tags.is_kept": _sure},
+    {"branches.management.is_referenced": _sure, "retention.guard_tags.is_referenced": _sure},
 )
-mutation("a tag is made without a guard", "found by this model", {"maintenance.tags.management.held": _not_held})
-mutation("a branch is made without a guard", "found by this model", {"branches.management.held": _not_held})
+mutation("a tag is made without a guard", "found by this model", {"maintenance.tags.management.guard_tag": _not_held})
+mutation("a branch is made without a guard", "found by this model", {"branches.management.guard_tag": _not_held})
 
 
 def _delete_backwards(table: Table, plan: Any) -> None:

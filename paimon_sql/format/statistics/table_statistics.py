@@ -16,11 +16,11 @@ from paimon_sql.format.bytes.bounded import decoding, load_json
 _COLUMN_MEMBERS = {
     "colId": "column_id",
     "distinctCount": "distinct_count",
-    "min": "least",
-    "max": "greatest",
+    "min": "min",
+    "max": "max",
     "nullCount": "null_count",
     "avgLen": "average_length",
-    "maxLen": "greatest_length",
+    "maxLen": "max_length",
 }
 
 
@@ -28,7 +28,7 @@ _COLUMN_MEMBERS = {
 class ColumnStatistics:
     """Statistics of one column; None if unknown.
 
-    ``least`` and ``greatest`` are strings in the form of Java's serializers: a date is its day number, a timestamp has
+    ``min`` and ``max`` are strings in the form of Java's serializers: a date is its day number, a timestamp has
     a space between date and time. Lengths are bytes.
     """
 

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 _TTL_SECONDS = 30.0
 _TIMEOUT_SECONDS = 2.0
-_WITHOUT_TTL = (("functions",), ("place",))
+_WITHOUT_TTL = (("functions",), ("current_database",))
 
 
 class Names:
@@ -35,7 +35,9 @@ class Names:
 
     def current_database(self) -> str | None:
         """The current catalog and database, ``catalog.database``."""
-        found = self._ask(("place",), lambda s: [f"{s.catalog.currentCatalog()}.{s.catalog.currentDatabase()}"])
+        found = self._ask(
+            ("current_database",), lambda s: [f"{s.catalog.currentCatalog()}.{s.catalog.currentDatabase()}"]
+        )
         return found[0] if found else None
 
     def catalogs(self) -> list[str]:

@@ -107,7 +107,7 @@ class ParserProxy(JavaObject):
         binds = rewritten.has_parameters and rewritten.spark_sql is not None and parameters is not None
         if binds:
             plain = rewritten.spark_sql or ""
-            bound = self._delegate.raised_by(lambda: with_parameters(self.jvm, plain, parameters), text)
+            bound = self._delegate.call_catching(lambda: with_parameters(self.jvm, plain, parameters), text)
             rewritten = rewrite(bound, context)
         self._check(rewritten)
         return (text if rewritten.sql == substituted else rewritten.sql), binds

@@ -70,7 +70,7 @@ class _Snapshots(SparkTableType):
     staged = CreatedTableProxy
 
     def proxy(self, jvm: Jvm, table: Any, session: Any, *, writes: bool = False) -> SchemaTable:
-        return (TableProxy if table.guard is None else QueryAuthTableProxy)(jvm, table, session)
+        return (TableProxy if table.query_auth is None else QueryAuthTableProxy)(jvm, table, session)
 
     def keeps_history(self, old: Any, schema: TableSchema) -> bool:
         return keeps_history(old.schema, schema)

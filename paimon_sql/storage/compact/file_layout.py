@@ -81,7 +81,7 @@ def layout_of(table: Table, entries: pa.Table, indexes: list[IndexManifestEntry]
         "small": len(small),
         "small_size": small_size,
         "largest_bucket": pc.max(sizes).as_py() or 0,
-        "waiting": len(entries) - len(bucketed),
+        "postponed_files": len(entries) - len(bucketed),
     }
     if not table.schema.primary_keys:
         min_files = max(table.options.get(COMPACTION_MIN_FILE_NUM), 2)

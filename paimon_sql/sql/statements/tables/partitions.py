@@ -110,8 +110,8 @@ class DropPartitions(Statement):
 
 
 @declared(
-    "MSCK REPAIR TABLE {table} [<way: ADD | DROP | SYNC> PARTITIONS]",
-    "REPAIR TABLE {table} [<way: ADD | DROP | SYNC> PARTITIONS]",
+    "MSCK REPAIR TABLE {table} [<mode: ADD | DROP | SYNC> PARTITIONS]",
+    "REPAIR TABLE {table} [<mode: ADD | DROP | SYNC> PARTITIONS]",
     "ALTER TABLE {table} RECOVER PARTITIONS",
 )
 @dataclass(frozen=True)
