@@ -24,7 +24,6 @@ KINDS = pa.array(["+I", "-U", "+U", "-D"])
 class AuditLog(ScannedTable):
     """Merged rows, deleted ones among them as long as their deletes are kept; of changes, each as it was told."""
 
-    name = "audit_log"
     summary = "Every row with its kind; with options for changes, the changes."
 
     def fields(self, table: Table) -> tuple[DataField, ...]:

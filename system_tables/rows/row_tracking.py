@@ -19,7 +19,6 @@ from paimon_sql.system_tables.scanned import RowsTask, ScannedTable
 class RowTracking(ScannedTable):
     """Ids stay with their rows through updates and compactions; the number of a row is the snapshot that changed it."""
 
-    name = "row_tracking"
     summary = "The rows with their ids and the snapshots that changed them last."
 
     def fields(self, table: Table) -> tuple[DataField, ...]:
