@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.warehouse import absolute_warehouse
 from paimon_sql.errors import PaimonError
-from paimon_sql.format.schema.types import BigIntType, DataField, IntType
+from paimon_sql.format.schema.types import BigIntType, IntType
 from paimon_sql.format.text.instants import current_millis
 from paimon_sql.procedures.base import Context, Procedure
 from paimon_sql.procedures.binding import bind_arguments
@@ -28,15 +28,14 @@ _NO_COUNTS = ("snapshot", "snapshot_id", "schema_id", "commit_time")
 
 @dataclass(frozen=True)
 class ProcedureResult:
-    """The result of a procedure; its first ``connector`` columns are those of Apache Paimon's connector."""
+    """The result of a procedure: records of its ``Result``."""
 
-    columns: tuple[DataField, ...]
-    rows: list[tuple[Any, ...]]
-    connector: int
+    procedure: Procedure
+    rows: Sequence[Any]
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """The rows as dictionaries by column."""
-        return [dict(zip((c.name for c in self.columns), row, strict=True)) for row in self.rows]
+        return [{c.name: getattr(row, c.name) for c in self.procedure.columns} for row in self.rows]
 
 
 def call(
@@ -75,18 +74,12 @@ def run(context: Context, procedure: Procedure, arguments: Mapping[str, Any]) ->
     with register_work(called, context.is_cancelled) as work:
         watched = replace(context, executor=context.executor.watched(work), work=work)
         try:
-            rows = [_values(row) for row in procedure.call(watched, procedure.Arguments(**arguments))]
+            answer = ProcedureResult(procedure, list(procedure.call(watched, procedure.Arguments(**arguments))))
         except BaseException as error:
             recorder.failed(error)
             raise
-    columns = (*procedure.results, *procedure.details)
-    answer = ProcedureResult(columns, rows, len(procedure.results))
     recorder.done(answer)
     return answer
-
-
-def _values(row: Any) -> tuple[Any, ...]:
-    return tuple(getattr(row, f.name) for f in fields(row))
 
 
 class _Recorder:
@@ -156,9 +149,9 @@ def _text(value: Any) -> str:
 def _counts(answer: ProcedureResult) -> dict[str, int]:
     """The counts of an answer: the sums of its integer columns."""
     counts: dict[str, int] = {"rows": len(answer.rows)} if len(answer.rows) > 1 else {}
-    for i, column in enumerate(answer.columns):
+    for column in answer.procedure.columns:
         if isinstance(column.type, IntType | BigIntType) and not column.name.endswith(_NO_COUNTS):
-            numbers: Sequence[int] = [row[i] for row in answer.rows if row[i] is not None]
+            numbers: list[int] = [n for row in answer.rows if (n := getattr(row, column.name)) is not None]
             if numbers:
                 counts[column.name] = sum(numbers)
     return counts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError
@@ -12,6 +13,8 @@ from paimon_sql.procedures.declaration import Long, column, optional, required
 from paimon_sql.procedures.partition_choice import PARTITIONS, listed_partitions
 from paimon_sql.procedures.refresher import RefreshResult
 from paimon_sql.procedures.values import DRY_RUN
+
+R = TypeVar("R", bound="RefreshMaterializedTable.Result")
 
 
 class RefreshMaterializedTable(Procedure):
@@ -41,6 +44,12 @@ class RefreshMaterializedTable(Procedure):
         seconds: float = column("duration in seconds")
         note: str = column("why this mode was chosen")
 
+        @classmethod
+        def of(cls: type[R], identifier: Identifier, done: RefreshResult) -> R:
+            """The result row for a refresh."""
+            table = str(identifier)
+            return cls(table, done.mode, done.partitions, done.rows, done.snapshot, done.seconds, done.note)
+
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         catalog, identifier = context.locate(arguments.table)
         if catalog is not context.catalog:
@@ -50,11 +59,4 @@ class RefreshMaterializedTable(Procedure):
         table = context.table(arguments.table)
         partitions = listed_partitions(table, arguments.partitions)
         done = context.require_refresher().refresh(identifier, partitions, dry_run=bool(arguments.dry_run))
-        yield self.Result(*refresh_row(identifier, done))
-
-
-def refresh_row(
-    identifier: Identifier, done: RefreshResult
-) -> tuple[str, str, str | None, int | None, int | None, float, str]:
-    """The values of a result row for a refresh."""
-    return str(identifier), done.mode, done.partitions, done.rows, done.snapshot, done.seconds, done.note
+        yield self.Result.of(identifier, done)

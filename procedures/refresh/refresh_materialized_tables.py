@@ -12,7 +12,7 @@ from paimon_sql.format.text.instants import current_millis, show_instant
 from paimon_sql.procedures.base import Context, Procedure
 from paimon_sql.procedures.declaration import column, optional
 from paimon_sql.procedures.patterns import pattern_of
-from paimon_sql.procedures.refresh.refresh_materialized_table import RefreshMaterializedTable, refresh_row
+from paimon_sql.procedures.refresh.refresh_materialized_table import RefreshMaterializedTable
 from paimon_sql.procedures.refresher import NONE, Refresher, RefreshResult
 from paimon_sql.procedures.values import DRY_RUN
 from paimon_sql.storage.materialized.definition import definition_of
@@ -51,7 +51,7 @@ class RefreshMaterializedTables(Procedure):
             done = _refreshed(context, refresher, identifier, dry_run=bool(arguments.dry_run))
             if context.work is not None:
                 context.work.advance()
-            yield self.Result(*refresh_row(identifier, done))
+            yield self.Result.of(identifier, done)
 
 
 def _chosen(context: Context, arguments: RefreshMaterializedTables.Arguments) -> list[Identifier]:

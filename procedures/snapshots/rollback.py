@@ -11,12 +11,6 @@ from paimon_sql.procedures.declaration import Long, column, detail, optional, re
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.maintenance.snapshots.rollback import RollbackResult, rollback_to_snapshot, rollback_to_tag
 
-PREVIOUS_SNAPSHOT = "the latest snapshot before"
-CURRENT_SNAPSHOT = "the latest snapshot now"
-REMOVED_SNAPSHOTS = "number of removed later snapshots"
-REMOVED_TAGS = "the removed tags of later snapshots; null without any"
-FILES_LEFT = "what happens to the files"
-
 
 class Rollback(Procedure):
     """Later snapshots and their tags are removed; a tag restores its snapshot if that has expired."""
@@ -34,11 +28,11 @@ class Rollback(Procedure):
 
     @dataclass(frozen=True)
     class Result:
-        previous_snapshot_id: Long = column(PREVIOUS_SNAPSHOT, nullable=False)
-        current_snapshot_id: Long = column(CURRENT_SNAPSHOT, nullable=False)
-        removed_snapshots: Long = detail(REMOVED_SNAPSHOTS)
-        removed_tags: str | None = detail(REMOVED_TAGS)
-        note: str = detail(FILES_LEFT)
+        previous_snapshot_id: Long = column("the latest snapshot before", nullable=False)
+        current_snapshot_id: Long = column("the latest snapshot now", nullable=False)
+        removed_snapshots: Long = detail("number of removed later snapshots")
+        removed_tags: str | None = detail("the removed tags of later snapshots; null without any")
+        note: str = detail("what happens to the files")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         version, snapshot, tag = arguments.version, arguments.snapshot, arguments.tag
@@ -56,12 +50,12 @@ class Rollback(Procedure):
             done = rollback_to_snapshot(table, snapshot, dry_run=dry_run)
         else:
             done = rollback_to_tag(table, tag or version or "", dry_run=dry_run)
-        yield self.Result(*answer(done, dry_run=dry_run))
+        yield rollback_record(done, dry_run=dry_run)
 
 
-def answer(done: RollbackResult, *, dry_run: bool) -> tuple[int, int, int, str | None, str]:
-    """The values of the result row for a rollback, also for a dry run."""
+def rollback_record(done: RollbackResult, *, dry_run: bool) -> Rollback.Result:
+    """The result row for a rollback, also for a dry run."""
     note = "the table has this state already"
     if done.snapshots:
         note = NOTHING_DONE if dry_run else "the files of later snapshots are kept until CALL sys.remove_orphan_files"
-    return done.previous, done.current, done.snapshots, ", ".join(done.tags) or None, note
+    return Rollback.Result(done.previous, done.current, done.snapshots, ", ".join(done.tags) or None, note)

@@ -45,10 +45,15 @@ class CreateTag(Procedure):
         retained = duration_of(arguments.time_retained, "time_retained")
         table, dry_run = context.table(arguments.table), bool(arguments.dry_run)
         tag = create_tag(table, arguments.tag, arguments.snapshot, retained, dry_run=dry_run)
-        yield self.Result(True, *tag_details(tag), NOTHING_DONE if dry_run else None)
+        yield tag_record(tag, dry_run=dry_run)
 
 
-def tag_details(tag: Tag) -> tuple[int, int | None, str | None]:
-    """The snapshot id of a tag, its record count, and the tag's retention time."""
-    length = tag.time_retained
-    return tag.snapshot.id, tag.snapshot.total_record_count, None if length is None else format_duration(length)
+def tag_record(tag: Tag, *, dry_run: bool) -> CreateTag.Result:
+    """The result row for a tag that was created or renamed, also for a dry run."""
+    note = NOTHING_DONE if dry_run else None
+    return CreateTag.Result(True, tag.snapshot.id, tag.snapshot.total_record_count, retention(tag), note)
+
+
+def retention(tag: Tag) -> str | None:
+    """The retention time of a tag, as ``7 d``; None for forever."""
+    return None if tag.time_retained is None else format_duration(tag.time_retained)

@@ -13,7 +13,7 @@ from paimon_sql.procedures.tags.create_tag import (
     SNAPSHOT_KEPT,
     THE_TAG,
     WHY_NOTHING,
-    tag_details,
+    retention,
 )
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, duration_of
 from paimon_sql.storage.maintenance.tags.management import replace_tag
@@ -47,4 +47,12 @@ class ReplaceTag(Procedure):
         retained = duration_of(arguments.time_retained, "time_retained")
         table, dry_run = context.table(arguments.table), bool(arguments.dry_run)
         tag, freed = replace_tag(table, arguments.tag, arguments.snapshot, retained, dry_run=dry_run)
-        yield self.Result(True, *tag_details(tag), freed.count, freed.bytes, NOTHING_DONE if dry_run else None)
+        yield self.Result(
+            result=True,
+            snapshot_id=tag.snapshot.id,
+            record_count=tag.snapshot.total_record_count,
+            retained=retention(tag),
+            deleted_files=freed.count,
+            deleted_bytes=freed.bytes,
+            note=NOTHING_DONE if dry_run else None,
+        )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pyarrow as pa
 
 from paimon_sql.storage.expressions.predicates import Predicate
-from paimon_sql.system_tables.every_table import NAMES, rows_of_all
+from paimon_sql.system_tables.every_table import OfTable, rows_of_all
 from paimon_sql.system_tables.history.snapshots import Snapshots
 from paimon_sql.system_tables.whole_catalog import CatalogTable, View
 
@@ -15,7 +17,10 @@ class AllSnapshots(CatalogTable):
 
     name = "snapshots"
     summary = "One row per retained snapshot of each table."
-    columns = (*NAMES, *Snapshots.columns)
+
+    @dataclass(frozen=True)
+    class Row(Snapshots.Row, OfTable):
+        """A snapshot, after the names of its table."""
 
     def rows(self, view: View, predicate: Predicate | None = None) -> pa.Table:
         return rows_of_all(view.catalog, Snapshots(), predicate)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.format.metadata.snapshot import Snapshot
-from paimon_sql.format.schema.arrow_types import arrow_schema
-from paimon_sql.format.schema.types import DoubleType, string_type
+from paimon_sql.format.schema.records import column
 from paimon_sql.storage.compact.file_layout import Layout, layout_of
 from paimon_sql.storage.data_files.live_files import live_files, manifests_of
 from paimon_sql.storage.expressions.predicates import Predicate, conjuncts_on
@@ -19,7 +17,7 @@ from paimon_sql.storage.maintenance.snapshots.retained_size import RetainedSize,
 from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables import advice
-from paimon_sql.system_tables.base import SystemTable, column
+from paimon_sql.system_tables.base import SystemTable
 from paimon_sql.system_tables.clock import wall_clock
 from paimon_sql.system_tables.formatting import size_text
 
@@ -34,14 +32,6 @@ _SPACE = (
 )
 
 
-@dataclass(frozen=True)
-class _Figure:
-    metric: str
-    value: str | None
-    number: float | None
-    advice: str | None = None
-
-
 class Summary(SystemTable):
     """The content of the latest snapshot of the branch, its history, and the space that each part retains.
 
@@ -51,14 +41,14 @@ class Summary(SystemTable):
     omitted.
     """
 
-    name = "summary"
     summary = "One row per metric of the table's health."
-    columns = (
-        column("metric", string_type(False), "name of the metric"),
-        column("value", string_type(), "the value as text; null if unknown"),
-        column("number", DoubleType(), "the value as a number; sizes in bytes"),
-        column("advice", string_type(), "the recommended action; null if none is needed"),
-    )
+
+    @dataclass(frozen=True)
+    class Row:
+        metric: str = column("name of the metric")
+        value: str | None = column("the value as text; null if unknown")
+        number: float | None = column("the value as a number; sizes in bytes")
+        advice: str | None = column("the recommended action; null if none is needed", default=None)
 
     def rows(self, table: Table, predicate: Predicate | None = None) -> pa.Table:
         latest = table.snapshots.latest()
@@ -68,12 +58,10 @@ class Summary(SystemTable):
         space = None
         if _asks_for_space(predicate):
             space = held_space(table, latest, live, indexes) if latest else RetainedSize()
-        return pa.Table.from_pylist(figures_of(table, latest, layout, space), schema=arrow_schema(self.columns))
+        return self.of_records(figures_of(table, latest, layout, space))
 
 
-def figures_of(
-    table: Table, latest: Snapshot | None, layout: Layout, space: RetainedSize | None
-) -> list[dict[str, Any]]:
+def figures_of(table: Table, latest: Snapshot | None, layout: Layout, space: RetainedSize | None) -> list[Summary.Row]:
     """Compute the rows of ``$summary`` from their inputs.
 
     Args:
@@ -85,7 +73,7 @@ def figures_of(
     found = [*_content(table, layout), *_shape(table, layout), *_history(table, latest)]
     if space is not None:
         found += _space(table, space)
-    return [asdict(f) for f in found]
+    return found
 
 
 def _asks_for_space(predicate: Predicate | None) -> bool:
@@ -95,10 +83,10 @@ def _asks_for_space(predicate: Predicate | None) -> bool:
     return bool(pc.any(condition.evaluate({"metric": pa.array(_SPACE, pa.string())})).as_py())
 
 
-def _content(table: Table, layout: Layout) -> Iterator[_Figure]:
+def _content(table: Table, layout: Layout) -> Iterator[Summary.Row]:
     yield _count("records", layout.records)
     if layout.hidden is None:
-        yield _Figure("deleted_records", None, None)
+        yield Summary.Row("deleted_records", None, None)
     else:
         yield _count("deleted_records", layout.hidden, advice.deleted_records(table, layout))
     yield _count("partitions", layout.partitions)
@@ -106,7 +94,7 @@ def _content(table: Table, layout: Layout) -> Iterator[_Figure]:
     yield _count("files", layout.files)
 
 
-def _shape(table: Table, layout: Layout) -> Iterator[_Figure]:
+def _shape(table: Table, layout: Layout) -> Iterator[Summary.Row]:
     if layout.files:
         yield _size("mean_file_size", layout.bytes / layout.files)
     yield _count("small_files", layout.small, advice.small_files(table, layout))
@@ -114,15 +102,15 @@ def _shape(table: Table, layout: Layout) -> Iterator[_Figure]:
     if not table.schema.primary_keys:
         return
     levels = ", ".join(f"L{level}: {files}" for level, files in layout.levels.items())
-    yield _Figure("levels", levels, len(layout.levels), advice.unread_files(table, layout))
+    yield Summary.Row("levels", levels, len(layout.levels), advice.unread_files(table, layout))
     mean = layout.runs / layout.buckets if layout.buckets else 0
-    yield _Figure("mean_sorted_runs", f"{mean:.1f}", mean)
+    yield Summary.Row("mean_sorted_runs", f"{mean:.1f}", mean)
     yield _count("most_sorted_runs", layout.max_runs, advice.sorted_runs(table, layout))
     if layout.postponed_files:
         yield _count("waiting_files", layout.postponed_files, advice.postponed_files(table))
 
 
-def _history(table: Table, latest: Snapshot | None) -> Iterator[_Figure]:
+def _history(table: Table, latest: Snapshot | None) -> Iterator[Summary.Row]:
     earliest, ids = table.snapshots.earliest_id() or 0, table.snapshots.directory.versions()
     yield _count("snapshots", sum(i >= earliest for i in ids), advice.snapshots(table))
     if latest is not None:
@@ -135,7 +123,7 @@ def _history(table: Table, latest: Snapshot | None) -> Iterator[_Figure]:
     yield _count("manifests", len(manifests), advice.manifests(table, manifests))
 
 
-def _space(table: Table, space: RetainedSize) -> Iterator[_Figure]:
+def _space(table: Table, space: RetainedSize) -> Iterator[Summary.Row]:
     yield _size("live_size", space.live)
     yield _size("older_snapshots_size", space.older, advice.older_snapshots(table, space), space.all_snapshots)
     yield _size("tags_size", space.tags, advice.tags(table, space), space.all_tags)
@@ -145,14 +133,14 @@ def _space(table: Table, space: RetainedSize) -> Iterator[_Figure]:
     yield _size("total_size", space.total, None, space.all_snapshots and space.all_tags)
 
 
-def _count(metric: str, number: int, advised: str | None = None) -> _Figure:
-    return _Figure(metric, f"{number:,}", number, advised)
+def _count(metric: str, number: int, advised: str | None = None) -> Summary.Row:
+    return Summary.Row(metric, f"{number:,}", number, advised)
 
 
-def _size(metric: str, size: float, advised: str | None = None, is_all: bool = True) -> _Figure:
-    return _Figure(metric, size_text(size) if is_all else f"at least {size_text(size)}", size, advised)
+def _size(metric: str, size: float, advised: str | None = None, is_all: bool = True) -> Summary.Row:
+    return Summary.Row(metric, size_text(size) if is_all else f"at least {size_text(size)}", size, advised)
 
 
-def _moment(metric: str, snapshot: Snapshot) -> _Figure:
+def _moment(metric: str, snapshot: Snapshot) -> Summary.Row:
     when = wall_clock(snapshot.time_millis).isoformat(" ", "seconds")
-    return _Figure(metric, f"{snapshot.id}, of {when}", snapshot.id)
+    return Summary.Row(metric, f"{snapshot.id}, of {when}", snapshot.id)

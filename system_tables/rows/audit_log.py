@@ -24,7 +24,6 @@ KINDS = pa.array(["+I", "-U", "+U", "-D"])
 class AuditLog(ScannedTable):
     """Merged rows, including deleted ones while their deletes are stored; for changes, each change as recorded."""
 
-    name = "audit_log"
     summary = "Every row with its kind; with incremental options, the changes."
 
     def fields(self, table: Table) -> tuple[DataField, ...]:

@@ -19,7 +19,6 @@ from paimon_sql.system_tables.scanned import RowsTask, ScannedTable
 class RowTracking(ScannedTable):
     """Ids are kept by updates and compactions; the sequence number of a row is the snapshot that last changed it."""
 
-    name = "row_tracking"
     summary = "The rows with their ids and the snapshots that changed them last."
 
     def fields(self, table: Table) -> tuple[DataField, ...]:

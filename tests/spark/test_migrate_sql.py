@@ -27,7 +27,7 @@ def plain(sql: Sql, spark: SparkSession, tmp_path: Path) -> Iterator[str]:
 def details(sql: Sql, call: str) -> dict[str, object]:
     (row,) = sql(f"CALL {call}")
     procedure = procedures.find_procedure(call.partition("(")[0])
-    return dict(zip((c.name for c in (*procedure.results, *procedure.details)), row, strict=True))
+    return dict(zip((c.name for c in procedure.columns), row, strict=True))
 
 
 def files(folder: Path) -> set[str]:

@@ -6,12 +6,10 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
-import pyarrow as pa
-
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE
 from paimon_sql.errors import NotFoundError
-from paimon_sql.format.schema.arrow_types import arrow_schema
+from paimon_sql.format.schema.records import to_arrow
 from paimon_sql.format.schema.types import DataType
 from paimon_sql.procedures import Procedure, procedures, run
 from paimon_sql.procedures.base import Context
@@ -46,7 +44,7 @@ def describe_procedures() -> list[ProcedureInfo]:
         ProcedureInfo(
             name,
             ", ".join(f"{a.name} {_sql(a.type)}{' REQUIRED' if a.required else ''}" for a in p.arguments),
-            ", ".join(f"{c.name} {_sql(c.type)}" for c in (*p.results, *p.details)),
+            ", ".join(f"{c.name} {_sql(c.type)}" for c in p.columns),
             p.summary,
             p.example,
         )
@@ -59,7 +57,7 @@ def describe(procedure: Procedure) -> str:
     arguments = (
         f"  {a.name} {_sql(a.type)}{' (required)' if a.required else ''}: {a.meaning}" for a in procedure.arguments
     )
-    answer = (f"  {c.name} {_sql(c.type)}: {c.description}" for c in (*procedure.results, *procedure.details))
+    answer = (f"  {c.name} {_sql(c.type)}: {c.description}" for c in procedure.columns)
     parts = [procedure.summary, "Arguments:", *arguments, "Output:", *answer, f"Example: {procedure.example}"]
     return "\n".join(parts)
 
@@ -148,12 +146,9 @@ class BoundProcedureProxy(ProcedureProxy):
             answer = run(context, self._procedure, given)
         finally:
             cached_tables.renew(self.jvm, self._session)
-        fields = answer.columns
-        if self._session.conf().get(RESULTS_SETTING, "full") == "connector":
-            fields = fields[: answer.connector]
-        names = [f.name for f in fields]
-        rows = [dict(zip(names, row, strict=False)) for row in answer.rows]
-        table = pa.Table.from_pylist(rows, schema=arrow_schema(fields))
+        of_connector = self._session.conf().get(RESULTS_SETTING, "full") == "connector"
+        fields = self._procedure.results if of_connector else self._procedure.columns
+        table = to_arrow(fields, answer.rows)
         scan = LocalScanProxy(self.jvm, self._session, fields, lambda: table, f"CALL sys.{self._procedure.name}")
         return self.jvm.java_list([scan]).iterator()
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from paimon_sql.discovery import by_name
+from paimon_sql.discovery import instances
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.storage.write.clustering.base import ClusteringOrder
 
-LAYOUTS: dict[str, ClusteringOrder] = {
-    name: layout() for name, layout in by_name("paimon_sql.storage.write.clustering.orders", ClusteringOrder).items()
-}
+LAYOUTS = instances("paimon_sql.storage.write.clustering.orders", ClusteringOrder)
 
 
 def row_layout(name: str) -> ClusteringOrder:
