@@ -83,7 +83,7 @@ def test_a_broken_table_of_a_database_keeps_the_files_of_all(context: Context, c
         ({"older_than": "soon"}, "not a date or time"),
         ({"mode": "somewhere"}, "mode cannot be 'somewhere'"),
         ({"parallelism": 0}, "parallelism cannot be 0"),
-        ({"table": ""}, "no table"),
+        ({"table": ""}, "is not a table"),
         ({"table": "a.b.*"}, "does not name tables"),
     ],
 )
