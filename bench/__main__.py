@@ -27,9 +27,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m bench", description="paimon-sql beside Parquet, Delta, Iceberg.")
+    parser = argparse.ArgumentParser(
+        prog="python -m bench", description="Compares paimon-sql with Parquet, Delta and Iceberg."
+    )
     parser.add_argument("--rows", type=positive, default=4_000_000, help="rows of the input (4000000)")
-    parser.add_argument("--works", type=names(WORKS), default=list(WORKS), help=f"with commas, of {', '.join(WORKS)}")
+    parser.add_argument(
+        "--works", type=names(WORKS), default=list(WORKS), help=f"comma-separated, of {', '.join(WORKS)}"
+    )
     add_arguments(parser, ENVIRONMENTS)
     return parser
 

@@ -23,14 +23,14 @@ _RESULTS = Path(__file__).resolve().parent / ".results"
 def add_arguments(parser: argparse.ArgumentParser, engines: Collection[str]) -> None:
     """Add the arguments that each of these commands takes."""
     parser.add_argument("--engines", type=names(engines), default=list(engines), help=f"of {', '.join(engines)}")
-    parser.add_argument("--before", type=Path, help="a checkout of another version of this project, measured beside")
-    parser.add_argument("--repetitions", type=positive, default=3, help="of what can be repeated (3)")
-    parser.add_argument("--buckets", type=positive, default=4, help="of our primary-key table (4)")
+    parser.add_argument("--before", type=Path, help="a checkout of another version of this project to compare with")
+    parser.add_argument("--repetitions", type=positive, default=3, help="repetitions of each repeatable work (3)")
+    parser.add_argument("--buckets", type=positive, default=4, help="buckets of the primary-key table (4)")
     folder = Path(tempfile.gettempdir()) / "paimon-sql-bench-data"
-    parser.add_argument("--data", type=Path, default=folder, help="where the generated input is kept")
-    parser.add_argument("--scratch", type=Path, help="where the tables are made, and removed at the end")
-    parser.add_argument("--keep", action="store_true", help="leave the tables there")
-    parser.add_argument("--out", type=Path, help="where the results and the logs go")
+    parser.add_argument("--data", type=Path, default=folder, help="directory of the generated input")
+    parser.add_argument("--scratch", type=Path, help="directory of the tables, removed at the end")
+    parser.add_argument("--keep", action="store_true", help="keep the tables")
+    parser.add_argument("--out", type=Path, help="directory of results and logs")
 
 
 def out_folder(asked: argparse.Namespace) -> Path:
@@ -66,7 +66,7 @@ def run_as_asked(asked: argparse.Namespace, settings: Settings, works: Iterable[
         return run(settings, engines, works, out, say)
     finally:
         if asked.keep:
-            say(f"the tables stay in {scratch}")
+            say(f"the tables are kept in {scratch}")
         else:
             shutil.rmtree(scratch, ignore_errors=True)
 
@@ -76,7 +76,7 @@ def report(results: Results, text: str, out: Path) -> int:
     print(text)
     out.joinpath("table.md").write_text(text + "\n")
     results.write(out / "results.json")
-    print(f"Kept in {out}.")
+    print(f"Written to {out}.")
     return 1 if results.failures or results.disagreements() else 0
 
 
@@ -95,7 +95,7 @@ def names(known: Collection[str]) -> Callable[[str], list[str]]:
         found = [name.strip() for name in text.split(",") if name.strip()]
         unknown = [name for name in found if name not in known]
         if unknown or not found:
-            raise argparse.ArgumentTypeError(f"'{', '.join(unknown)}' is none of {', '.join(known)}")
+            raise argparse.ArgumentTypeError(f"'{', '.join(unknown)}' is not one of {', '.join(known)}")
         return found
 
     return read

@@ -33,7 +33,7 @@ def _peers() -> Path:
     if whole.exists():
         return python
     shutil.rmtree(home, ignore_errors=True)
-    print("Making the environment of the peers; its Spark is some 400 MB, fetched once.", flush=True)
+    print("Creating the environment of the peers; downloads Spark once, about 400 MB.", flush=True)
     _run(sys.executable, "-m", "venv", str(home))
     _run(str(python), "-m", "pip", "install", "--quiet", "-r", str(_REQUIREMENTS))
     whole.touch()
@@ -43,5 +43,5 @@ def _peers() -> Path:
 def _run(*command: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        said = [line for line in done.stderr.splitlines() if line.strip()] or ["it did not say why"]
-        raise EngineError(f"the environment cannot be made: {said[-1].strip()}")
+        said = [line for line in done.stderr.splitlines() if line.strip()] or ["no output"]
+        raise EngineError(f"the environment cannot be created: {said[-1].strip()}")

@@ -56,7 +56,7 @@ def measure(rows: int, batch: int, folder: Path) -> dict[str, float]:
 def main() -> None:
     """Measure each size in a process of its own, and print a line for each."""
     parser = argparse.ArgumentParser(prog="python -m bench.growth", description=__doc__)
-    parser.add_argument("--rows", default=",".join(map(str, _ROWS)), help="the sizes of the tables, with commas")
+    parser.add_argument("--rows", default=",".join(map(str, _ROWS)), help="the sizes of the tables, comma-separated")
     parser.add_argument("--batch", type=int, default=200_000, help="the rows of an upsert")
     parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
     given = parser.parse_args()

@@ -118,7 +118,7 @@ class EngineProcess:
         answer: dict[str, Any] = json.loads(line)
         if "error" in answer:
             missing = _MISSING_JAR.search(self._log.read_text(errors="replace"))
-            raise EngineError(f"the jar {missing[1]} is not to be had" if missing else answer["error"])
+            raise EngineError(f"the jar {missing[1]} cannot be downloaded" if missing else answer["error"])
         return answer
 
     def _last_words(self) -> str:

@@ -280,7 +280,7 @@ def main() -> int:
         outcome = Soak(session, server, given.seconds, given.connections, rest=_REST).run()
         server.stop()
         session.stop()
-    print(f"done: {dict(outcome.done)}, lost against others: {outcome.conflicts}")
+    print(f"done: {dict(outcome.done)}, conflicts: {outcome.conflicts}")
     print(f"before: {outcome.before}")
     for held in outcome.meanwhile:
         print(f"        {held}")

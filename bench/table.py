@@ -68,9 +68,9 @@ def notes(results: Results, size: str) -> list[str]:
         *(f"{who.title}: {results.versions[who]}." for who in results.contestants() if who in results.versions),
     ]
     if any(results.noisy(who, work) for who in results.contestants() for work in results.works()):
-        notes.append(f"~ other processes kept {NOISY} cores or more busy meanwhile.")
+        notes.append(f"~ other processes kept {NOISY} cores or more busy at the time.")
     for who, failures in results.failures.items():
         for work, reason in failures.items():
             notes.append(f"{who.title}{': ' + work if work else ''}: {reason}")
-    notes += [f"Different answers to {work}: the results are worthless." for work in results.disagreements()]
+    notes += [f"Different answers to {work}: the results are invalid." for work in results.disagreements()]
     return notes

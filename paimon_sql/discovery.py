@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Collection, Iterator
 from importlib import import_module
 from pkgutil import resolve_name, walk_packages
@@ -56,6 +57,16 @@ def implementations(package: str, kind: Callable[..., Kind]) -> list[type[Kind]]
     ]
 
 
+def name_of(kind: type) -> str:
+    """The name that a class declares, or else its own in snake case."""
+    return vars(kind).get("name") or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower()
+
+
 def by_name(package: str, kind: Callable[..., NamedKind]) -> dict[str, type[NamedKind]]:
     """The classes of `implementations` that have a ``name``, by that name."""
     return {each.name: each for each in implementations(package, kind) if hasattr(each, "name")}
+
+
+def instances(package: str, kind: Callable[..., NamedKind]) -> dict[str, NamedKind]:
+    """An instance of each class of `by_name`, sorted by name."""
+    return {name: each() for name, each in sorted(by_name(package, kind).items())}

@@ -124,7 +124,7 @@ class FunctionExistsError(AlreadyExistsError):
     """The function exists already."""
 
 
-REPAIR_REMEDY = "Restore the file from a copy, or CALL sys.repair, which sets it aside and says what is lost."
+REPAIR_REMEDY = "Restore the file from a copy, or CALL sys.repair, which moves it aside and reports what is lost."
 """The remedy for an unreadable metadata file."""
 
 

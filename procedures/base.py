@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,9 +11,10 @@ from typing import Any, ClassVar, Protocol
 from paimon_sql.catalog.base import Catalog, with_snapshots
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier, parse_identifier
 from paimon_sql.catalog.table_types import AnyTable
+from paimon_sql.discovery import name_of
 from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.format.schema.types import DataField
-from paimon_sql.procedures.declaration import Argument, arguments_of, columns_of
+from paimon_sql.procedures.declaration import Argument, arguments_of, results_of
 from paimon_sql.procedures.refresher import Refresher
 from paimon_sql.storage.branches.management import with_branch
 from paimon_sql.storage.copy.migration import PlainTable
@@ -126,7 +126,7 @@ class Context:
         """
         catalog, database, found = self._located(name, kind)
         if database.lower() == SYSTEM_DATABASE:
-            raise InvalidInputError(f"{database}.{found} is the catalog's own.")
+            raise InvalidInputError(f"{database} is reserved for the catalog: {found} cannot be in it.")
         return catalog, Identifier(database, found)
 
     def _located(self, name: str, kind: str) -> tuple[Catalog, str, str]:
@@ -143,7 +143,8 @@ class Context:
 def _not_named(name: str, kind: str, catalog: Catalog) -> InvalidInputError:
     short = kind[0]
     return InvalidInputError(
-        f"'{name}' is no {kind} of catalog {catalog.name}.", remedy=f"Write {short}, db.{short} or catalog.db.{short}."
+        f"'{name}' is not a {kind} of catalog {catalog.name}.",
+        remedy=f"Write {short}, db.{short} or catalog.db.{short}.",
     )
 
 
@@ -159,6 +160,7 @@ class Procedure(ABC):
         arguments: the arguments of ``Arguments``.
         results: the result columns that the connector has, too.
         details: the further result columns, with details.
+        columns: all result columns.
     """
 
     name: ClassVar[str]
@@ -169,14 +171,15 @@ class Procedure(ABC):
     arguments: ClassVar[tuple[Argument, ...]]
     results: ClassVar[tuple[DataField, ...]]
     details: ClassVar[tuple[DataField, ...]]
+    columns: ClassVar[tuple[DataField, ...]]
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if "Arguments" in vars(cls):
-            cls.name = vars(cls).get("name") or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
+            cls.name = name_of(cls)
             cls.arguments = arguments_of(cls.Arguments)
-            cls.results = columns_of(cls.Result, details=False)
-            cls.details = columns_of(cls.Result, details=True)
+            cls.results, cls.details = results_of(cls.Result)
+            cls.columns = (*cls.results, *cls.details)
 
     @abstractmethod
     def call(self, context: Context, arguments: Any) -> Iterable[object]:

@@ -26,7 +26,7 @@ def bind_arguments(procedure: Procedure, values: Sequence[object], named: Mappin
     """
     declared, what = procedure.arguments, f"sys.{procedure.name}"
     if len(values) > len(declared):
-        raise InvalidInputError(f"{what} takes {len(declared)} arguments at most, but got {len(values)}.")
+        raise InvalidInputError(f"{what} takes at most {len(declared)} arguments, but got {len(values)}.")
     known = {a.name.lower(): a for a in declared}
     found = {a.name: value for a, value in zip(declared, values, strict=False)}
     for name, value in named.items():
@@ -35,7 +35,9 @@ def bind_arguments(procedure: Procedure, values: Sequence[object], named: Mappin
             names = ", ".join(a.name for a in declared)
             raise InvalidInputError(f"{what} has no argument {name}.", remedy=f"It takes {names}.")
         if argument.name in found:
-            raise InvalidInputError(f"{what} got {argument.name} twice.", remedy="Leave one of them out.")
+            raise InvalidInputError(
+                f"{what}: argument {argument.name} is specified twice.", remedy="Leave one of them out."
+            )
         found[argument.name] = value
     missing = [a.name for a in declared if a.required and found.get(a.name) is None]
     if missing:
@@ -60,7 +62,7 @@ def read_value(argument: Argument, text: str) -> object:
             return {key.strip(): value.strip() for key, _, value in pairs}
     elif type(kind) not in _BITS and not isinstance(kind, BooleanType):
         return text
-    raise InvalidInputError(f"{argument.name} cannot be '{text}'.", remedy=f"It is {_type_name(kind)}.")
+    raise InvalidInputError(f"{argument.name} cannot be '{text}'.", remedy=f"Use {_type_name(kind)}.")
 
 
 def _checked(what: str, argument: Argument, value: object) -> object:
@@ -75,7 +77,7 @@ def _checked(what: str, argument: Argument, value: object) -> object:
     else:
         fits = isinstance(value, Mapping if isinstance(kind, MapType) else str)
     if not fits:
-        raise InvalidInputError(f"{what}: {argument.name} cannot be {value!r}.", remedy=f"It is {_type_name(kind)}.")
+        raise InvalidInputError(f"{what}: {argument.name} cannot be {value!r}.", remedy=f"Use {_type_name(kind)}.")
     return value
 
 
@@ -83,5 +85,5 @@ def _type_name(kind: DataType) -> str:
     if isinstance(kind, BooleanType):
         return "true or false"
     if isinstance(kind, MapType):
-        return "pairs k=v with commas between"
-    return "a whole number" if type(kind) in _BITS else "a text"
+        return "pairs k=v separated by commas"
+    return "an integer" if type(kind) in _BITS else "a string"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.warehouse import absolute_warehouse
 from paimon_sql.errors import PaimonError
-from paimon_sql.format.schema.types import BigIntType, DataField, IntType
+from paimon_sql.format.schema.types import BigIntType, IntType
 from paimon_sql.format.text.instants import current_millis
 from paimon_sql.procedures.base import Context, Procedure
 from paimon_sql.procedures.binding import bind_arguments
@@ -27,15 +27,14 @@ _NO_COUNTS = ("snapshot", "snapshot_id", "schema_id", "commit_time")
 
 @dataclass(frozen=True)
 class ProcedureResult:
-    """The result of a procedure; its first ``connector`` columns are those of Apache Paimon's connector."""
+    """The result of a procedure: records of its ``Result``."""
 
-    columns: tuple[DataField, ...]
-    rows: list[tuple[object, ...]]
-    connector: int
+    procedure: Procedure
+    rows: Sequence[object]
 
     def to_dicts(self) -> list[dict[str, object]]:
         """The rows as dictionaries by column."""
-        return [dict(zip((c.name for c in self.columns), row, strict=True)) for row in self.rows]
+        return [{c.name: getattr(row, c.name) for c in self.procedure.columns} for row in self.rows]
 
 
 def call(
@@ -69,18 +68,15 @@ def run(context: Context, procedure: Procedure, arguments: Mapping[str, object])
     """
     table = arguments.get("table")
     table = table if isinstance(table, str) else None
-    columns = (*procedure.results, *procedure.details)
     recorder = _Recorder(context, procedure, arguments)
     called = " ".join(part for part in (f"CALL sys.{procedure.name}", table) if part)
     with register_work(called, context.is_cancelled) as work:
         watched = replace(context, executor=context.executor.watched(work), work=work)
         try:
-            found = procedure.call(watched, procedure.Arguments(**arguments))
-            rows = [tuple(getattr(row, column.name) for column in columns) for row in found]
+            answer = ProcedureResult(procedure, list(procedure.call(watched, procedure.Arguments(**arguments))))
         except BaseException as error:
             recorder.failed(error)
             raise
-    answer = ProcedureResult(columns, rows, len(procedure.results))
     recorder.done(answer)
     return answer
 
@@ -153,9 +149,9 @@ def _text(value: object) -> str:
 def _counts(answer: ProcedureResult) -> dict[str, int]:
     """The counts of an answer: the sums of its integer columns."""
     counts: dict[str, int] = {"rows": len(answer.rows)} if len(answer.rows) > 1 else {}
-    for i, column in enumerate(answer.columns):
+    for column in answer.procedure.columns:
         if isinstance(column.type, IntType | BigIntType) and not column.name.endswith(_NO_COUNTS):
-            numbers = [value for row in answer.rows if isinstance(value := row[i], int)]
+            numbers = [n for row in answer.rows if isinstance(n := getattr(row, column.name), int)]
             if numbers:
                 counts[column.name] = sum(numbers)
     return counts

@@ -49,7 +49,7 @@ def chosen_partitions(
     if listed and condition:
         raise InvalidInputError("partitions and where cannot be used together.", remedy="Leave one of them out.")
     if (listed or condition) and not table.schema.partition_keys:
-        raise InvalidInputError(f"{table.name} has no partitions to choose from.")
+        raise InvalidInputError(f"{table.name} has no partitions.")
     values = _Values(table.schema, zone or timezone.utc)
     if listed:
         parts = [_partition(values, text) for text in listed.split(";") if text.strip()]
@@ -81,7 +81,7 @@ class _Values:
         try:
             return parse_text(text, self.schema.field(name).type, self.zone)
         except (ValueError, InvalidInputError) as error:
-            raise InvalidInputError(f"'{text}' is no value of partition column {name}: {error}") from error
+            raise InvalidInputError(f"'{text}' is not a value of partition column {name}: {error}") from error
 
     def scalar(self, name: str, text: str) -> pa.Scalar:
         """Parse a value as an Arrow scalar."""
@@ -89,7 +89,7 @@ class _Values:
         try:
             return pa.scalar(parse_text(text, data_type, self.zone), arrow_type(data_type))
         except (ValueError, InvalidInputError) as error:
-            raise InvalidInputError(f"'{text}' is no value of partition column {name}: {error}") from error
+            raise InvalidInputError(f"'{text}' is not a value of partition column {name}: {error}") from error
 
     def equals(self, name: str, text: str) -> Predicate:
         """The predicate that a column has a value of a partition spec."""
@@ -117,16 +117,16 @@ def partition_directories(table: Table, partitions: str, zone: tzinfo | None = N
         given = list(keys[: len(spec)])
         if set(spec) != set(given):
             raise InvalidInputError(
-                f"'{text.strip()}' is no partition of {table.name}: {', '.join(k for k in given if k not in spec)} is"
-                " missing.",
-                remedy=f"Give the partition columns in their order: {', '.join(keys)}.",
+                f"'{text.strip()}' is not a partition of {table.name}:"
+                f" {', '.join(k for k in given if k not in spec)} is missing.",
+                remedy=f"Specify the partition columns in their order: {', '.join(keys)}.",
             )
         known = [values.of(name, spec[name]) for name in given]
         path = paths.path([*known, *[None] * (len(keys) - len(known))])
         directories["/".join(path.split("/")[: len(known)])] = None
     if not directories:
         raise InvalidInputError(
-            f"'{partitions}' names no partition of {table.name}.",
+            f"'{partitions}' does not name a partition of {table.name}.",
             remedy=f"Write column=value; partition columns are {', '.join(keys)}." if keys else None,
         )
     return list(directories)
@@ -144,7 +144,7 @@ def _pairs(schema: TableSchema, text: str) -> list[tuple[str, str]]:
         name, equals, value = (part.strip() for part in pair.partition("="))
         if not equals or name not in schema.partition_keys:
             raise InvalidInputError(
-                f"'{pair.strip()}' is no partition.",
+                f"'{pair.strip()}' is not a partition.",
                 remedy=f"Write column=value; partition columns are {', '.join(schema.partition_keys)}.",
             )
         quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
@@ -163,7 +163,7 @@ class _Condition:
         try:
             return self._predicate(sqlglot.parse_one(text, dialect="spark"))
         except sqlglot.ParseError as error:
-            raise InvalidInputError(f"The condition {text} cannot be read.") from error
+            raise InvalidInputError(f"The condition {text} cannot be parsed.") from error
 
     def _predicate(self, node: exp.Expr) -> Predicate:
         if isinstance(node, exp.Paren):
@@ -202,7 +202,7 @@ class _Condition:
                 if name.lower() == node.name.lower():
                     return name
         raise InvalidInputError(
-            f"{node.sql('spark')} is no partition column.",
+            f"{node.sql('spark')} is not a partition column.",
             remedy=f"Partition columns are {', '.join(self._schema.partition_keys)}.",
         )
 
@@ -219,6 +219,6 @@ class _Condition:
 
     def _unreadable(self, node: exp.Expr) -> InvalidInputError:
         return InvalidInputError(
-            f"{node.sql('spark')} cannot be used to choose partitions.",
+            f"{node.sql('spark')} cannot be used to select partitions.",
             remedy="Compare partition columns with literals: =, <, IN, BETWEEN, LIKE 'x%', IS NULL, with AND, OR, NOT.",
         )

@@ -49,4 +49,4 @@ def pattern_of(text: str | None, argument: str, default: str) -> NameExpression:
     try:
         return NameExpression(text if text and text.strip() else default)
     except re.error as error:
-        raise InvalidInputError(f"{argument}: '{text}' is no regular expression: {error}.") from error
+        raise InvalidInputError(f"{argument}: '{text}' is not a regular expression: {error}.") from error

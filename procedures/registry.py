@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from functools import cache
 
-from paimon_sql.discovery import implementations
+from paimon_sql.discovery import instances
 from paimon_sql.errors import NotFoundError
 from paimon_sql.procedures.base import Procedure
 
@@ -13,8 +13,7 @@ from paimon_sql.procedures.base import Procedure
 @cache
 def procedures() -> dict[str, Procedure]:
     """The procedures by name."""
-    found = {kind.name: kind() for kind in implementations("paimon_sql.procedures", Procedure)}
-    return dict(sorted(found.items()))
+    return instances("paimon_sql.procedures", Procedure)
 
 
 def find_procedure(name: str) -> Procedure:
@@ -31,4 +30,4 @@ def find_procedure(name: str) -> Procedure:
 
 def _nearest(name: str) -> str:
     near = difflib.get_close_matches(name.lower().removeprefix("sys."), procedures(), n=1)
-    return f"Did you mean {near[0]}?" if near else f"There are {', '.join(procedures())}."
+    return f"Did you mean {near[0]}?" if near else f"Existing procedures: {', '.join(procedures())}."

@@ -12,9 +12,9 @@ from paimon_sql.format.text.durations import parse_duration
 from paimon_sql.format.text.instants import parse_instant
 
 OPTIONS = "Options for this call, as 'k=v,k=v'."
-DRY_RUN = "Only say what would be done."
-OLDER_THAN = "Between the two, only older ones go: '2024-01-31 08:00:00' of the session's clock."
-MAX_DELETES = "How many go at most in this call."
+DRY_RUN = "Whether to only report what would be done."
+OLDER_THAN = "Between the two limits, only expire older ones: '2024-01-31 08:00:00' in the session's time zone."
+MAX_DELETES = "Maximum number to expire in this call."
 """Meanings of the arguments of these names."""
 NOTHING_DONE = "dry run, nothing was changed"
 
@@ -29,7 +29,7 @@ def options_of(text: str | None) -> dict[str, str]:
     for pair in comma_separated(text or ""):
         key, equals, value = (part.strip() for part in pair.partition("="))
         if not equals or not key:
-            raise InvalidOptionError(f"'{pair}' is no option.", key=pair, remedy="Write k=v,k=v.")
+            raise InvalidOptionError(f"'{pair}' is not an option.", key=pair, remedy="Write k=v,k=v.")
         found[key] = value
     return checked_options(found)
 
@@ -102,5 +102,5 @@ def boolean_of(text: str | None, argument: str) -> bool:
     known = {"": False, "false": False, "true": True}
     found = known.get((text or "").strip().lower())
     if found is None:
-        raise InvalidInputError(f"{argument} cannot be '{text}'.", remedy="It is 'true' or 'false'.")
+        raise InvalidInputError(f"{argument} cannot be '{text}'.", remedy="Use 'true' or 'false'.")
     return found

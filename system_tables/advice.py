@@ -41,14 +41,14 @@ def deleted_records(table: Table, layout: Layout) -> str | None:
     share = (layout.hidden or 0) / (layout.records or 1)
     if share <= table.options.get(COMPACTION_DELETE_RATIO_THRESHOLD):
         return None
-    return f"{share:.0%} of the records are read in vain: {_call(table, 'compact')}"
+    return f"{share:.0%} of the records are read but deleted: {_call(table, 'compact')}"
 
 
 def small_files(table: Table, layout: Layout) -> str | None:
     """Advice on small files that a compaction of an append table would merge."""
     if not layout.buckets_to_compact or table.layout.groups_files:
         return None
-    many = _many(layout.buckets_to_compact, "bucket gathers", "buckets gather")
+    many = _many(layout.buckets_to_compact, "bucket has", "buckets have")
     minimum = max(table.options.get(COMPACTION_MIN_FILE_NUM), 2)
     return f"{many} {minimum} or more files below {size_text(layout.small_size)}: {_call(table, 'compact')}"
 
@@ -60,7 +60,7 @@ def bucket_sizes(table: Table, layout: Layout) -> str | None:
         return None
     if layout.largest_bucket > _LARGE_BUCKET:
         more = buckets * math.ceil(layout.largest_bucket / _GIB)
-        return f"One task writes a bucket; more share the work: {_call(table, 'rescale', bucket_num=more)}"
+        return f"One task writes a bucket; more buckets allow more tasks: {_call(table, 'rescale', bucket_num=more)}"
     if buckets > 1 and layout.buckets >= _MANY_BUCKETS and layout.largest_bucket < _SMALL_BUCKET:
         return f"Fewer buckets make fewer and larger files: {_call(table, 'rescale', bucket_num=1)}"
     return None
@@ -72,7 +72,7 @@ def sorted_runs(table: Table, layout: Layout) -> str | None:
         return None
     minimum = table.options.get(NUM_SORTED_RUNS_COMPACTION_TRIGGER)
     many = _many(layout.unmerged, "bucket has", "buckets have")
-    return f"{many} {minimum} or more sorted runs to be merged by reads: {_call(table, 'compact')}"
+    return f"{many} {minimum} or more sorted runs to merge on read: {_call(table, 'compact')}"
 
 
 def unread_files(table: Table, layout: Layout) -> str | None:
@@ -98,7 +98,7 @@ def snapshots(table: Table, seen: SnapshotView) -> str | None:
     if not due:
         return None
     many = f"{due} or more" if due >= retention.limit else str(due)
-    return f"{many} may go by the table's options: {_call(table, 'expire_snapshots')}"
+    return f"{many} can expire by the table's options: {_call(table, 'expire_snapshots')}"
 
 
 def consumers(table: Table, seen: SnapshotView) -> str | None:
@@ -112,9 +112,9 @@ def consumers(table: Table, seen: SnapshotView) -> str | None:
     if not retained or slowest is None:
         return None
     name, needed = slowest[0], slowest[1].next_snapshot
-    many = _many(retained, "snapshot stays", "snapshots stay")
+    many = _many(retained, "snapshot is retained", "snapshots are retained")
     # The advice has no arguments: the name would need quoting as a regular expression.
-    return f"{many} because '{name}' still wants snapshot {needed}; one that reads no more: CALL sys.clear_consumers"
+    return f"{many} for consumer '{name}' at snapshot {needed}; if it is unused: CALL sys.clear_consumers"
 
 
 def manifests(table: Table, found: Sequence[ManifestFileMeta]) -> str | None:
@@ -130,14 +130,14 @@ def older_snapshots(table: Table, space: RetainedSize) -> str | None:
     """Advice on the space of older snapshots."""
     if space.older < max(_MIN_FREED_BYTES, space.live):
         return None
-    return f"More than the table itself: {_call(table, 'expire_snapshots')}, or lower snapshot.num-retained.max"
+    return f"More than the live data: {_call(table, 'expire_snapshots')}, or lower snapshot.num-retained.max"
 
 
 def tags(table: Table, space: RetainedSize) -> str | None:
     """Advice on the space of tags."""
     if space.tags < max(_MIN_FREED_BYTES, space.live):
         return None
-    return "More than the table itself: CALL sys.delete_tag for those that nobody needs, or give them tag.time-retained"
+    return "More than the live data: CALL sys.delete_tag for unused tags, or limit them with tag.default-time-retained"
 
 
 def _due(table: Table, retention: Retention, seen: SnapshotView) -> int:

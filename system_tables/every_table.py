@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 import pyarrow as pa
@@ -15,23 +16,30 @@ import pyarrow.compute as pc
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier
-from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.errors import NotFoundError, PaimonError, WrongKindError
 from paimon_sql.format.schema.arrow_types import arrow_schema
-from paimon_sql.format.schema.types import DataField, string_type
+from paimon_sql.format.schema.records import column, columns_of
+from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.predicates import Predicate, conjuncts_on
-from paimon_sql.storage.table.table import Table
-from paimon_sql.system_tables.base import SystemTable, column
+from paimon_sql.system_tables.base import SystemTable
 
-DATABASE = column("database_name", string_type(), "the table's database")
-TABLE = column("table_name", string_type(), "the table")
-NAMES = (DATABASE, TABLE)
 _THREADS = 8
 _READ_ERRORS = (PaimonError, OSError, pa.ArrowException)
 _LOG = logging.getLogger(__name__)
 
 R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class OfTable:
+    """The first columns of a row about a table: its names."""
+
+    database_name: str | None = column("the table's database")
+    table_name: str | None = column("the table")
+
+
+NAMES = DATABASE, TABLE = columns_of(OfTable)
 
 
 def wanted_tables(catalog: Catalog, predicate: Predicate | None) -> list[Identifier]:
@@ -53,32 +61,19 @@ def wanted_tables(catalog: Catalog, predicate: Predicate | None) -> list[Identif
 
 
 def map_tables(
-    catalog: Catalog, predicate: Predicate | None, question: Callable[[Table], R]
+    catalog: Catalog, predicate: Predicate | None, question: Callable[[Identifier], R]
 ) -> list[tuple[Identifier, R | None]]:
     """Apply a function to the tables whose names may match a predicate; returns results sorted by name.
 
-    The result is None for a table that cannot be read or has no snapshots. Tables that are dropped concurrently are
+    The result is None for a table that cannot be read or is of another kind. Tables that are dropped concurrently are
     left out.
 
     Args:
         catalog: the catalog.
         predicate: a condition; only its parts about `NAMES` are used.
-        question: the function, for a table with its stored options.
+        question: the function, which opens the table.
     """
 
-    return _apply(catalog, predicate, lambda identifier: question(catalog.table(identifier)))
-
-
-def map_any_tables(
-    catalog: Catalog, predicate: Predicate | None, question: Callable[[AnyTable], R]
-) -> list[tuple[Identifier, R | None]]:
-    """As `ask_tables`, for tables of every kind."""
-    return _apply(catalog, predicate, lambda identifier: question(catalog.any_table(identifier)))
-
-
-def _apply(
-    catalog: Catalog, predicate: Predicate | None, question: Callable[[Identifier], R]
-) -> list[tuple[Identifier, R | None]]:
     def ask(identifier: Identifier) -> tuple[bool, R | None]:
         try:
             return True, question(identifier)
@@ -98,7 +93,7 @@ def _apply(
 def rows_of_all(catalog: Catalog, system_table: SystemTable, predicate: Predicate | None) -> pa.Table:
     """The rows of a system table for the main branch of each table of a catalog, after the columns `NAMES`."""
     own = conjuncts_on(predicate, [f.name for f in system_table.columns])
-    answers = map_tables(catalog, predicate, lambda table: system_table.rows(table, own))
+    answers = map_tables(catalog, predicate, lambda name: system_table.rows(catalog.table(name), own))
     return with_table_names(answers, system_table.columns)
 
 

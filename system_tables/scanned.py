@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 import pyarrow as pa
 
@@ -12,6 +12,7 @@ from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.table.table import Table
+from paimon_sql.system_tables.base import NamedTable
 
 
 class RowsTask(Protocol):
@@ -21,16 +22,8 @@ class RowsTask(Protocol):
         """The rows."""
 
 
-class ScannedTable(ABC):
-    """A table ``t$name`` whose rows are those of ``t`` in another form.
-
-    Attributes:
-        name: the name after ``$``.
-        summary: its rows; one sentence.
-    """
-
-    name: ClassVar[str]
-    summary: ClassVar[str]
+class ScannedTable(NamedTable):
+    """A table ``t$name`` whose rows are those of ``t`` in another form."""
 
     @abstractmethod
     def fields(self, table: Table) -> tuple[DataField, ...]:

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import ClassVar
+from abc import abstractmethod
 
 from paimon_sql.storage.table.table import Table
+from paimon_sql.system_tables.base import NamedTable
 
 
-class TableView(ABC):
-    """A table ``t$name`` that is read like ``t``, but sees other rows.
-
-    Attributes:
-        name: the name after ``$``.
-        summary: its rows; one sentence.
-    """
-
-    name: ClassVar[str]
-    summary: ClassVar[str]
+class TableView(NamedTable):
+    """A table ``t$name`` that is read like ``t``, but sees other rows."""
 
     @abstractmethod
     def of(self, table: Table) -> Table:

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 import pyarrow as pa
 
 from paimon_sql.catalog.base import Catalog
-from paimon_sql.format.schema.types import DataField
+from paimon_sql.format.schema.records import column
 from paimon_sql.storage.expressions.predicates import Predicate
+from paimon_sql.system_tables.base import RecordTable
 
 
 @dataclass(frozen=True)
 class ProcedureInfo:
-    """A procedure of a catalog; ``arguments`` and ``results`` are strings with names and types."""
+    """A procedure of a catalog."""
 
-    name: str
-    arguments: str
-    results: str
-    summary: str
-    example: str
+    name: str = column("the procedure, called as CALL sys.name(..)")
+    arguments: str = column("its arguments in their order, with their types")
+    results: str = column("the columns of its result, with their types")
+    summary: str = column("what it does")
+    example: str = column("an example call")
 
 
 @dataclass(frozen=True)
@@ -38,26 +38,23 @@ class View:
     procedures: Sequence[ProcedureInfo] = field(default_factory=tuple)
 
 
-class CatalogTable(ABC):
-    """A table ``sys.name``.
+class CatalogTable(RecordTable):
+    """A table ``sys.name``; a class defines `records` or `rows` as a `SystemTable` does.
 
-    Attributes:
-        name: its name in ``sys``.
-        summary: its rows; one sentence.
-        columns: its columns.
+    Class attributes:
         is_listed: whether `SHOW TABLES IN sys` lists it: the tables that every Paimon engine has.
     """
 
-    name: ClassVar[str]
-    summary: ClassVar[str]
-    columns: ClassVar[tuple[DataField, ...]]
     is_listed: ClassVar[bool] = False
 
     def exists_in(self, catalog: Catalog) -> bool:
         """Whether the catalog has this table."""
         return True
 
-    @abstractmethod
+    def records(self, view: View) -> Iterable[object]:
+        """The rows as instances of ``Row``; argument as in `rows`."""
+        raise NotImplementedError
+
     def rows(self, view: View, predicate: Predicate | None = None) -> pa.Table:
         """The rows, with all columns.
 
@@ -66,3 +63,4 @@ class CatalogTable(ABC):
             predicate: a condition on this table's columns, which may be used to produce fewer rows; the caller
                 evaluates it again.
         """
+        return self.of_records(self.records(view))

@@ -38,7 +38,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--scale", type=float, default=1.0, help="the scale factor: about so many GB of text (1)")
     parser.add_argument("--kinds", type=names(KINDS), default=list(KINDS), help=f"tables, of {', '.join(KINDS)}")
     numbers = [str(n) for n in max((b.numbers for b in BENCHMARKS.values()), key=len)]
-    parser.add_argument("--queries", type=names(numbers), help="their numbers with commas (all)")
+    parser.add_argument("--queries", type=names(numbers), help="their numbers, comma-separated (all)")
     add_arguments(parser, (BEFORE, "paimon", BASE))
     return parser
 

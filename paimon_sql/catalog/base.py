@@ -116,8 +116,8 @@ class Catalog(DefinedObjects, ABC):
         for kind, names in self._held(database).items():
             if names:
                 raise DatabaseNotEmptyError(
-                    f"Database {database} still holds {len(names)} {kind}, {names[0]} among them.",
-                    remedy="Drop them first, or say CASCADE.",
+                    f"Database {database} is not empty: it contains {len(names)} {kind}, including {names[0]}.",
+                    remedy="Drop them first, or use CASCADE.",
                 )
 
     @abstractmethod
@@ -196,13 +196,13 @@ class Catalog(DefinedObjects, ABC):
             NoSuchTableError: it does not exist.
             UnsupportedError: the catalog cannot do it, or the commit of the rows does it instead.
         """
-        raise UnsupportedError(f"Catalog {self.name} does not replace tables by itself.")
+        raise UnsupportedError(f"Catalog {self.name} does not support replacing tables.")
 
     def _refuse_others(self, identifier: Identifier) -> None:
         """Raise TableExistsError if a table outside of the catalog has the name."""
         if self.host.is_used_outside(identifier):
             raise TableExistsError(
-                f"{self.name}.{identifier} is a table or view already, though none of Paimon's.",
+                f"{self.name}.{identifier} already exists as a table or view that is not a Paimon table.",
                 name=str(identifier),
                 remedy="DROP it first, or choose another name.",
             )
@@ -258,6 +258,6 @@ def with_snapshots(table: AnyTable) -> Table:
     if isinstance(table, Table):
         return table
     raise WrongKindError(
-        f"{table.name} is a format table, a folder of plain files without snapshots: this cannot be done with it.",
-        remedy="SELECT reads it, INSERT writes it, TRUNCATE empties it.",
+        f"{table.name} is a format table (plain files without snapshots), which does not support this operation.",
+        remedy="Use SELECT, INSERT or TRUNCATE.",
     )

@@ -26,11 +26,11 @@ def check_same(existing: TableSchema, wanted: TableSchema, location: str) -> Non
     options = {k: v for k, v in given.items() if existing.options.get(k) != v}
     if shape(existing) != shape(wanted) or options:
         what = (
-            f"its options do not say {', '.join(f'{k}={v}' for k, v in sorted(options.items()))}"
+            f"its options are not {', '.join(f'{k}={v}' for k, v in sorted(options.items()))}"
             if options
-            else ("it has other columns or keys")
+            else "it has other columns or keys"
         )
         raise InvalidInputError(
-            f"The table that stands in {location} is not the one that was described: {what}.",
-            remedy="Describe it as it is.",
+            f"The existing table in {location} does not match the definition: {what}.",
+            remedy="Use the definition of the existing table.",
         )

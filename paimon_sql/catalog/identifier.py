@@ -50,7 +50,7 @@ def parse_identifier(database: str, object_name: str) -> Identifier:
         branch = check_name(rest.pop(0)[len(_BRANCH_PREFIX) :], "branch")
     if len(rest) > 1 or (rest and not rest[0]):
         raise InvalidInputError(
-            f"`{object_name}` is no table name.",
+            f"`{object_name}` is not a table name.",
             remedy="Write t, t$system_table, t$branch_b or t$branch_b$system_table.",
         )
     return Identifier(database, table, branch, rest[0].lower() if rest else None)
@@ -68,5 +68,5 @@ def check_name(name: str, kind: str) -> str:
             ``..``.
     """
     if name in (".", ".."):
-        raise InvalidInputError(f"'{name}' cannot be the name of a {kind}.", remedy="It stands for another folder.")
+        raise InvalidInputError(f"'{name}' cannot be the name of a {kind}.", remedy="It refers to another directory.")
     return check_file_name(name, kind, _MAX_BYTES)

@@ -101,7 +101,7 @@ class DefinedObjects:
         return NoSuchViewError(
             f"View {named} does not exist.",
             name=named,
-            remedy=f"SHOW VIEWS IN {self.name}.{identifier.database} lists what there is.",
+            remedy=f"SHOW VIEWS IN {self.name}.{identifier.database} lists the existing views.",
         )
 
     def _no_function(self, identifier: Identifier) -> NoSuchFunctionError:
@@ -109,13 +109,13 @@ class DefinedObjects:
         return NoSuchFunctionError(
             f"Function {named} does not exist.",
             name=named,
-            remedy=f"SHOW USER FUNCTIONS IN {self.name}.{identifier.database} lists what there is.",
+            remedy=f"SHOW USER FUNCTIONS IN {self.name}.{identifier.database} lists the existing ones.",
         )
 
     def _check_view_name(self, identifier: Identifier) -> None:
         if "$" in identifier.object_name:
             raise InvalidInputError(
-                f"'{identifier.object_name}' cannot be the name of a view.", remedy="A view's name has no $."
+                f"'{identifier.object_name}' cannot be the name of a view.", remedy="Names of views cannot contain $."
             )
         check_name(identifier.table, "view")
 
@@ -132,4 +132,4 @@ class DefinedObjects:
         return FunctionExistsError(f"Function {self.name}.{identifier} already exists.", name=str(identifier))
 
     def _keeps_none(self, what: str) -> UnsupportedError:
-        return UnsupportedError(f"Catalog {self.name} keeps no {what}.")
+        return UnsupportedError(f"Catalog {self.name} does not support {what}.")

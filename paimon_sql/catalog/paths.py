@@ -113,31 +113,32 @@ class PathCatalog(Catalog):
             raise NoSuchTableError(
                 f"There is no Paimon table at {label}.",
                 name=label,
-                remedy="Give the path of the table's own folder; a write without a mode makes a table.",
+                remedy="Use the path of the table's directory; a write without a mode creates a table.",
             )
         found = Table(label, target.table, target.file_io, schema, target.branch, executor=self.host.executor)
         table = kind_of(schema).opened(found, dict(target.file_system))
         if isinstance(table, Table):
             return table
         raise UnsupportedError(
-            f"At {label} there is a format table, which is used by its name only.",
+            f"{label} is a format table, which can be used only by its name.",
             remedy=f"Read its files: spark.read.format('{table.format}').load('{table.location}').",
         )
 
     def create_any_table(self, identifier: Identifier, schema: TableSchema) -> AnyTable:
         target = _at(identifier)
         if self.table_exists(target):
-            raise TableExistsError(f"There is a Paimon table at {target} already.", name=str(target))
+            raise TableExistsError(f"A Paimon table already exists at {target}.", name=str(target))
         if kind_of(schema).may_stand_elsewhere:
-            raise UnsupportedError(f"No format table can be made at {target}: it is found by its name only.")
+            raise UnsupportedError(f"A format table cannot be created at {target}: it can be used only by its name.")
         check_named_branches(schema, BranchManager(target.file_io, TablePaths(target.table)))
         # A failed or dropped table is removed with its directory, so the directory must contain nothing else.
         if target.file_io.list(target.table):
             raise InvalidInputError(
-                f"No table can be made at {target}: the folder holds something else.", remedy="Choose an empty folder."
+                f"A table cannot be created at {target}: the directory is not empty.",
+                remedy="Choose an empty directory.",
             )
         if not target.schemas.try_add(replace(schema, id=0)):
-            raise TableExistsError(f"There is a Paimon table at {target} already.", name=str(target))
+            raise TableExistsError(f"A Paimon table already exists at {target}.", name=str(target))
         return self.any_table(target)
 
     def drop_table(self, identifier: Identifier) -> None:
@@ -149,7 +150,8 @@ class PathCatalog(Catalog):
         raise UnsupportedError(f"{source} cannot be renamed: its path is its name.", remedy="Copy the table.")
 
     def _no_database(self, database: str) -> NoSuchDatabaseError:
-        return NoSuchDatabaseError(f"Catalog {self.name} has no database {database}, but paths only.", name=database)
+        problem = f"Catalog {self.name} has no database {database}: it supports only paths."
+        return NoSuchDatabaseError(problem, name=database)
 
 
 def _at(identifier: Identifier) -> PathIdentifier:

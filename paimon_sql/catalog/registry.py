@@ -28,7 +28,7 @@ def open_catalog(name: str, options: Mapping[str, str], host: Host = ALONE) -> C
     kind = catalog_kind(options)
     if kind is None:
         raise InvalidOptionError(
-            f"Catalog {name}: '{_metastore(options)}' is no kind of metastore.",
+            f"Catalog {name}: '{_metastore(options)}' is not a supported metastore.",
             key=METASTORE.key,
             remedy=f"Use one of {sorted(KINDS)}.",
         )

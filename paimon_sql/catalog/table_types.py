@@ -133,7 +133,7 @@ class ObjectKind(SnapshotKind):
     def refusal(self, table: Table) -> UnsupportedError | None:
         return UnsupportedError(
             f"{table.name} is an object table: its rows are the files of {object_location(table)}.",
-            remedy="CALL sys.refresh_object_table lists them anew.",
+            remedy="CALL sys.refresh_object_table updates the list.",
         )
 
 
@@ -159,7 +159,7 @@ def kind_named(name: str) -> TableType:
         UnsupportedError: the type is not supported.
     """
     if name not in KINDS:
-        raise UnsupportedError(f"Tables of type '{name}' are not offered.", remedy="Leave USING and 'type' out.")
+        raise UnsupportedError(f"Tables of type '{name}' are not supported.", remedy="Leave USING and 'type' out.")
     return KINDS[name]
 
 
@@ -185,7 +185,7 @@ def offered_kind(schema: TableSchema, catalog: str, catalog_options: Mapping[str
     kind = kind_of(schema)
     if not kind.is_offered(catalog_options):
         raise InvalidOptionError(
-            f"Catalog {catalog} has no format tables, as '{FORMAT_TABLE_ENABLED.key}' is false.",
+            f"Catalog {catalog} does not support format tables, because '{FORMAT_TABLE_ENABLED.key}' is false.",
             key=FORMAT_TABLE_ENABLED.key,
         )
     return kind

@@ -72,7 +72,7 @@ class WarehouseCatalog(Catalog):
             raise InvalidOptionError(
                 f"Catalog {name} has no warehouse.",
                 key="warehouse",
-                remedy=f"Set spark.sql.catalog.{name}.warehouse to a folder.",
+                remedy=f"Set spark.sql.catalog.{name}.warehouse to a directory.",
             )
         self.warehouse = warehouse
         self.file_io: FileIO = file_io_of(warehouse, self.options)
@@ -90,7 +90,7 @@ class WarehouseCatalog(Catalog):
             what = f"Branch {own.branch} of table" if own.branch != MAIN_BRANCH else "Table"
             named = f"{self.name}.{own.database}.{own.table}"
             if self.view_exists(Identifier(own.database, own.table)):
-                raise NoSuchTableError(f"{named} is a view and no table.", name=named)
+                raise NoSuchTableError(f"{named} is a view, not a table.", name=named)
             raise NoSuchTableError(f"{what} {named} does not exist.", name=named)
         return self._opened(identifier, place)
 

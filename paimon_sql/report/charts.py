@@ -61,7 +61,7 @@ class RowsOverTime(Chart):
 
     name = "rows"
     title = "Records over time"
-    about = "Records in all live files after each snapshot, before merging; a dot's colour says what the snapshot was."
+    about = "Records in all live files after each snapshot, before merging; the colour of a dot shows its kind."
 
     def applies(self, facts: Facts) -> bool:
         return any(c.records is not None for c in facts.commits)
@@ -91,7 +91,7 @@ class BytesOverTime(Chart):
 
     name = "bytes"
     title = "Bytes over time"
-    about = "The line is the size of all live data files; bars are what each snapshot added and, downwards, took away."
+    about = "The line is the size of all live data files; bars show what each snapshot added and, downwards, removed."
 
     def applies(self, facts: Facts) -> bool:
         return bool(facts.commits)
@@ -100,7 +100,7 @@ class BytesOverTime(Chart):
         figure, ax = axes(width, _HEIGHT)
         ids = [c.id for c in facts.commits]
         ax.bar(ids, [c.added_bytes for c in facts.commits], width=0.8, color=palette["three"], label="added")
-        ax.bar(ids, [-c.removed_bytes for c in facts.commits], width=0.8, color=palette["five"], label="taken away")
+        ax.bar(ids, [-c.removed_bytes for c in facts.commits], width=0.8, color=palette["five"], label="removed")
         ax.step(ids, [c.live_bytes for c in facts.commits], where="mid", color=palette["one"], lw=1.8, label="live")
         ax.axhline(0, color=palette["line"], lw=1)
         ax.set_xlabel("snapshot")
@@ -118,7 +118,7 @@ class FileSizes(Chart):
 
     name = "file_sizes"
     title = "File sizes"
-    about = "Live data files by size; left of the dashed line compaction takes them for small."
+    about = "Live data files by size; compaction treats those left of the dashed line as small."
 
     def applies(self, facts: Facts) -> bool:
         return len(facts.sizes) > 0
@@ -153,7 +153,7 @@ class Levels(Chart):
 
     name = "levels"
     title = "Levels per bucket"
-    about = "Bytes on each level; behind the bar the sorted runs that a read merges, or the files that it opens."
+    about = "Bytes per level; next to each bar, the sorted runs that a read merges, or the files that it opens."
 
     def applies(self, facts: Facts) -> bool:
         return bool(facts.buckets)
@@ -183,7 +183,7 @@ class Levels(Chart):
 
     def remark(self, facts: Facts) -> str | None:
         more = len(facts.buckets) - _BUCKETS_SHOWN
-        return f"Shown are the {_BUCKETS_SHOWN} with most to merge; {more:,} more are not." if more > 0 else None
+        return f"Only the {_BUCKETS_SHOWN} with most to merge are shown; {more:,} are not." if more > 0 else None
 
 
 class ReadAmplification(Chart):
@@ -191,7 +191,7 @@ class ReadAmplification(Chart):
 
     name = "read_amplification"
     title = "Read amplification"
-    about = "How many buckets there are with so many sorted runs, which a read merges, or files, which it opens."
+    about = "Number of buckets by sorted runs, which a read merges, or files, which it opens."
 
     def applies(self, facts: Facts) -> bool:
         return bool(facts.buckets)
@@ -220,9 +220,9 @@ class ReadAmplification(Chart):
         text = f"On average {mean:.1f} {what}, at most {max(b.runs for b in facts.buckets):,}."
         if facts.keys:
             trigger = facts.options.get(NUM_SORTED_RUNS_COMPACTION_TRIGGER.key, str(_TRIGGER))
-            text += f" From {trigger} on a write compacts the bucket."
+            text += f" Writes compact buckets with {trigger} or more."
         if hidden := facts.layout.hidden:
-            text += f" {hidden:,} of {facts.layout.records:,} records are read past, as they are marked as deleted."
+            text += f" {hidden:,} of {facts.layout.records:,} records are marked as deleted and skipped by reads."
         return text
 
 
@@ -230,8 +230,8 @@ class RetainedSpace(Chart):
     """Bytes by what retains them."""
 
     name = "space"
-    title = "What holds the space"
-    about = "Each file counts once, for the first in this order that needs it."
+    title = "Retained space"
+    about = "Each file counts once, for the first category in this order that needs it."
 
     def applies(self, facts: Facts) -> bool:
         return facts.space.total > 0
@@ -252,9 +252,9 @@ class RetainedSpace(Chart):
     def remark(self, facts: Facts) -> str | None:
         sentences = []
         if not (facts.space.all_snapshots and facts.space.all_tags):
-            sentences.append("Only the newest snapshots and tags were looked at, so that older ones may hold more.")
+            sentences.append("Only the newest snapshots and tags were read; older ones may retain more.")
         if facts.orphans is None:
-            sentences.append("Orphan files were not searched for: orphans => true does.")
+            sentences.append("Orphan files were not searched for; orphans => true includes them.")
         return " ".join(sentences) or None
 
 
@@ -262,7 +262,7 @@ class ExpiryNow(Chart):
     """The effect of an expiration of snapshots."""
 
     name = "expiry"
-    title = "Expiry before and after"
+    title = "Expiration before and after"
     about = "What sys.expire_snapshots would do now by the table's own options."
 
     def applies(self, facts: Facts) -> bool:
@@ -282,9 +282,9 @@ class ExpiryNow(Chart):
         assert facts.expiry is not None
         expired = len(facts.expiry.snapshots)
         if not expired:
-            return f"Nothing would go: {facts.expiry.reason}." if facts.expiry.reason else "Nothing would go."
+            return "Nothing would be removed" + (f": {facts.expiry.reason}." if facts.expiry.reason else ".")
         freed = facts.expiry.files
-        return f"{expired:,} snapshots and {freed.count:,} files of {size_text(freed.bytes)} would go."
+        return f"{expired:,} snapshots and {freed.count:,} files of {size_text(freed.bytes)} would be removed."
 
 
 CHARTS: Sequence[Chart] = (
@@ -381,5 +381,5 @@ def _shorten(text: str, max_length: int) -> str:
 def _newest_only(facts: Facts) -> str | None:
     older = facts.snapshots - len(facts.commits)
     return (
-        f"Shown are the newest {len(facts.commits):,} snapshots; {older:,} older ones are not." if older > 0 else None
+        f"Only the newest {len(facts.commits):,} snapshots are shown, not {older:,} older ones." if older > 0 else None
     )

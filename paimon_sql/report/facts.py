@@ -21,7 +21,7 @@ from paimon_sql.storage.retention.policy import retention_of
 from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables.clock import wall_clock
-from paimon_sql.system_tables.files.summary import figures_of
+from paimon_sql.system_tables.files.summary import Summary, figures_of
 from paimon_sql.system_tables.formatting import partition_names
 
 _KEY = ["partition", "bucket"]
@@ -107,7 +107,7 @@ class Facts:
         space: the bytes of its files by what retains them.
         expiry: the result of an expiration now, as a dry run; None without snapshots, or on an error.
         orphans: the orphan files; None without a search.
-        figures: the rows of ``$summary``: metric, value, number and advice.
+        figures: the rows of ``$summary``.
         tags: the snapshots of tags, by name.
         branches: the names of the branches.
         consumers: the next snapshots of consumers, by name.
@@ -127,7 +127,7 @@ class Facts:
     space: RetainedSize
     expiry: ExpirationResult | None
     orphans: Orphans | None
-    figures: Sequence[Mapping[str, object]]
+    figures: Sequence[Summary.Row]
     tags: Mapping[str, int]
     branches: Sequence[str]
     consumers: Mapping[str, int] = field(default_factory=dict)
@@ -135,7 +135,7 @@ class Facts:
     @property
     def advice(self) -> list[tuple[str, str]]:
         """The pieces of advice, each with its metric."""
-        return [(str(f["metric"]), str(f["advice"])) for f in self.figures if f["advice"]]
+        return [(f.metric, f.advice) for f in self.figures if f.advice]
 
 
 def facts_of(table: Table, orphans: Orphans | None = None) -> Facts:

@@ -41,7 +41,7 @@ def html_of(facts: Facts) -> str:
         newest=list(facts.commits)[-_NEWEST:][::-1],
         names=[
             ("Tags and their snapshots", facts.tags),
-            ("Consumers and the snapshots they want next", facts.consumers),
+            ("Consumers and their next snapshots", facts.consumers),
             ("Branches", dict.fromkeys(facts.branches, "")),
             ("Options", facts.options),
         ],
@@ -82,7 +82,7 @@ def _headline(facts: Facts) -> list[tuple[str, str]]:
         ("files", f"{layout.files:,}"),
         ("buckets", f"{layout.buckets:,}"),
         ("snapshots", f"{facts.snapshots:,}"),
-        ("all it holds", size_text(facts.space.total)),
+        ("total size", size_text(facts.space.total)),
     ]
     if facts.keys and facts.buckets:
         found.insert(4, ("runs per bucket", f"{layout.runs / max(layout.buckets, 1):.1f}"))

@@ -69,12 +69,12 @@ def help_text(procedure: Procedure | None) -> str:
 
 def show(answer: ProcedureResult, form: Format) -> None:
     """Print a result."""
-    form.begin([Column(c.name, c.type.as_nullable().sql().lower()) for c in answer.columns])
+    form.begin([Column(c.name, c.type.as_nullable().sql().lower()) for c in answer.procedure.columns])
     rows: list[Row]
     if form.encoding == "json":
         rows = [(json.dumps(row, ensure_ascii=False, default=_text),) for row in answer.to_dicts()]
     else:
-        rows = [tuple(_text(value) for value in row) for row in answer.rows]
+        rows = [tuple(_text(value) for value in row.values()) for row in answer.to_dicts()]
     if rows:
         form.write(rows)
     form.end()

@@ -63,7 +63,7 @@ def parse_call(name: str, words: Sequence[str]) -> ParsedCall:
     while rest:
         word = rest.pop(0)
         if not word.startswith("--") or word == "--":
-            raise InvalidInputError(f"'{word}' is no argument of {name}.", remedy="Write --name value.")
+            raise InvalidInputError(f"'{word}' is not an argument of {name}.", remedy="Write --name value.")
         spelled, equals, text = word[2:].partition("=")
         argument = known.find(spelled)
         if not equals:
@@ -108,5 +108,5 @@ def _value(argument: Argument | None, parts: Sequence[str]) -> object:
     assert argument is not None
     separator = _SEPARATORS.get(argument.name)
     if len(parts) > 1 and separator is None:
-        raise InvalidInputError(f"--{argument.name} was given twice.", remedy="Leave one of them out.")
+        raise InvalidInputError(f"--{argument.name} was specified twice.", remedy="Leave one of them out.")
     return read_value(argument, (separator or "").join(parts))

@@ -18,7 +18,7 @@ from paimon_sql.shell.text.splitter import Piece
 
 _MAX_DEPTH = 20
 _EXAMPLES = (
-    ("SHOW TABLES; DESCRIBE t;", "what there is"),
+    ("SHOW TABLES; DESCRIBE t;", "list and describe tables"),
     ("SELECT * FROM `t$snapshots`;", "a system table: $snapshots, $files, $options, $audit_log, …"),
     ("SELECT * FROM t VERSION AS OF 3;", "time travel"),
     ("CALL sys.compact(table => 't');", "a procedure; SHOW PROCEDURES IN sys; lists them"),
@@ -52,7 +52,7 @@ def run_command(runner: Runner, text: str) -> bool:
         name, _, rest = text.strip().partition(" ")
         command = COMMANDS.get(name.lower())
         if command is None:
-            raise InvalidInputError(f"There is no command {name}.", remedy="Type help for the commands there are.")
+            raise InvalidInputError(f"Unknown command {name}.", remedy="Type help to list the commands.")
         return command.run(runner, rest.strip())
     except InvalidInputError as error:
         runner.fail(error)
@@ -61,7 +61,7 @@ def run_command(runner: Runner, text: str) -> bool:
 
 def _shell(command: str) -> bool:
     if status := subprocess.run(command, shell=True, check=False).returncode:
-        raise InvalidInputError(f"The command ended with status {status}: {command.strip()}")
+        raise InvalidInputError(f"The command exited with status {status}: {command.strip()}")
     return True
 
 
@@ -76,7 +76,7 @@ def _help(runner: Runner, _: str) -> bool:
     grid.add_row()
     for name, form in formats().items():
         grid.add_row(Text(f"  {name}"), Text(form.summary, style="dim"))
-    runner.out.print("Statements end with ';' and may take several lines. Commands take one line and need no ';'.")
+    runner.out.print("Statements end with ';' and may span several lines. Commands take one line and need no ';'.")
     runner.out.print(grid)
     return True
 
@@ -92,7 +92,7 @@ def _clear(runner: Runner, _: str) -> bool:
 
 def _source(runner: Runner, argument: str) -> bool:
     if len(runner.sources) == _MAX_DEPTH:
-        raise InvalidInputError(f"Files include one another more than {_MAX_DEPTH} deep: {', '.join(runner.sources)}.")
+        raise InvalidInputError(f"Source files are nested more than {_MAX_DEPTH} deep: {', '.join(runner.sources)}.")
     name = _word(argument, "source FILE")
     source = from_file(name)
     runner.sources.append(name)
@@ -104,9 +104,8 @@ def _source(runner: Runner, argument: str) -> bool:
 
 def _format(runner: Runner, argument: str) -> bool:
     if argument not in formats():
-        raise InvalidInputError(
-            f"'{argument}' is no output format." if argument else "Which format?", remedy=f"Use {', '.join(formats())}."
-        )
+        problem = f"'{argument}' is not an output format." if argument else "No output format given."
+        raise InvalidInputError(problem, remedy=f"Use {', '.join(formats())}.")
     runner.settings.format = argument
     return True
 
@@ -132,7 +131,7 @@ def _tables(runner: Runner, argument: str) -> bool:
 
 def _error(runner: Runner, _: str) -> bool:
     problem = runner.last_problem
-    runner.report.note(problem.details or problem.message if problem else "There was no error yet.")
+    runner.report.note(problem.details or problem.message if problem else "No error occurred yet.")
     return True
 
 
@@ -142,23 +141,23 @@ def _word(argument: str, usage: str) -> str:
     except ValueError:
         words = []
     if len(words) != 1:
-        raise InvalidInputError(f"Write: {usage}", remedy="Put a name with blanks in quotes.")
+        raise InvalidInputError(f"Usage: {usage}", remedy="Quote a name that contains spaces.")
     return words[0]
 
 
-_QUIT = Command("quit", "leave; so do exit and Ctrl-D", _quit)
+_QUIT = Command("quit", "exit the shell, as do exit and Ctrl-D", _quit)
 COMMANDS: dict[str, Command] = {
     command.name: command
     for command in (
-        Command("help", "this text", _help),
+        Command("help", "show this help", _help),
         _QUIT,
         Command("source FILE", "run the statements of a file", _source),
         Command("clear", "clear the screen", _clear),
-        Command(".format NAME", f"how answers look: {', '.join(formats())}", _format),
-        Command(".limit N", "show at most so many rows of an answer, 0 for all", _limit),
-        Command(".timing on|off", "say row counts and times", _timing),
+        Command(".format NAME", f"set the output format: {', '.join(formats())}", _format),
+        Command(".limit N", "set the max number of rows to show per result, 0 for all", _limit),
+        Command(".timing on|off", "show row counts and times or not", _timing),
         Command(".tables [DATABASE]", "short for SHOW TABLES", _tables),
-        Command(".error", "everything known about the last error", _error),
+        Command(".error", "show all details of the last error", _error),
     )
 } | {"exit": _QUIT}
 """The commands by name."""

@@ -93,7 +93,7 @@ class SqlMagic:
         for piece in split(text):
             if piece.kind == "command":
                 word = piece.text.split()[0]
-                _fail(InvalidInputError(f"{word} is a command of the shell, and no SQL.", remedy=_USAGE))
+                _fail(InvalidInputError(f"{word} is a command of the shell, not SQL.", remedy=_USAGE))
             self._show(engine, piece, rows)
 
     def _session(self) -> SparkSession:
@@ -156,7 +156,7 @@ def _rows(line: str) -> int:
     if not words:
         return ROWS
     if len(words) != 2 or words[0] != "-n" or not words[1].isdigit():
-        raise InvalidInputError(f"'{line.strip()}' is nothing that %%sql knows.", remedy=_USAGE)
+        raise InvalidInputError(f"'{line.strip()}' is not an option of %%sql.", remedy=_USAGE)
     return int(words[1])
 
 

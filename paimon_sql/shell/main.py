@@ -41,7 +41,7 @@ _UNBOUNDED_WIDTH = 1_000_000
 
 app = typer.Typer(
     name="paimon-sql",
-    help="Apache Paimon's tables through SQL. Without -e, -f or a pipe on standard input it asks for statements.",
+    help="SQL for Apache Paimon tables. Without -e, -f or piped standard input, statements are read interactively.",
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -72,7 +72,7 @@ def _check_pairs(values: list[str] | None) -> list[str]:
 
 def _check_format(name: str | None) -> str | None:
     if name is not None and name not in formats():
-        raise typer.BadParameter(f"'{name}' is none of {', '.join(formats())}.")
+        raise typer.BadParameter(f"'{name}' is not one of {', '.join(formats())}.")
     return name
 
 
@@ -85,7 +85,7 @@ def _show_version(wanted: bool) -> None:
 
 
 _Warehouse = Annotated[
-    str | None, typer.Option("-w", "--warehouse", metavar="PATH", help="The folder or URI of the tables.")
+    str | None, typer.Option("-w", "--warehouse", metavar="PATH", help="The directory or URI of the warehouse.")
 ]
 _CatalogOptions = Annotated[
     list[str] | None,
@@ -104,11 +104,11 @@ def sql(
     context: typer.Context,
     execute: Annotated[
         list[str] | None,
-        typer.Option("-e", "--execute", metavar="SQL", help="Run these statements and leave; repeatable."),
+        typer.Option("-e", "--execute", metavar="SQL", help="Run these statements and exit; repeatable."),
     ] = None,
     file: Annotated[
         list[str] | None,
-        typer.Option("-f", "--file", metavar="FILE", help="Run a file and leave, - for standard input; repeatable."),
+        typer.Option("-f", "--file", metavar="FILE", help="Run a file and exit, - for standard input; repeatable."),
     ] = None,
     init: Annotated[
         list[str] | None,
@@ -117,7 +117,7 @@ def sql(
     warehouse: Annotated[
         str | None,
         typer.Option(
-            "-w", "--warehouse", metavar="PATH", help="The folder or URI of the tables.  [default: ./warehouse]"
+            "-w", "--warehouse", metavar="PATH", help="The directory or URI of the warehouse.  [default: ./warehouse]"
         ),
     ] = None,
     database: Annotated[
@@ -139,35 +139,33 @@ def sql(
             "--hivevar",
             metavar="NAME=VALUE",
             callback=_check_pairs,
-            help="What ${NAME} stands for; repeatable.",
+            help="The value of ${NAME}; repeatable.",
         ),
     ] = None,
     output: Annotated[
         str,
         typer.Option(
-            "--format", metavar="NAME", callback=_check_format, help=f"How answers look: {', '.join(formats())}."
+            "--format", metavar="NAME", callback=_check_format, help=f"Output format: {', '.join(formats())}."
         ),
     ] = "table",
     limit: Annotated[
         int,
-        typer.Option("--limit", metavar="N", min=0, help="Rows shown at most where the format is for eyes; 0 for all."),
+        typer.Option("--limit", metavar="N", min=0, help="Max rows in human-readable formats; 0 for all."),
     ] = 1000,
-    header: Annotated[bool, typer.Option(help="Put column names out.")] = True,
+    header: Annotated[bool, typer.Option(help="Print column names.")] = True,
     timing: Annotated[
         bool | None,
         typer.Option(
-            "--timing/--no-timing", help="Say row counts and times.  [default: at the prompt]", show_default=False
+            "--timing/--no-timing", help="Print row counts and times.  [default: at the prompt]", show_default=False
         ),
     ] = None,
-    keep_going: Annotated[
-        bool, typer.Option("--continue-on-error", help="Run what stands behind a failed statement.")
-    ] = False,
-    silent: Annotated[bool, typer.Option("-S", "--silent", help="Say nothing but errors.")] = False,
+    keep_going: Annotated[bool, typer.Option("--continue-on-error", help="Continue after a failed statement.")] = False,
+    silent: Annotated[bool, typer.Option("-S", "--silent", help="Print only errors.")] = False,
     verbose: Annotated[
-        bool, typer.Option("-v", "--verbose", help="Say each statement, each commit, and all details of errors.")
+        bool, typer.Option("-v", "--verbose", help="Print each statement, each commit, and all details of errors.")
     ] = False,
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Say the versions and leave.")
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the versions and exit.")
     ] = False,
 ) -> None:
     """Run SQL, if there is no subcommand."""
@@ -175,7 +173,7 @@ def sql(
         return
     if execute and file:
         raise typer.BadParameter(
-            "Give either -e or -f: their order would be lost. A statement 'source FILE;' runs a file."
+            "Use either -e or -f: their relative order is unknown. A statement 'source FILE;' runs a file."
         )
     typed = not execute and not file and sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
     setup = Setup(
@@ -210,7 +208,7 @@ def sql(
 )
 def call(
     context: typer.Context,
-    procedure: Annotated[str | None, typer.Argument(metavar="PROCEDURE", help="Its name, as sys.compact.")] = None,
+    procedure: Annotated[str | None, typer.Argument(metavar="PROCEDURE", help="Its name, such as sys.compact.")] = None,
     warehouse: _Warehouse = None,
     catalog_option: Annotated[
         list[str] | None,
@@ -223,9 +221,9 @@ def call(
         ),
     ] = None,
     output: Annotated[
-        str | None, typer.Option("--format", metavar="NAME", callback=_check_format, help="How the answer looks.")
+        str | None, typer.Option("--format", metavar="NAME", callback=_check_format, help="Output format.")
     ] = None,
-    silent: Annotated[bool, typer.Option("-S", "--silent", help="Say nothing but errors.")] = False,
+    silent: Annotated[bool, typer.Option("-S", "--silent", help="Print only errors.")] = False,
 ) -> None:
     """Run ``paimon-sql call``."""
     if procedure is not None and procedure not in HELP and not wants_help(context.args):
@@ -238,17 +236,17 @@ def call(
     raise typer.Exit(_exit_status(show_help, lambda error: report.problem(describe(error))))
 
 
-@app.command("report", help="Write a page with pictures of how a table is doing, without Spark.")
+@app.command("report", help="Write an HTML page with charts of a table's state, without Spark.")
 def report_on(
     context: typer.Context,
     table: Annotated[str, typer.Argument(metavar="TABLE", help="The table: t or db.t.")],
     path: Annotated[
-        str | None, typer.Option("-o", "--output", metavar="FILE", help="The page, or a folder for it.")
+        str | None, typer.Option("-o", "--output", metavar="FILE", help="The file to write, or a directory for it.")
     ] = None,
     pictures: Annotated[
-        str | None, typer.Option("--pictures", metavar="FOLDER", help="Where each chart is written as PNG as well.")
+        str | None, typer.Option("--pictures", metavar="DIRECTORY", help="Directory for the charts as PNG.")
     ] = None,
-    orphans: Annotated[bool, typer.Option("--orphans", help="Search for files that nobody uses.")] = False,
+    orphans: Annotated[bool, typer.Option("--orphans", help="Search for orphan files.")] = False,
     warehouse: _Warehouse = None,
     catalog_option: Annotated[
         list[str] | None,
@@ -267,12 +265,12 @@ def report_on(
 def thriftserver(
     context: typer.Context,
     host: Annotated[
-        str, typer.Option("--host", metavar="ADDRESS", help="Where it listens; 0.0.0.0 for everywhere.")
+        str, typer.Option("--host", metavar="ADDRESS", help="The address to listen on; 0.0.0.0 for all interfaces.")
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option("-p", "--port", metavar="N", min=0, max=65535, help="The port; 0 for one that is free.")
+        int, typer.Option("-p", "--port", metavar="N", min=0, max=65535, help="The port; 0 for any free port.")
     ] = 10000,
-    http: Annotated[bool, typer.Option("--http", help="Speak HTTP instead of the binary protocol.")] = False,
+    http: Annotated[bool, typer.Option("--http", help="Use HTTP instead of the binary protocol.")] = False,
     warehouse: _Warehouse = None,
     catalog_option: _CatalogOptions = None,
     conf: Annotated[
@@ -305,20 +303,20 @@ def thriftserver(
 _Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="Files of statements, - for standard input.")]
 
 
-@app.command("transpile", help="Print statements as Spark or Flink write them, without Spark.")
+@app.command("transpile", help="Translate statements to the syntax of Spark or Flink, without Spark.")
 def transpile(
     files: _Files,
     to: Annotated[
-        str, typer.Option("--to", metavar="NAME", help=f"Whose spelling: {', '.join(TRANSLATIONS)}.")
+        str, typer.Option("--to", metavar="NAME", help=f"Target dialect: {', '.join(TRANSLATIONS)}.")
     ] = "spark",
 ) -> None:
     """Run ``paimon-sql transpile``."""
     if to not in TRANSLATIONS:
-        raise typer.BadParameter(f"'{to}' is none of {', '.join(TRANSLATIONS)}.", param_hint="--to")
+        raise typer.BadParameter(f"'{to}' is not one of {', '.join(TRANSLATIONS)}.", param_hint="--to")
     _translate(files, TRANSLATIONS[to])
 
 
-@app.command("format", help="Print statements laid out over lines, without Spark; their comments stay.")
+@app.command("format", help="Format statements, without Spark; comments are kept.")
 def format_files(
     files: _Files,
     write: Annotated[bool, typer.Option("--write", help="Change the files instead of printing them.")] = False,

@@ -53,7 +53,7 @@ class Runner:
         settings: the settings of the shell.
         out: standard output, for results.
         report: for everything else.
-        command: runs a command of the shell; it may raise `Leave`.
+        command: runs a command of the shell; it may raise `ExitShell`.
 
     Attributes:
         failures: number of reported errors.

@@ -44,7 +44,7 @@ def text_of(name: str) -> str:
         raise InvalidInputError(f"The file {name} cannot be read: {error.strerror or error}.") from error
     except UnicodeDecodeError as error:
         raise InvalidInputError(
-            f"The file {name} is not UTF-8: the byte at {error.start} is none of it.", remedy="Convert it with iconv."
+            f"The file {name} is not UTF-8: the byte at {error.start} is invalid.", remedy="Convert it with iconv."
         ) from error
 
 

@@ -55,13 +55,13 @@ class Serving:
 
     def _serve(self, session: SparkSession) -> None:
         server = ThriftServer(session, self._options)
-        self._report.note(f"Listening at {server.url}\nCtrl-C ends the server.")
+        self._report.note(f"Listening at {server.url}\nCtrl-C stops the server.")
         try:
             while not self._ended.wait(_TICK):
                 pass
         finally:
             server.stop()
-        self._report.note("The server has ended.")
+        self._report.note("The server has stopped.")
 
     @contextlib.contextmanager
     def _signals(self) -> Iterator[None]:

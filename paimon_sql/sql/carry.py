@@ -38,8 +38,8 @@ def decode(text: str) -> Statement:
         statement = None
     if not isinstance(statement, Statement):
         raise InvalidInputError(
-            f"{INTERNAL_PROCEDURE} takes what the dialect makes of a statement, and not '{text[:40]}'.",
-            remedy="Write the statement itself.",
+            f"{INTERNAL_PROCEDURE} is internal, and '{text[:40]}' is not an encoded statement.",
+            remedy="Run the statement itself.",
         )
     return statement
 

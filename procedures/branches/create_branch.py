@@ -14,24 +14,24 @@ THE_BRANCH = "The branch's name."
 
 
 class CreateBranch(Procedure):
-    """It is read and written as `t$branch_name`, apart from the table. No data is copied."""
+    """It is read and written as `t$branch_name`, independently of the table. No data is copied."""
 
-    summary = "Begin a branch of a table: empty, or from a tag or snapshot."
+    summary = "Create a branch of a table: empty, or from a tag or snapshot."
     example = "CALL sys.create_branch(table => 'db.t', branch => 'dev', tag => 'before_migration')"
 
     @dataclass(frozen=True, kw_only=True)
     class Arguments:
         table: str = required(THE_TABLE)
         branch: str = required(THE_BRANCH)
-        tag: str | None = optional("The tag that it begins with; empty without tag and snapshot.")
-        ignoreIfExists: str | None = optional("'true' to leave a branch of that name as it is.")  # noqa: N815
-        snapshot: Long | None = optional("The snapshot that it begins with.")
+        tag: str | None = optional("The tag to create it from; empty without tag and snapshot.")
+        ignoreIfExists: str | None = optional("'true' to do nothing if a branch of that name exists.")  # noqa: N815
+        snapshot: Long | None = optional("The snapshot to create it from.")
         dry_run: bool | None = optional(DRY_RUN)
 
     @dataclass(frozen=True)
     class Result:
         result: bool = column("always true")
-        snapshot_id: Long | None = detail("the snapshot that it begins with; null for an empty branch")
+        snapshot_id: Long | None = detail("the snapshot that it was created from; null for an empty branch")
         record_count: Long | None = detail("the records of that snapshot, before merging")
         schema_id: Long = detail("its newest schema")
         note: str | None = detail("why nothing was done")

@@ -12,7 +12,7 @@ from paimon_sql.storage.branches.management import delete_branches
 
 
 class DeleteBranch(Procedure):
-    """None is deleted unless all can be. Their data files stay until `sys.remove_orphan_files` finds them."""
+    """Either all are deleted or none. Their data files are kept until `sys.remove_orphan_files` deletes them."""
 
     summary = "Delete branches with their snapshots and tags."
     example = "CALL sys.delete_branch(table => 'db.t', branch => 'dev,test')"
@@ -20,16 +20,16 @@ class DeleteBranch(Procedure):
     @dataclass(frozen=True, kw_only=True)
     class Arguments:
         table: str = required(THE_TABLE)
-        branch: str = required("The branch, or several with commas between.")
+        branch: str = required("The branch, or several separated by commas.")
         dry_run: bool | None = optional(DRY_RUN)
 
     @dataclass(frozen=True)
     class Result:
         result: bool = column("always true")
-        deleted_branches: Long = detail("how many branches went")
-        deleted_snapshots: Long = detail("the snapshots that they had")
-        deleted_tags: Long = detail("the tags that they had")
-        note: str = detail("what becomes of the data files")
+        deleted_branches: Long = detail("number of deleted branches")
+        deleted_snapshots: Long = detail("number of their snapshots")
+        deleted_tags: Long = detail("number of their tags")
+        note: str = detail("what happens to the data files")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         table, dry_run = context.table(arguments.table), bool(arguments.dry_run)
@@ -42,5 +42,7 @@ class DeleteBranch(Procedure):
             deleted_branches=len(deleted),
             deleted_snapshots=sum(b.snapshots for b in deleted),
             deleted_tags=sum(b.tags for b in deleted),
-            note=NOTHING_DONE if dry_run else "data files that only they used stay until CALL sys.remove_orphan_files",
+            note=NOTHING_DONE
+            if dry_run
+            else "data files that only they used are kept until CALL sys.remove_orphan_files",
         )

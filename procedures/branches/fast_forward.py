@@ -14,9 +14,9 @@ from paimon_sql.storage.operations.fast_forward import fast_forward
 
 
 class FastForward(Procedure):
-    """What came to the table since the branch was made of it goes; the branch's snapshots, tags and schemas come."""
+    """Removes what was added to the table since the branch was created; adds its snapshots, tags and schemas."""
 
-    summary = "Let a table become what a branch of it is."
+    summary = "Replace the state of a table by that of one of its branches."
     example = "CALL sys.fast_forward(table => 'db.t', branch => 'dev')"
 
     @dataclass(frozen=True, kw_only=True)
@@ -28,26 +28,26 @@ class FastForward(Procedure):
     @dataclass(frozen=True)
     class Result:
         result: bool = column("always true")
-        previous_snapshot_id: Long | None = detail("the newest snapshot before; null without any")
-        current_snapshot_id: Long = detail("the newest snapshot now")
-        shared_snapshot_id: Long | None = detail("the last one that both had; null without any")
-        removed_snapshots: Long = detail("snapshots of the table that went")
-        added_snapshots: Long = detail("snapshots of the branch that came")
-        removed_tags: str | None = detail("the tags that went; null without any")
-        added_tags: str | None = detail("the tags that came; null without any")
-        seconds: float = detail("how long it took")
-        note: str | None = detail("why nothing was done, or what becomes of the files")
+        previous_snapshot_id: Long | None = detail("the latest snapshot before; null without any")
+        current_snapshot_id: Long = detail("the latest snapshot now")
+        shared_snapshot_id: Long | None = detail("their latest common snapshot; null without one")
+        removed_snapshots: Long = detail("number of removed snapshots of the table")
+        added_snapshots: Long = detail("number of added snapshots of the branch")
+        removed_tags: str | None = detail("the removed tags; null without any")
+        added_tags: str | None = detail("the added tags; null without any")
+        seconds: float = detail("duration in seconds")
+        note: str | None = detail("why nothing was done, or what happens to the files")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         started, dry_run = time.monotonic(), bool(arguments.dry_run)
         done = fast_forward(context.table(arguments.table), arguments.branch, dry_run=dry_run)
         note = None
         if done.is_empty():
-            note = "the table was there already"
+            note = "the table has this state already"
         elif dry_run:
             note = NOTHING_DONE
         elif done.dropped:
-            note = "the files of removed snapshots stay until CALL sys.remove_orphan_files"
+            note = "the files of removed snapshots are kept until CALL sys.remove_orphan_files"
         yield self.Result(
             result=True,
             previous_snapshot_id=done.previous,

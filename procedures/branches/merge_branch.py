@@ -15,29 +15,29 @@ from paimon_sql.storage.operations.merge_branch import merge_branch
 
 
 class MergeBranch(Procedure):
-    """The files that the target lacks are committed there as they are; the source stays.
+    """The files that the target lacks are committed there unchanged; the source is kept.
 
-    Both must be whole, from their first snapshot on, and hold nothing but new rows: `branch-merge.enabled` sees to it.
+    Both need their complete history, with appends only: `branch-merge.enabled` ensures it.
     """
 
-    summary = "Bring the rows of one branch of an append table to another."
+    summary = "Add the rows of one branch of an append table to another."
     example = "CALL sys.merge_branch(table => 'db.t', source_branch => 'dev')"
 
     @dataclass(frozen=True, kw_only=True)
     class Arguments:
         table: str = required(THE_TABLE)
-        source_branch: str = required("The branch whose rows they are.")
-        target_branch: str | None = optional("The branch that gets them; main by default.")
+        source_branch: str = required("The branch to read.")
+        target_branch: str | None = optional("The branch to add the rows to; main by default.")
         dry_run: bool | None = optional(DRY_RUN)
 
     @dataclass(frozen=True)
     class Result:
         result: bool = column("always true")
-        merged_files: Long = detail("data files that came")
-        merged_records: Long = detail("the rows in them")
-        merged_bytes: Long = detail("their bytes")
-        snapshot_id: Long | None = detail("the snapshot made; null if nothing was done")
-        seconds: float = detail("how long it took")
+        merged_files: Long = detail("number of added data files")
+        merged_records: Long = detail("number of their rows")
+        merged_bytes: Long = detail("their size in bytes")
+        snapshot_id: Long | None = detail("the created snapshot; null if nothing was done")
+        seconds: float = detail("duration in seconds")
         note: str | None = detail("why nothing was done")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
@@ -50,7 +50,7 @@ class MergeBranch(Procedure):
         done = merge_branch(context.table(arguments.table), source, target, dry_run=dry_run)
         note = None
         if not done.files:
-            note = f"'{target}' holds all files of '{source}' already"
+            note = f"'{target}' already contains all files of '{source}'"
         elif dry_run:
             note = NOTHING_DONE
         yield self.Result(

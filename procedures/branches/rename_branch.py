@@ -12,9 +12,9 @@ from paimon_sql.storage.branches.management import rename_branch
 
 
 class RenameBranch(Procedure):
-    """The branch keeps what it holds; its new name must be free."""
+    """The branch keeps its content; the new name must not exist."""
 
-    summary = "Give a branch another name."
+    summary = "Rename a branch."
     example = "CALL sys.rename_branch(table => 'db.t', from_branch => 'dev', to_branch => 'test')"
 
     @dataclass(frozen=True, kw_only=True)
@@ -27,8 +27,8 @@ class RenameBranch(Procedure):
     @dataclass(frozen=True)
     class Result:
         result: bool = column("always true")
-        snapshots: Long = detail("the snapshots that the branch has")
-        tags: Long = detail("the tags that it has")
+        snapshots: Long = detail("number of its snapshots")
+        tags: Long = detail("number of its tags")
         note: str | None = detail("why nothing was done")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:

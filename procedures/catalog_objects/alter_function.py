@@ -43,7 +43,7 @@ class AlterFunction(Procedure):
         try:
             change = json.loads(arguments.change)
         except ValueError as error:
-            raise InvalidInputError(f"change is no JSON: {error}.") from error
+            raise InvalidInputError(f"change is not valid JSON: {error}.") from error
         catalog, identifier = context.locate_object(arguments.function, "function")
         if dry_run:
             changed = apply_change(catalog.function(identifier), change)

@@ -15,9 +15,9 @@ _ENGINE = "spark"
 
 
 class AlterViewDialect(Procedure):
-    """Engines read the query that is theirs; one that has none reads the query that the view was made with."""
+    """An engine without its own query uses the one that the view was created with."""
 
-    summary = "Add, replace or take away the query of a view for one engine."
+    summary = "Add, replace or remove the query of a view for one engine."
     example = "CALL sys.alter_view_dialect('db.v', 'add', 'flink', 'SELECT id FROM t')"
 
     @dataclass(frozen=True, kw_only=True)
@@ -25,13 +25,13 @@ class AlterViewDialect(Procedure):
         view: str = required("The view: v, db.v or catalog.db.v.")
         action: str = required("add, update or drop.")
         engine: str | None = optional(f"The engine, such as flink; {_ENGINE} by default.")
-        query: str | None = optional("The query as that engine writes it, for add and update.")
+        query: str | None = optional("The query in that engine's syntax, for add and update.")
         dry_run: bool | None = optional(DRY_RUN)
 
     @dataclass(frozen=True)
     class Result:
         result: bool = column("always true")
-        dialects: str | None = detail("the engines that have a query of their own now")
+        dialects: str | None = detail("the engines that have their own query now")
         note: str | None = detail("whether this was a dry run")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:

@@ -20,9 +20,9 @@ _FIELDS = '[{"id": 0, "name": "x", "type": "INT"}]'
 
 
 class CreateFunction(Procedure):
-    """The function has no definition yet, so that no engine can call it before one is added."""
+    """No engine can call the function before a definition is added."""
 
-    summary = "Make a function in the catalog, without a definition."
+    summary = "Create a function in the catalog, without a definition."
     example = (
         "CALL sys.create_function(`function` => 'db.twice',"
         ' inputParams => \'[{"id": 0, "name": "x", "type": "INT"}]\','
@@ -33,9 +33,9 @@ class CreateFunction(Procedure):
     class Arguments:
         function: str = required(THE_FUNCTION)
         inputParams: str = required(f"Its parameters, as JSON: {_FIELDS}.")  # noqa: N815
-        returnParams: str = required("What it gives back, as JSON like the parameters.")  # noqa: N815
+        returnParams: str = required("Its return values, as JSON like the parameters.")  # noqa: N815
         deterministic: bool | None = optional("Whether equal arguments give equal results; true by default.")
-        comment: str | None = optional("What is said about it.")
+        comment: str | None = optional("Its comment.")
         options: str | None = optional("Its options, as 'k=v,k=v'.")
         dry_run: bool | None = optional(DRY_RUN)
 
@@ -66,17 +66,17 @@ def _fields(text: str, argument: str) -> tuple[DataField, ...]:
     try:
         body = json.loads(text)
         if not isinstance(body, list):
-            raise InvalidInputError(f"{argument} is no list of fields.", remedy=remedy)
+            raise InvalidInputError(f"{argument} is not a list of fields.", remedy=remedy)
         found = tuple(parse_field(f) for f in body)
     except PaimonError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        raise InvalidInputError(f"{argument} is no JSON of fields: {reason}.", remedy=remedy) from error
+        raise InvalidInputError(f"{argument} is not valid JSON of fields: {reason}.", remedy=remedy) from error
     names = [f.name for f in found]
     for name in names:
         if names.count(name) > 1:
-            raise InvalidInputError(f"{argument} holds {name} more than once.")
+            raise InvalidInputError(f"{argument} contains {name} more than once.")
     return found
 
 
@@ -85,6 +85,6 @@ def _options(text: str) -> dict[str, str]:
     for pair in comma_separated(text):
         key, equals, value = (part.strip() for part in pair.partition("="))
         if not equals or not key:
-            raise InvalidInputError(f"'{pair}' is no option.", remedy="Write k=v,k=v.")
+            raise InvalidInputError(f"'{pair}' is not an option.", remedy="Write k=v,k=v.")
         found[key] = value
     return found

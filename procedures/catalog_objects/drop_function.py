@@ -12,9 +12,9 @@ from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 
 
 class DropFunction(Procedure):
-    """The function with all its definitions; what calls it fails from then on."""
+    """Drops all its definitions; statements and views that call it fail afterwards."""
 
-    summary = "Remove a function of the catalog."
+    summary = "Drop a function of the catalog."
     example = "CALL sys.drop_function(`function` => 'db.twice')"
 
     @dataclass(frozen=True, kw_only=True)

@@ -24,18 +24,16 @@ from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.registry import bucket_mode
 from paimon_sql.storage.write.clustering.clustering import clusters
 
-NOTHING_MERGED = "no bucket has files that are worth merging"
-NOTHING_CLUSTERED = "all rows are clustered"
-NOTHING_DUE = "too few rows are new to be clustered; compact_strategy => 'full' clusters all"
+NOTHING_MERGED = "no bucket has files to merge"
+NOTHING_CLUSTERED = "all rows are clustered already"
+NOTHING_DUE = "too few new rows to cluster; compact_strategy => 'full' clusters all rows"
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 
 
 class Compact(Procedure):
-    """Reads have less to merge afterwards; space is freed once the snapshots expire that still use the old files."""
+    """Reads then merge less; space is freed when the snapshots that use the old files expire."""
 
-    summary = (
-        "Merge the files of a table: sorted runs as deep as asked or due, small files of an append table together."
-    )
+    summary = "Merge the files of a table: sorted runs of a primary-key table, small files of an append table."
     example = "CALL sys.compact(table => 'db.t', compact_strategy => 'full')"
 
     @dataclass(frozen=True, kw_only=True)
@@ -43,29 +41,29 @@ class Compact(Procedure):
         table: str = required(THE_TABLE)
         partitions: str | None = optional(PARTITIONS)
         compact_strategy: str | None = optional(
-            "How far: full, the default, or minor, which does only what is due and is the default of clustered tables."
+            "full, the default, or minor, which merges only what is due and is the default of clustered tables."
         )
         order_strategy: str | None = optional(
-            "The order that the rows of each partition get: order, zorder, hilbert, or none, the default; for append"
+            "How to sort the rows of each partition: order, zorder, hilbert, or none, the default; for append"
             " tables without buckets."
         )
-        order_by: str | None = optional("The columns to order by, with commas.")
+        order_by: str | None = optional("The columns to sort by, separated by commas.")
         where: str | None = optional(WHERE)
         options: str | None = optional(OPTIONS)
-        partition_idle_time: str | None = optional("Only partitions to which no file has come for so long, as '1 d'.")
-        buckets: str | None = optional("Only these buckets of a fixed number, as '0-3,7'.")
+        partition_idle_time: str | None = optional("Only partitions without new files for this duration, as '1 d'.")
+        buckets: str | None = optional("Only these buckets of a table with fixed buckets, as '0-3,7'.")
         dry_run: bool | None = optional(DRY_RUN)
 
     @dataclass(frozen=True)
     class Result:
         result: bool = column("always true")
         compacted_files: Long = detail("files that were merged")
-        compacted_bytes: Long = detail("their bytes")
-        new_files: Long | None = detail("files that were made of them; null in a dry run")
-        new_bytes: Long | None = detail("their bytes; null in a dry run")
-        snapshot_id: Long | None = detail("the snapshot made; null if nothing was to do")
-        seconds: float = detail("how long it took")
-        note: str | None = detail("why nothing was to do")
+        compacted_bytes: Long = detail("their size in bytes")
+        new_files: Long | None = detail("files that replaced them; null in a dry run")
+        new_bytes: Long | None = detail("their size in bytes; null in a dry run")
+        snapshot_id: Long | None = detail("the created snapshot; null if nothing was done")
+        seconds: float = detail("duration in seconds")
+        note: str | None = detail("why nothing was done")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         started = time.monotonic()
@@ -73,7 +71,7 @@ class Compact(Procedure):
         clustered = clusters(table)
         strategy = (arguments.compact_strategy or "").strip().lower() or ("minor" if clustered else "full")
         if strategy not in ("full", "minor"):
-            raise InvalidInputError(f"compact_strategy cannot be '{strategy}'.", remedy="It is 'full' or 'minor'.")
+            raise InvalidInputError(f"compact_strategy cannot be '{strategy}'.", remedy="Use 'full' or 'minor'.")
         scope = Scope(
             chosen_partitions(table, arguments.partitions, arguments.where, context.zone),
             duration_of(arguments.partition_idle_time, "partition_idle_time"),
@@ -86,10 +84,11 @@ class Compact(Procedure):
         if order is not None:
             if scope.idle is not None or scope.buckets is not None:
                 raise InvalidInputError(
-                    "order_strategy does not go with partition_idle_time or buckets.", remedy="Use partitions or where."
+                    "order_strategy cannot be combined with partition_idle_time or buckets.",
+                    remedy="Use partitions or where.",
                 )
             plan = plan_sort(table, order, columns, scope=scope)
-            nothing = "no rows to order"
+            nothing = "no rows to sort"
         else:
             is_given = bool((arguments.compact_strategy or "").strip())
             plan = plan_table(table, full=strategy == "full", scope=scope, asked=is_given)
@@ -137,7 +136,7 @@ def _order(arguments: Compact.Arguments) -> tuple[str | None, list[str]]:
         return name, columns
     if columns:
         raise InvalidInputError(
-            "order_by goes with an order_strategy.", remedy="Write order_strategy => 'zorder', or leave order_by out."
+            "order_by requires an order_strategy.", remedy="Write order_strategy => 'zorder', or leave order_by out."
         )
     return None, []
 
@@ -147,9 +146,7 @@ def _buckets(table: Table, text: str | None) -> frozenset[int] | None:
     if text is None or not text.strip():
         return None
     if not bucket_mode(table.schema).is_fixed:
-        raise InvalidInputError(
-            f"{table.name} has no fixed number of buckets to choose from.", remedy="Leave buckets out."
-        )
+        raise InvalidInputError(f"{table.name} has no fixed number of buckets.", remedy="Leave buckets out.")
     total = table.options.get(BUCKET)
     found: set[int] = set()
     for part in (part.strip() for part in text.split(",")):
@@ -157,8 +154,8 @@ def _buckets(table: Table, text: str | None) -> frozenset[int] | None:
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
         if not first <= last < total:
             raise InvalidInputError(
-                f"buckets: '{part}' names none of the buckets 0 to {total - 1}.",
-                remedy="Write numbers and ranges: 0-3,7.",
+                f"buckets: '{part}' is not one of the buckets 0 to {total - 1}.",
+                remedy="Use numbers and ranges: 0-3,7.",
             )
         found.update(range(first, last + 1))
     return frozenset(found)

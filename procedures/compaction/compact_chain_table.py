@@ -20,29 +20,29 @@ from paimon_sql.storage.compact.layouts.chain import (
 
 
 class CompactChainTable(Procedure):
-    """Writes the rows of a partition that is read as a chain to the branch of whole partitions."""
+    """Writes the merged rows of a partition to the snapshot branch."""
 
-    summary = "Make a partition of a chain table whole, so that reads of it need not merge the changes any more."
+    summary = "Compact a partition of a chain table, so that reads need not merge the changes."
     example = "CALL sys.compact_chain_table(table => 'db.t', partition => 'dt=\"20250811\"')"
 
     @dataclass(frozen=True, kw_only=True)
     class Arguments:
         table: str = required(THE_TABLE)
         partition: str = required('The partition, as \'dt="20250811",hour="08"\'; columns may be left out.')
-        overwrite: bool | None = optional("Whether a partition that is whole already is made anew.")
+        overwrite: bool | None = optional("Whether to rewrite a partition that is compacted already.")
         dry_run: bool | None = optional(DRY_RUN)
 
     @dataclass(frozen=True)
     class Result:
-        result: bool = column("false if it is whole already and stays, or there are no changes of it")
-        compacted_partitions: Long = detail("partitions that became whole, or were made anew")
+        result: bool = column("false if it is compacted already, or has no changes")
+        compacted_partitions: Long = detail("partitions that were compacted or rewritten")
         old_files: Long = detail("files of both branches that were merged")
-        old_bytes: Long = detail("their bytes")
+        old_bytes: Long = detail("their size in bytes")
         new_files: Long | None = detail("files that were written; null in a dry run")
-        new_bytes: Long | None = detail("their bytes; null in a dry run")
-        snapshot_id: Long | None = detail("the snapshot made in the branch of whole partitions; null without one")
-        seconds: float = detail("how long it took")
-        note: str | None = detail("why nothing was to do")
+        new_bytes: Long | None = detail("their size in bytes; null in a dry run")
+        snapshot_id: Long | None = detail("the snapshot created in the snapshot branch; null without one")
+        seconds: float = detail("duration in seconds")
+        note: str | None = detail("why nothing was done")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         started = time.monotonic()
@@ -64,13 +64,13 @@ class CompactChainTable(Procedure):
         used = {f.file_name: f.file_size for task in plan.tasks for f in task.split.files}
         note = None
         if plan.skipped:
-            note = f"it is in {plan.table.name} already; overwrite => true makes it anew"
+            note = f"it is in {plan.table.name} already; overwrite => true rewrites it"
         elif not plan.tasks:
-            note = "no changes of it are there"
+            note = "it has no changes"
         elif dry_run:
             note = NOTHING_DONE
         elif done.snapshot is None:
-            note = "no row of it is left"
+            note = "it has no rows left"
         yield self.Result(
             result=bool(plan.tasks),
             compacted_partitions=len(plan.partitions),

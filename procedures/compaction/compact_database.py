@@ -16,35 +16,35 @@ from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, options
 
 
 class CompactDatabase(Procedure):
-    """What `compact` does, for each table that the expressions choose, one after the other.
+    """Runs `compact` for each table that the expressions match, one after the other.
 
-    An expression is to match the whole name: that of a database, or of a table with its database, as `db.t`. A table
-    that cannot be compacted does not keep the others from it.
+    An expression must match the whole name: that of a database, or of a table with its database, as `db.t`. If a table
+    fails, the others are still compacted.
     """
 
-    summary = "Merge the files of all tables of some databases, or of some of them."
+    summary = "Merge the files of the tables of some databases."
     example = "CALL sys.compact_database(including_databases => 'shop|web', excluding_tables => '.*_tmp')"
 
     @dataclass(frozen=True, kw_only=True)
     class Arguments:
         including_databases: str | None = optional("A regular expression for databases; all by default.")
         including_tables: str | None = optional("A regular expression for tables, as 'db.t'; all by default.")
-        excluding_tables: str | None = optional("A regular expression for tables to leave out.")
+        excluding_tables: str | None = optional("A regular expression for tables to exclude.")
         options: str | None = optional(OPTIONS)
         dry_run: bool | None = optional(DRY_RUN)
 
     @dataclass(frozen=True)
     class Result:
-        result: str = column("how many tables were compacted, and how many could not be")
-        compacted_tables: Long = detail("tables of which files were merged")
-        failed_tables: Long = detail("tables that could not be compacted")
+        result: str = column("how many tables were compacted, and how many failed")
+        compacted_tables: Long = detail("tables with merged files")
+        failed_tables: Long = detail("tables that failed")
         compacted_files: Long = detail("files that were merged")
-        compacted_bytes: Long = detail("their bytes")
-        new_files: Long | None = detail("files that were made of them; null in a dry run")
-        new_bytes: Long | None = detail("their bytes; null in a dry run")
-        seconds: float = detail("how long it took")
-        tables: str | None = detail("what became of each table, a line each; null where none was chosen")
-        note: str | None = detail("why nothing was to do")
+        compacted_bytes: Long = detail("their size in bytes")
+        new_files: Long | None = detail("files that replaced them; null in a dry run")
+        new_bytes: Long | None = detail("their size in bytes; null in a dry run")
+        seconds: float = detail("duration in seconds")
+        tables: str | None = detail("the outcome of each table, one per line; null if none was chosen")
+        note: str | None = detail("why nothing was done")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         options_of(arguments.options)  # validate once, before the first table
@@ -61,7 +61,7 @@ class CompactDatabase(Procedure):
         answers = [table.answer for table in done if table.answer is not None]
         failed = len(done) - len(answers)
         compacted = sum(answer.compacted_files > 0 for answer in answers)
-        nothing = NOTHING_MERGED if done else "the expressions choose no table"
+        nothing = NOTHING_MERGED if done else "the expressions match no table"
         dry_run = bool(arguments.dry_run)
         yield self.Result(
             result=f"Compact database finished. Success: {len(answers)}, Failed: {failed}",

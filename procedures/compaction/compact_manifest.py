@@ -19,9 +19,9 @@ from paimon_sql.storage.operations.compact_manifests import ManifestCompactor
 
 
 class CompactManifest(Procedure):
-    """Plans of reads and writes have less to look through afterwards; no data file is touched."""
+    """Planning of reads and writes then takes less time; no data file is changed."""
 
-    summary = "Rewrite a table's manifests: few, and without the entries of deleted files."
+    summary = "Merge a table's manifests, and remove the entries of deleted files."
     example = "CALL sys.compact_manifest(table => 'db.t')"
 
     @dataclass(frozen=True, kw_only=True)
@@ -30,25 +30,23 @@ class CompactManifest(Procedure):
         options: str | None = optional(OPTIONS)
         dry_run: bool | None = optional(DRY_RUN)
         manifest_sort_enabled: bool | None = optional(
-            "Whether entries are sorted by a partition column, so that reads of some partitions skip manifests."
+            "Whether to sort entries by a partition column, so that reads of some partitions skip manifests."
         )
         manifest_sort_partition_field: str | None = optional("That column; the first one by default.")
-        manifest_sort_max_rewrite_size: str | None = optional(
-            "How much is sorted at most, as '256 mb'; the rest waits."
-        )
+        manifest_sort_max_rewrite_size: str | None = optional("Maximum size of the manifests to sort, as '256 mb'.")
 
     @dataclass(frozen=True)
     class Result:
         result: bool = column("always true")
         manifests: Long = detail("manifests before")
-        rewritten_manifests: Long = detail("manifests among them that were rewritten")
-        rewritten_bytes: Long = detail("their bytes")
-        dropped_entries: Long = detail("entries of deleted files that went")
-        new_manifests: Long = detail("manifests that took their place")
-        new_bytes: Long | None = detail("their bytes; null in a dry run")
-        snapshot_id: Long | None = detail("the snapshot made; null if nothing was to do")
-        seconds: float = detail("how long it took")
-        note: str | None = detail("why nothing was to do")
+        rewritten_manifests: Long = detail("of these, rewritten manifests")
+        rewritten_bytes: Long = detail("their size in bytes")
+        dropped_entries: Long = detail("removed entries of deleted files")
+        new_manifests: Long = detail("manifests that replaced them")
+        new_bytes: Long | None = detail("their size in bytes; null in a dry run")
+        snapshot_id: Long | None = detail("the created snapshot; null if nothing was done")
+        seconds: float = detail("duration in seconds")
+        note: str | None = detail("why nothing was done")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         started, dry_run = time.monotonic(), bool(arguments.dry_run)
@@ -70,7 +68,7 @@ class CompactManifest(Procedure):
         compactor = ManifestCompactor(table)
         committed = compactor.run(dry_run=dry_run)
         plan = compactor.plan
-        nothing = "the manifests are few and hold no deleted file"
+        nothing = "there are few manifests, without deleted files"
         yield self.Result(
             result=True,
             manifests=len(plan.before),

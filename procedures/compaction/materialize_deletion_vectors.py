@@ -21,9 +21,9 @@ from paimon_sql.storage.operations import operations
 
 
 class MaterializeDeletionVectors(Procedure):
-    """Files with deleted rows are written anew without them; the rows that are left get new ids."""
+    """The remaining rows of rewritten files get new row ids."""
 
-    summary = "Write files of a table with data evolution anew, without the rows that are marked as deleted."
+    summary = "Rewrite files of a table with data evolution without the rows that are marked as deleted."
     example = "CALL sys.materialize_deletion_vectors(table => 'db.t', where => 'dt >= ''2024-01-01''')"
 
     @dataclass(frozen=True, kw_only=True)
@@ -37,14 +37,14 @@ class MaterializeDeletionVectors(Procedure):
     @dataclass(frozen=True)
     class Result:
         result: bool = column("always true")
-        deleted_rows: Long = detail("rows marked as deleted that went")
+        deleted_rows: Long = detail("removed rows that were marked as deleted")
         old_files: Long = detail("files that were replaced")
-        old_bytes: Long = detail("their bytes")
-        new_files: Long | None = detail("files that replace them; null in a dry run")
-        new_bytes: Long | None = detail("their bytes; null in a dry run")
-        snapshot_id: Long | None = detail("the snapshot made; null if nothing was to do")
-        seconds: float = detail("how long it took")
-        note: str | None = detail("why nothing was to do")
+        old_bytes: Long = detail("their size in bytes")
+        new_files: Long | None = detail("files that replaced them; null in a dry run")
+        new_bytes: Long | None = detail("their size in bytes; null in a dry run")
+        snapshot_id: Long | None = detail("the created snapshot; null if nothing was done")
+        seconds: float = detail("duration in seconds")
+        note: str | None = detail("why nothing was done")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         started, dry_run = time.monotonic(), bool(arguments.dry_run)
@@ -55,7 +55,7 @@ class MaterializeDeletionVectors(Procedure):
             if not table.options.get(option):
                 raise InvalidInputError(
                     f"{table.name} has not '{option.key}' = 'true'.",
-                    remedy="CALL sys.compact leaves deleted rows out of tables without data evolution.",
+                    remedy="For tables without data evolution, CALL sys.compact removes deleted rows.",
                 )
         chosen = chosen_partitions(table, arguments.partitions, arguments.where, context.zone)
         base = table.snapshots.latest()

@@ -16,9 +16,9 @@ from paimon_sql.storage.operations.row_id_reassignment import Reassignment, RowI
 
 
 class ReassignRowId(Procedure):
-    """Gives the rows of partitions that were written in turns new ids, one after the other; no data file is touched."""
+    """For partitions that were written alternately. No data file is changed."""
 
-    summary = "Give rows new ids, so that those of each partition follow one another."
+    summary = "Reassign row ids, so that those of each partition are contiguous."
     example = "CALL sys.reassign_row_id(table => 'db.t', partitions => 'dt=2024-01-01')"
 
     @dataclass(frozen=True, kw_only=True)
@@ -30,28 +30,28 @@ class ReassignRowId(Procedure):
     @dataclass(frozen=True)
     class Result:
         result: str = column("what was done, or why nothing was")
-        partitions: Long = detail("partitions whose rows got new ids")
-        files: Long = detail("files that hold these rows")
-        rows: Long = detail("how many rows they are, deleted ones counted too")
-        next_row_id: Long | None = detail("the first id that is free afterwards")
-        snapshot_id: Long | None = detail("the snapshot made; null if nothing was to do")
-        seconds: float = detail("how long it took")
-        note: str | None = detail("why nothing was to do")
+        partitions: Long = detail("partitions with reassigned row ids")
+        files: Long = detail("files with these rows")
+        rows: Long = detail("number of these rows, including deleted ones")
+        next_row_id: Long | None = detail("the next free row id")
+        snapshot_id: Long | None = detail("the created snapshot; null if nothing was done")
+        seconds: float = detail("duration in seconds")
+        note: str | None = detail("why nothing was done")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         started, dry_run = time.monotonic(), bool(arguments.dry_run)
         table = context.table(arguments.table)
-        check_data_evolution(table, "row ids that can be given anew")
+        check_data_evolution(table, "reassigning row ids")
         snapshot = table.snapshots.latest()
         if snapshot is None:
-            raise InvalidInputError(f"{table.name} holds nothing yet, so there are no row ids.")
+            raise InvalidInputError(f"{table.name} is empty and has no row ids.")
         chosen = chosen_partitions(table, arguments.partitions, None, context.zone)
         committed, plan, note = None, None, "the table has no partitions"
         if table.schema.partition_keys:
             reassigner = RowIdReassigner(table)
             committed = reassigner.run(chosen, dry_run=dry_run)
             plan = reassigner.plan
-            note = NOTHING_DONE if plan.rows else "the row ids of every partition follow one another already"
+            note = NOTHING_DONE if plan.rows else "the row ids of every partition are contiguous already"
         yield self.Result(
             result=f"Success. {_summary(plan)}" if committed is not None and plan is not None else f"Skipped: {note}.",
             partitions=plan.partitions if plan else 0,
@@ -65,4 +65,4 @@ class ReassignRowId(Procedure):
 
 
 def _summary(plan: Reassignment) -> str:
-    return f"Row ids given anew: {plan.rows} in {plan.files} files of {plan.partitions} partitions."
+    return f"Reassigned row ids: {plan.rows} in {plan.files} files of {plan.partitions} partitions."

@@ -21,15 +21,15 @@ from paimon_sql.storage.write.buckets.rescale import plan_rescale, rescaled
 
 
 class Rescale(Procedure):
-    """Writes the rows of partitions into another number of buckets, which new rows then go to."""
+    """New rows are then written to these buckets, too."""
 
-    summary = "Bring the rows of a table or of some partitions into another number of buckets."
+    summary = "Rewrite a table or some of its partitions with another number of buckets."
     example = "CALL sys.rescale(table => 'db.t', bucket_num => 16, partitions => 'dt=2024-01-01')"
 
     @dataclass(frozen=True, kw_only=True)
     class Arguments:
         table: str = required(THE_TABLE)
-        bucket_num: Int | None = optional("How many buckets; by default what the option 'bucket' says.")
+        bucket_num: Int | None = optional("The number of buckets; by default that of the option 'bucket'.")
         partitions: str | None = optional(PARTITIONS)
         where: str | None = optional(WHERE)
         dry_run: bool | None = optional(DRY_RUN)
@@ -37,14 +37,14 @@ class Rescale(Procedure):
     @dataclass(frozen=True)
     class Result:
         result: bool = column("always true")
-        rescaled_partitions: Long = detail("partitions whose rows were brought into other buckets")
+        rescaled_partitions: Long = detail("rewritten partitions")
         old_files: Long = detail("files that were replaced")
-        old_bytes: Long = detail("their bytes")
-        new_files: Long | None = detail("files that replace them; null in a dry run")
-        new_bytes: Long | None = detail("their bytes; null in a dry run")
-        snapshot_id: Long | None = detail("the snapshot made; null if nothing was to do")
-        seconds: float = detail("how long it took")
-        note: str | None = detail("why nothing was to do")
+        old_bytes: Long = detail("their size in bytes")
+        new_files: Long | None = detail("files that replaced them; null in a dry run")
+        new_bytes: Long | None = detail("their size in bytes; null in a dry run")
+        snapshot_id: Long | None = detail("the created snapshot; null if nothing was done")
+        seconds: float = detail("duration in seconds")
+        note: str | None = detail("why nothing was done")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         started = time.monotonic()
@@ -53,7 +53,7 @@ class Rescale(Procedure):
         chosen = chosen_partitions(table, arguments.partitions, arguments.where, context.zone)
         snapshot = table.snapshots.latest()
         if snapshot is None:
-            raise InvalidInputError(f"{table.name} holds nothing yet, so there is nothing to rescale.")
+            raise InvalidInputError(f"{table.name} is empty, so there is nothing to rescale.")
         live = filter_partitions(table, live_files(table, snapshot).entries, chosen)
         plan = plan_rescale(table, snapshot, dict.fromkeys(live["partition"].to_pylist(), buckets))
         dry_run, committed, files = bool(arguments.dry_run), None, []
@@ -62,7 +62,7 @@ class Rescale(Procedure):
                 messages = transaction.staged.own(rescaled(table, plan, context.executor))
                 committed = operations.overwrite(transaction, messages, lambda latest: plan.removed, same_rows=True)
             files = [f for m in messages for f in m.new_files]
-        nothing = f"every chosen partition has {buckets} buckets already, or no rows"
+        nothing = f"every selected partition has {buckets} buckets already, or no rows"
         yield self.Result(
             result=True,
             rescaled_partitions=len({e.partition for e in plan.replaced}),
@@ -81,14 +81,14 @@ def _target_buckets(table: Table, given: int | None) -> int:
     if option == -1:
         raise UnsupportedError(
             f"{table.name} has no fixed buckets ('bucket' is -1), so it cannot be rescaled.",
-            remedy="Dynamic buckets grow by themselves; see 'dynamic-bucket.target-row-num'.",
+            remedy="Dynamic buckets grow automatically; see 'dynamic-bucket.target-row-num'.",
         )
     if given is None and option < 0:
         raise InvalidInputError(
-            f"{table.name} has postponed buckets: say how many buckets its partitions are to get.",
+            f"{table.name} has postponed buckets, so the number of buckets must be specified.",
             remedy="CALL sys.rescale(table => .., bucket_num => ..).",
         )
     buckets = option if given is None else given
     if buckets < 1:
-        raise InvalidInputError(f"bucket_num cannot be {buckets}.", remedy="It is a number above 0.")
+        raise InvalidInputError(f"bucket_num cannot be {buckets}.", remedy="Use a number greater than 0.")
     return buckets

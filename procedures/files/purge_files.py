@@ -13,12 +13,12 @@ from paimon_sql.storage.operations.purge import purge
 
 
 class PurgeFiles(Procedure):
-    """There is no way back: rows, snapshots, tags, branches, consumers and changelogs go, and all their files.
+    """Cannot be undone: removes rows, snapshots, tags, branches, consumers and changelogs, and all their files.
 
-    The table itself, its columns and options stay, with one snapshot that holds nothing.
+    The table itself, its columns and options are kept, with one empty snapshot.
     """
 
-    summary = "Empty a table and forget its whole history, tags and branches among it."
+    summary = "Delete all rows of a table and its whole history, including tags and branches."
     example = "CALL sys.purge_files(table => 'db.t', dry_run => true)"
 
     @dataclass(frozen=True, kw_only=True)
@@ -29,17 +29,17 @@ class PurgeFiles(Procedure):
     @dataclass(frozen=True)
     class Result:
         result: str = column("always Success")
-        removed_snapshots: Long = detail("snapshots that went, those of other branches among them")
-        removed_changelogs: Long = detail("changelogs that had outlived their snapshots and went")
-        removed_tags: str | None = detail("the tags that went; null without any")
-        removed_branches: str | None = detail("the branches that went; null without any")
-        removed_consumers: str | None = detail("the consumers that went; null without any")
+        removed_snapshots: Long = detail("removed snapshots, including those of branches")
+        removed_changelogs: Long = detail("removed changelogs of expired snapshots")
+        removed_tags: str | None = detail("the removed tags; null without any")
+        removed_branches: str | None = detail("the removed branches; null without any")
+        removed_consumers: str | None = detail("the removed consumers; null without any")
         deleted_data_files: Long = detail("data and changelog files deleted")
         deleted_metadata_files: Long = detail("manifests, index files and statistics deleted")
-        deleted_bytes: Long = detail("the bytes of all these files, as far as the metadata tells them")
-        snapshot_id: Long | None = detail("the snapshot that is left, which holds nothing")
-        seconds: float = detail("how long it took")
-        note: str | None = detail("why nothing was to do")
+        deleted_bytes: Long = detail("the size of all these files in bytes, as far as known from metadata")
+        snapshot_id: Long | None = detail("the remaining snapshot, which is empty")
+        seconds: float = detail("duration in seconds")
+        note: str | None = detail("why nothing was done")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         started, dry_run = time.monotonic(), bool(arguments.dry_run)
@@ -59,5 +59,5 @@ class PurgeFiles(Procedure):
             deleted_bytes=files.bytes,
             snapshot_id=done.snapshot.id if done.snapshot else None,
             seconds=round(time.monotonic() - started, 3),
-            note=NOTHING_DONE if dry_run else None if had_content else "the table holds nothing",
+            note=NOTHING_DONE if dry_run else None if had_content else "the table is empty",
         )

@@ -24,10 +24,10 @@ DAY_MILLIS = 24 * 60 * 60 * 1000
 
 
 class RemoveOrphanFiles(Procedure):
-    """Files that neither a snapshot nor a tag nor a changelog of any branch leads to were left by writers that failed.
+    """Files that no snapshot, tag or changelog of any branch refers to are remains of failed writes.
 
-    What is younger than a day stays, as somebody may be about to commit it; so does what no writer calls its files.
-    First all tables are searched: if somebody who may need files cannot be read, nothing is deleted.
+    Files newer than a day are kept, since they may be committed later, and so are files with unknown names. All tables
+    are searched first: if a snapshot, tag or changelog cannot be read, nothing is deleted.
     """
 
     summary = "Delete the files that no snapshot, tag or branch uses."
@@ -35,29 +35,31 @@ class RemoveOrphanFiles(Procedure):
 
     @dataclass(frozen=True, kw_only=True)
     class Arguments:
-        table: str = required("The table; `db.*` stands for all tables of a database, `*.*` for those of the catalog.")
+        table: str = required("The table; `db.*` for all tables of a database, `*.*` for all tables of the catalog.")
         older_than: str | None = optional(
-            "Only files older than this go: '2024-01-31 08:00:00' of the session's clock; a day by default."
+            "Delete only files older than this: '2024-01-31 08:00:00' in the session's time zone; a day by default."
         )
         dry_run: bool | None = optional(DRY_RUN)
-        parallelism: Int | None = optional("Into how many tasks each step is cut.")
-        mode: str | None = optional("distributed, the default: tasks of Spark where there is much to do; or local.")
+        parallelism: Int | None = optional("The number of tasks per step.")
+        mode: str | None = optional(
+            "distributed, the default, which uses Spark's executors if there is much to do; or local."
+        )
 
     @dataclass(frozen=True)
     class Result:
         deletedFileCount: Long = column("how many files were deleted")  # noqa: N815
-        deletedFileTotalLenInBytes: Long = column("their bytes")  # noqa: N815
-        data_files: Long = detail("data and changelog files among them")
-        metadata_files: Long = detail("manifests, index files and statistics among them")
-        temporary_files: Long = detail("half-made files among them")
-        empty_folders: Long = detail("folders of buckets that were removed, as they were empty")
+        deletedFileTotalLenInBytes: Long = column("their size in bytes")  # noqa: N815
+        data_files: Long = detail("of these, data and changelog files")
+        metadata_files: Long = detail("of these, manifests, index files and statistics")
+        temporary_files: Long = detail("of these, temporary files")
+        empty_folders: Long = detail("removed directories of empty buckets")
         tables: Long = detail("tables that were searched")
-        checked_files: Long = detail("files that stand in their folders")
-        unknown_files: Long = detail("old files that no writer of the table made, which stay")
-        manifests_read: Long = detail("manifests that were read to learn what is in use")
+        checked_files: Long = detail("files in their directories")
+        unknown_files: Long = detail("old files not written by the table's writers, which are kept")
+        manifests_read: Long = detail("manifests that were read to find the files in use")
         examples: str | None = detail("the first few of the deleted files")
-        seconds: float = detail("how long it took")
-        note: str = detail("which files were looked at, and why others were not")
+        seconds: float = detail("duration in seconds")
+        note: str = detail("which files were checked, and why others were not")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         started, dry_run = time.monotonic(), bool(arguments.dry_run)
@@ -76,7 +78,7 @@ class RemoveOrphanFiles(Procedure):
         if dry_run:
             notes.insert(0, "dry run, nothing was deleted")
         if foreign:
-            notes.append(f"{', '.join(sorted(foreign))} left alone: other tables have files there too")
+            notes.append(f"{', '.join(sorted(foreign))} skipped: other tables have files there, too")
         yield self.Result(
             deletedFileCount=removed.count,
             deletedFileTotalLenInBytes=removed.bytes,
@@ -101,21 +103,21 @@ def _older_than(context: Context, text: str | None) -> int:
         return now - DAY_MILLIS
     if given >= now:
         raise InvalidInputError(
-            f"older_than must not lie in the future, but {text} does: files that are being written would be deleted.",
-            remedy="Leave it out to keep what is younger than a day.",
+            f"older_than must not be in the future, but {text} is: files that are being written would be deleted.",
+            remedy="Leave it out to keep files newer than a day.",
         )
     return given
 
 
 def _executor(context: Context, mode: str | None, parallelism: int | None) -> Executor:
     if parallelism is not None and parallelism < 1:
-        raise InvalidInputError(f"parallelism cannot be {parallelism}.", remedy="It is a number above 0.")
+        raise InvalidInputError(f"parallelism cannot be {parallelism}.", remedy="Use a number greater than 0.")
     name = (mode or "").strip().lower() or "distributed"
     if name == "distributed":
         return context.executor
     if name == "local":
         return LocalExecutor(parallelism) if parallelism else LocalExecutor()
-    raise InvalidInputError(f"mode cannot be '{mode}'.", remedy="It is 'distributed' or 'local'.")
+    raise InvalidInputError(f"mode cannot be '{mode}'.", remedy="Use 'distributed' or 'local'.")
 
 
 def _tables(context: Context, name: str) -> Iterator[Table]:
@@ -128,7 +130,7 @@ def _tables(context: Context, name: str) -> Iterator[Table]:
         parts = parts[1:]
     if len(parts) > 2 or not all(parts):
         raise InvalidInputError(
-            f"'{name}' names no tables of catalog {context.catalog.name}.", remedy="Write db.*, or *.* for all."
+            f"'{name}' does not name tables of catalog {context.catalog.name}.", remedy="Write db.*, or *.* for all."
         )
     database = parts[0] if len(parts) == 2 else context.database
     for one in context.catalog.list_databases() if database == "*" else [database]:

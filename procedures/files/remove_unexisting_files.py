@@ -13,34 +13,34 @@ from paimon_sql.storage.repair.lost_files import find_lost, remove_lost
 
 
 class RemoveUnexistingFiles(Procedure):
-    """Somebody deleted data files by hand, and the table cannot be read: this lets the table forget them.
+    """For tables that cannot be read because data files were deleted manually.
 
-    Their rows are lost. In a table with a primary key older rows of the same keys may show again.
+    The rows of these files are lost. In a primary-key table, older rows of the same keys may become visible again.
     """
 
-    summary = "Take data files that are not there any more out of a table, so that it can be read."
+    summary = "Remove missing data files from the metadata of a table, so that it can be read."
     example = "CALL sys.remove_unexisting_files(table => 'db.t', dry_run => true)"
 
     @dataclass(frozen=True, kw_only=True)
     class Arguments:
         table: str = required(THE_TABLE)
         dry_run: bool | None = optional(DRY_RUN)
-        parallelism: Int | None = optional("Into how many tasks the search is cut.")
+        parallelism: Int | None = optional("The number of tasks of the search.")
 
     @dataclass(frozen=True)
     class Result:
-        fileName: str = column("the path of a file that is missing; a row each", nullable=False)  # noqa: N815
-        partition: str | None = detail("its partition, as its folder is called; null without partitions")
+        fileName: str = column("the path of a missing file, one row per file", nullable=False)  # noqa: N815
+        partition: str | None = detail("its partition, as the name of its directory; null without partitions")
         bucket: Int = detail("its bucket")
         level: Int = detail("its level")
-        record_count: Long = detail("the records that it held")
-        file_size_in_bytes: Long = detail("its bytes")
-        snapshot_id: Long | None = detail("the snapshot made, which is without it; null in a dry run")
+        record_count: Long = detail("number of its records")
+        file_size_in_bytes: Long = detail("its size in bytes")
+        snapshot_id: Long | None = detail("the created snapshot without it; null in a dry run")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         parallelism = arguments.parallelism
         if parallelism is not None and parallelism < 1:
-            raise InvalidInputError(f"parallelism cannot be {parallelism}.", remedy="It is a number above 0.")
+            raise InvalidInputError(f"parallelism cannot be {parallelism}.", remedy="Use a number greater than 0.")
         table = context.table(arguments.table)
         snapshot = table.snapshots.latest()
         if snapshot is None:

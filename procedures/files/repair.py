@@ -18,34 +18,34 @@ from paimon_sql.storage.table.table import Table
 
 
 class Repair(Procedure):
-    """Hints that say what is not so are put right, and expiries that were interrupted are finished.
+    """Wrong hints are corrected, and interrupted expirations are completed.
 
-    Metadata files that cannot be read, as after a loss of power, are set aside in ``<table>/_unreadable`` where the
-    table can go on without them; the answer says what is lost. Nothing is deleted.
+    Unreadable metadata files, as after a power loss, are moved to ``<table>/_unreadable`` if the table is usable
+    without them; the result reports what is lost. Nothing is deleted.
 
-    Tables that stand in the warehouse but not in the catalog are taken up, where a catalog keeps its tables elsewhere.
+    Tables in the warehouse that are missing in the catalog are registered.
 
-    What else is missing or broken is told; only a copy of the file, or giving up what needs it, mends that.
+    Other missing or damaged files are reported; restore them from a copy, or delete what refers to them.
     """
 
-    summary = "Look through the metadata of tables: set hints right and torn files aside, say what is missing."
+    summary = "Check the metadata of tables: correct hints, quarantine unreadable files, report missing ones."
     example = "CALL sys.repair(database_or_table => 'db.t')"
 
     @dataclass(frozen=True, kw_only=True)
     class Arguments:
         database_or_table: str = required(
-            "Databases and tables with commas between: db, db.t; blank for the whole catalog."
+            "Databases and tables separated by commas: db, db.t; blank for the whole catalog."
         )
         dry_run: bool | None = optional(DRY_RUN)
 
     @dataclass(frozen=True)
     class Result:
-        result: bool = column("whether all is well now")
-        tables: Long = detail("tables that were looked through")
-        repaired: Long = detail("what was put right")
-        problems: Long = detail("what could not be")
-        findings: str | None = detail("both, a line each; null if all was well")
-        seconds: float = detail("how long it took")
+        result: bool = column("whether no problem is left")
+        tables: Long = detail("checked tables")
+        repaired: Long = detail("number of repairs")
+        problems: Long = detail("number of problems that remain")
+        findings: str | None = detail("repairs and problems, one per line; null without any")
+        seconds: float = detail("duration in seconds")
         note: str | None = detail("whether this was a dry run")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:

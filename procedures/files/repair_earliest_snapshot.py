@@ -12,28 +12,28 @@ from paimon_sql.storage.repair.repair import give_up_before
 
 
 class RepairEarliestSnapshot(Procedure):
-    """Where somebody removed snapshots by hand, what came before the gap is given up: the rest is whole again."""
+    """For tables whose snapshots were deleted manually: snapshots before the gap are abandoned."""
 
-    summary = "Say which snapshot is the first, after some in the middle were lost."
+    summary = "Set the earliest snapshot after snapshots were lost."
     example = "CALL sys.repair_earliest_snapshot(table => 'db.t', snapshot_id => 12)"
 
     @dataclass(frozen=True, kw_only=True)
     class Arguments:
         table: str = required(THE_TABLE)
-        snapshot_id: Long = required("The first snapshot after the gap; from there to the newest none may be missing.")
+        snapshot_id: Long = required("The first snapshot after the gap; all later snapshots must exist.")
         dry_run: bool | None = optional(DRY_RUN)
 
     @dataclass(frozen=True)
     class Result:
-        previous_earliest_snapshot_id: Long = column("the first snapshot before", nullable=False)
-        current_earliest_snapshot_id: Long = column("the first snapshot now", nullable=False)
-        given_up_snapshots: Long = detail("snapshots before it, which cannot be read any more")
-        note: str | None = detail("what becomes of them")
+        previous_earliest_snapshot_id: Long = column("the earliest snapshot before", nullable=False)
+        current_earliest_snapshot_id: Long = column("the earliest snapshot now", nullable=False)
+        given_up_snapshots: Long = detail("earlier snapshots, which can no longer be read")
+        note: str | None = detail("what happens to them")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         table, first, dry_run = context.table(arguments.table), arguments.snapshot_id, bool(arguments.dry_run)
         previous, given_up = give_up_before(table, first, dry_run=dry_run)
-        note = "the next expiry deletes them with the files that only they need" if given_up else None
+        note = "the next expiration deletes them, and the files that only they use" if given_up else None
         if previous == first:
-            note = "it was the first already"
+            note = "it was the earliest already"
         yield self.Result(previous, first, given_up, f"{NOTHING_DONE}; {note}" if dry_run and note else note)

@@ -19,9 +19,9 @@ THE_TYPE = "The type of the index: btree, bitmap or multivalue."
 
 
 class CreateGlobalIndex(Procedure):
-    """Rows that an index of that type covers already are left alone, unless the column was changed since."""
+    """Rows that an index of that type covers are skipped, unless the column was changed since."""
 
-    summary = "Build a global index over a column of a table with data evolution, for rows that have none yet."
+    summary = "Build a global index over a column of a table with data evolution, for rows without one."
     example = "CALL sys.create_global_index(table => 'db.t', index_column => 'name', index_type => 'btree')"
 
     @dataclass(frozen=True, kw_only=True)
@@ -36,13 +36,13 @@ class CreateGlobalIndex(Procedure):
     @dataclass(frozen=True)
     class Result:
         result: bool = column("always true")
-        rows: Long = detail("rows that were indexed, deleted ones counted too")
-        new_files: Long | None = detail("index files made; null in a dry run")
-        new_bytes: Long | None = detail("their bytes; null in a dry run")
-        old_files: Long = detail("index files that went, as values were changed since they were built")
-        snapshot_id: Long | None = detail("the snapshot made; null if nothing was to do")
-        seconds: float = detail("how long it took")
-        note: str | None = detail("why nothing was to do")
+        rows: Long = detail("number of indexed rows, including deleted ones")
+        new_files: Long | None = detail("created index files; null in a dry run")
+        new_bytes: Long | None = detail("their size in bytes; null in a dry run")
+        old_files: Long = detail("removed index files, whose values were changed since")
+        snapshot_id: Long | None = detail("the created snapshot; null if nothing was done")
+        seconds: float = detail("duration in seconds")
+        note: str | None = detail("why nothing was done")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         started, dry_run = time.monotonic(), bool(arguments.dry_run)
@@ -56,7 +56,7 @@ class CreateGlobalIndex(Procedure):
                 messages = transaction.staged.own(build_index(table, context.executor, plan))
                 committed = operations.change_indexes(transaction, messages)
             files = [f for m in messages for f in m.new_indexes]
-        nothing = "all rows are indexed already" if table.snapshots.latest() else "the table holds nothing yet"
+        nothing = "all rows are indexed already" if table.snapshots.latest() else "the table is empty"
         yield self.Result(
             result=True,
             rows=plan.rows,

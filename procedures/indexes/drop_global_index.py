@@ -18,7 +18,7 @@ from paimon_sql.storage.operations import operations
 
 
 class DropGlobalIndex(Procedure):
-    """The files themselves go when the last snapshot that names them expires."""
+    """The files themselves are deleted when the last snapshot that refers to them expires."""
 
     summary = "Drop a global index over a column, of all or of some partitions."
     example = "CALL sys.drop_global_index(table => 'db.t', index_column => 'name', index_type => 'btree')"
@@ -34,11 +34,11 @@ class DropGlobalIndex(Procedure):
     @dataclass(frozen=True)
     class Result:
         result: bool = column("always true")
-        dropped_file_count: Long = column("index files that were dropped, or would be")
-        bytes: Long = detail("their bytes")
-        snapshot_id: Long | None = detail("the snapshot made; null if nothing was to do")
-        seconds: float = detail("how long it took")
-        note: str | None = detail("why nothing was to do")
+        dropped_file_count: Long = column("dropped index files, also in a dry run")
+        bytes: Long = detail("their size in bytes")
+        snapshot_id: Long | None = detail("the created snapshot; null if nothing was done")
+        seconds: float = detail("duration in seconds")
+        note: str | None = detail("why nothing was done")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         started, dry_run = time.monotonic(), bool(arguments.dry_run)

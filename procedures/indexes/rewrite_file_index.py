@@ -18,9 +18,9 @@ from paimon_sql.storage.operations import operations
 
 
 class RewriteFileIndex(Procedure):
-    """Data files stay as they are; a file gets the indexes that new files would, and loses those not asked for."""
+    """Data files are unchanged; indexes that the options no longer request are removed."""
 
-    summary = "Make the file indexes that the options 'file-index.*' ask for, for the files of a table or partitions."
+    summary = "Build the file indexes of the options 'file-index.*' for the files of a table or partitions."
     example = "CALL sys.rewrite_file_index(table => 'db.t', where => \"dt = '2024-01-01'\")"
 
     @dataclass(frozen=True, kw_only=True)
@@ -31,13 +31,13 @@ class RewriteFileIndex(Procedure):
 
     @dataclass(frozen=True)
     class Result:
-        written_partitions: Int = column("partitions with files whose indexes were made or removed")
-        written_indexes: Int = column("these files")
-        files: Long = detail("files that were looked at")
-        bytes: Long = detail("their bytes")
-        snapshot_id: Long | None = detail("the snapshot made; null if nothing was to do")
-        seconds: float = detail("how long it took")
-        note: str | None = detail("why nothing was to do")
+        written_partitions: Int = column("partitions with changed file indexes")
+        written_indexes: Int = column("files with changed file indexes")
+        files: Long = detail("checked files")
+        bytes: Long = detail("their size in bytes")
+        snapshot_id: Long | None = detail("the created snapshot; null if nothing was done")
+        seconds: float = detail("duration in seconds")
+        note: str | None = detail("why nothing was done")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         started = time.monotonic()
@@ -48,7 +48,7 @@ class RewriteFileIndex(Procedure):
         with Transaction(table) as transaction:
             messages = rebuild_file_indexes(table, files, context.executor, dry_run=dry_run)
             committed = None if dry_run else operations.compact(transaction, messages)
-        nothing = "the files have the indexes that are asked for"
+        nothing = "the file indexes are up to date"
         yield self.Result(
             written_partitions=len({m.partition for m in messages}),
             written_indexes=len(messages),

@@ -21,10 +21,10 @@ from paimon_sql.storage.table.table import Table
 
 
 class Copy(Procedure):
-    """The files of its newest snapshot are copied as they are, and stand in one snapshot of the other table.
+    """The files of the latest snapshot are copied unchanged, and committed as one snapshot of the target.
 
-    A table that does not exist is made, with its database; in one that exists they take the place of what it holds,
-    where it has partitions of what it holds in theirs. Tags, branches and older snapshots are not copied.
+    If the target does not exist, it is created with its database. Otherwise its content is replaced; with partitions,
+    only that of the copied ones. Tags, branches and older snapshots are not copied.
     """
 
     summary = "Copy a table, or some of its partitions, file by file."
@@ -33,7 +33,7 @@ class Copy(Procedure):
     @dataclass(frozen=True, kw_only=True)
     class Arguments:
         source_table: str = required("The table; a branch is `t$branch_b`.")
-        target_table: str = required("The table that gets the files: t, db.t or catalog.db.t.")
+        target_table: str = required("The table to copy to: t, db.t or catalog.db.t.")
         where: str | None = optional(WHERE)
         dry_run: bool | None = optional(DRY_RUN)
 
@@ -42,13 +42,13 @@ class Copy(Procedure):
         result: bool = column("always true")
         copied_files: Long = detail("data files that were copied")
         copied_index_files: Long = detail("index files that were copied")
-        copied_bytes: Long = detail("their bytes")
+        copied_bytes: Long = detail("their size in bytes")
         copied_records: Long = detail("the records in the data files, before merging")
-        partitions: Long = detail("the partitions that they are of")
+        partitions: Long = detail("number of their partitions")
         source_snapshot_id: Long | None = detail("the snapshot that was copied")
-        snapshot_id: Long | None = detail("the snapshot made; null if nothing was to do")
-        seconds: float = detail("how long it took")
-        note: str | None = detail("why nothing was to do, or that the table was made")
+        snapshot_id: Long | None = detail("the created snapshot; null if nothing was done")
+        seconds: float = detail("duration in seconds")
+        note: str | None = detail("why nothing was done, or that the table was created")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         started, dry_run = time.monotonic(), bool(arguments.dry_run)
@@ -57,7 +57,7 @@ class Copy(Procedure):
         plan = plan_copy(source, chosen_partitions(source, None, arguments.where, context.zone))
         catalog, identifier = context.locate(arguments.target_table)
         target = _existing(catalog, identifier)
-        notes = [f"{catalog.name}.{identifier} is made"] if target is None else []
+        notes = [f"{catalog.name}.{identifier} is created"] if target is None else []
         if target is not None:
             check_target(plan, target)
         if not plan.files:
@@ -84,7 +84,7 @@ class Copy(Procedure):
 
 def _existing(catalog: Catalog, identifier: Identifier) -> Table | None:
     if identifier.system_table is not None:
-        raise InvalidInputError(f"{catalog.name}.{identifier} cannot get files: it is no table of its own.")
+        raise InvalidInputError(f"{catalog.name}.{identifier} is not a table that files can be copied to.")
     if not (catalog.database_exists(identifier.database) and catalog.table_exists(identifier)):
         if identifier.branch != MAIN_BRANCH:
             raise NoSuchTableError(f"{catalog.name}.{identifier} does not exist.", name=str(identifier))

@@ -23,18 +23,18 @@ from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 
 
 class MigrateDatabase(Procedure):
-    """What `migrate_table` does, for each table of a database of Spark's own catalog, into the database of that name.
+    """Runs `migrate_table` for each table of a database of Spark's own catalog, into the database of the same name.
 
-    A table that cannot be migrated stays what it is and does not keep the others from it.
+    A table that cannot be migrated is left unchanged, and the others are still migrated.
     """
 
-    summary = "Make all tables of plain files of a database tables of Paimon."
+    summary = "Migrate all tables of plain files of a database to Paimon tables."
     example = "CALL sys.migrate_database(source_type => 'hive', database => 'db', dry_run => true)"
 
     @dataclass(frozen=True, kw_only=True)
     class Arguments:
         source_type: str = required(SOURCE_TYPE)
-        database: str = required("The database, of Spark's own catalog.")
+        database: str = required("The database of Spark's own catalog.")
         options: str | None = optional("Options of the new tables, as 'k=v,k=v'.")
         options_map: StringMap | None = optional(OPTIONS_MAP)
         parallelism: Int | None = optional(PARALLELISM)
@@ -42,14 +42,14 @@ class MigrateDatabase(Procedure):
 
     @dataclass(frozen=True)
     class Result:
-        result: str = column("how many tables were migrated, and how many could not be")
-        migrated_tables: Long = detail("tables that were migrated")
-        failed_tables: Long = detail("tables that could not be")
-        migrated_files: Long = detail("files that were moved")
-        migrated_bytes: Long = detail("their bytes")
-        migrated_records: Long = detail("the rows in them")
-        seconds: float = detail("how long it took")
-        tables: str | None = detail("what became of each table, a line each; null without any")
+        result: str = column("how many tables were migrated, and how many failed")
+        migrated_tables: Long = detail("migrated tables")
+        failed_tables: Long = detail("tables that failed")
+        migrated_files: Long = detail("number of moved files")
+        migrated_bytes: Long = detail("their size in bytes")
+        migrated_records: Long = detail("number of their rows")
+        seconds: float = detail("duration in seconds")
+        tables: str | None = detail("the outcome of each table, one per line; null without any")
         note: str | None = detail("why nothing was done")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
@@ -59,7 +59,7 @@ class MigrateDatabase(Procedure):
         plain, kind = known_tables(context, arguments.source_type)
         if kind != "hive":
             raise InvalidInputError(
-                f"A database cannot be a folder of {kind} files.", remedy="Its source_type is 'hive'."
+                f"A database cannot be a directory of {kind} files.", remedy="Use source_type => 'hive'."
             )
         database = arguments.database
         names = plain.names(database)

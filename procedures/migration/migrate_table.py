@@ -37,30 +37,30 @@ from paimon_sql.storage.schema.validation import validate_schema
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.registry import bucket_mode
 
-SOURCE_TYPE = "hive for a table of Spark's own catalog; parquet, orc or avro for a folder of such files."
+SOURCE_TYPE = "hive for a table of Spark's own catalog; parquet, orc or avro for a directory of such files."
 OPTIONS_MAP = "Options of the new table, as a map."
-PARALLELISM = "How many files are moved at once; 4 by default."
+PARALLELISM = "The number of files to move concurrently; 4 by default."
 """Meanings of the arguments of these names."""
 _THREADS = 4
 
 
 class MigrateTable(Procedure):
-    """Its files are moved in as they are, after all of them have been read through, and are one snapshot then.
+    """Its files are validated, moved unchanged, and committed as one snapshot.
 
-    The new table has no primary key and no buckets. With delete_origin => false the source stays as it is and its files
-    are copied; without it nothing is left of the source.
+    The new table has no primary key and no buckets. With delete_origin => false the files are copied and the source is
+    kept; otherwise the source is deleted.
     """
 
-    summary = "Make a table of plain Parquet, ORC or Avro files a table of Paimon, without writing its rows anew."
+    summary = "Migrate a table of plain Parquet, ORC or Avro files to a Paimon table without rewriting its rows."
     example = "CALL sys.migrate_table(source_type => 'hive', table => 'db.t', options => 'file.format=parquet')"
 
     @dataclass(frozen=True, kw_only=True)
     class Arguments:
         source_type: str = required(SOURCE_TYPE)
-        table: str = required("The source: db.t of Spark's own catalog, or a folder.")
+        table: str = required("The source: db.t of Spark's own catalog, or a directory.")
         options: str | None = optional("Options of the new table, as 'k=v,k=v'.")
-        delete_origin: bool | None = optional("Whether the source goes; it does by default.")
-        target_table: str | None = optional("The table that gets the files; db.t of this catalog by default.")
+        delete_origin: bool | None = optional("Whether to delete the source; true by default.")
+        target_table: str | None = optional("The target table; db.t of this catalog by default.")
         options_map: StringMap | None = optional(OPTIONS_MAP)
         parallelism: Int | None = optional(PARALLELISM)
         dry_run: bool | None = optional(DRY_RUN)
@@ -68,14 +68,14 @@ class MigrateTable(Procedure):
     @dataclass(frozen=True)
     class Result:
         result: bool = column("always true")
-        target: str = detail("the table that got the files")
-        migrated_files: Long = detail("files that were moved or copied")
-        migrated_bytes: Long = detail("their bytes")
-        migrated_records: Long = detail("the rows in them")
-        partitions: Long = detail("the partitions that they are of")
-        snapshot_id: Long | None = detail("the snapshot made; null without any file")
-        seconds: float = detail("how long it took")
-        note: str = detail("what became of the source")
+        target: str = detail("the target table")
+        migrated_files: Long = detail("number of moved or copied files")
+        migrated_bytes: Long = detail("their size in bytes")
+        migrated_records: Long = detail("number of their rows")
+        partitions: Long = detail("number of their partitions")
+        snapshot_id: Long | None = detail("the created snapshot; null without files")
+        seconds: float = detail("duration in seconds")
+        note: str = detail("what happened to the source")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         started, dry_run = time.monotonic(), bool(arguments.dry_run)
@@ -138,7 +138,9 @@ def options_of_table(text: str | None, given: Mapping[str, str] | None) -> dict[
     """
     options = options_of(text) | checked_options(given or {})
     if PRIMARY_KEY.key in options:
-        raise InvalidOptionError("Plain files have no primary key.", key=PRIMARY_KEY.key, remedy="Leave it out.")
+        raise InvalidOptionError(
+            "Migrated tables cannot have a primary key.", key=PRIMARY_KEY.key, remedy="Leave it out."
+        )
     return options
 
 
@@ -149,7 +151,7 @@ def threads_of(parallelism: int | None) -> int:
         InvalidInputError: the number is not positive.
     """
     if parallelism is not None and parallelism < 1:
-        raise InvalidInputError(f"parallelism cannot be {parallelism}.", remedy="It is a number above 0.")
+        raise InvalidInputError(f"parallelism cannot be {parallelism}.", remedy="Use a number greater than 0.")
     return parallelism or _THREADS
 
 
@@ -163,11 +165,12 @@ def known_tables(context: Context, source_type: str) -> tuple[PlainTables, str]:
     kind = source_type.strip().lower()
     if kind not in ("hive", *format_names()):
         raise InvalidInputError(
-            f"source_type cannot be '{source_type}'.", remedy="It is 'hive', or the format of a folder's files."
+            f"source_type cannot be '{source_type}'.", remedy="Use 'hive', or the format of a directory's files."
         )
     if context.plain_tables is None:
         raise UnsupportedError(
-            "Tables of plain files are known to a session of Spark only.", remedy="CALL sys.migrate_table by SQL."
+            "Tables of plain files can be migrated only in a Spark session.",
+            remedy="Run CALL sys.migrate_table in SQL.",
         )
     return context.plain_tables, kind
 
@@ -182,11 +185,11 @@ def migrate(context: Context, request: Request) -> Migrated:
     target_name = request.target or _same_name(request.source)
     catalog, identifier = context.locate(target_name)
     if identifier.system_table is not None or identifier.branch != MAIN_BRANCH:
-        raise InvalidInputError(f"{identifier} cannot get files: it is no table of its own.")
+        raise InvalidInputError(f"{identifier} is not a table that files can be added to.")
     if catalog.host.is_used_outside(identifier):
         raise InvalidInputError(
-            f"{catalog.name}.{identifier} is the name of an ordinary table: no table of Paimon's can have it as well.",
-            remedy="Give another name as target_table, and ALTER TABLE .. RENAME TO when the files are moved.",
+            f"{catalog.name}.{identifier} is the name of a table that is not a Paimon table.",
+            remedy="Use another target_table, and ALTER TABLE .. RENAME TO after the migration.",
         )
     exists = catalog.database_exists(identifier.database) and catalog.table_exists(identifier)
     target = writable(catalog.table(identifier)) if exists else None
@@ -230,7 +233,7 @@ def _schema(source: PlainTable, options: Mapping[str, str]) -> TableSchema:
     validate_schema(schema)
     if bucket_mode(schema).has_buckets:
         raise InvalidOptionError(
-            "Plain files are in no buckets.", key="bucket", remedy="Leave the option out, or set it to -1."
+            "Migrated tables cannot have buckets.", key="bucket", remedy="Leave the option out, or set it to -1."
         )
     return schema
 
@@ -238,5 +241,5 @@ def _schema(source: PlainTable, options: Mapping[str, str]) -> TableSchema:
 def _same_name(source: str) -> str:
     """The default target of a table of Spark's own catalog; a directory has none."""
     if "/" in source:
-        raise InvalidInputError(f"The folder {source} has no name.", remedy="Give target_table.")
+        raise InvalidInputError(f"The directory {source} has no name.", remedy="Specify target_table.")
     return ".".join(source.split(".")[-2:])

@@ -33,9 +33,9 @@ _SHOWN = 3
 
 
 class ExpirePartitions(Procedure):
-    """What is left out comes from the table. The files go when the snapshots expire that still use them."""
+    """Omitted arguments default to the table's options. Files are deleted when the snapshots that use them expire."""
 
-    summary = "Drop the partitions whose time is over."
+    summary = "Drop expired partitions."
     example = (
         "CALL sys.expire_partitions(table => 'db.t', expiration_time => '30 d', timestamp_formatter => 'yyyyMMdd')"
     )
@@ -43,24 +43,24 @@ class ExpirePartitions(Procedure):
     @dataclass(frozen=True, kw_only=True)
     class Arguments:
         table: str = required(THE_TABLE)
-        expiration_time: str | None = optional("How long a partition lives, as '30 d'.")
-        timestamp_formatter: str | None = optional("How the time is written in the values, as 'yyyy-MM-dd'.")
-        timestamp_pattern: str | None = optional("How it is put together from the columns, as '$dt $hour:00:00'.")
+        expiration_time: str | None = optional("How long to retain a partition, as '30 d'.")
+        timestamp_formatter: str | None = optional("The format of the time in the values, as 'yyyy-MM-dd'.")
+        timestamp_pattern: str | None = optional("How the time is composed of the columns, as '$dt $hour:00:00'.")
         expire_strategy: str | None = optional(
-            "What tells the age: values-time, the default, for the values, or update-time for the newest file."
+            "What decides the age: values-time, the default, for the values, or update-time for the newest file."
         )
-        max_expires: Int | None = optional("How many partitions go at most in this call, the oldest first.")
+        max_expires: Int | None = optional("Maximum number of partitions to drop in this call, the oldest first.")
         options: str | None = optional(OPTIONS)
         dry_run: bool | None = optional(DRY_RUN)
 
     @dataclass(frozen=True)
     class Result:
-        expired_partitions: str = column("the values, as dt=2024-01-31, hour=8, one row a partition")
-        record_count: Long = detail("the records in its files, before merging")
-        file_count: Long = detail("its files")
-        file_size_in_bytes: Long = detail("their bytes")
-        snapshot_id: Long | None = detail("the snapshot without it")
-        note: str | None = detail("why no more went")
+        expired_partitions: str = column("the values, as dt=2024-01-31, hour=8, one row per partition")
+        record_count: Long = detail("number of records in its files, before merging")
+        file_count: Long = detail("number of its files")
+        file_size_in_bytes: Long = detail("their size in bytes")
+        snapshot_id: Long | None = detail("the snapshot that dropped it")
+        note: str | None = detail("why no more were dropped")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         options = options_of(arguments.options)
@@ -98,7 +98,7 @@ def _note(done: PartitionExpiration) -> str | None:
     if done.without_time:
         more = len(done.without_time) - _SHOWN
         some = "; ".join(sorted(done.without_time)[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
-        notes.append(f"no time is told by {some}")
+        notes.append(f"no time in the values of {some}")
     if not done.partitions:
-        notes.insert(0, f"the oldest is {done.oldest}" if done.oldest else "no partition tells its time")
+        notes.insert(0, f"the oldest is {done.oldest}" if done.oldest else "no partition has a time")
     return "; ".join(notes) or None

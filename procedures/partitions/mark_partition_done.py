@@ -14,9 +14,9 @@ from paimon_sql.storage.maintenance.partitions.mark_done import mark_done
 
 
 class MarkPartitionDone(Procedure):
-    """How they are told is the table's partition.mark-done-action, by default a file _SUCCESS in the partition."""
+    """The table's partition.mark-done-action decides how; by default by a file _SUCCESS in the partition."""
 
-    summary = "Tell others that all rows of some partitions have come."
+    summary = "Announce partitions as complete."
     example = "CALL sys.mark_partition_done(table => 'db.t', partitions => 'dt=2024-01-30;dt=2024-01-31')"
 
     @dataclass(frozen=True, kw_only=True)
@@ -28,9 +28,9 @@ class MarkPartitionDone(Procedure):
     @dataclass(frozen=True)
     class Result:
         result: bool = column("always true")
-        marked_partitions: Long = detail("how many partitions were marked")
-        folders: str = detail("their folders below the table's")
-        actions: str = detail("what was done for each")
+        marked_partitions: Long = detail("number of marked partitions")
+        folders: str = detail("their directories, relative to the table's")
+        actions: str = detail("the actions that were run for each")
         note: str | None = detail("why nothing was done")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:

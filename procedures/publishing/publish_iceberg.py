@@ -14,9 +14,9 @@ from paimon_sql.storage.iceberg import is_published, metadata_folder, publish
 
 
 class PublishIceberg(Procedure):
-    """Commits do so by themselves; this is for what a process that died had left undone, and says what is wrong."""
+    """Commits do so automatically; this completes what an interrupted process left undone, and reports errors."""
 
-    summary = "Let Iceberg's readers see a table as it is."
+    summary = "Publish the latest snapshot of a table to Iceberg readers."
     example = "CALL sys.publish_iceberg(table => 'db.t')"
 
     @dataclass(frozen=True, kw_only=True)
@@ -26,9 +26,9 @@ class PublishIceberg(Procedure):
 
     @dataclass(frozen=True)
     class Result:
-        published: bool = column("whether anything had to be written", nullable=False)
-        snapshot_id: Long | None = column("the snapshot that readers see; null without one")
-        metadata_folder: str = column("where Iceberg's metadata stand")
+        published: bool = column("whether metadata was written", nullable=False)
+        snapshot_id: Long | None = column("the published snapshot; null without one")
+        metadata_folder: str = column("the location of the Iceberg metadata")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         table = context.table(arguments.table)

@@ -17,31 +17,33 @@ from paimon_sql.storage.file_io.paths import temporary_sibling
 
 
 class Report(Procedure):
-    """Snapshots over time, file sizes, levels, what holds the space, what expiry would do, and advice.
+    """Shows snapshots over time, file sizes, levels, retained space, the effect of an expiration, and recommendations.
 
-    One page that loads nothing else, in the light or dark theme of whoever reads it. It is told from metadata; the
-    table is not changed. The files are written where the procedure runs: on Spark's driver.
+    The page is self-contained and follows the light or dark theme of the browser. Only metadata is read, and the table
+    is not changed. The files are written where the procedure runs: on Spark's driver.
     """
 
-    summary = "Write a page with pictures of how a table is doing."
+    summary = "Write an HTML page with charts of a table's state."
     example = "CALL sys.report(table => 'db.t', path => '/tmp/t.html')"
 
     @dataclass(frozen=True, kw_only=True)
     class Arguments:
         table: str = required(THE_TABLE)
-        path: str | None = optional("The page, or a folder for it; by default `<db>.<table>-report.html` here.")
-        pictures: str | None = optional("A folder that each chart is written into as well, as PNG.")
-        orphans: bool | None = optional("Whether to search for files that nobody uses, which lists all folders.")
+        path: str | None = optional(
+            "The file, or a directory for it; by default `<db>.<table>-report.html` in the current directory."
+        )
+        pictures: str | None = optional("A directory in which each chart is also written as PNG.")
+        orphans: bool | None = optional("Whether to search for orphan files, which lists all directories.")
         dry_run: bool | None = optional(DRY_RUN)
 
     @dataclass(frozen=True)
     class Result:
-        path: str = column("the page", nullable=False)
-        charts: Int = column("how many charts are on it", nullable=False)
-        bytes: Long = column("its size", nullable=False)
-        pictures: str | None = column("the folder of the pictures; null where none was asked for")
-        advice: str | None = column("what could be done for the table, a line each")
-        seconds: float = column("how long it took", nullable=False)
+        path: str = column("the file", nullable=False)
+        charts: Int = column("number of charts", nullable=False)
+        bytes: Long = column("its size in bytes", nullable=False)
+        pictures: str | None = column("the directory of the PNG charts; null if not requested")
+        advice: str | None = column("recommendations for the table, one per line")
+        seconds: float = column("duration in seconds", nullable=False)
         note: str | None = column("whether nothing was written")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
@@ -56,7 +58,9 @@ class Report(Procedure):
         data = html_of(facts).encode()
         pictures = images_of(facts) if directory else {}
         if directory is not None and directory.exists() and not directory.is_dir():
-            raise InvalidInputError(f"pictures is {directory}, which is no folder.", remedy="Say another one.")
+            raise InvalidInputError(
+                f"pictures is {directory}, which is not a directory.", remedy="Specify another one."
+            )
         files = {page: data, **{directory / f"{name}.png": picture for name, picture in pictures.items() if directory}}
         for path, content in () if arguments.dry_run else files.items():
             _write(path, content)
@@ -85,10 +89,10 @@ def _page_path(text: str | None, name: str) -> Path:
 
 def _local(text: str, argument: str) -> Path:
     if not text.strip():
-        raise InvalidInputError(f"{argument} is blank.", remedy="Say where to write, or leave it out.")
+        raise InvalidInputError(f"{argument} is blank.", remedy="Specify a path, or leave it out.")
     if "://" in text and not text.startswith("file://"):
         raise InvalidInputError(
-            f"{argument} is '{text}', but a report is written to this machine's own files.", remedy="Name a local path."
+            f"{argument} is '{text}', but reports are written to the local file system.", remedy="Use a local path."
         )
     return Path(text.removeprefix("file://")).expanduser()
 
@@ -105,4 +109,4 @@ def _write(path: Path, data: bytes) -> None:
             temporary.unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise PaimonError(f"{path} cannot be written: {error.strerror}.", remedy="Say another path.") from error
+        raise PaimonError(f"{path} cannot be written: {error.strerror}.", remedy="Specify another path.") from error

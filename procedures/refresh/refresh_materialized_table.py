@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError
@@ -13,16 +14,18 @@ from paimon_sql.procedures.partition_choice import PARTITIONS, listed_partitions
 from paimon_sql.procedures.refresher import RefreshResult
 from paimon_sql.procedures.values import DRY_RUN
 
+R = TypeVar("R", bound="RefreshMaterializedTable.Result")
+
 
 class RefreshMaterializedTable(Procedure):
-    """What `ALTER MATERIALIZED TABLE .. REFRESH` does, also for a table that is suspended.
+    """Same as `ALTER MATERIALIZED TABLE .. REFRESH`, also for a suspended table.
 
-    Without partitions the whole table is brought up to date: if nothing that it reads has changed, nothing is done; a
-    CONTINUOUS one takes what is new alone where that is exact; else all rows are worked out anew. It is one snapshot in
-    any case.
+    Without partitions the whole table is refreshed: if its sources have not changed, nothing is done; a CONTINUOUS
+    table is refreshed incrementally where the result is exact; otherwise all rows are recomputed. A refresh is one
+    snapshot.
     """
 
-    summary = "Bring a materialized table up to date."
+    summary = "Refresh a materialized table."
     example = "CALL sys.refresh_materialized_table(table => 'db.daily', partitions => 'dt=2024-01-01')"
 
     @dataclass(frozen=True, kw_only=True)
@@ -34,27 +37,26 @@ class RefreshMaterializedTable(Procedure):
     @dataclass(frozen=True)
     class Result:
         table: str = column("the table")
-        mode: str = column("FULL, INCREMENTAL, or NONE if nothing was to do")
+        mode: str = column("FULL, INCREMENTAL, or NONE if nothing was due")
         partitions: str | None = column("the partitions; null for the whole table")
-        rows: Long | None = column("rows that were written; null if none were to be, or in a dry run")
-        snapshot_id: Long | None = column("the snapshot that was made; null if none was")
-        seconds: float = column("how long it took")
-        note: str = column("why it was done in this way, or not")
+        rows: Long | None = column("number of written rows; null if none were due, or in a dry run")
+        snapshot_id: Long | None = column("the created snapshot; null without one")
+        seconds: float = column("duration in seconds")
+        note: str = column("why this mode was chosen")
+
+        @classmethod
+        def of(cls: type[R], identifier: Identifier, done: RefreshResult) -> R:
+            """The result row for a refresh."""
+            table = str(identifier)
+            return cls(table, done.mode, done.partitions, done.rows, done.snapshot, done.seconds, done.note)
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         catalog, identifier = context.locate(arguments.table)
         if catalog is not context.catalog:
             raise InvalidInputError(
-                f"{arguments.table} is of another catalog.", remedy=f"CALL {catalog.name}.sys.{self.name}."
+                f"{arguments.table} is in another catalog.", remedy=f"CALL {catalog.name}.sys.{self.name}."
             )
         table = context.table(arguments.table)
         partitions = listed_partitions(table, arguments.partitions)
         done = context.require_refresher().refresh(identifier, partitions, dry_run=bool(arguments.dry_run))
-        yield self.Result(*refresh_row(identifier, done))
-
-
-def refresh_row(
-    identifier: Identifier, done: RefreshResult
-) -> tuple[str, str, str | None, int | None, int | None, float, str]:
-    """The values of a result row for a refresh."""
-    return str(identifier), done.mode, done.partitions, done.rows, done.snapshot, done.seconds, done.note
+        yield self.Result.of(identifier, done)

@@ -12,7 +12,7 @@ from paimon_sql.format.text.instants import current_millis, show_instant
 from paimon_sql.procedures.base import Context, Procedure
 from paimon_sql.procedures.declaration import column, optional
 from paimon_sql.procedures.patterns import pattern_of
-from paimon_sql.procedures.refresh.refresh_materialized_table import RefreshMaterializedTable, refresh_row
+from paimon_sql.procedures.refresh.refresh_materialized_table import RefreshMaterializedTable
 from paimon_sql.procedures.refresher import NONE, Refresher, RefreshResult
 from paimon_sql.procedures.values import DRY_RUN
 from paimon_sql.storage.materialized.definition import definition_of
@@ -20,27 +20,27 @@ from paimon_sql.storage.materialized.state import is_due, last_refresh
 
 
 class RefreshMaterializedTables(Procedure):
-    """What a scheduler calls now and then: tables whose last refresh is older than their freshness are refreshed.
+    """For schedulers: refreshes the tables whose last refresh is older than their freshness.
 
-    A table that reads another one comes behind it. Of a table whose partitions tell their time
-    (`partition.fields.<column>.date-formatter`) the partitions since its last refresh are worked out anew. Tables that
-    are suspended, not due, or kept up to date by Flink are passed over, as their rows say. One that cannot be
-    refreshed does not keep the others from it.
+    A table is refreshed after the tables that it reads. If its partitions have a time
+    (`partition.fields.<column>.date-formatter`), the partitions since its last refresh are recomputed. Tables that are
+    suspended, not due, or refreshed by Flink are skipped, as the result shows. If a table fails, the others are still
+    refreshed.
     """
 
-    summary = "Bring the materialized tables up to date that are due, in the order in which they read each other."
+    summary = "Refresh the due materialized tables, in order of their dependencies."
     example = "CALL sys.refresh_materialized_tables(including_databases => 'shop|web')"
 
     @dataclass(frozen=True, kw_only=True)
     class Arguments:
         including_databases: str | None = optional("A regular expression for databases; all by default.")
         including_tables: str | None = optional("A regular expression for tables, as 'db.t'; all by default.")
-        excluding_tables: str | None = optional("A regular expression for tables to leave out.")
+        excluding_tables: str | None = optional("A regular expression for tables to exclude.")
         dry_run: bool | None = optional(DRY_RUN)
 
     @dataclass(frozen=True)
     class Result(RefreshMaterializedTable.Result):
-        mode: str = column("FULL, INCREMENTAL, NONE if nothing was to do, SKIPPED or FAILED")
+        mode: str = column("FULL, INCREMENTAL, NONE if nothing was due, SKIPPED or FAILED")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         refresher = context.require_refresher()
@@ -51,7 +51,7 @@ class RefreshMaterializedTables(Procedure):
             done = _refreshed(context, refresher, identifier, dry_run=bool(arguments.dry_run))
             if context.work is not None:
                 context.work.advance()
-            yield self.Result(*refresh_row(identifier, done))
+            yield self.Result.of(identifier, done)
 
 
 def _chosen(context: Context, arguments: RefreshMaterializedTables.Arguments) -> list[Identifier]:
@@ -103,7 +103,7 @@ def _refreshed(context: Context, refresher: Refresher, identifier: Identifier, *
         return refresher.refresh(identifier, scheduled=True, dry_run=dry_run)
     except NotFoundError as error:
         is_dropped = not context.catalog.table_exists(identifier)
-        mode, note = (NONE, "it was dropped meanwhile") if is_dropped else ("FAILED", str(error))
+        mode, note = (NONE, "it was dropped concurrently") if is_dropped else ("FAILED", str(error))
     except (PaimonError, OSError) as error:
         mode, note = "FAILED", str(error)
     return RefreshResult(mode, None, None, None, round(time.monotonic() - started, 3), note)
@@ -115,7 +115,7 @@ def _reason_to_skip(context: Context, identifier: Identifier) -> str | None:
     if definition.is_suspended:
         return "it is suspended"
     if definition.handler:
-        return f"it is kept up to date by {definition.handler}"
+        return f"it is refreshed by {definition.handler}"
     state = last_refresh(table, table.snapshots.latest())
     if state is None or state.refreshed is None or is_due(definition, state, current_millis()):
         return None

@@ -16,9 +16,9 @@ from paimon_sql.storage.object_tables import object_location, refresh
 
 
 class RefreshObjectTable(Procedure):
-    """What the folder holds at the end of the call is a snapshot of the table, unless it is what the table knew."""
+    """The content of the directory is committed as a snapshot, unless it is unchanged."""
 
-    summary = "List the files of an object table's folder anew."
+    summary = "Update an object table's list of files."
     example = "CALL sys.refresh_object_table(table => 'db.t')"
 
     @dataclass(frozen=True, kw_only=True)
@@ -28,14 +28,14 @@ class RefreshObjectTable(Procedure):
 
     @dataclass(frozen=True)
     class Result:
-        file_number: Long = column("how many files there are")
-        added_files: Long = detail("files that the table did not know")
-        removed_files: Long = detail("files that are gone")
-        changed_files: Long = detail("files of another length or time than the table knew")
-        bytes: Long = detail("the size of all files")
-        location: str = detail("the folder")
-        snapshot_id: Long | None = detail("the snapshot made; null if nothing changed")
-        seconds: float = detail("how long it took")
+        file_number: Long = column("number of files")
+        added_files: Long = detail("number of added files")
+        removed_files: Long = detail("number of removed files")
+        changed_files: Long = detail("number of files with another length or time")
+        bytes: Long = detail("the size of all files in bytes")
+        location: str = detail("the directory")
+        snapshot_id: Long | None = detail("the created snapshot; null if nothing changed")
+        seconds: float = detail("duration in seconds")
         note: str | None = detail("why there is no new snapshot")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
@@ -43,8 +43,8 @@ class RefreshObjectTable(Procedure):
         table = context.table(arguments.table)
         if table.options.get(TYPE) != "object-table":
             raise UnsupportedError(
-                f"{table.name} is no object table, so that it lists no folder.",
-                remedy="CREATE TABLE .. WITH ('type' = 'object-table', 'object-location' = '..') makes one.",
+                f"{table.name} is not an object table.",
+                remedy="CREATE TABLE .. WITH ('type' = 'object-table', 'object-location' = '..') creates one.",
             )
         location = object_location(table)
         file_io = file_io_of(location, context.catalog.options)

@@ -12,7 +12,7 @@ from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 
 
 class ClearConsumers(Procedure):
-    """A consumer goes when its whole name matches the one expression and not the other."""
+    """A consumer is removed if its whole name matches the first expression and not the second."""
 
     summary = "Remove consumers by regular expression; all of them without one."
     example = "CALL sys.clear_consumers(table => 'db.t', includingConsumers => 'app-.*')"
@@ -27,7 +27,7 @@ class ClearConsumers(Procedure):
     @dataclass(frozen=True)
     class Result:
         result: bool = column("always true")
-        removed_consumers: Long = detail("how many were removed")
+        removed_consumers: Long = detail("number of removed consumers")
         names: str | None = detail("their names; null without any")
         note: str | None = detail("why nothing was done")
 
@@ -38,5 +38,5 @@ class ClearConsumers(Procedure):
         names = [n for n in consumers.names() if including.accepts(n) and not excluding.accepts(n)]
         dry_run = bool(arguments.dry_run)
         removed = [n for n in names if dry_run or consumers.remove(n)]
-        note = "no consumer has such a name" if not removed else NOTHING_DONE if dry_run else None
+        note = "no consumer matches" if not removed else NOTHING_DONE if dry_run else None
         yield self.Result(True, len(removed), ", ".join(removed) or None, note)

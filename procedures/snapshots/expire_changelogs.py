@@ -16,41 +16,43 @@ from paimon_sql.storage.retention.policy import changelog_retention_of
 
 
 class ExpireChangelogs(Procedure):
-    """What is left out comes from the table's changelog options. Snapshots and changelogs are counted together."""
+    """Omitted arguments default to the table's changelog options. Snapshots and changelogs are counted together."""
 
-    summary = "Let changelogs go that have outlived their snapshots, and the files that only they needed."
+    summary = "Expire changelogs of expired snapshots, and delete the files that only they use."
     example = "CALL sys.expire_changelogs(table => 'db.t', retain_max => 100, retain_min => 10)"
 
     @dataclass(frozen=True, kw_only=True)
     class Arguments:
         table: str = required(THE_TABLE)
-        retain_max: Int | None = optional("How many snapshots and changelogs stay at most.")
-        retain_min: Int | None = optional("How many stay at least.")
+        retain_max: Int | None = optional("Maximum number of snapshots and changelogs to retain.")
+        retain_min: Int | None = optional("Minimum number to retain.")
         older_than: str | None = optional(OLDER_THAN)
         max_deletes: Int | None = optional(MAX_DELETES)
-        delete_all: bool | None = optional("Let all go that no consumer wants; not with the other arguments.")
+        delete_all: bool | None = optional("Expire all that no consumer needs; not with the other limits.")
         dry_run: bool | None = optional(DRY_RUN)
 
     @dataclass(frozen=True)
     class Result:
-        deleted_changelogs_count: Int = column("how many changelogs went", nullable=False)
+        deleted_changelogs_count: Int = column("number of expired changelogs", nullable=False)
         first_expired_changelog: Long | None = detail("the first of them")
         last_expired_changelog: Long | None = detail("the last of them")
         deleted_changelog_files: Long = detail("changelog files deleted")
-        deleted_data_files: Long = detail("data files deleted that stood for a changelog")
+        deleted_data_files: Long = detail("deleted data files that served as changelog")
         deleted_manifests: Long = detail("manifests and manifest lists deleted")
-        deleted_bytes: Long = detail("the bytes of all these files, as far as the metadata tells them")
-        earliest_changelog: Long | None = detail("the first changelog that is left")
-        latest_changelog: Long | None = detail("the last one")
-        seconds: float = detail("how long it took")
-        note: str | None = detail("why no more went")
+        deleted_bytes: Long = detail("the size of all these files in bytes, as far as known from metadata")
+        earliest_changelog: Long | None = detail("the first retained changelog")
+        latest_changelog: Long | None = detail("the last retained changelog")
+        seconds: float = detail("duration in seconds")
+        note: str | None = detail("why no more were expired")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         started, now = time.monotonic(), current_millis()
         dry_run, everything = bool(arguments.dry_run), bool(arguments.delete_all)
         bounds = ("retain_max", "retain_min", "older_than", "max_deletes")
         if everything and any(getattr(arguments, name) is not None for name in bounds):
-            raise InvalidInputError("delete_all says already what goes.", remedy=f"Leave out {', '.join(bounds)}.")
+            raise InvalidInputError(
+                "delete_all cannot be combined with limits.", remedy=f"Leave out {', '.join(bounds)}."
+            )
         table = context.table(arguments.table)
         retention = changelog_retention_of(
             table.options,
@@ -62,7 +64,7 @@ class ExpireChangelogs(Procedure):
         )
         done = expire_changelogs(table, retention, everything=everything, dry_run=dry_run)
         files, expired = done.files, done.changelogs
-        retained_note = f"changelog {done.earliest} stays: {done.reason}" if done.earliest else done.reason
+        retained_note = f"changelog {done.earliest} is retained: {done.reason}" if done.earliest else done.reason
         yield self.Result(
             deleted_changelogs_count=len(expired),
             first_expired_changelog=expired[0] if expired else None,

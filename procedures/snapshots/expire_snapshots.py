@@ -15,19 +15,19 @@ from paimon_sql.storage.retention.policy import retention_of
 
 
 class ExpireSnapshots(Procedure):
-    """Snapshots go that are over the maximum, or over the minimum and older than the limit.
+    """Snapshots beyond the maximum expire, and those beyond the minimum that are older than the limit.
 
-    What is left out comes from the table. Tags, branches and consumers hold on to what they need.
+    Omitted arguments default to the table's options. Files of tags, branches and consumers are kept.
     """
 
-    summary = "Let old snapshots go, and the files that only they needed."
+    summary = "Expire old snapshots, and delete the files that only they use."
     example = "CALL sys.expire_snapshots(table => 'db.t', retain_max => 20, retain_min => 10)"
 
     @dataclass(frozen=True, kw_only=True)
     class Arguments:
         table: str = required(THE_TABLE)
-        retain_max: Int | None = optional("How many snapshots stay at most; not less than retain_min.")
-        retain_min: Int | None = optional("How many stay at least.")
+        retain_max: Int | None = optional("Maximum number of snapshots to retain; at least retain_min.")
+        retain_min: Int | None = optional("Minimum number of snapshots to retain.")
         older_than: str | None = optional(OLDER_THAN)
         max_deletes: Int | None = optional(MAX_DELETES)
         options: str | None = optional(OPTIONS)
@@ -35,19 +35,19 @@ class ExpireSnapshots(Procedure):
 
     @dataclass(frozen=True)
     class Result:
-        deleted_snapshots_count: Int = column("how many snapshots went", nullable=False)
+        deleted_snapshots_count: Int = column("number of expired snapshots", nullable=False)
         first_expired_snapshot: Long | None = detail("the first of them")
         last_expired_snapshot: Long | None = detail("the last of them")
         deleted_data_files: Long = detail("data files deleted, with their extra files")
         deleted_changelog_files: Long = detail("changelog files deleted")
         deleted_manifests: Long = detail("manifests and manifest lists deleted")
         deleted_index_files: Long = detail("index and statistics files deleted")
-        deleted_bytes: Long = detail("the bytes of all these files, as far as the metadata tells them")
-        expired_changelogs: Long = detail("changelogs that had outlived their snapshots and went")
-        earliest_snapshot: Long | None = detail("the first snapshot that is left")
-        latest_snapshot: Long | None = detail("the last one")
-        seconds: float = detail("how long it took")
-        note: str | None = detail("why no more snapshots went")
+        deleted_bytes: Long = detail("the size of all these files in bytes, as far as known from metadata")
+        expired_changelogs: Long = detail("expired changelogs of expired snapshots")
+        earliest_snapshot: Long | None = detail("the first retained snapshot")
+        latest_snapshot: Long | None = detail("the last retained snapshot")
+        seconds: float = detail("duration in seconds")
+        note: str | None = detail("why no more snapshots were expired")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         started, now, dry_run = time.monotonic(), current_millis(), bool(arguments.dry_run)
@@ -61,7 +61,10 @@ class ExpireSnapshots(Procedure):
             max_deletes=arguments.max_deletes,
         )
         done = expire_snapshots(table, retention, dry_run=dry_run, now_millis=now)
-        files, note = done.files, f"snapshot {done.earliest} stays: {done.reason}" if done.earliest else done.reason
+        files, note = (
+            done.files,
+            f"snapshot {done.earliest} is retained: {done.reason}" if done.earliest else done.reason,
+        )
         yield self.Result(
             deleted_snapshots_count=len(done.snapshots),
             first_expired_snapshot=done.snapshots[0] if done.snapshots else None,

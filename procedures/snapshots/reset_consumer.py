@@ -12,22 +12,22 @@ from paimon_sql.storage.table.time_travel.resolve import retained_snapshot
 
 
 class ResetConsumer(Procedure):
-    """Snapshots from there on wait for the consumer; without a snapshot the consumer is removed."""
+    """Snapshots from the next one on do not expire; without a snapshot the consumer is removed."""
 
-    summary = "Say from which snapshot a consumer reads on, or remove it."
+    summary = "Set the next snapshot of a consumer, or remove it."
     example = "CALL sys.reset_consumer(table => 'db.t', consumerId => 'app-1', nextSnapshotId => 12)"
 
     @dataclass(frozen=True, kw_only=True)
     class Arguments:
         table: str = required(THE_TABLE)
         consumerId: str = required("The consumer's name.")  # noqa: N815
-        nextSnapshotId: Long | None = optional("The snapshot that it reads next; left out, the consumer is removed.")  # noqa: N815
+        nextSnapshotId: Long | None = optional("The snapshot that it reads next; if omitted, the consumer is removed.")  # noqa: N815
         dry_run: bool | None = optional(DRY_RUN)
 
     @dataclass(frozen=True)
     class Result:
         result: bool = column("always true")
-        previous_snapshot_id: Long | None = detail("what it was to read next before; null for a new one")
+        previous_snapshot_id: Long | None = detail("its next snapshot before; null for a new consumer")
         removed: bool = detail("whether it was removed")
         note: str | None = detail("why nothing was done")
 

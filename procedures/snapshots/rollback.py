@@ -11,34 +11,28 @@ from paimon_sql.procedures.declaration import Long, column, detail, optional, re
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.maintenance.snapshots.rollback import RollbackResult, rollback_to_snapshot, rollback_to_tag
 
-PREVIOUS_SNAPSHOT = "the newest snapshot before"
-CURRENT_SNAPSHOT = "the newest snapshot now"
-REMOVED_SNAPSHOTS = "how many later snapshots went"
-REMOVED_TAGS = "the tags on later snapshots, which went too; null without any"
-FILES_LEFT = "what becomes of the files"
-
 
 class Rollback(Procedure):
-    """Later snapshots and the tags on them go; a tag whose snapshot expired brings it back."""
+    """Later snapshots and their tags are removed; a tag restores its snapshot if that has expired."""
 
-    summary = "Take a table back to a snapshot or tag; what came later goes."
+    summary = "Roll a table back to a snapshot or tag, and remove later snapshots."
     example = "CALL sys.rollback(table => 'db.t', version => '7')"
 
     @dataclass(frozen=True, kw_only=True)
     class Arguments:
         table: str = required(THE_TABLE)
-        version: str | None = optional("A snapshot's number, or else a tag.")
-        snapshot: Long | None = optional("A snapshot's number.")
-        tag: str | None = optional("A tag, whatever its name looks like.")
+        version: str | None = optional("A snapshot ID, or else a tag.")
+        snapshot: Long | None = optional("A snapshot ID.")
+        tag: str | None = optional("A tag, even if its name is a number.")
         dry_run: bool | None = optional(DRY_RUN)
 
     @dataclass(frozen=True)
     class Result:
-        previous_snapshot_id: Long = column(PREVIOUS_SNAPSHOT, nullable=False)
-        current_snapshot_id: Long = column(CURRENT_SNAPSHOT, nullable=False)
-        removed_snapshots: Long = detail(REMOVED_SNAPSHOTS)
-        removed_tags: str | None = detail(REMOVED_TAGS)
-        note: str = detail(FILES_LEFT)
+        previous_snapshot_id: Long = column("the latest snapshot before", nullable=False)
+        current_snapshot_id: Long = column("the latest snapshot now", nullable=False)
+        removed_snapshots: Long = detail("number of removed later snapshots")
+        removed_tags: str | None = detail("the removed tags of later snapshots; null without any")
+        note: str = detail("what happens to the files")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         version, snapshot, tag = arguments.version, arguments.snapshot, arguments.tag
@@ -47,7 +41,7 @@ class Rollback(Procedure):
         if (version is not None) + (snapshot is not None) + (tag is not None) != 1:
             raise InvalidInputError(
                 f"rollback needs one target, but {' and '.join(given) or 'none'} was given.",
-                remedy="Give one of version, snapshot and tag.",
+                remedy="Specify one of version, snapshot and tag.",
             )
         table, dry_run = context.table(arguments.table), bool(arguments.dry_run)
         if version is not None and version.isascii() and version.isdigit():
@@ -56,12 +50,12 @@ class Rollback(Procedure):
             done = rollback_to_snapshot(table, snapshot, dry_run=dry_run)
         else:
             done = rollback_to_tag(table, tag or version or "", dry_run=dry_run)
-        yield self.Result(*answer(done, dry_run=dry_run))
+        yield rollback_record(done, dry_run=dry_run)
 
 
-def answer(done: RollbackResult, *, dry_run: bool) -> tuple[int, int, int, str | None, str]:
-    """The values of the result row for a rollback, also for a dry run."""
-    note = "the table was there already"
+def rollback_record(done: RollbackResult, *, dry_run: bool) -> Rollback.Result:
+    """The result row for a rollback, also for a dry run."""
+    note = "the table has this state already"
     if done.snapshots:
-        note = NOTHING_DONE if dry_run else "the files of later snapshots stay until CALL sys.remove_orphan_files"
-    return done.previous, done.current, done.snapshots, ", ".join(done.tags) or None, note
+        note = NOTHING_DONE if dry_run else "the files of later snapshots are kept until CALL sys.remove_orphan_files"
+    return Rollback.Result(done.previous, done.current, done.snapshots, ", ".join(done.tags) or None, note)

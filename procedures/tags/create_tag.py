@@ -13,24 +13,24 @@ from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, duration_of
 from paimon_sql.storage.maintenance.tags.management import create_tag
 
 THE_TAG = "The tag's name."
-SNAPSHOT_KEPT = "the snapshot that it keeps"
+SNAPSHOT_KEPT = "the snapshot of the tag"
 RECORDS_KEPT = "the records of that snapshot, before merging"
-RETAINED = "how long the tag lives; null means for ever"
+RETAINED = "how long the tag is retained; null for forever"
 WHY_NOTHING = "why nothing was done"
 
 
 class CreateTag(Procedure):
-    """The snapshot can be read by the tag's name until the tag is deleted or its time is over."""
+    """The snapshot can be read by the tag's name until the tag is deleted or expires."""
 
-    summary = "Keep a snapshot under a name, so that it does not expire."
+    summary = "Create a tag, which retains a snapshot."
     example = "CALL sys.create_tag(table => 'db.t', tag => 'before_migration', time_retained => '7 d')"
 
     @dataclass(frozen=True, kw_only=True)
     class Arguments:
         table: str = required(THE_TABLE)
         tag: str = required(THE_TAG)
-        snapshot: Long | None = optional("The snapshot; the newest by default.")
-        time_retained: str | None = optional("How long it lives, as '36 h' or '7 d'; for ever by default.")
+        snapshot: Long | None = optional("The snapshot; the latest by default.")
+        time_retained: str | None = optional("How long to retain the tag, as '36 h' or '7 d'; forever by default.")
         dry_run: bool | None = optional(DRY_RUN)
 
     @dataclass(frozen=True)
@@ -45,10 +45,15 @@ class CreateTag(Procedure):
         retained = duration_of(arguments.time_retained, "time_retained")
         table, dry_run = context.table(arguments.table), bool(arguments.dry_run)
         tag = create_tag(table, arguments.tag, arguments.snapshot, retained, dry_run=dry_run)
-        yield self.Result(True, *tag_details(tag), NOTHING_DONE if dry_run else None)
+        yield tag_record(tag, dry_run=dry_run)
 
 
-def tag_details(tag: Tag) -> tuple[int, int | None, str | None]:
-    """The snapshot id of a tag, its record count, and the tag's retention time."""
-    length = tag.time_retained
-    return tag.snapshot.id, tag.snapshot.total_record_count, None if length is None else format_duration(length)
+def tag_record(tag: Tag, *, dry_run: bool) -> CreateTag.Result:
+    """The result row for a tag that was created or renamed, also for a dry run."""
+    note = NOTHING_DONE if dry_run else None
+    return CreateTag.Result(True, tag.snapshot.id, tag.snapshot.total_record_count, retention(tag), note)
+
+
+def retention(tag: Tag) -> str | None:
+    """The retention time of a tag, as ``7 d``; None for forever."""
+    return None if tag.time_retained is None else format_duration(tag.time_retained)

@@ -15,37 +15,33 @@ from paimon_sql.procedures.tags.create_tag import (
     SNAPSHOT_KEPT,
     THE_TAG,
     WHY_NOTHING,
-    tag_details,
+    retention,
 )
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, duration_of
 from paimon_sql.storage.maintenance.tags.management import create_tag
 from paimon_sql.storage.table.time_travel.resolve import first_from_time
 
-NAME_OF_TAG = "the tag's name"
-COMMITTED = "when that was committed, in milliseconds since the epoch"
-ITS_WATERMARK = "its watermark; the text null without any"
-
 
 class CreateTagFromTimestamp(Procedure):
-    """The snapshot is the first that was committed at or after a time, be it retained or kept by another tag."""
+    """Snapshots that are retained only by other tags are considered, too."""
 
-    summary = "Keep under a name the first snapshot that was committed at or after a time."
+    summary = "Create a tag of the first snapshot that was committed at or after a time."
     example = "CALL sys.create_tag_from_timestamp(table => 'db.t', tag => 'monday', timestamp => 1735516800000)"
 
     @dataclass(frozen=True, kw_only=True)
     class Arguments:
         table: str = required(THE_TABLE)
         tag: str = required(THE_TAG)
-        timestamp: Long | None = optional("The time, in milliseconds since the epoch; it must be given.")
-        time_retained: str | None = optional("How long it lives, as '36 h' or '7 d'; for ever by default.")
+        timestamp: Long | None = optional("The time, in milliseconds since the epoch; mandatory.")
+        time_retained: str | None = optional("How long to retain the tag, as '36 h' or '7 d'; forever by default.")
         dry_run: bool | None = optional(DRY_RUN)
 
     @dataclass(frozen=True)
     class Result:
-        tagName: str = column(NAME_OF_TAG)  # noqa: N815
+        tagName: str = column("the tag's name")  # noqa: N815
         snapshot: Long = column(SNAPSHOT_KEPT)
-        commit_time: Long = column(COMMITTED)
-        watermark: str = column(ITS_WATERMARK)
+        commit_time: Long = column("when the snapshot was committed, in milliseconds since the epoch")
+        watermark: str = column("its watermark; the string null without any")
         record_count: Long | None = detail(RECORDS_KEPT)
         retained: str | None = detail(RETAINED)
         note: str | None = detail(WHY_NOTHING)
@@ -54,14 +50,21 @@ class CreateTagFromTimestamp(Procedure):
         retained = duration_of(arguments.time_retained, "time_retained")
         table, dry_run = context.table(arguments.table), bool(arguments.dry_run)
         if arguments.timestamp is None:
-            raise InvalidInputError("create_tag_from_timestamp needs a timestamp.", remedy="Give milliseconds.")
+            raise InvalidInputError("create_tag_from_timestamp needs a timestamp.", remedy="Specify milliseconds.")
         snapshot = first_from_time(table, arguments.timestamp)
         tag = create_tag(table, arguments.tag, snapshot.id, retained, dry_run=dry_run)
-        yield self.Result(arguments.tag, *snapshot_details(tag), NOTHING_DONE if dry_run else None)
+        yield found_record(arguments.tag, tag, dry_run=dry_run)
 
 
-def snapshot_details(tag: Tag) -> tuple[int, int, str, int | None, str | None]:
-    """The snapshot id of a tag, its commit time and watermark, and the record count and retention time of `kept_by`."""
-    snapshot, records, retained = tag_details(tag)
-    watermark = "null" if tag.snapshot.watermark is None else str(tag.snapshot.watermark)
-    return snapshot, tag.snapshot.time_millis, watermark, records, retained
+def found_record(name: str, tag: Tag, *, dry_run: bool) -> CreateTagFromTimestamp.Result:
+    """The result row for a tag of a snapshot that was searched, also for a dry run."""
+    snapshot = tag.snapshot
+    return CreateTagFromTimestamp.Result(
+        tagName=name,
+        snapshot=snapshot.id,
+        commit_time=snapshot.time_millis,
+        watermark="null" if snapshot.watermark is None else str(snapshot.watermark),
+        record_count=snapshot.total_record_count,
+        retained=retention(tag),
+        note=NOTHING_DONE if dry_run else None,
+    )

@@ -13,24 +13,24 @@ from paimon_sql.storage.maintenance.tags.management import delete_tags
 
 
 class DeleteTag(Procedure):
-    """Where a tag's snapshot has expired, the files go that nobody else needs. Unknown names are passed over."""
+    """If a tag's snapshot has expired, the files that only it uses are deleted. Unknown names are ignored."""
 
-    summary = "Delete tags, and the files that only they kept."
+    summary = "Delete tags, and the files that only they use."
     example = "CALL sys.delete_tag(table => 'db.t', tag => 'draft,old')"
 
     @dataclass(frozen=True, kw_only=True)
     class Arguments:
         table: str = required(THE_TABLE)
-        tag: str = required("The tag, or several with commas between.")
+        tag: str = required("The tag, or several separated by commas.")
         dry_run: bool | None = optional(DRY_RUN)
 
     @dataclass(frozen=True)
     class Result:
         result: bool = column("always true")
-        deleted_tags: Long = detail("how many tags went")
+        deleted_tags: Long = detail("number of deleted tags")
         unknown_tags: str | None = detail("names without a tag; null without any")
-        deleted_files: Long = detail("files deleted that only these tags had kept")
-        deleted_bytes: Long = detail("their bytes")
+        deleted_files: Long = detail("deleted files that only these tags used")
+        deleted_bytes: Long = detail("their size in bytes")
         note: str | None = detail(WHY_NOTHING)
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:

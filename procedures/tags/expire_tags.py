@@ -14,26 +14,26 @@ from paimon_sql.storage.maintenance.tags.management import delete_tags
 
 
 class ExpireTags(Procedure):
-    """Tags go that have outlived their own time, and with older_than all that were made before it."""
+    """Deletes tags whose retention has passed, and with older_than all that were created before."""
 
-    summary = "Delete the tags whose time is over, and the files that only they kept."
+    summary = "Delete expired tags, and the files that only they use."
     example = "CALL sys.expire_tags(table => 'db.t', older_than => '2024-01-31 08:00:00')"
 
     @dataclass(frozen=True, kw_only=True)
     class Arguments:
         table: str = required(THE_TABLE)
         older_than: str | None = optional(
-            "Tags made before it go too, however long they may live: '2024-01-31 08:00:00' of the session's clock."
+            "Also delete all tags created before: '2024-01-31 08:00:00' in the session's time zone."
         )
         dry_run: bool | None = optional(DRY_RUN)
 
     @dataclass(frozen=True)
     class Result:
-        expired_tags: str = column("the tag's name, one row a tag; or that there is none")
-        snapshot_id: Long | None = detail("the snapshot that it kept")
-        deleted_files: Long = detail("files deleted that only the tag had kept")
-        deleted_bytes: Long = detail("their bytes")
-        note: str = detail("why it went")
+        expired_tags: str = column("the tag's name, one row per tag; or that there is none")
+        snapshot_id: Long | None = detail("the snapshot of the tag")
+        deleted_files: Long = detail("deleted files that only the tag used")
+        deleted_bytes: Long = detail("their size in bytes")
+        note: str = detail("why it was deleted")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         dry_run, limit = bool(arguments.dry_run), instant_of(arguments.older_than, context.zone)
@@ -41,7 +41,7 @@ class ExpireTags(Procedure):
         older_than = None if limit is None else datetime.fromtimestamp(limit / 1000, timezone.utc)
         expired = expired_tags(table, older_than=older_than)
         if not expired:
-            note = "no tag has outlived its time" if table.tags.names() else "the table has no tag"
+            note = "no tag has expired" if table.tags.names() else "the table has no tag"
             return [self.Result("No expired tags.", None, 0, 0, note)]
         done = delete_tags(table, [tag.name for tag in expired], dry_run=dry_run)
         return [

@@ -6,23 +6,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
-from paimon_sql.procedures.declaration import Long, column, detail, optional, required
-from paimon_sql.procedures.tags.create_tag import (
-    RECORDS_KEPT,
-    RETAINED,
-    SNAPSHOT_KEPT,
-    THE_TAG,
-    WHY_NOTHING,
-    tag_details,
-)
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
+from paimon_sql.procedures.declaration import optional, required
+from paimon_sql.procedures.tags.create_tag import THE_TAG, CreateTag, tag_record
+from paimon_sql.procedures.values import DRY_RUN
 from paimon_sql.storage.maintenance.tags.management import rename_tag
 
 
 class RenameTag(Procedure):
-    """The tag keeps what it kept; its new name must be free."""
+    """The tag keeps its snapshot; the new name must not exist."""
 
-    summary = "Give a tag another name."
+    summary = "Rename a tag."
     example = "CALL sys.rename_tag(table => 'db.t', tag => 'draft', target_tag => 'release')"
 
     @dataclass(frozen=True, kw_only=True)
@@ -32,15 +25,9 @@ class RenameTag(Procedure):
         target_tag: str = required("Its new name.")
         dry_run: bool | None = optional(DRY_RUN)
 
-    @dataclass(frozen=True)
-    class Result:
-        result: bool = column("always true")
-        snapshot_id: Long = detail(SNAPSHOT_KEPT)
-        record_count: Long | None = detail(RECORDS_KEPT)
-        retained: str | None = detail(RETAINED)
-        note: str | None = detail(WHY_NOTHING)
+    Result = CreateTag.Result
 
-    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+    def call(self, context: Context, arguments: Arguments) -> Iterable[CreateTag.Result]:
         table, dry_run = context.table(arguments.table), bool(arguments.dry_run)
         tag = rename_tag(table, arguments.tag, arguments.target_tag, dry_run=dry_run)
-        yield self.Result(True, *tag_details(tag), NOTHING_DONE if dry_run else None)
+        yield tag_record(tag, dry_run=dry_run)

@@ -13,24 +13,24 @@ from paimon_sql.procedures.tags.create_tag import (
     SNAPSHOT_KEPT,
     THE_TAG,
     WHY_NOTHING,
-    tag_details,
+    retention,
 )
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, duration_of
 from paimon_sql.storage.maintenance.tags.management import replace_tag
 
 
 class ReplaceTag(Procedure):
-    """An existing tag keeps another snapshot from now on; what only the old one needed is freed."""
+    """Files that only the old snapshot used are deleted."""
 
-    summary = "Let an existing tag keep another snapshot."
+    summary = "Set an existing tag to another snapshot."
     example = "CALL sys.replace_tag(table => 'db.t', tag => 'golden', snapshot => 12)"
 
     @dataclass(frozen=True, kw_only=True)
     class Arguments:
         table: str = required(THE_TABLE)
         tag: str = required(THE_TAG)
-        snapshot: Long | None = optional("The snapshot; the newest by default.")
-        time_retained: str | None = optional("How long it lives, as '36 h' or '7 d'; for ever by default.")
+        snapshot: Long | None = optional("The snapshot; the latest by default.")
+        time_retained: str | None = optional("How long to retain the tag, as '36 h' or '7 d'; forever by default.")
         dry_run: bool | None = optional(DRY_RUN)
 
     @dataclass(frozen=True)
@@ -39,12 +39,20 @@ class ReplaceTag(Procedure):
         snapshot_id: Long = detail(SNAPSHOT_KEPT)
         record_count: Long | None = detail(RECORDS_KEPT)
         retained: str | None = detail(RETAINED)
-        deleted_files: Long = detail("files deleted that only the tag had kept")
-        deleted_bytes: Long = detail("their bytes")
+        deleted_files: Long = detail("deleted files that only the tag used")
+        deleted_bytes: Long = detail("their size in bytes")
         note: str | None = detail(WHY_NOTHING)
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         retained = duration_of(arguments.time_retained, "time_retained")
         table, dry_run = context.table(arguments.table), bool(arguments.dry_run)
         tag, freed = replace_tag(table, arguments.tag, arguments.snapshot, retained, dry_run=dry_run)
-        yield self.Result(True, *tag_details(tag), freed.count, freed.bytes, NOTHING_DONE if dry_run else None)
+        yield self.Result(
+            result=True,
+            snapshot_id=tag.snapshot.id,
+            record_count=tag.snapshot.total_record_count,
+            retained=retention(tag),
+            deleted_files=freed.count,
+            deleted_bytes=freed.bytes,
+            note=NOTHING_DONE if dry_run else None,
+        )

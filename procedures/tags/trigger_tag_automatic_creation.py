@@ -15,9 +15,9 @@ from paimon_sql.storage.maintenance.tags.management import delete_tags
 
 
 class TriggerTagAutomaticCreation(Procedure):
-    """What commits do by themselves on a table with tag.automatic-creation; then tags go whose time is over."""
+    """Commits do so automatically if tag.automatic-creation is set."""
 
-    summary = "Make the tags that the table's options demand now, and delete those whose time is over."
+    summary = "Create the automatic tags that are due, and delete expired ones."
     example = "CALL sys.trigger_tag_automatic_creation(table => 'db.t')"
 
     @dataclass(frozen=True, kw_only=True)
@@ -28,9 +28,9 @@ class TriggerTagAutomaticCreation(Procedure):
     @dataclass(frozen=True)
     class Result:
         result: bool = column("always true")
-        created_tags: str | None = detail("the tags that were made; null without any")
-        deleted_tags: str | None = detail("those that were too many or had outlived their time; null without any")
-        note: str | None = detail("why nothing was to do")
+        created_tags: str | None = detail("the created tags; null without any")
+        deleted_tags: str | None = detail("the deleted tags, which were too many or had expired; null without any")
+        note: str | None = detail("why nothing was done")
 
     def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
         table, dry_run = context.table(arguments.table), bool(arguments.dry_run)
@@ -44,7 +44,7 @@ class TriggerTagAutomaticCreation(Procedure):
         if created or deleted:
             note = NOTHING_DONE if dry_run else None
         elif mode in ("process-time", "watermark"):
-            note = "no span of time is over that has no tag yet"
+            note = "no period without a tag has ended"
         else:
             note = f"'{TAG_AUTOMATIC_CREATION.key}' is '{mode}'"
         yield self.Result(True, ", ".join(created) or None, ", ".join(deleted) or None, note)

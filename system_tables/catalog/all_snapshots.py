@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pyarrow as pa
 
 from paimon_sql.storage.expressions.predicates import Predicate
-from paimon_sql.system_tables.every_table import NAMES, rows_of_all
+from paimon_sql.system_tables.every_table import OfTable, rows_of_all
 from paimon_sql.system_tables.history.snapshots import Snapshots
 from paimon_sql.system_tables.whole_catalog import CatalogTable, View
 
 
 class AllSnapshots(CatalogTable):
-    """The rows of ``t$snapshots`` of every table ``t``, of its main branch; one that cannot be read has none here."""
+    """The rows of ``t$snapshots`` of the main branch of every table ``t``; tables that cannot be read are omitted."""
 
     name = "snapshots"
     summary = "One row per retained snapshot of each table."
-    columns = (*NAMES, *Snapshots.columns)
+
+    @dataclass(frozen=True)
+    class Row(Snapshots.Row, OfTable):
+        """A snapshot, after the names of its table."""
 
     def rows(self, view: View, predicate: Predicate | None = None) -> pa.Table:
         return rows_of_all(view.catalog, Snapshots(), predicate)

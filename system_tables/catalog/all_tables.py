@@ -2,61 +2,65 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pyarrow as pa
 
+from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.table_types import AnyTable
-from paimon_sql.format.schema.arrow_types import arrow_schema
-from paimon_sql.format.schema.types import BigIntType, BooleanType, string_type
+from paimon_sql.format.schema.records import Long, column
 from paimon_sql.storage.expressions.predicates import Predicate
-from paimon_sql.system_tables.base import column
-from paimon_sql.system_tables.every_table import NAMES, map_any_tables
+from paimon_sql.system_tables.every_table import OfTable, map_tables
 from paimon_sql.system_tables.whole_catalog import CatalogTable, View
-
-_NUMBERS = ("created_at", "updated_at")
-_STRINGS = ("owner", "created_by", "updated_by")
 
 
 class AllTables(CatalogTable):
-    """The tables of all databases, by name; views are not among them.
+    """The tables of all databases, by name; views are not included.
 
-    A table that cannot be read is listed with its names alone, and its ``table_type`` is null. Counts are known to
-    REST catalogs only, and so is who made and changed a table unless its options say so.
+    A table that cannot be read is listed only with its names, and its ``table_type`` is null. Only REST catalogs
+    provide counts, and who created and changed a table unless its options record it.
     """
 
     name = "tables"
     summary = "One row per table."
     is_listed = True
-    columns = (
-        *NAMES,
-        column("table_type", string_type(), "the option type: table, unless it says otherwise"),
-        column("partitioned", BooleanType(), "whether it has partition columns"),
-        column("primary_key", BooleanType(), "whether it has a primary key"),
-        column("owner", string_type(), "the option owner"),
-        column("created_at", BigIntType(), "when it was made, in milliseconds since the epoch"),
-        column("created_by", string_type(), "who made it"),
-        column("updated_at", BigIntType(), "when it was changed last, in milliseconds since the epoch"),
-        column("updated_by", string_type(), "who changed it last"),
-        column("record_count", BigIntType(), "from REST catalogs only"),
-        column("file_size_in_bytes", BigIntType(), "from REST catalogs only"),
-        column("file_count", BigIntType(), "from REST catalogs only"),
-        column("last_file_creation_time", BigIntType(), "from REST catalogs only"),
-    )
+
+    @dataclass(frozen=True)
+    class Row(OfTable):
+        table_type: str | None = column("the option type; table by default", default=None)
+        partitioned: bool | None = column("whether it has partition columns", default=None)
+        primary_key: bool | None = column("whether it has a primary key", default=None)
+        owner: str | None = column("the option owner", default=None)
+        created_at: Long | None = column("when it was created, in milliseconds since the epoch", default=None)
+        created_by: str | None = column("who created it", default=None)
+        updated_at: Long | None = column("when it was last changed, in milliseconds since the epoch", default=None)
+        updated_by: str | None = column("who last changed it", default=None)
+        record_count: Long | None = column("from REST catalogs only", default=None)
+        file_size_in_bytes: Long | None = column("from REST catalogs only", default=None)
+        file_count: Long | None = column("from REST catalogs only", default=None)
+        last_file_creation_time: Long | None = column("from REST catalogs only", default=None)
 
     def rows(self, view: View, predicate: Predicate | None = None) -> pa.Table:
-        answers = map_any_tables(view.catalog, predicate, _facts)
-        found = [{"database_name": i.database, "table_name": i.table, **(facts or {})} for i, facts in answers]
-        return pa.Table.from_pylist(found, schema=arrow_schema(self.columns))
+        answers = map_tables(view.catalog, predicate, view.catalog.any_table)
+        return self.of_records(_row(identifier, table) for identifier, table in answers)
 
 
-def _facts(table: AnyTable) -> dict[str, object]:
+def _row(identifier: Identifier, table: AnyTable | None) -> AllTables.Row:
+    if table is None:
+        return AllTables.Row(identifier.database, identifier.table)
     options = table.schema.options
-    return {
-        "table_type": options.get("type", "table"),
-        "partitioned": bool(table.schema.partition_keys),
-        "primary_key": table.schema.has_key,
-        **{name: options.get(name) for name in _STRINGS},
-        **{name: _number(options.get(name)) for name in _NUMBERS},
-    }
+    return AllTables.Row(
+        database_name=identifier.database,
+        table_name=identifier.table,
+        table_type=options.get("type", "table"),
+        partitioned=bool(table.schema.partition_keys),
+        primary_key=table.schema.has_key,
+        owner=options.get("owner"),
+        created_at=_number(options.get("created_at")),
+        created_by=options.get("created_by"),
+        updated_at=_number(options.get("updated_at")),
+        updated_by=options.get("updated_by"),
+    )
 
 
 def _number(text: str | None) -> int | None:

@@ -2,49 +2,47 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pyarrow as pa
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.format.schema.arrow_types import arrow_schema
-from paimon_sql.format.schema.types import BigIntType, BooleanType, TimestampType, string_type
+from paimon_sql.format.schema.records import Long, Timestamp, column
 from paimon_sql.format.text.instants import current_millis
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.materialized.definition import definition_of, is_materialized
 from paimon_sql.storage.materialized.state import is_due, last_refresh
 from paimon_sql.storage.table.table import Table
-from paimon_sql.system_tables.base import column
 from paimon_sql.system_tables.clock import wall_clock
-from paimon_sql.system_tables.every_table import NAMES, map_tables
+from paimon_sql.system_tables.every_table import OfTable, map_tables
 from paimon_sql.system_tables.whole_catalog import CatalogTable, View
 
 
 class MaterializedTables(CatalogTable):
-    """What they are made of, and when each was last brought up to date, as far as its snapshots tell.
+    """Their definitions, and the last refresh of each, as far as its snapshots record it.
 
-    A table that cannot be read, or whose definition is not whole, has no row here.
+    Tables that cannot be read, or whose definition is incomplete, are omitted.
     """
 
-    name = "materialized_tables"
     summary = "One row per materialized table."
-    columns = (
-        *NAMES,
-        column("definition_query", string_type(), "its query, with whole names"),
-        column("freshness", string_type(), "how old its rows may be, as FRESHNESS says it"),
-        column("refresh_mode", string_type(), "CONTINUOUS or FULL"),
-        column("logical_refresh_mode", string_type(), "the same as it was asked for; AUTOMATIC: by the freshness"),
-        column("status", string_type(), "ACTIVATED, or SUSPENDED if it is left alone"),
-        column("last_refresh", TimestampType(True, 3), "when it was brought up to date; null if nobody can tell"),
-        column("last_mode", string_type(), "how: FULL or INCREMENTAL"),
-        column("snapshot_id", BigIntType(), "its newest snapshot; null without any"),
-        column("due", BooleanType(), "whether the next call of refresh_materialized_tables looks after it"),
-        column("refresh_handler", string_type(), "the job of Flink's that keeps it up to date; null if none does"),
-    )
+
+    @dataclass(frozen=True)
+    class Row(OfTable):
+        definition_query: str | None = column("its query, with qualified names")
+        freshness: str | None = column("the max age of its rows, as in FRESHNESS")
+        refresh_mode: str | None = column("CONTINUOUS or FULL")
+        logical_refresh_mode: str | None = column("the requested mode; AUTOMATIC decides by the freshness")
+        status: str | None = column("ACTIVATED, or SUSPENDED if it is not refreshed automatically")
+        last_refresh: Timestamp | None = column("the last refresh; null if unknown")
+        last_mode: str | None = column("mode of the last refresh: FULL or INCREMENTAL")
+        snapshot_id: Long | None = column("its latest snapshot; null without any")
+        due: bool | None = column("whether the next call of refresh_materialized_tables refreshes it")
+        refresh_handler: str | None = column("the Flink job that refreshes it; null without one")
 
     def rows(self, view: View, predicate: Predicate | None = None) -> pa.Table:
-        answers = map_tables(view.catalog, predicate, _facts)
-        found = [{"database_name": i.database, "table_name": i.table, **facts} for i, facts in answers if facts]
-        return pa.Table.from_pylist(found, schema=arrow_schema(self.columns))
+        answers = map_tables(view.catalog, predicate, lambda name: _row(name, view.catalog.table(name)))
+        return self.of_records(row for _, row in answers if row is not None)
 
 
 def materialized_names(catalog: Catalog, database: str) -> list[str]:
@@ -56,21 +54,23 @@ def materialized_names(catalog: Catalog, database: str) -> list[str]:
     return [name for name in catalog.list_tables(database) if catalog.has_materialized(Identifier(database, name))]
 
 
-def _facts(table: Table) -> dict[str, object] | None:
+def _row(identifier: Identifier, table: Table) -> MaterializedTables.Row | None:
     if not is_materialized(table.schema):
         return None
     definition, latest = definition_of(table.schema, table.name), table.snapshots.latest()
     state = last_refresh(table, latest)
     refreshed = state.refreshed if state else None
-    return {
-        "definition_query": definition.query,
-        "freshness": str(definition.freshness),
-        "refresh_mode": definition.mode,
-        "logical_refresh_mode": definition.logical_mode,
-        "status": definition.status,
-        "last_refresh": None if refreshed is None else wall_clock(refreshed),
-        "last_mode": state.mode if state else None,
-        "snapshot_id": latest.id if latest else None,
-        "due": not definition.is_suspended and not definition.handler and is_due(definition, state, current_millis()),
-        "refresh_handler": definition.handler,
-    }
+    return MaterializedTables.Row(
+        database_name=identifier.database,
+        table_name=identifier.table,
+        definition_query=definition.query,
+        freshness=str(definition.freshness),
+        refresh_mode=definition.mode,
+        logical_refresh_mode=definition.logical_mode,
+        status=definition.status,
+        last_refresh=None if refreshed is None else wall_clock(refreshed),
+        last_mode=state.mode if state else None,
+        snapshot_id=latest.id if latest else None,
+        due=not definition.is_suspended and not definition.handler and is_due(definition, state, current_millis()),
+        refresh_handler=definition.handler,
+    )

@@ -2,45 +2,44 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pyarrow as pa
 
-from paimon_sql.format.schema.arrow_types import arrow_schema
-from paimon_sql.format.schema.types import BigIntType, IntType, TimestampType, string_type
+from paimon_sql.format.schema.records import Int, Long, Timestamp, column
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.table.table import Table
-from paimon_sql.system_tables.base import SystemTable, column
+from paimon_sql.system_tables.base import SystemTable
 from paimon_sql.system_tables.clock import wall_clocks
-from paimon_sql.system_tables.formatting import one_chunk, partition_labels
+from paimon_sql.system_tables.formatting import partition_labels
 
 
 class Buckets(SystemTable):
-    """The buckets that hold a file now, by partition and number; time travel does not apply to them."""
+    """The buckets with files in the latest snapshot, by partition and number; time travel does not apply."""
 
-    name = "buckets"
-    summary = "One row per bucket that holds a file."
-    columns = (
-        column("partition", string_type(), "partition values, {} without partitions"),
-        column("bucket", IntType(False), "bucket number"),
-        column("record_count", BigIntType(False), "records in live files"),
-        column("file_size_in_bytes", BigIntType(False), "their size"),
-        column("file_count", BigIntType(False), "their number"),
-        column("last_update_time", TimestampType(True, 3), "creation of the newest"),
-    )
+    summary = "One row per bucket with files."
+
+    @dataclass(frozen=True)
+    class Row:
+        partition: str | None = column("partition values, {} without partitions")
+        bucket: Int = column("bucket number")
+        record_count: Long = column("records in live files")
+        file_size_in_bytes: Long = column("size of the live files")
+        file_count: Long = column("number of live files")
+        last_update_time: Timestamp | None = column("creation of its newest file")
 
     def rows(self, table: Table, predicate: Predicate | None = None) -> pa.Table:
         grouped = summed(live_files(table, table.snapshots.latest()).entries, ["partition", "bucket"])
-        labels = partition_labels(table.schema, grouped["partition"])
-        columns = [
-            labels,
-            *(grouped[name] for name in ("bucket", "row_count_sum", "file_size_sum", "file_name_count")),
-            wall_clocks(grouped["creation_time_millis_max"]),
-        ]
-        schema = arrow_schema(self.columns)
-        arrays = [one_chunk(c).cast(f.type) for c, f in zip(columns, schema, strict=True)]
-        return pa.Table.from_arrays(arrays, schema=schema).sort_by(
-            [("partition", "ascending"), ("bucket", "ascending")]
-        )
+        columns = {
+            "partition": partition_labels(table.schema, grouped["partition"]),
+            "bucket": grouped["bucket"],
+            "record_count": grouped["row_count_sum"],
+            "file_size_in_bytes": grouped["file_size_sum"],
+            "file_count": grouped["file_name_count"],
+            "last_update_time": wall_clocks(grouped["creation_time_millis_max"]),
+        }
+        return self.of_arrays(columns).sort_by([("partition", "ascending"), ("bucket", "ascending")])
 
 
 def summed(entries: pa.Table, keys: list[str]) -> pa.Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,7 +13,7 @@ from paimon_sql.format.layout.paths import POSTPONE_BUCKET, format_of
 from paimon_sql.format.metadata.data_file import FileSource
 from paimon_sql.format.options.table.bucket import BUCKET
 from paimon_sql.format.schema.arrow_types import arrow_schema
-from paimon_sql.format.schema.types import ArrayType, BigIntType, IntType, TimestampType, string_type
+from paimon_sql.format.schema.records import Int, Long, Strings, Timestamp, column
 from paimon_sql.process import share
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.execution.threads import map_in_threads
@@ -20,7 +21,7 @@ from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.table.paths.data_file_paths import data_file_paths
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import version_to_read
-from paimon_sql.system_tables.base import SystemTable, column
+from paimon_sql.system_tables.base import SystemTable
 from paimon_sql.system_tables.clock import wall_clocks
 from paimon_sql.system_tables.files.file_statistics import FileStatistics
 from paimon_sql.system_tables.formatting import one_chunk, partition_labels
@@ -33,33 +34,39 @@ _columns_seen = share(lambda: Cache[Hashable, pa.Array](_MAX_CACHED_BYTES, weigh
 """Columns by the state of their table."""
 
 
-class Files(SystemTable):
-    """The live data files of the snapshot that the read sees; statistics are shown under its schema."""
+@dataclass(frozen=True)
+class DataFile:
+    """The columns about a data file that every list of them has."""
 
-    name = "files"
+    partition: str | None = column("partition values, {} without partitions")
+    bucket: Int = column("bucket number")
+    file_path: str = column("full path")
+    file_format: str = column("parquet, orc, avro, ...")
+    schema_id: Long = column("schema the file was written with")
+    level: Int = column("LSM level; 0 for new files and for append tables")
+    record_count: Long = column("records in the file, deletes included")
+    file_size_in_bytes: Long = column("size")
+    min_key: str | None = column("min key; null for append tables")
+    max_key: str | None = column("max key; null for append tables")
+
+
+class Files(SystemTable):
+    """The live data files of the snapshot that is read; statistics are shown with its schema."""
+
     summary = "One row per data file of the snapshot."
-    columns = (
-        column("partition", string_type(), "partition values, {} without partitions"),
-        column("bucket", IntType(False), "bucket number"),
-        column("file_path", string_type(False), "full path"),
-        column("file_format", string_type(False), "parquet, orc, avro, ..."),
-        column("schema_id", BigIntType(False), "schema the file was written with"),
-        column("level", IntType(False), "LSM level; 0 for fresh and for append files"),
-        column("record_count", BigIntType(False), "records in the file, deletes included"),
-        column("file_size_in_bytes", BigIntType(False), "size"),
-        column("min_key", string_type(), "smallest key; null for append tables"),
-        column("max_key", string_type(), "largest key; null for append tables"),
-        column("null_value_counts", string_type(False), "nulls per column"),
-        column("min_value_stats", string_type(False), "smallest value per column"),
-        column("max_value_stats", string_type(False), "largest value per column"),
-        column("min_sequence_number", BigIntType(), "smallest sequence number in the file"),
-        column("max_sequence_number", BigIntType(), "largest sequence number in the file"),
-        column("creation_time", TimestampType(True, 3), "when the file was made"),
-        column("deleteRowCount", BigIntType(), "delete records in the file"),
-        column("file_source", string_type(), "APPEND or COMPACT"),
-        column("first_row_id", BigIntType(), "row id of the first row, with row tracking"),
-        column("write_cols", ArrayType(True, string_type()), "columns written, when not all of them"),
-    )
+
+    @dataclass(frozen=True)
+    class Row(DataFile):
+        null_value_counts: str = column("nulls per column")
+        min_value_stats: str = column("min value per column")
+        max_value_stats: str = column("max value per column")
+        min_sequence_number: Long | None = column("min sequence number in the file")
+        max_sequence_number: Long | None = column("max sequence number in the file")
+        creation_time: Timestamp | None = column("when the file was created")
+        deleteRowCount: Long | None = column("delete records in the file")  # noqa: N815
+        file_source: str | None = column("APPEND or COMPACT")
+        first_row_id: Long | None = column("row id of the first row, with row tracking")
+        write_cols: Strings | None = column("columns written, when not all of them")
 
     def rows(self, table: Table, predicate: Predicate | None = None) -> pa.Table:
         return self.selected(table, [f.name for f in self.columns], predicate)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pyarrow as pa
 
 from paimon_sql.format.metadata.index_manifest import DELETION_VECTORS_INDEX
 from paimon_sql.format.options.table.index import DELETION_VECTORS_ENABLED
-from paimon_sql.format.schema.arrow_types import arrow_schema
-from paimon_sql.format.schema.types import BigIntType, BooleanType, IntType, TimestampType, string_type
+from paimon_sql.format.schema.records import Int, Long, Timestamp, column
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.scan.layout import ScanLayout
 from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
-from paimon_sql.system_tables.base import SystemTable, column
+from paimon_sql.system_tables.base import SystemTable
 from paimon_sql.system_tables.clock import wall_clocks
 from paimon_sql.system_tables.files.buckets import summed
 from paimon_sql.system_tables.files.files import without_postponed
@@ -20,28 +21,28 @@ from paimon_sql.system_tables.formatting import one_chunk, partition_names
 
 
 class Partitions(SystemTable):
-    """The partitions that hold a file now, by name; a table without partitions is one of them, without a name.
+    """The partitions with files in the latest snapshot, by name; without partition keys, one without a name.
 
-    Those that are read from another branch count. Time travel does not apply to them. What only REST catalogs know is
-    null, and no partition is ``done``.
+    Partitions that are read from another branch are included. Time travel does not apply. Columns that only REST
+    catalogs provide are null, and no partition is ``done``.
     """
 
-    name = "partitions"
-    summary = "One row per partition that holds a file."
-    columns = (
-        column("partition", string_type(), "dt=x/h=1; empty text without partitions"),
-        column("record_count", BigIntType(False), "records in live files, before merging"),
-        column("file_size_in_bytes", BigIntType(False), "size of the live files"),
-        column("file_count", BigIntType(False), "number of live files"),
-        column("last_update_time", TimestampType(True, 3), "creation of its newest file"),
-        column("created_at", TimestampType(True, 3), "from REST catalogs only"),
-        column("created_by", string_type(), "from REST catalogs only"),
-        column("updated_by", string_type(), "from REST catalogs only"),
-        column("options", string_type(), "from REST catalogs only"),
-        column("total_buckets", IntType(False), "bucket number of the files; -1 for unaware"),
-        column("done", BooleanType(False), "marked done (REST catalogs)"),
-        column("deleted_record_count", BigIntType(), "records that deletion vectors hide; 0 without any"),
-    )
+    summary = "One row per partition with files."
+
+    @dataclass(frozen=True)
+    class Row:
+        partition: str | None = column("dt=x/h=1; empty string without partitions")
+        record_count: Long = column("records in live files, before merging")
+        file_size_in_bytes: Long = column("size of the live files")
+        file_count: Long = column("number of live files")
+        last_update_time: Timestamp | None = column("creation of its newest file")
+        created_at: Timestamp | None = column("from REST catalogs only")
+        created_by: str | None = column("from REST catalogs only")
+        updated_by: str | None = column("from REST catalogs only")
+        options: str | None = column("from REST catalogs only")
+        total_buckets: Int = column("bucket number of the files; -1 for unaware")
+        done: bool = column("marked done (REST catalogs)")
+        deleted_record_count: Long | None = column("records deleted by deletion vectors; 0 without any")
 
     def rows(self, table: Table, predicate: Predicate | None = None) -> pa.Table:
         entries = without_postponed(table, ScanLayout.of(table).newest_entries(table))
@@ -58,9 +59,8 @@ class Partitions(SystemTable):
             "done": pa.array([False] * size, pa.bool_()),
             "deleted_record_count": pa.array([hidden.get(p, 0) for p in partitions.to_pylist()], pa.int64()),
         }
-        schema = arrow_schema(self.columns)
-        arrays = [one_chunk(columns.get(f.name, pa.nulls(size))).cast(f.type) for f in schema]
-        return pa.Table.from_arrays(arrays, schema=schema).sort_by("partition")
+        unknown = dict.fromkeys(("created_at", "created_by", "updated_by", "options"), pa.nulls(size))
+        return self.of_arrays(columns | unknown).sort_by("partition")
 
 
 def deleted_records(table: Table) -> dict[bytes, int | None]:

@@ -1,16 +1,15 @@
-"""``t$summary``: the health of the table, one row per figure, with advice."""
+"""``t$summary``: the health of the table, one row per metric, with advice."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.format.metadata.snapshot import Snapshot
-from paimon_sql.format.schema.arrow_types import arrow_schema
-from paimon_sql.format.schema.types import DoubleType, string_type
+from paimon_sql.format.schema.records import column
 from paimon_sql.storage.compact.file_layout import Layout, layout_of
 from paimon_sql.storage.data_files.live_files import live_files, manifests_of
 from paimon_sql.storage.expressions.predicates import Predicate, conjuncts_on
@@ -19,7 +18,7 @@ from paimon_sql.storage.metadata.snapshots import SnapshotView
 from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables import advice
-from paimon_sql.system_tables.base import SystemTable, column
+from paimon_sql.system_tables.base import SystemTable
 from paimon_sql.system_tables.clock import wall_clock
 from paimon_sql.system_tables.formatting import size_text
 
@@ -34,31 +33,23 @@ _SPACE = (
 )
 
 
-@dataclass(frozen=True)
-class _Figure:
-    metric: str
-    value: str | None
-    number: float | None
-    advice: str | None = None
-
-
 class Summary(SystemTable):
-    """What the newest snapshot of the branch consists of, its history, and what space is held by what.
+    """The content of the latest snapshot of the branch, its history, and the space that each part retains.
 
-    Time travel does not apply to it. It is told from metadata: the manifests of the newest snapshot, and what the
-    newest 200 snapshots and 20 tags before them took away or keep; the space is worked out only for those who ask. Each
-    byte counts once; neither orphan files nor what other branches alone hold are among them. Rows that say nothing of
-    this kind of table are left out.
+    Time travel does not apply. Only metadata is read: the manifests of the latest snapshot, and the changes of the
+    latest 200 snapshots and of 20 tags before them; sizes are computed only if queried. Each byte counts once; orphan
+    files, and files that only other branches use, are not included. Metrics that do not apply to a type of table are
+    omitted.
     """
 
-    name = "summary"
-    summary = "One row per figure that tells whether the table is well."
-    columns = (
-        column("metric", string_type(False), "what the figure is"),
-        column("value", string_type(), "the figure to be read; null where it is not known"),
-        column("number", DoubleType(), "the figure to be counted with; sizes are bytes"),
-        column("advice", string_type(), "what could be done about it; null where nothing need be done"),
-    )
+    summary = "One row per metric of the table's health."
+
+    @dataclass(frozen=True)
+    class Row:
+        metric: str = column("name of the metric")
+        value: str | None = column("the value as text; null if unknown")
+        number: float | None = column("the value as a number; sizes in bytes")
+        advice: str | None = column("the recommended action; null if none is needed", default=None)
 
     def rows(self, table: Table, predicate: Predicate | None = None) -> pa.Table:
         latest = table.snapshots.latest()
@@ -69,12 +60,12 @@ class Summary(SystemTable):
         space = None
         if _asks_for_space(predicate):
             space = held_space(table, seen, latest, live, indexes) if latest else RetainedSize()
-        return pa.Table.from_pylist(figures_of(table, seen, latest, layout, space), schema=arrow_schema(self.columns))
+        return self.of_records(figures_of(table, seen, latest, layout, space))
 
 
 def figures_of(
     table: Table, seen: SnapshotView, latest: Snapshot | None, layout: Layout, space: RetainedSize | None
-) -> list[dict[str, object]]:
+) -> list[Summary.Row]:
     """Compute the rows of ``$summary`` from their inputs.
 
     Args:
@@ -87,7 +78,7 @@ def figures_of(
     found = [*_content(table, layout), *_shape(table, layout), *_history(table, seen, latest)]
     if space is not None:
         found += _space(table, space)
-    return [asdict(f) for f in found]
+    return found
 
 
 def _asks_for_space(predicate: Predicate | None) -> bool:
@@ -97,10 +88,10 @@ def _asks_for_space(predicate: Predicate | None) -> bool:
     return bool(pc.any(condition.evaluate({"metric": pa.array(_SPACE, pa.string())})).as_py())
 
 
-def _content(table: Table, layout: Layout) -> Iterator[_Figure]:
+def _content(table: Table, layout: Layout) -> Iterator[Summary.Row]:
     yield _count("records", layout.records)
     if layout.hidden is None:
-        yield _Figure("deleted_records", None, None)
+        yield Summary.Row("deleted_records", None, None)
     else:
         yield _count("deleted_records", layout.hidden, advice.deleted_records(table, layout))
     yield _count("partitions", layout.partitions)
@@ -108,7 +99,7 @@ def _content(table: Table, layout: Layout) -> Iterator[_Figure]:
     yield _count("files", layout.files)
 
 
-def _shape(table: Table, layout: Layout) -> Iterator[_Figure]:
+def _shape(table: Table, layout: Layout) -> Iterator[Summary.Row]:
     if layout.files:
         yield _size("mean_file_size", layout.bytes / layout.files)
     yield _count("small_files", layout.small, advice.small_files(table, layout))
@@ -116,15 +107,15 @@ def _shape(table: Table, layout: Layout) -> Iterator[_Figure]:
     if not table.schema.has_key:
         return
     levels = ", ".join(f"L{level}: {files}" for level, files in layout.levels.items())
-    yield _Figure("levels", levels, len(layout.levels), advice.unread_files(table, layout))
+    yield Summary.Row("levels", levels, len(layout.levels), advice.unread_files(table, layout))
     mean = layout.runs / layout.buckets if layout.buckets else 0
-    yield _Figure("mean_sorted_runs", f"{mean:.1f}", mean)
+    yield Summary.Row("mean_sorted_runs", f"{mean:.1f}", mean)
     yield _count("most_sorted_runs", layout.max_runs, advice.sorted_runs(table, layout))
     if layout.postponed_files:
         yield _count("waiting_files", layout.postponed_files, advice.postponed_files(table))
 
 
-def _history(table: Table, seen: SnapshotView, latest: Snapshot | None) -> Iterator[_Figure]:
+def _history(table: Table, seen: SnapshotView, latest: Snapshot | None) -> Iterator[Summary.Row]:
     earliest, ids = table.snapshots.earliest_id() or 0, table.snapshots.directory.versions()
     yield _count("snapshots", sum(i >= earliest for i in ids), advice.snapshots(table, seen))
     if latest is not None:
@@ -137,7 +128,7 @@ def _history(table: Table, seen: SnapshotView, latest: Snapshot | None) -> Itera
     yield _count("manifests", len(manifests), advice.manifests(table, manifests))
 
 
-def _space(table: Table, space: RetainedSize) -> Iterator[_Figure]:
+def _space(table: Table, space: RetainedSize) -> Iterator[Summary.Row]:
     yield _size("live_size", space.live)
     yield _size("older_snapshots_size", space.older, advice.older_snapshots(table, space), space.all_snapshots)
     yield _size("tags_size", space.tags, advice.tags(table, space), space.all_tags)
@@ -147,14 +138,14 @@ def _space(table: Table, space: RetainedSize) -> Iterator[_Figure]:
     yield _size("total_size", space.total, None, space.all_snapshots and space.all_tags)
 
 
-def _count(metric: str, number: int, advised: str | None = None) -> _Figure:
-    return _Figure(metric, f"{number:,}", number, advised)
+def _count(metric: str, number: int, advised: str | None = None) -> Summary.Row:
+    return Summary.Row(metric, f"{number:,}", number, advised)
 
 
-def _size(metric: str, size: float, advised: str | None = None, is_all: bool = True) -> _Figure:
-    return _Figure(metric, size_text(size) if is_all else f"at least {size_text(size)}", size, advised)
+def _size(metric: str, size: float, advised: str | None = None, is_all: bool = True) -> Summary.Row:
+    return Summary.Row(metric, size_text(size) if is_all else f"at least {size_text(size)}", size, advised)
 
 
-def _moment(metric: str, snapshot: Snapshot) -> _Figure:
+def _moment(metric: str, snapshot: Snapshot) -> Summary.Row:
     when = wall_clock(snapshot.time_millis).isoformat(" ", "seconds")
-    return _Figure(metric, f"{snapshot.id}, of {when}", snapshot.id)
+    return Summary.Row(metric, f"{snapshot.id}, of {when}", snapshot.id)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass
+from typing import Annotated
 
 import pyarrow as pa
 
 from paimon_sql.format.metadata.index_manifest import IndexFileMeta
-from paimon_sql.format.schema.arrow_types import arrow_schema
+from paimon_sql.format.schema.records import Int, Long, column
 from paimon_sql.format.schema.types import ArrayType, BigIntType, DataField, IntType, RowType, string_type
-from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import version_to_read
-from paimon_sql.system_tables.base import SystemTable, column
+from paimon_sql.system_tables.base import SystemTable
 from paimon_sql.system_tables.formatting import partition_labels
 
 _RANGE = (
@@ -22,53 +23,50 @@ _RANGE = (
     DataField(2, "f2", IntType(False)),
     DataField(3, "_CARDINALITY", BigIntType()),
 )
+_Ranges = Annotated[Sequence[Mapping[str, object]], ArrayType(True, RowType(True, _RANGE))]
 
 
 class TableIndexes(SystemTable):
-    """Hash indexes, deletion vectors and global indexes of the snapshot that the read sees."""
+    """Hash indexes, deletion vectors and global indexes of the snapshot that is read."""
 
-    name = "table_indexes"
     summary = "One row per index file of the snapshot."
-    columns = (
-        column("partition", string_type(), "partition values, {} without partitions"),
-        column("bucket", IntType(False), "bucket number"),
-        column("index_type", string_type(False), "HASH, DELETION_VECTORS, or the type of a global index"),
-        column("file_name", string_type(False), "the index file"),
-        column("file_size", BigIntType(False), "its size"),
-        column("row_count", BigIntType(False), "entries in it"),
-        column(
-            "dv_ranges",
-            ArrayType(True, RowType(True, _RANGE)),
-            "per data file its name, offset and length of its deletion vector, number of deleted rows",
-        ),
-        column("row_range_start", BigIntType(), "first row id that a global index covers"),
-        column("row_range_end", BigIntType(), "last row id that a global index covers"),
-        column("index_field_id", IntType(), "field id of a global index"),
-        column("index_field_name", string_type(), "column of a global index"),
-    )
 
-    def rows(self, table: Table, predicate: Predicate | None = None) -> pa.Table:
+    @dataclass(frozen=True)
+    class Row:
+        partition: str | None = column("partition values, {} without partitions")
+        bucket: Int = column("bucket number")
+        index_type: str = column("HASH, DELETION_VECTORS, or the type of a global index")
+        file_name: str = column("the index file")
+        file_size: Long = column("size of the index file")
+        row_count: Long = column("entries in the index file")
+        dv_ranges: _Ranges | None = column(
+            "per data file its name, offset and length of its deletion vector, number of deleted rows"
+        )
+        row_range_start: Long | None = column("first row id that a global index covers")
+        row_range_end: Long | None = column("last row id that a global index covers")
+        index_field_id: Int | None = column("field id of a global index")
+        index_field_name: str | None = column("column of a global index")
+
+    def records(self, table: Table) -> Iterable[Row]:
         version = version_to_read(table)
         seen = version.of(table)
         entries = index_entries(seen, version.snapshot)
         names = {f.id: f.name for f in seen.schema.fields}
-        files = [e.file for e in entries]
-        covered = [f.global_index for f in files]
-        columns = {
-            "partition": partition_labels(seen.schema, pa.array([e.partition for e in entries], pa.binary())),
-            "bucket": [e.bucket for e in entries],
-            "index_type": [f.index_type for f in files],
-            "file_name": [f.file_name for f in files],
-            "file_size": [f.file_size for f in files],
-            "row_count": [f.row_count for f in files],
-            "dv_ranges": [_ranges(f) for f in files],
-            "row_range_start": [i and i.row_range_start for i in covered],
-            "row_range_end": [i and i.row_range_end for i in covered],
-            "index_field_id": [i and i.index_field_id for i in covered],
-            "index_field_name": [i and names.get(i.index_field_id) for i in covered],
-        }
-        schema = arrow_schema(self.columns)
-        return pa.Table.from_arrays([pa.array(columns[f.name], f.type) for f in schema], schema=schema)
+        labels = partition_labels(seen.schema, pa.array([e.partition for e in entries], pa.binary())).to_pylist()
+        for label, e, i in zip(labels, entries, (e.file.global_index for e in entries), strict=True):
+            yield self.Row(
+                partition=label,
+                bucket=e.bucket,
+                index_type=e.file.index_type,
+                file_name=e.file.file_name,
+                file_size=e.file.file_size,
+                row_count=e.file.row_count,
+                dv_ranges=_ranges(e.file),
+                row_range_start=i.row_range_start if i else None,
+                row_range_end=i.row_range_end if i else None,
+                index_field_id=i.index_field_id if i else None,
+                index_field_name=names.get(i.index_field_id) if i else None,
+            )
 
 
 def _ranges(file: IndexFileMeta) -> list[dict[str, object]] | None:

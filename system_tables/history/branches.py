@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-from paimon_sql.format.schema.arrow_types import arrow_schema
-from paimon_sql.format.schema.types import TimestampType, string_type
-from paimon_sql.storage.expressions.predicates import Predicate
+from paimon_sql.format.schema.records import Timestamp, column
 from paimon_sql.storage.table.table import Table
-from paimon_sql.system_tables.base import SystemTable, column
+from paimon_sql.system_tables.base import SystemTable
 from paimon_sql.system_tables.clock import wall_clock
 
 
 class Branches(SystemTable):
-    """The branches of the table, by name, whichever of them is asked; main is not listed."""
+    """All branches of the table, by name, except main."""
 
-    name = "branches"
     summary = "One row per branch."
-    columns = (
-        column("branch_name", string_type(False), "name; main is not listed"),
-        column("create_time", TimestampType(False, 3), "when it was made"),
-    )
 
-    def rows(self, table: Table, predicate: Predicate | None = None) -> pa.Table:
-        found = [{"branch_name": b.name, "create_time": wall_clock(b.time_millis)} for b in table.branches.all()]
-        return pa.Table.from_pylist(found, schema=arrow_schema(self.columns))
+    @dataclass(frozen=True)
+    class Row:
+        branch_name: str = column("name; main is not listed")
+        create_time: Timestamp = column("when it was created")
+
+    def records(self, table: Table) -> Iterable[Row]:
+        for b in table.branches.all():
+            yield self.Row(b.name, wall_clock(b.time_millis))

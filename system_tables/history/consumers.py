@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-from paimon_sql.format.schema.arrow_types import arrow_schema
-from paimon_sql.format.schema.types import BigIntType, string_type
-from paimon_sql.storage.expressions.predicates import Predicate
+from paimon_sql.format.schema.records import Long, column
 from paimon_sql.storage.table.table import Table
-from paimon_sql.system_tables.base import SystemTable, column
+from paimon_sql.system_tables.base import SystemTable
 
 
 class Consumers(SystemTable):
     """The consumers, by name."""
 
-    name = "consumers"
     summary = "One row per consumer."
-    columns = (
-        column("consumer_id", string_type(False), "name"),
-        column("next_snapshot_id", BigIntType(False), "snapshot it will read next; protects from there on"),
-    )
 
-    def rows(self, table: Table, predicate: Predicate | None = None) -> pa.Table:
-        found = [
-            {"consumer_id": name, "next_snapshot_id": consumer.next_snapshot}
-            for name, consumer in table.consumers.all().items()
-        ]
-        return pa.Table.from_pylist(found, schema=arrow_schema(self.columns))
+    @dataclass(frozen=True)
+    class Row:
+        consumer_id: str = column("name")
+        next_snapshot_id: Long = column("snapshot that it reads next; this and later ones do not expire")
+
+    def records(self, table: Table) -> Iterable[Row]:
+        for name, c in table.consumers.all().items():
+            yield self.Row(name, c.next_snapshot)

@@ -2,62 +2,59 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated
 
-from paimon_sql.format.schema.arrow_types import arrow_schema
-from paimon_sql.format.schema.types import BigIntType, BooleanType, DoubleType, MapType, TimestampType, string_type
-from paimon_sql.storage.expressions.predicates import Predicate
-from paimon_sql.storage.metadata.environment.maintenance_log import MaintenanceRun
-from paimon_sql.system_tables.base import column
+from paimon_sql.format.schema.records import Long, StringMap, Timestamp, column
+from paimon_sql.format.schema.types import BigIntType, MapType, string_type
 from paimon_sql.system_tables.clock import wall_clock
 from paimon_sql.system_tables.whole_catalog import CatalogTable, View
 
+_Counts = Annotated[Mapping[str, int], MapType(True, string_type(), BigIntType())]
+
 
 class MaintenanceRuns(CatalogTable):
-    """Calls of procedures, and what tables did by themselves after commits where that changed something or failed.
+    """Calls of procedures, and automatic maintenance after commits if it changed something or failed.
 
-    The catalog's option `maintenance-runs.retained` says how many are remembered. Those of other engines are not known.
+    The catalog's option `maintenance-runs.retained` limits how many are stored. Runs of other engines are not recorded.
     """
 
-    name = "maintenance_runs"
-    summary = "One row per run of maintenance, the oldest first."
-    columns = (
-        column("started_at", TimestampType(False, 3), "when it began"),
-        column("catalog_name", string_type(False), "the catalog's name in the session that asked for it"),
-        column("database_name", string_type(), "the table's database; null where it was about several"),
-        column("table_name", string_type(), "the table, with its branch; null where it was about several"),
-        column("procedure", string_type(False), "the procedure, or the one that does what a commit brought about"),
-        column("trigger", string_type(False), "call, or commit for what a table did by itself after one"),
-        column("arguments", MapType(False, string_type(), string_type()), "the arguments that were given"),
-        column("dry_run", BooleanType(False), "whether nothing was to be changed"),
-        column("snapshot_before", BigIntType(), "the newest snapshot before; null without any"),
-        column("snapshot_after", BigIntType(), "the newest snapshot afterwards"),
-        column("counts", MapType(False, string_type(), BigIntType()), "the numbers of its answer, by column"),
-        column("seconds", DoubleType(False), "how long it took"),
-        column("note", string_type(), "what the answer says beside its numbers"),
-        column("error", string_type(), "why it failed; null if it did not"),
-    )
+    summary = "One row per maintenance run, the oldest first."
 
-    def rows(self, view: View, predicate: Predicate | None = None) -> pa.Table:
+    @dataclass(frozen=True)
+    class Row:
+        started_at: Timestamp = column("when it began")
+        catalog_name: str = column("the name of the catalog in the session that ran it")
+        database_name: str | None = column("the database; null for runs on several")
+        table_name: str | None = column("the table, with its branch; null for runs on several")
+        procedure: str = column("the procedure, or that of the automatic maintenance")
+        trigger: str = column("call, or commit for automatic maintenance after a commit")
+        arguments: StringMap = column("the arguments")
+        dry_run: bool = column("whether it was a dry run")
+        snapshot_before: Long | None = column("the latest snapshot before; null without any")
+        snapshot_after: Long | None = column("the latest snapshot afterwards")
+        counts: _Counts = column("the numbers in its result, by column")
+        seconds: float = column("duration")
+        note: str | None = column("the note in its result")
+        error: str | None = column("the error; null on success")
+
+    def records(self, view: View) -> Iterable[Row]:
         log = view.catalog.run_log
-        found = [_row(run) for run in (log.runs() if log else ())]
-        return pa.Table.from_pylist(found, schema=arrow_schema(self.columns))
-
-
-def _row(run: MaintenanceRun) -> dict[str, object]:
-    return {
-        "started_at": wall_clock(run.started_millis),
-        "catalog_name": run.catalog,
-        "database_name": run.database,
-        "table_name": run.table,
-        "procedure": run.procedure,
-        "trigger": run.trigger,
-        "arguments": list(run.arguments.items()),
-        "dry_run": run.dry_run,
-        "snapshot_before": run.snapshot_before,
-        "snapshot_after": run.snapshot_after,
-        "counts": list(run.counts.items()),
-        "seconds": run.seconds,
-        "note": run.note,
-        "error": run.error,
-    }
+        for run in log.runs() if log else ():
+            yield self.Row(
+                started_at=wall_clock(run.started_millis),
+                catalog_name=run.catalog,
+                database_name=run.database,
+                table_name=run.table,
+                procedure=run.procedure,
+                trigger=run.trigger,
+                arguments=run.arguments,
+                dry_run=run.dry_run,
+                snapshot_before=run.snapshot_before,
+                snapshot_after=run.snapshot_after,
+                counts=run.counts,
+                seconds=run.seconds,
+                note=run.note,
+                error=run.error,
+            )

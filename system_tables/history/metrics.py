@@ -2,45 +2,42 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import PaimonError
-from paimon_sql.format.schema.arrow_types import arrow_schema
-from paimon_sql.format.schema.types import BigIntType, DoubleType, TimestampType, string_type
+from paimon_sql.format.schema.records import Long, Timestamp, column
 from paimon_sql.storage.execution.metrics import MetricKey, process_metrics
-from paimon_sql.storage.expressions.predicates import Predicate
-from paimon_sql.system_tables.base import column
 from paimon_sql.system_tables.clock import wall_clock
 from paimon_sql.system_tables.whole_catalog import CatalogTable, View
 
 
-class CatalogMetrics(CatalogTable):
-    """Durations are in milliseconds, sizes in bytes. Other processes, and tasks on executors, are not among them.
+class Metrics(CatalogTable):
+    """Durations are in milliseconds, sizes in bytes. Other processes, and tasks on executors, are not included.
 
     The names are those of Apache Paimon's metrics, without the `last` that some begin with: `lastCommitDuration` is the
     column `last` of `commitDuration`.
     """
 
-    name = "metrics"
-    summary = "One row per metric of each table of the catalog that this process has used."
-    columns = (
-        column("database_name", string_type(False), "the table's database"),
-        column("table_name", string_type(False), "the table"),
-        column("branch", string_type(False), "its branch"),
-        column("metric_group", string_type(False), "scan or commit"),
-        column("metric", string_type(False), "what was measured"),
-        column("last", DoubleType(False), "the newest value"),
-        column("mean", DoubleType(False), "the mean of all values"),
-        column("greatest", DoubleType(False), "the greatest of them"),
-        column("total", DoubleType(False), "their sum"),
-        column("count", BigIntType(False), "how many there are"),
-        column("measured_at", TimestampType(False, 3), "when the newest was measured"),
-    )
+    summary = "One row per metric of each table of the catalog that this process used."
 
-    def rows(self, view: View, predicate: Predicate | None = None) -> pa.Table:
-        found = []
+    @dataclass(frozen=True)
+    class Row:
+        database_name: str = column("the table's database")
+        table_name: str = column("the table")
+        branch: str = column("its branch")
+        metric_group: str = column("scan or commit")
+        metric: str = column("what was measured")
+        last: float = column("the latest value")
+        mean: float = column("the mean of all values")
+        greatest: float = column("the max value")
+        total: float = column("the sum of all values")
+        count: Long = column("the number of values")
+        measured_at: Timestamp = column("when the latest value was measured")
+
+    def records(self, view: View) -> Iterable[Row]:
         own: dict[MetricKey, Identifier | None] = {}
         for place, metric in process_metrics().all():
             if place not in own:
@@ -48,22 +45,19 @@ class CatalogMetrics(CatalogTable):
             identifier = own[place]
             if identifier is None:
                 continue
-            found.append(
-                {
-                    "database_name": identifier.database,
-                    "table_name": identifier.table,
-                    "branch": place.branch,
-                    "metric_group": metric.group,
-                    "metric": metric.name,
-                    "last": metric.last,
-                    "mean": metric.total / metric.count,
-                    "greatest": metric.maximum,
-                    "total": metric.total,
-                    "count": metric.count,
-                    "measured_at": wall_clock(metric.at_millis),
-                }
+            yield self.Row(
+                database_name=identifier.database,
+                table_name=identifier.table,
+                branch=place.branch,
+                metric_group=metric.group,
+                metric=metric.name,
+                last=metric.last,
+                mean=metric.total / metric.count,
+                greatest=metric.maximum,
+                total=metric.total,
+                count=metric.count,
+                measured_at=wall_clock(metric.at_millis),
             )
-        return pa.Table.from_pylist(found, schema=arrow_schema(self.columns))
 
 
 def _own(catalog: Catalog, place: MetricKey) -> Identifier | None:

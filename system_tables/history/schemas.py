@@ -3,46 +3,41 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-import pyarrow as pa
-
-from paimon_sql.format.schema.arrow_types import arrow_schema
-from paimon_sql.format.schema.types import BigIntType, TimestampType, string_type
-from paimon_sql.storage.expressions.predicates import Predicate
+from paimon_sql.format.schema.records import Long, Timestamp, column
 from paimon_sql.storage.table.table import Table
-from paimon_sql.system_tables.base import SystemTable, column
+from paimon_sql.system_tables.base import SystemTable
 from paimon_sql.system_tables.clock import wall_clock
 
 
 class Schemas(SystemTable):
-    """The versions of the schema, oldest first; time travel does not apply to them."""
+    """The versions of the schema, oldest first; time travel does not apply."""
 
-    name = "schemas"
     summary = "One row per schema version."
-    columns = (
-        column("schema_id", BigIntType(False), "number of the version, from 0"),
-        column("fields", string_type(False), "JSON array of the fields: id, name, type, description, default"),
-        column("partition_keys", string_type(False), "JSON array of names"),
-        column("primary_keys", string_type(False), "JSON array of names"),
-        column("options", string_type(False), "JSON object"),
-        column("comment", string_type(), "comment of the table"),
-        column("update_time", TimestampType(False, 3), "when the version was made"),
-    )
 
-    def rows(self, table: Table, predicate: Predicate | None = None) -> pa.Table:
-        found = [
-            {
-                "schema_id": s.id,
-                "fields": _json([f.to_json() for f in s.fields]),
-                "partition_keys": _json(list(s.partition_keys)),
-                "primary_keys": _json(list(s.primary_keys)),
-                "options": _json(dict(s.options)),
-                "comment": s.comment,
-                "update_time": wall_clock(s.time_millis),
-            }
-            for s in table.schemas.all()
-        ]
-        return pa.Table.from_pylist(found, schema=arrow_schema(self.columns))
+    @dataclass(frozen=True)
+    class Row:
+        schema_id: Long = column("number of the version, from 0")
+        fields: str = column("JSON array of the fields: id, name, type, description, default")
+        partition_keys: str = column("JSON array of names")
+        primary_keys: str = column("JSON array of names")
+        options: str = column("JSON object")
+        comment: str | None = column("comment of the table")
+        update_time: Timestamp = column("when the version was created")
+
+    def records(self, table: Table) -> Iterable[Row]:
+        for s in table.schemas.all():
+            yield self.Row(
+                schema_id=s.id,
+                fields=_json([f.to_json() for f in s.fields]),
+                partition_keys=_json(list(s.partition_keys)),
+                primary_keys=_json(list(s.primary_keys)),
+                options=_json(dict(s.options)),
+                comment=s.comment,
+                update_time=wall_clock(s.time_millis),
+            )
 
 
 def _json(value: object) -> str:

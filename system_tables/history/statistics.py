@@ -2,48 +2,39 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-from paimon_sql.format.schema.arrow_types import arrow_schema
-from paimon_sql.format.schema.types import BigIntType, string_type
-from paimon_sql.storage.expressions.predicates import Predicate
+from paimon_sql.format.schema.records import Long, column
 from paimon_sql.storage.table.statistics import statistics_of
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import version_to_read
-from paimon_sql.system_tables.base import SystemTable, column
+from paimon_sql.system_tables.base import SystemTable
 
 
 class Statistics(SystemTable):
-    """The statistics that the snapshot names which the read sees; none before the first ANALYZE TABLE."""
+    """The statistics of the snapshot that is read; none before the first ANALYZE TABLE."""
 
-    name = "statistics"
-    summary = "One row, once ANALYZE TABLE was run."
-    columns = (
-        column("snapshot_id", BigIntType(False), "snapshot that was analyzed"),
-        column("schema_id", BigIntType(False), "its schema"),
-        column("mergedRecordCount", BigIntType(), "rows after merging"),
-        column("mergedRecordSize", BigIntType(), "their size in bytes"),
-        column(
-            "colstat",
-            string_type(),
-            "JSON object by column name: colId, distinctCount, min, max, nullCount, avgLen, maxLen",
-        ),
-    )
+    summary = "One row, after ANALYZE TABLE."
 
-    def rows(self, table: Table, predicate: Predicate | None = None) -> pa.Table:
+    @dataclass(frozen=True)
+    class Row:
+        snapshot_id: Long = column("snapshot that was analyzed")
+        schema_id: Long = column("its schema")
+        mergedRecordCount: Long | None = column("rows after merging")  # noqa: N815
+        mergedRecordSize: Long | None = column("their size in bytes")  # noqa: N815
+        colstat: str | None = column(
+            "JSON object by column name: colId, distinctCount, min, max, nullCount, avgLen, maxLen"
+        )
+
+    def records(self, table: Table) -> Iterable[Row]:
         version = version_to_read(table)
         found = statistics_of(version.of(table), version.snapshot)
-        rows = (
-            []
-            if found is None
-            else [
-                {
-                    "snapshot_id": found.snapshot_id,
-                    "schema_id": found.schema_id,
-                    "mergedRecordCount": found.merged_record_count,
-                    "mergedRecordSize": found.merged_record_size,
-                    "colstat": found.columns_json(),
-                }
-            ]
-        )
-        return pa.Table.from_pylist(rows, schema=arrow_schema(self.columns))
+        if found is not None:
+            yield self.Row(
+                snapshot_id=found.snapshot_id,
+                schema_id=found.schema_id,
+                mergedRecordCount=found.merged_record_count,
+                mergedRecordSize=found.merged_record_size,
+                colstat=found.columns_json(),
+            )

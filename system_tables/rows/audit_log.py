@@ -17,15 +17,14 @@ from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables.scanned import RowsTask, ScannedTable
 
-ROW_KIND = DataField(-1, "rowkind", string_type(False), "what the row is: +I, -U, +U or -D")
+ROW_KIND = DataField(-1, "rowkind", string_type(False), "row kind: +I, -U, +U or -D")
 KINDS = pa.array(["+I", "-U", "+U", "-D"])
 
 
 class AuditLog(ScannedTable):
-    """Merged rows, deleted ones among them as long as their deletes are kept; of changes, each as it was told."""
+    """Merged rows, including deleted ones while their deletes are stored; for changes, each change as recorded."""
 
-    name = "audit_log"
-    summary = "Every row with its kind; with options for changes, the changes."
+    summary = "Every row with its kind; with incremental options, the changes."
 
     def fields(self, table: Table) -> tuple[DataField, ...]:
         return (ROW_KIND, *numbered(table), *table.schema.fields)
@@ -41,7 +40,7 @@ def numbered(table: Table) -> tuple[DataField, ...]:
     """The column of sequence numbers, if the table's options enable it."""
     is_enabled = table.schema.has_key and table.options.get(TABLE_READ_SEQUENCE_NUMBER_ENABLED)
     return (
-        (DataField(-1, SEQUENCE_NUMBER.name, SEQUENCE_NUMBER.type.as_nullable(), "how new the row is"),)
+        (DataField(-1, SEQUENCE_NUMBER.name, SEQUENCE_NUMBER.type.as_nullable(), "sequence number of the row"),)
         if is_enabled
         else ()
     )

@@ -20,9 +20,8 @@ from paimon_sql.system_tables.scanned import RowsTask, ScannedTable
 
 
 class Binlog(ScannedTable):
-    """Each column is an array: of the old and the new value in an update, else of the one value that there is."""
+    """Each column is an array: of the old and the new value for an update, else of the value."""
 
-    name = "binlog"
     summary = "Every row with its kind, each column an array; an update holds the old and the new value."
 
     def fields(self, table: Table) -> tuple[DataField, ...]:

@@ -9,10 +9,10 @@ from paimon_sql.system_tables.views import TableView
 
 
 class ReadOptimized(TableView):
-    """The deepest level of a keyed table; all of an append table."""
+    """The max level of a primary-key table; all files of an append table."""
 
     name = "ro"
-    summary = "The rows that the last full compaction left, read without merging."
+    summary = "The rows of the last full compaction, read without merging."
 
     def of(self, table: Table) -> Table:
         return replace(table, read_optimized=True)

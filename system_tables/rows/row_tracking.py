@@ -17,16 +17,15 @@ from paimon_sql.system_tables.scanned import RowsTask, ScannedTable
 
 
 class RowTracking(ScannedTable):
-    """Ids stay with their rows through updates and compactions; the number of a row is the snapshot that changed it."""
+    """Ids are kept by updates and compactions; the sequence number of a row is the snapshot that last changed it."""
 
-    name = "row_tracking"
     summary = "The rows with their ids and the snapshots that changed them last."
 
     def fields(self, table: Table) -> tuple[DataField, ...]:
         if not is_tracked(table.schema):
             raise UnsupportedError(
-                f"{table.name} does not track its rows, so {table.name}$row_tracking is not there.",
-                remedy=f"Make the table with '{ROW_TRACKING_ENABLED.key}' = 'true'.",
+                f"{table.name} has no row tracking, so {table.name}$row_tracking does not exist.",
+                remedy=f"Create the table with '{ROW_TRACKING_ENABLED.key}' = 'true'.",
             )
         return (*table.schema.fields, ROW_ID, SEQUENCE_NUMBER)
 

@@ -77,12 +77,12 @@ def test_the_table_marks_noise_and_says_why_an_engine_is_missing(results: Result
     add(results, PARQUET, "scan", 1.0)
     add(results, PAIMON, "scan", 3.0, others=1.2)
     results.fail(PAIMON, "count", "it broke")
-    results.fail(ICEBERG, "", "the jar x:y:1 is not to be had")
+    results.fail(ICEBERG, "", "the jar x:y:1 cannot be downloaded")
     text = table(results)
     assert "3.000~" in text
     assert "failed" in text
     assert "paimon-sql: count: it broke" in text
-    assert "Iceberg: the jar x:y:1 is not to be had" in text
+    assert "Iceberg: the jar x:y:1 cannot be downloaded" in text
 
 
 def test_works_come_with_what_they_need_in_order() -> None:
@@ -99,13 +99,13 @@ def test_an_environment_that_cannot_be_made_stands_in_its_engines_columns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*command: str) -> None:
-        raise EngineError("the environment cannot be made: no such package")
+        raise EngineError("the environment cannot be created: no such package")
 
     monkeypatch.setattr(environment, "_run", refuse)
     monkeypatch.setattr(environment, "_HERE", tmp_path)
     settings = Settings(rows=10, repetitions=1, data=tmp_path, scratch=tmp_path)
     found = run(settings, ["delta", "iceberg"], ["scan"], tmp_path, lambda text: None)
-    assert table(found).count("the environment cannot be made: no such package") == 2
+    assert table(found).count("the environment cannot be created: no such package") == 2
 
 
 def test_the_input_is_the_same_each_time_it_is_made(tmp_path: Path) -> None:

@@ -137,7 +137,7 @@ def test_a_table_is_not_made_over_the_history_of_one_without_a_schema(catalog: C
     catalog.drop_table(T)
     for path, data in kept:  # as a writer of another program leaves it
         table.file_io.write_bytes(path, data)
-    with pytest.raises(InvalidInputError, match="holds the history of a table without a schema"):
+    with pytest.raises(InvalidInputError, match="contains the history of a table without a schema"):
         create(catalog)
     assert [table.file_io.read_bytes(path) for path, _ in kept] == [data for _, data in kept]
 

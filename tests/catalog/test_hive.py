@@ -19,6 +19,7 @@ from paimon_sql.catalog.hive import client
 from paimon_sql.catalog.hive.catalog import HiveCatalog
 from paimon_sql.catalog.hive.layout.column_types import hive_type, paimon_type
 from paimon_sql.catalog.hive.layout.tables import EXTERNAL, MANAGED, is_external, new_entry
+from paimon_sql.catalog.hive.partitions import HivePartitions
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.registry import open_catalog
 from paimon_sql.errors import (
@@ -97,7 +98,7 @@ def test_databases_have_properties(catalog: HiveCatalog, tmp_path: Path) -> None
     assert catalog.database_properties("e") == wanted
     catalog.alter_database("E", {"a": "x", "missing": None, "owner": "you"})
     assert catalog.database_properties("e") == {**wanted, "a": "x", "owner": "you"}
-    with pytest.raises(UnsupportedError, match="does not change the comment of database e"):
+    with pytest.raises(UnsupportedError, match="did not change the comment of database e"):
         catalog.alter_database("e", {"a": "y", "comment": None})
     assert catalog.database_properties("e")["a"] == "x"
     catalog.alter_database("e", {"a": None})
@@ -109,7 +110,7 @@ def test_databases_have_properties(catalog: HiveCatalog, tmp_path: Path) -> None
     for call_it in (catalog.database_properties, catalog.list_tables, catalog.list_views):
         with pytest.raises(NoSuchDatabaseError):
             call_it("nope")
-    with pytest.raises(InvalidInputError, match="Hive's metastore does not take this"):
+    with pytest.raises(InvalidInputError, match="Hive's metastore rejected the request"):
         catalog.create_database("ü 😀", {})
     catalog.create_database("f", {"location": f"file:{tmp_path}/f"})
     assert catalog.create_table(Identifier("f", "t"), SCHEMA).path == f"{tmp_path}/f/t"
@@ -157,9 +158,9 @@ def test_a_table_is_an_entry_and_a_folder(catalog: HiveCatalog, metastore: Metas
 
 def test_what_hive_cannot_hold_is_refused_and_leaves_nothing(catalog: HiveCatalog) -> None:
     clash = new_schema([*FIELDS, t.DataField(2, "V", t.IntType())])
-    with pytest.raises(InvalidSchemaError, match="The columns v and V differ by case alone"):
+    with pytest.raises(InvalidSchemaError, match="The columns v and V differ only in case"):
         catalog.create_table(T, clash)
-    with pytest.raises(InvalidInputError, match="Hive's metastore does not take this"):
+    with pytest.raises(InvalidInputError, match="Hive's metastore rejected the request"):
         catalog.create_table(Identifier("d", "t 😀"), SCHEMA)
     assert not any(Path(catalog.warehouse, "d.db").iterdir())
     catalog.create_table(T, SCHEMA)
@@ -183,7 +184,7 @@ def test_a_renamed_table_takes_its_files_along(catalog: HiveCatalog, metastore: 
     moved = catalog.table(Identifier("e", "w"))
     assert core.rows(moved) == [(1, "a")] and moved.path == f"{catalog.warehouse}/e.db/w"
     Path(catalog.warehouse, "d.db", "x").mkdir()
-    with pytest.raises(TableExistsError, match="something stands in"):
+    with pytest.raises(TableExistsError, match="cannot be renamed to"):
         catalog.rename_table(U, Identifier("d", "x"))
     assert catalog.list_tables("d") == ["u"]
     with pytest.raises(NoSuchTableError):
@@ -201,9 +202,9 @@ def test_an_external_table_stands_anywhere_and_outlives_its_entry(catalog: HiveC
     catalog.rename_table(T, U)
     assert catalog.table(U).path == place
     catalog.drop_table(U)
-    with pytest.raises(InvalidInputError, match="is not the one that was described: it has other columns"):
+    with pytest.raises(InvalidInputError, match="does not match the definition: it has other columns"):
         catalog.create_table(T, new_schema(FIELDS[:1], primary_keys=["id"], options=dict(external.options)))
-    with pytest.raises(InvalidInputError, match="its options do not say bucket=2"):
+    with pytest.raises(InvalidInputError, match="its options are not bucket=2"):
         catalog.create_table(T, replace(external, options={**external.options, "bucket": "2"}))
     assert catalog.list_tables("d") == []
     assert core.rows(catalog.create_table(T, external)) == [(1, "a")]
@@ -281,7 +282,7 @@ def test_places_may_stand_among_the_properties(hive: dict[str, str], metastore: 
 def test_a_database_is_dropped_with_what_it_holds(catalog: HiveCatalog) -> None:
     core.insert(catalog.create_table(T, SCHEMA), (1, "a"))
     catalog.create_view(U, VIEW)
-    with pytest.raises(DatabaseNotEmptyError, match="holds 2 tables and views, t among them"):
+    with pytest.raises(DatabaseNotEmptyError, match="contains 2 tables and views, including t"):
         catalog.drop_database("d", cascade=False)
     kept = Path(catalog.warehouse, "d.db", "other")
     kept.mkdir()
@@ -292,7 +293,7 @@ def test_a_database_is_dropped_with_what_it_holds(catalog: HiveCatalog) -> None:
 def test_a_table_without_files_can_be_dropped(catalog: HiveCatalog) -> None:
     table = catalog.create_table(T, SCHEMA)
     catalog.file_io.delete_dir(table.path, recursive=True)
-    with pytest.raises(CorruptFileError, match="its files are not there"):
+    with pytest.raises(CorruptFileError, match="its files are missing"):
         catalog.table(T)
     assert catalog.list_tables("d") == ["t"]
     catalog.drop_table(T)
@@ -335,7 +336,7 @@ def test_repair_lists_partitions_anew(catalog: HiveCatalog, metastore: Metastore
         asked.drop_partition("d", "t", ["x"], False)
     assert table.partition_registry is not None
     table.partition_registry.add([{"dt": "z"}])
-    said = {"d.t": "what Hive's metastore says of it was set right."}
+    said = {"d.t": "its definition in Hive's metastore was corrected."}
     assert catalog.adopt(dry_run=True) == said and partitions(metastore) == ["dt=y", "dt=z"]
     assert catalog.adopt("d") == said and partitions(metastore) == ["dt=x", "dt=y"]
     assert catalog.adopt() == {}
@@ -346,13 +347,13 @@ def test_a_commit_stands_whose_partitions_could_not_be_listed(
 ) -> None:
     table = catalog.create_table(T, LISTED)
     listing = table.partition_registry
-    assert listing is not None
+    assert isinstance(listing, HivePartitions)
     gone = client.Metastore((("127.0.0.1", 1),), "me", 1, 1.0)
     core.insert(
         replace(table, partition_registry=replace(listing, entries=replace(catalog.entries, metastore=gone))),
         (1, "a", "x"),
     )
-    assert "the metastore could not be told of partitions" in caplog.text and core.rows(table) == [(1, "a", "x")]
+    assert "partitions could not be registered in the metastore" in caplog.text and core.rows(table) == [(1, "a", "x")]
 
 
 def test_tags_are_shown_as_partitions(catalog: HiveCatalog, metastore: Metastore) -> None:
@@ -365,7 +366,7 @@ def test_tags_are_shown_as_partitions(catalog: HiveCatalog, metastore: Metastore
     assert partitions(metastore) == ["dt=x", "dt=z"]
     delete_tags(table, ["x"])
     assert partitions(metastore) == ["dt=z"]
-    with pytest.raises(InvalidOptionError, match="is said when the table is made"):
+    with pytest.raises(InvalidOptionError, match="can be set only when a table is created"):
         catalog.alter_table(T, lambda s: replace(s, id=1, options={"bucket": "1"}))
     assert catalog.adopt() == {}
 
@@ -386,13 +387,13 @@ def test_views_are_entries(catalog: HiveCatalog) -> None:
         catalog.create_table(T, SCHEMA)
     with pytest.raises(TableExistsError, match=r"Table lake\.d\.u already exists"):
         catalog.create_view(U, VIEW, replace=True)
-    with pytest.raises(NoSuchTableError, match="is a view and no table"):
+    with pytest.raises(NoSuchTableError, match="is a view, not a table"):
         catalog.table(T)
     catalog.create_view(T, replace(VIEW, query="SELECT 2", dialects={}), replace=True)
     assert catalog.view(T).query == "SELECT 2"
     catalog.alter_view(T, lambda v: replace(v, comment=None))
     assert catalog.view(T).comment is None
-    with pytest.raises(UnsupportedError, match="keeps one query of a view"):
+    with pytest.raises(UnsupportedError, match="stores one query per view"):
         catalog.alter_view(T, lambda v: v.with_dialect("flink", "SELECT 3", is_new=True))
     catalog.rename_view(T, Identifier("d", "w"))
     with pytest.raises(TableExistsError):
@@ -416,7 +417,7 @@ def test_hive_s_tables_of_plain_files_are_format_tables(hive: dict[str, str], me
     assert [c.name for c in seen.partitionKeys] == ["dt"] and seen.parameters["table_type"] == "PARQUET"
     found = catalog.any_table(T).schema
     assert found.names == ("id", "v", "dt") and found.partition_keys == ("dt",)
-    with pytest.raises(UnsupportedError, match="whose definition is Hive's"):
+    with pytest.raises(UnsupportedError, match="whose definition is managed by Hive"):
         catalog.alter_table(T, lambda s: replace(s, comment="x"))
     own = new_entry("d", "u", "me", MANAGED)
     own.sd.cols = [FieldSchema("a", "map<string,array<decimal(3,1)>>", "c"), FieldSchema("b", "struct<x:int>", None)]
@@ -462,7 +463,7 @@ def test_types_have_names_in_hive(data_type: t.DataType, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["uniontype<int,string>", "interval_day_time", "nonsense", "array<", "varchar(70000)"])
 def test_types_of_hive_s_own_are_refused(name: str) -> None:
-    with pytest.raises(UnsupportedError, match="is not offered here"):
+    with pytest.raises(UnsupportedError, match="is not supported"):
         paimon_type(name)
 
 
@@ -475,14 +476,14 @@ def test_tables_of_a_warehouse_are_taken_up(hive: dict[str, str], metastore: Met
     core.insert(files.create_table(T, LISTED), (1, "a", "x"))
     catalog = HiveCatalog("lake", hive)
     assert catalog.adopt(dry_run=True).keys() == {"d.t"} and not catalog.database_exists("d")
-    assert catalog.adopt() == {"d.t": "its files stood in the warehouse; the catalog knows it now."}
+    assert catalog.adopt() == {"d.t": "it was registered; its files were in the warehouse, but not in the catalog."}
     assert core.rows(catalog.table(T)) == [(1, "a", "x")] and partitions(metastore) == ["dt=x"]
     files.create_table(U, SCHEMA)
-    with pytest.raises(InvalidInputError, match=r"CALL lake\.sys\.repair\('d\.u'\) takes it up"):
+    with pytest.raises(InvalidInputError, match=r"CALL lake\.sys\.repair\('d\.u'\) registers it"):
         catalog.create_table(U, SCHEMA)
     assert call(catalog, "repair", database_or_table="d.u")[0]["result"]
     files.alter_table(U, lambda s: replace(s, id=1, comment="new"))
-    assert catalog.adopt() == {"d.u": "what Hive's metastore says of it was set right."}
+    assert catalog.adopt() == {"d.u": "its definition in Hive's metastore was corrected."}
     assert entry(catalog, "u").parameters["comment"] == "new"
 
 
@@ -564,8 +565,8 @@ def test_servers_are_tried_in_turn(hive: dict[str, str]) -> None:
     ("options", "message"),
     [
         ({"uri": ""}, "Catalog lake has no 'uri'"),
-        ({"uri": "http://h:1"}, "'http://h:1' is no address of Hive's metastore"),
-        ({"uri": "thrift://h:port"}, "'thrift://h:port' is no address"),
+        ({"uri": "http://h:1"}, "'http://h:1' is not an address of a Hive metastore"),
+        ({"uri": "thrift://h:port"}, "'thrift://h:port' is not an address"),
         ({"hive-conf-dir": "/nowhere"}, "hive-site.xml cannot be read"),
     ],
 )
@@ -580,7 +581,7 @@ def test_what_is_not_said_comes_from_hive_s_own_configuration(tmp_path: Path) ->
     (tmp_path / "hive-site.xml").write_text(f"<configuration>{lines}</configuration>")
     catalog = HiveCatalog("lake", {"hive-conf-dir": str(tmp_path)})
     assert catalog.warehouse == f"{tmp_path}/w" and catalog.entries.metastore.servers == (("a", 1), ("b", 9083))
-    with pytest.raises(UnsupportedError, match="by Kerberos"):
+    with pytest.raises(UnsupportedError, match="requires Kerberos"):
         HiveCatalog("lake", {"hive-conf-dir": str(tmp_path), "hive.metastore.sasl.enabled": "true"})
 
 

@@ -195,11 +195,11 @@ def test_without_synchronisation_rows_say_nothing_of_options(jdbc: dict[str, str
 def test_databases_with_tables_or_views_are_dropped_by_cascade_alone(catalog: JdbcCatalog) -> None:
     catalog.create_database("e", {})
     catalog.create_table(T, SCHEMA)
-    with pytest.raises(DatabaseNotEmptyError, match="still holds 1 tables, t among them"):
+    with pytest.raises(DatabaseNotEmptyError, match="contains 1 tables, including t"):
         catalog.drop_database("d", cascade=False)
     catalog.drop_table(T)
     catalog.create_view(T, VIEW)
-    with pytest.raises(DatabaseNotEmptyError, match="still holds 1 views, t among them"):
+    with pytest.raises(DatabaseNotEmptyError, match="contains 1 views, including t"):
         catalog.drop_database("d", cascade=False)
     core.insert(catalog.create_table(U, SCHEMA), (1, "a"))
     catalog.drop_database("d", cascade=True)
@@ -226,12 +226,13 @@ def test_views_are_rows(catalog: JdbcCatalog) -> None:
     assert catalog.view(T).query == "SELECT 2"
     with pytest.raises(TableExistsError, match=r"View lake\.d\.t already exists"):
         catalog.create_table(T, SCHEMA)
-    with pytest.raises(NoSuchTableError, match=r"lake\.d\.t is a view and no table"):
+    with pytest.raises(NoSuchTableError, match=r"lake\.d\.t is a view, not a table"):
         catalog.table(T)
     catalog.rename_view(T, U)
     assert catalog.list_views("d") == ["u"]
     catalog.create_table(T, SCHEMA)
-    for act in (lambda: catalog.create_view(T, VIEW), lambda: catalog.rename_view(U, T)):
+    acts: tuple[Callable[[], object], ...] = (lambda: catalog.create_view(T, VIEW), lambda: catalog.rename_view(U, T))
+    for act in acts:
         with pytest.raises(TableExistsError, match=r"Table lake\.d\.t already exists"):
             act()
     catalog.create_view(Identifier("d", "w"), VIEW)
@@ -251,7 +252,7 @@ def test_views_are_rows(catalog: JdbcCatalog) -> None:
 
 def test_there_are_no_functions(catalog: JdbcCatalog) -> None:
     assert catalog.list_functions("d") == [] and catalog.function_name(T) is None
-    with pytest.raises(UnsupportedError, match="keeps no functions"):
+    with pytest.raises(UnsupportedError, match="does not support functions"):
         catalog.create_function(T, FunctionSchema((), ()))
 
 
@@ -275,7 +276,7 @@ def test_repair_takes_up_what_the_rows_do_not_say(catalog: JdbcCatalog) -> None:
     (dry,) = call(catalog, "repair", database_or_table="", dry_run=True)
     assert dry["repaired"] == 2 and catalog.list_databases() == []
     (done,) = call(catalog, "repair", database_or_table="d.t")
-    assert done["result"] and "d.t: its files stood in the warehouse" in done["findings"]
+    assert done["result"] and "d.t: it was registered" in done["findings"]
     assert catalog.list_tables("d") == ["t"] and core.rows(catalog.table(T)) == [(1, "a")]
     catalog.records.set_table_properties("d", "t", {"stale": "x"})
     (done,) = call(catalog, "repair", database_or_table="d")
@@ -297,10 +298,10 @@ def test_files_without_a_row_are_neither_overwritten_nor_taken_for_a_table(catal
 
 def test_a_row_without_files_says_so_and_can_be_dropped(catalog: JdbcCatalog) -> None:
     catalog.records.add_table("d", "t", {})
-    with pytest.raises(CorruptFileError, match=r"has a table lake\.d\.t, but its files are not there"):
+    with pytest.raises(CorruptFileError, match=r"has a table lake\.d\.t, but its files are missing"):
         catalog.table(T)
     (told,) = call(catalog, "repair", database_or_table="d")
-    assert not told["result"] and "its files are not there" in told["findings"]
+    assert not told["result"] and "its files are missing" in told["findings"]
     catalog.drop_table(T)
     assert catalog.list_tables("d") == []
 
@@ -428,15 +429,15 @@ def options(uri: str, **more: str) -> dict[str, str]:
     ("uri", "message"),
     [
         ("", "Catalog lake has no 'uri'"),
-        ("sqlite:x", "'sqlite:x' is no address"),
-        ("jdbc:oracle:thin:@x", "is no address of a database that can keep a catalog. It starts with jdbc:sqlite:"),
+        ("sqlite:x", "'sqlite:x' is not an address"),
+        ("jdbc:oracle:thin:@x", "a supported database. Use an address that starts with jdbc:sqlite:"),
         ("jdbc:sqlite::memory:", "in the memory of one connection"),
         ("jdbc:sqlite:", "in the memory of one connection"),
         ("jdbc:postgresql://h:port/d", "Port could not be cast"),
         ("jdbc:postgresql://a,b/d", "names several servers"),
-        ("jdbc:mysql://h/d?sslMode=SOMETIMES", "'SOMETIMES' is no sslMode"),
-        ("jdbc:mysql://h/d?verifyServerCertificate=true", "'verifyServerCertificate' is a setting of Java's driver"),
-        ("jdbc:postgresql://h/d?sslfactory=x", "'sslfactory' is a setting of Java's driver"),
+        ("jdbc:mysql://h/d?sslMode=SOMETIMES", "'SOMETIMES' is not a valid sslMode"),
+        ("jdbc:mysql://h/d?verifyServerCertificate=true", "'verifyServerCertificate' is a setting of the Java driver"),
+        ("jdbc:postgresql://h/d?sslfactory=x", "'sslfactory' is a setting of the Java driver"),
     ],
 )
 def test_addresses_that_name_no_database_are_refused(uri: str, message: str) -> None:

@@ -87,14 +87,14 @@ def test_a_file_is_read_again_before_its_keys_end(rest: RestServer, tmp_path: Pa
     catalog = RestCatalog("lake", {**options, "dlf.token-loader": "local_file"})
     assert catalog.list_databases() is not None
     file.write_text('{"AccessKeyId": "the key", "AccessKeySecret": "shy')
-    with pytest.raises(CatalogUnavailableError, match=f"{file}: it is no JSON object") as raised:
+    with pytest.raises(CatalogUnavailableError, match=f"{file}: it is not a JSON object") as raised:
         catalog.list_databases()
     assert "shy" not in str(raised.value)
     file.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(CatalogUnavailableError, match=f"{file}: it is no JSON object"):
+    with pytest.raises(CatalogUnavailableError, match=f"{file}: it is not a JSON object"):
         catalog.list_databases()
     file.write_text('{"AccessKeyId": "k", "AccessKeySecret": "s", "SecurityToken": "\N{EURO SIGN}"}')
-    with pytest.raises(CatalogUnavailableError, match=f"{file}: what it says cannot stand in a header"):
+    with pytest.raises(CatalogUnavailableError, match=f"{file}: its values are not valid in a header"):
         catalog.list_databases()
     file.unlink()
     writer = threading.Timer(0.015, file.write_text, [keys()])  # it is being replaced
@@ -115,7 +115,7 @@ def test_a_machine_is_asked_for_the_keys_of_its_role(rest: RestServer) -> None:
             RestCatalog("lake", signing(rest, **given, **{"dlf.token-ecs-role-name": "writer"}))
         with pytest.raises(CatalogUnavailableError, match="it answered 404"):
             RestCatalog("lake", signing(rest, **given, **{"dlf.token-ecs-role-name": "nobody"}))
-    with pytest.raises(CatalogUnavailableError, match="cannot be had from"):
+    with pytest.raises(CatalogUnavailableError, match="cannot be loaded from"):
         RestCatalog("lake", signing(rest, **given, **{"dlf.token-ecs-role-name": "late"}))
 
 

@@ -143,13 +143,14 @@ class FaultyFileIO(FileIO):
             finally:
                 self._asking.now = False
 
+        asked: Callable[[bytes], bool] = meant
         if not self.driver.final:
             # The request says which content is meant, which decides when it is carried out.
             content = self._content(path)
             if content is None or not is_meant(content):
                 return False
-            meant = content.__eq__
-        done = self._do("delete", path, lambda: self._inner.delete_if(path, meant), changes=True)
+            asked = content.__eq__
+        done = self._do("delete", path, lambda: self._inner.delete_if(path, asked), changes=True)
         if done and durable:
             self.sync_directory(parent_of(path))
         return done

@@ -89,7 +89,7 @@ def check_operations(world: World) -> list[str]:
     chains = {branch: list(history.chain(history.newest(branch))) for branch in history.lines}
     present: Counter[str] = Counter()
     for branch, chain in chains.items():
-        counted = Counter(s.operation.token for s in chain if _brings_rows(s))
+        counted = Counter(s.operation.token for s in chain if s.operation is not None and _brings_rows(s))
         present |= counted
         found += [f"{token} is {n} times in the history of {branch}" for token, n in counted.items() if n > 1]
         for snap in chain:

@@ -19,6 +19,7 @@ from paimon_sql.storage.commit.snapshot.snapshot_commit import RenamingSnapshotC
 from paimon_sql.storage.commit.snapshot.standing import Standing
 from paimon_sql.storage.commit.transaction import Outcome, Transaction
 from paimon_sql.storage.metadata.numbered_files import EARLIEST, NumberedDirectory
+from paimon_sql.storage.metadata.refs.tags import is_same_commit
 from paimon_sql.storage.metadata.rollback_marks import Rollback
 from paimon_sql.storage.metadata.snapshots import SnapshotManager
 from paimon_sql.storage.staging import commit_messages as messages_of
@@ -247,11 +248,15 @@ mutation(
     "found by this model",
     {"metadata.snapshots.SnapshotManager.remove": _remove_by_number},
 )
-mutation("a branch is told by its schema alone", "found by this model", {"table.table.Table.read_birth": _always(None)})
+mutation(
+    "a branch is told by its schema alone",
+    "found by this model",
+    {"table.table.Table.read_created_millis": _always(None)},
+)
 mutation(
     "marks of rollbacks are not heeded",
     "found by this model",
-    {"metadata.rollback_marks.Rewind.is_late": _always(False)},
+    {"metadata.rollback_marks.Rollback.is_late": _always(False)},
 )
 
 # 9: power loss.
@@ -408,7 +413,7 @@ def _look_unordered(table: Table, snapshot: Any, base: Any, added: Any) -> Any:
     directory, number = table.snapshots.directory, snapshot.id
     ids = directory.versions()
     mine = standing._stored(table, number)
-    stands = mine is not None and standing.is_same_commit(mine, snapshot)
+    stands = mine is not None and is_same_commit(mine, snapshot)
     if not any(i > number for i in ids) and not stands:
         return Standing.OVERTAKEN
     return _LOOK(table, snapshot, base, added)

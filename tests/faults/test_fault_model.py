@@ -15,8 +15,8 @@ from tests.faults.file_system import FaultyFileIO
 from tests.faults.layers import LAYERS
 from tests.faults.mutations import MUTATIONS, Mutation
 from tests.faults.report import Report, Round, details
-from tests.faults.tables import KINDS
-from tests.faults.world import Result, current_database, plan_round, play
+from tests.faults.tables import KINDS, place
+from tests.faults.world import Result, plan_round, play
 
 APPEND = tuple(name for name, kind in KINDS.items() if not kind.keys)
 MERGED = ("partial update", "aggregation", "aggregation changelog", "first row")
@@ -118,7 +118,7 @@ def test_a_layer_answers_with_a_round_that_json_can_hold(tmp_path: Path) -> None
 
 def test_what_was_not_flushed_is_lost_with_the_power(tmp_path: Path) -> None:
     root = tmp_path / "disk"
-    current_database(root).mkdir(parents=True)
+    place(root).mkdir(parents=True)
     disk = Disk(root, tmp_path / "safe")
     with disk.watched():
         disk.settle()

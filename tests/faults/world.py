@@ -377,9 +377,10 @@ class World(Driver):
     def _patched(self) -> Iterator[None]:
         names = random.Random(self.plan.seed + 3)
         random.seed(self.plan.seed)
-        before = uuid.uuid4, threads.ThreadPoolExecutor, functools.cached_property.__get__
+        executor = threads.ThreadPoolExecutor  # type: ignore[attr-defined]
+        before = uuid.uuid4, executor, functools.cached_property.__get__
         uuid.uuid4 = lambda: uuid.UUID(int=names.getrandbits(128), version=4)
-        threads.ThreadPoolExecutor = _Serial
+        threads.ThreadPoolExecutor = _Serial  # type: ignore[attr-defined,assignment]
         functools.cached_property.__get__ = _get_unlocked  # type: ignore[method-assign]
         clock, schedule = self.clock, self.schedule
         log = logging.getLogger("paimon_sql")

@@ -36,7 +36,6 @@ from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.metadata.index_manifest import (
     DELETION_VECTORS_INDEX,
     DeletionVectorRange,
-    FileKind,
     GlobalIndexMeta,
     IndexFileMeta,
     IndexManifestEntry,
@@ -44,6 +43,7 @@ from paimon_sql.format.metadata.index_manifest import (
     write_index_manifest,
 )
 from paimon_sql.format.metadata.manifest import (
+    FileKind,
     ManifestEntry,
     describe_manifest,
     manifest_table,
@@ -291,7 +291,7 @@ def test_a_run_of_all_positions_is_no_deletion_vector_that_can_be_read() -> None
 
 def test_rows_of_an_index_are_those_that_it_covers() -> None:
     assert check_rows(BitMap64([3]), 4)
-    with pytest.raises(ValueError, match="row 4, and covers 4"):
+    with pytest.raises(ValueError, match="row 4, but covers 4"):
         check_rows(BitMap64([4]), 4)
 
 
@@ -319,7 +319,7 @@ def test_an_array_inside_of_itself_is_refused() -> None:
     # Both elements are the array itself: 2^60 values.
     array = struct.pack("<ii", 2, 0) + struct.pack("<II", 24, 0) * 2
     data = struct.pack(">i", 1) + bytes(8) + struct.pack("<II", len(array), 16) + array
-    with little_memory(), pytest.raises(InvalidInputError, match="take more than"):
+    with little_memory(), pytest.raises(InvalidInputError, match="The values exceed"):
         RowCodec([deep]).decode(data)
 
 
@@ -327,7 +327,7 @@ def test_a_row_whose_fields_are_itself_is_refused() -> None:
     row = t.RowType(True, (t.DataField(0, "a", t.string_type()), t.DataField(1, "b", t.VarBinaryType(True, 100))))
     inner = bytes(8) + struct.pack("<II", 24, 0) * 2
     data = struct.pack(">i", 1) + bytes(8) + struct.pack("<II", len(inner), 16) + inner
-    with pytest.raises(InvalidInputError, match="take more than"):
+    with pytest.raises(InvalidInputError, match="The values exceed"):
         RowCodec([row]).decode(data)
 
 
@@ -337,7 +337,7 @@ def test_elements_of_an_array_that_lie_one_over_the_other_are_refused() -> None:
     slots = struct.pack("<II", size, header + 8 * count) * count
     array = struct.pack("<i", count) + bytes(header - 4) + slots + bytes(size)
     data = struct.pack(">i", 1) + bytes(8) + struct.pack("<II", len(array), 16) + array
-    with little_memory(), pytest.raises(InvalidInputError, match="take more than"):
+    with little_memory(), pytest.raises(InvalidInputError, match="The values exceed"):
         RowCodec([t.ArrayType(True, t.VarBinaryType(True, 2**31 - 1))]).decode(data)
 
 
@@ -395,7 +395,7 @@ def test_a_type_of_any_depth_is_refused(text: str) -> None:
 )
 def test_a_length_of_time_is_read_in_time_that_grows_with_its_text(text: str) -> None:
     began = time.process_time()
-    with pytest.raises(ValueError, match=r"no length of time|digits"):
+    with pytest.raises(ValueError, match=r"is not a duration|digits"):
         parse_duration(text)
     assert time.process_time() - began < 2
 

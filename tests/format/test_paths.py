@@ -102,7 +102,7 @@ def test_the_extension_tells_format_and_compression(
 
 def test_a_name_without_extension_tells_no_format() -> None:
     for name in ("data", "data-0", ".gz"):
-        with pytest.raises(ValueError, match="tells no file format"):
+        with pytest.raises(ValueError, match="contains no file format"):
             format_of(name)
 
 

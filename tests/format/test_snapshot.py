@@ -99,12 +99,12 @@ def test_a_snapshot_of_the_first_version_is_read() -> None:
         ('{"id": 1', "not a snapshot file"),
         (MINIMAL.to_json().replace('"schemaId"', '"schema"'), "schemaId is missing"),
         (MINIMAL.to_json().replace('"id": 7', '"id": "7"'), "member id is '7'"),
-        (MINIMAL.to_json().replace('"id": 7', '"id": 7.5'), "no whole number"),
-        (MINIMAL.to_json().replace('"id": 7', '"id": true'), "no whole number"),
+        (MINIMAL.to_json().replace('"id": 7', '"id": 7.5'), "not an integer"),
+        (MINIMAL.to_json().replace('"id": 7', '"id": true'), "not an integer"),
         (MINIMAL.to_json().replace('"me"', "5"), "commitUser is 5"),
         (MINIMAL.to_json().replace("APPEND", "PREPEND"), "commitKind is 'PREPEND'"),
-        (MINIMAL.to_json().replace('"id": 7', '"id": 7, "properties": 1'), "properties is 1 and no object"),
-        (MINIMAL.to_json().replace('"id": 7', '"id": 7, "statistics": 1'), "statistics is 1 and no text"),
+        (MINIMAL.to_json().replace('"id": 7', '"id": 7, "properties": 1'), "properties is 1 and not an object"),
+        (MINIMAL.to_json().replace('"id": 7', '"id": 7, "statistics": 1'), "statistics is 1 and not a string"),
     ],
 )
 def test_a_corrupt_snapshot_is_refused_with_its_path_and_defect(text: str, defect: str) -> None:

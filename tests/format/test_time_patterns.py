@@ -69,7 +69,7 @@ def test_a_text_is_read_as_java_reads_it(pattern: str, text: str, seconds: float
     "pattern", ["yyyy-MM-dd'", "yyyy]", "yyyy{", "ddd", "SSSSSSSSSS", "aa", "y" * 20, "YYYY", "bb", "MMMMMM", "#"]
 )
 def test_what_is_no_pattern_is_refused(pattern: str) -> None:
-    with pytest.raises(InvalidInputError, match="no pattern of a time"):
+    with pytest.raises(InvalidInputError, match="not a time pattern"):
         TimePattern(pattern)
 
 

@@ -110,7 +110,7 @@ def test_an_entry_that_is_none_of_icebergs_is_left_alone(
     table = made(ours, {"metadata.iceberg.storage": "hive-catalog", "metadata.iceberg.uri": metastore.uri})
     insert(ours, (1, "a"))
     assert metastore.table("d", "t").parameters["table_type"] == "PAIMON"
-    with pytest.raises(InvalidOptionError, match=r"d\.t in Hive's metastore is no table of Iceberg's"):
+    with pytest.raises(InvalidOptionError, match=r"d\.t in Hive's metastore is not an Iceberg table"):
         publish(ours.table(T))
     assert table.snapshots.latest_id() == 1
 

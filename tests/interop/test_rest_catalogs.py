@@ -71,7 +71,7 @@ def test_what_java_makes_we_open_and_change(ours: RestCatalog, rest: RestServer,
     table = ours.table(name)
     rest.java("drop", name)
     rest.java("create", name)
-    with pytest.raises(NoSuchTableError, match="is another one of that name"):
+    with pytest.raises(NoSuchTableError, match="was replaced by another one"):
         core.insert(table, (4, "ours", 4))
     assert rest.java("read", name) == []
     ours.drop_database(name.database, cascade=True)

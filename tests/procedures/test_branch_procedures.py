@@ -109,7 +109,7 @@ def test_fast_forward_says_what_came_and_went(context: Context, call: Call) -> N
     assert (done["previous_snapshot_id"], done["current_snapshot_id"], done["shared_snapshot_id"]) == (2, 3, 1)
     assert (done["removed_snapshots"], done["added_snapshots"]) == (1, 2)
     assert (done["removed_tags"], done["added_tags"]) == ("gone", "new")
-    assert call("fast_forward", "t", "dev")["note"] == "the table was there already"
+    assert call("fast_forward", "t", "dev")["note"] == "the table has this state already"
 
 
 def test_merge_branch_says_what_it_brought(context: Context, call: Call) -> None:
@@ -120,6 +120,6 @@ def test_merge_branch_says_what_it_brought(context: Context, call: Call) -> None
     done = call("merge_branch", "t", "side")
     assert (done["merged_files"], done["merged_records"], done["snapshot_id"]) == (1, 2, 2)
     assert planned["merged_bytes"] == done["merged_bytes"] > 0
-    assert call("merge_branch", "t", "side", "main")["note"] == "'main' holds all files of 'side' already"
+    assert call("merge_branch", "t", "side", "main")["note"] == "'main' already contains all files of 'side'"
     with pytest.raises(InvalidInputError, match="source_branch"):
         call("merge_branch", "t", " ")

@@ -43,7 +43,7 @@ def test_a_warehouse_a_catalog_or_a_context_tells_where(catalog: FileSystemCatal
     ("name", "values", "named", "said"),
     [
         ("create_tag", (), {}, "needs table and tag"),
-        ("create_tag", ("d.t", "x"), {"tag": "y"}, "tag twice"),
+        ("create_tag", ("d.t", "x"), {"tag": "y"}, "tag is specified twice"),
         ("create_tag", ("d.t",), {"tagg": "y"}, "no argument tagg"),
         ("create_tag", ("d.t", "x", "1"), {}, "snapshot cannot be '1'"),
         ("create_tag", ("d.t", "x", True), {}, "snapshot cannot be True"),
@@ -71,13 +71,14 @@ def test_texts_become_values_by_the_type_of_the_argument() -> None:
         "d": "",
     }
     assert read_value(Argument("s", string_type(), ""), " x ") == " x "
-    with pytest.raises(InvalidInputError, match="whole number"):
+    with pytest.raises(InvalidInputError, match="an integer"):
         read_value(Argument("n", IntType(), ""), "five")
 
 
 def test_calls_are_recorded_with_their_numbers(catalog: FileSystemCatalog) -> None:
     procedures.call(catalog, "expire_snapshots", table="d.t", retain_max=2, retain_min=1, dry_run=True)
     procedures.call(catalog, "expire_snapshots", table="d.t", retain_max=2, retain_min=1)
+    assert catalog.run_log is not None
     dry, real = catalog.run_log.runs()
     assert (dry.dry_run, real.dry_run) == (True, False)
     assert (real.database, real.table, real.procedure, real.trigger) == ("d", "t", "expire_snapshots", "call")
@@ -90,6 +91,7 @@ def test_calls_are_recorded_with_their_numbers(catalog: FileSystemCatalog) -> No
 def test_a_call_that_fails_is_recorded_with_its_error(catalog: FileSystemCatalog) -> None:
     with pytest.raises(PaimonError):
         procedures.call(catalog, "rollback", table="d.t", snapshot=9)
+    assert catalog.run_log is not None
     (run,) = catalog.run_log.runs()
     assert (run.procedure, run.table) == ("rollback", "t")
     assert run.error and "9" in run.error

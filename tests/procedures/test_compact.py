@@ -63,7 +63,7 @@ def test_an_order_says_what_it_rewrote(call: Call) -> None:
 
 def test_an_order_keeps_to_the_chosen_partitions(call: Call) -> None:
     assert call("t", order_strategy="order", order_by="A", where="p = 1")["compacted_files"] == 3
-    assert call("t", order_strategy="hilbert", order_by="a", partitions="p=7")["note"] == "no rows to order"
+    assert call("t", order_strategy="hilbert", order_by="a", partitions="p=7")["note"] == "no rows to sort"
 
 
 def test_without_an_order_files_are_merged(call: Call) -> None:

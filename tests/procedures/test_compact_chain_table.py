@@ -128,14 +128,14 @@ def test_one_that_is_whole_is_made_anew_only_when_asked_to(context: Context) -> 
 def test_without_changes_nothing_is_done(context: Context) -> None:
     for partition in ("dt=20250104", "region=bari"):
         done = call(context, partition)
-        assert not done["result"] and done["note"] == "no changes of it are there"
+        assert not done["result"] and done["note"] == "it has no changes"
     assert not call(context, "dt=20250101", overwrite=True)["result"]
 
 
 def test_a_partition_without_rows_left_makes_no_snapshot(context: Context) -> None:
     write(context, "t$branch_changed", [(k, 9, "oslo", "20250105") for k in (1, 2, 3)], RowKind.DELETE)
     done = call(context, "region=oslo,dt=20250105")
-    assert done["result"] and done["snapshot_id"] is None and done["note"] == "no row of it is left"
+    assert done["result"] and done["snapshot_id"] is None and done["note"] == "it has no rows left"
 
 
 def test_wrong_calls_are_refused(context: Context) -> None:
@@ -144,9 +144,9 @@ def test_wrong_calls_are_refused(context: Context) -> None:
             call(context, partition)
     with pytest.raises(InvalidInputError, match="not several"):
         call(context, "dt=20250101;dt=20250102")
-    with pytest.raises(InvalidInputError, match="is no partition"):
+    with pytest.raises(InvalidInputError, match="is not a partition"):
         call(context, "k=1")
     context.catalog.create_table(Identifier("d", "plain"), new_schema(FIELDS))
     for table in ("plain", "t$branch_changed"):
-        with pytest.raises(UnsupportedError, match="no chain table"):
+        with pytest.raises(UnsupportedError, match="not a chain table"):
             call(context, "dt=20250101", table=table)

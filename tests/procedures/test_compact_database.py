@@ -41,9 +41,10 @@ def test_all_tables_are_compacted_and_each_says_how(catalog: FileSystemCatalog) 
     assert done["tables"].splitlines() == [
         f"{name}: 2 files into 1, snapshot 3" for name in ("shop.a", "shop.b_tmp", "web.a", "web.b_tmp")
     ]
+    assert catalog.run_log is not None
     assert catalog.run_log.runs()[0].counts["compacted_files"] == 8
     again = compact(catalog)
-    assert (again["compacted_tables"], again["note"]) == (0, "no bucket has files that are worth merging")
+    assert (again["compacted_tables"], again["note"]) == (0, "no bucket has files to merge")
     assert again["result"] == done["result"]
 
 
@@ -64,7 +65,7 @@ def test_expressions_match_whole_names(catalog: FileSystemCatalog, given: dict[s
         assert [line.partition(":")[0] for line in (answer["tables"] or "").splitlines()] == chosen
     same = ("result", "compacted_tables", "failed_tables", "compacted_files", "compacted_bytes")
     assert [planned[n] for n in same] == [done[n] for n in same]
-    assert done["note"] == (None if chosen else "the expressions choose no table")
+    assert done["note"] == (None if chosen else "the expressions match no table")
 
 
 def test_a_table_that_cannot_be_read_does_not_stop_the_others(catalog: FileSystemCatalog, tmp_path: Path) -> None:

@@ -134,7 +134,7 @@ def test_row_ids_stay_and_new_rows_get_others(catalog: FileSystemCatalog) -> Non
     target = catalog.table(Identifier("d", "copy"))
     insert(target, (3, "c", "p"))
     assert sorted(ids(replace(target))[0]) == [0, 1, 2]
-    with pytest.raises(InvalidInputError, match="row ids of its own"):
+    with pytest.raises(InvalidInputError, match="has its own row ids"):
         copy(catalog, source_table="d.src", target_table="d.copy")
 
 
@@ -154,13 +154,13 @@ def test_a_dry_run_tells_what_is_copied(catalog: FileSystemCatalog) -> None:
     done = copy(catalog, source_table="d.src", target_table="new.copy")
     same = ("copied_files", "copied_bytes", "copied_records", "partitions", "source_snapshot_id")
     assert [planned[n] for n in same] == [done[n] for n in same]
-    assert planned["note"] == "dry run, nothing was changed; paimon.new.copy is made"
+    assert planned["note"] == "dry run, nothing was changed; paimon.new.copy is created"
 
 
 def test_an_empty_table_is_copied_as_such(catalog: FileSystemCatalog) -> None:
     made(catalog, "src")
     done = copy(catalog, source_table="d.src", target_table="d.copy")
-    assert (done["snapshot_id"], done["note"]) == (None, "paimon.d.copy is made; there are no rows to copy")
+    assert (done["snapshot_id"], done["note"]) == (None, "paimon.d.copy is created; there are no rows to copy")
     assert catalog.table_exists(Identifier("d", "copy"))
 
 
@@ -171,8 +171,8 @@ def test_an_empty_table_is_copied_as_such(catalog: FileSystemCatalog) -> None:
         ({"primary_keys": ["id"], "options": {"bucket": "1"}}, "d.other", "primary keys"),
         ({"partition_keys": ["p"]}, "d.other", "partition columns"),
         ({"options": {"bucket": "2", "bucket-key": "id"}}, "d.other", "bucket keys and 'bucket'"),
-        ({}, "d.`src$files`", "no table of its own"),
-        ({}, "nowhere.d.t", "no table of catalog"),
+        ({}, "d.`src$files`", "not a table that files can be copied to"),
+        ({}, "nowhere.d.t", "not a table of catalog"),
     ],
 )
 def test_a_target_that_does_not_fit_is_refused(
@@ -188,12 +188,12 @@ def test_a_copy_that_fails_leaves_nothing(catalog: FileSystemCatalog, monkeypatc
     source = made(catalog, "src", *((i, "a", "p") for i in range(3)))
     gone = next(p for p in on_disk(source) if "bucket-0" in p)
     Path(gone).unlink()
-    with pytest.raises(PaimonError, match="files of the snapshot went"):
+    with pytest.raises(PaimonError, match="files of the snapshot were deleted"):
         copy(catalog, source_table="d.src", target_table="d.copy")
     assert not catalog.table_exists(Identifier("d", "copy"))
     existing = made(catalog, "t", (9, "z", "p"))
     before = on_disk(existing)
-    with pytest.raises(PaimonError, match="went"):
+    with pytest.raises(PaimonError, match="were deleted while"):
         copy(catalog, source_table="d.src", target_table="d.t")
     assert on_disk(existing) == before
 

@@ -77,7 +77,7 @@ def test_partitions_are_spelled_as_in_other_calls(catalog: FileSystemCatalog) ->
     [
         ({"index_column": "nope"}, "has no column 'nope'"),
         ({"index_column": " , "}, "has no column"),
-        ({"partitions": "q=1"}, "'q=1' is no partition"),
+        ({"partitions": "q=1"}, "'q=1' is not a partition"),
         ({"table": "d.missing"}, "missing"),
     ],
 )
@@ -92,7 +92,7 @@ def test_a_wrong_call_is_refused(catalog: FileSystemCatalog, name: str, given: d
     ("given", "message"),
     [
         ({"table": "d.plain"}, "'row-tracking.enabled' = 'true'"),
-        ({"index_type": "cuckoo"}, "no global index of the type 'cuckoo'"),
+        ({"index_type": "cuckoo"}, "Unknown global index type 'cuckoo'"),
         ({"index_type": "full-text"}, "native library"),
         ({"options": "btree-index.block=1"}, "btree-index.block"),
         ({"options": "btree-index.compression=lzo"}, "btree-index.compression"),

@@ -77,10 +77,10 @@ def test_a_dry_run_names_the_partitions_that_the_real_one_drops(context: Context
     ]
     same = ("expired_partitions", "record_count", "file_count", "file_size_in_bytes")
     assert [[r[c] for c in same] for r in planned] == [[r[c] for c in same] for r in done]
-    assert planned[0]["note"] == "dry run, nothing was changed; no time is told by dt=x"
+    assert planned[0]["note"] == "dry run, nothing was changed; no time in the values of dt=x"
     (nothing,) = call("expire_partitions", **given)
     assert nothing["expired_partitions"] == "No expired partitions."
-    assert nothing["note"] == "the oldest is dt=9999-01-01; no time is told by dt=x"
+    assert nothing["note"] == "the oldest is dt=9999-01-01; no time in the values of dt=x"
 
 
 def test_arguments_of_expiry_stand_over_options_and_those_over_the_tables(context: Context, call: Call) -> None:
@@ -156,10 +156,10 @@ def test_tags_that_are_over_are_named_with_the_reason(context: Context, call: Ca
     call("create_tag", table="t", tag="ever")
     os.utime(context.table("t").tags.path("ever"), (1, 1))
     (row,) = call("expire_tags", table="t")
-    assert row["note"] == "no tag has outlived its time"
+    assert row["note"] == "no tag has expired"
     (row,) = call("expire_tags", table="t", older_than="2000-01-01")
     assert row["expired_tags"] == "ever"
-    assert "it was made at 19" in row["note"]
+    assert "it was created at 19" in row["note"]
 
 
 def test_the_snapshot_of_a_tag_may_be_named_by_time_or_watermark(context: Context, call: Call) -> None:
@@ -208,7 +208,7 @@ def test_due_tags_are_made_when_asked(context: Context, call: Call) -> None:
     assert context.table("t").tags.names() == []
     (done,) = call("trigger_tag_automatic_creation", table="t")
     assert planned["created_tags"] == done["created_tags"] == context.table("t").tags.names()[0]
-    assert call("trigger_tag_automatic_creation", table="t")[0]["note"] == "no span of time is over that has no tag yet"
+    assert call("trigger_tag_automatic_creation", table="t")[0]["note"] == "no period without a tag has ended"
 
 
 def test_a_dry_run_leaves_consumers_alone(context: Context, call: Call) -> None:
@@ -218,4 +218,4 @@ def test_a_dry_run_leaves_consumers_alone(context: Context, call: Call) -> None:
     assert call("reset_consumer", table="t", consumerId="none")[0]["note"] == "there is no such consumer"
     assert call("clear_consumers", table="t", dry_run=True)[0]["names"] == "job"
     assert context.table("t").consumers.names() == ["job"]
-    assert call("clear_consumers", table="t", includingConsumers="x")[0]["note"] == "no consumer has such a name"
+    assert call("clear_consumers", table="t", includingConsumers="x")[0]["note"] == "no consumer matches"

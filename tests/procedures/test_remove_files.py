@@ -79,12 +79,12 @@ def test_a_broken_table_of_a_database_keeps_the_files_of_all(context: Context, c
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        ({"older_than": "2999-01-01"}, "must not lie in the future"),
-        ({"older_than": "soon"}, "no point in time"),
+        ({"older_than": "2999-01-01"}, "must not be in the future"),
+        ({"older_than": "soon"}, "not a date or time"),
         ({"mode": "somewhere"}, "mode cannot be 'somewhere'"),
         ({"parallelism": 0}, "parallelism cannot be 0"),
-        ({"table": ""}, "no table"),
-        ({"table": "a.b.*"}, "names no tables"),
+        ({"table": ""}, "is not a table"),
+        ({"table": "a.b.*"}, "does not name tables"),
     ],
 )
 def test_bad_arguments_are_refused(call: Call, arguments: dict[str, Any], error: str) -> None:
@@ -98,16 +98,16 @@ def test_an_unknown_database_is_refused(call: Call) -> None:
 
 
 def test_folders_elsewhere_that_tables_share_are_left_alone(context: Context, call: Call, tmp_path: Path) -> None:
+    outside = {"data-file.external-paths": f"file://{tmp_path}/out"}
     for name, place in (("d", "t"), ("e", "v")):
-        outside = {"data-file.external-paths": f"file://{tmp_path}/out"}
-        context.catalog.alter_table(Identifier(name, place), lambda s, o=outside: replace(s, id=s.id + 1, options=o))
+        context.catalog.alter_table(Identifier(name, place), lambda s: replace(s, id=s.id + 1, options=outside))
     orphan = tmp_path / f"out/p=x/bucket-0/data-{uuid.uuid4()}-0.parquet"
     orphan.parent.mkdir(parents=True)
     orphan.touch()
     os.utime(orphan, (OLD, OLD))
     (row,) = call("remove_orphan_files", table="*.*")
     assert orphan.exists()
-    assert row["note"].endswith("/out left alone: other tables have files there too")
+    assert row["note"].endswith("/out skipped: other tables have files there, too")
     context.catalog.drop_table(Identifier("e", "v"))
     assert call("remove_orphan_files", table="t")[0]["deletedFileCount"] == 1
 

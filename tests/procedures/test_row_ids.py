@@ -71,7 +71,7 @@ def test_row_ids_are_given_anew_once(context: Context) -> None:
     assert (done["result"].split(".")[0], done["rows"], done["snapshot_id"]) == ("Success", 4, 4)
     once_more = call(context, "reassign_row_id", table="t")
     assert (once_more["rows"], once_more["snapshot_id"], once_more["next_row_id"]) == (0, None, 10)
-    assert "follow one another already" in once_more["result"]
+    assert "are contiguous already" in once_more["result"]
 
 
 def test_row_ids_of_chosen_partitions_are_given_anew(context: Context) -> None:
@@ -103,7 +103,7 @@ def test_only_tables_with_data_evolution_will_do(context: Context, name: str) ->
 
 
 def test_calls_that_make_no_sense_are_refused(context: Context) -> None:
-    with pytest.raises(InvalidInputError, match="holds nothing yet"):
+    with pytest.raises(InvalidInputError, match="is empty"):
         call(context, "reassign_row_id", table="empty")
     assert call(context, "materialize_deletion_vectors", table="empty")["snapshot_id"] is None
     with pytest.raises(InvalidInputError, match="together"):

@@ -78,7 +78,8 @@ def test_every_procedure_tells_its_arguments_and_an_example() -> None:
 
 def test_the_last_snapshot_stays(context: Context, call: Call, table: Table) -> None:
     insert(context, 1)
-    assert call("expire_snapshots", table="t", retain_min=1)["note"] == "snapshot 1 stays: the last snapshot stays"
+    note = call("expire_snapshots", table="t", retain_min=1)["note"]
+    assert note == "snapshot 1 is retained: the last snapshot is retained"
 
 
 def test_expire_snapshots_says_what_it_did(context: Context, call: Call, table: Table) -> None:
@@ -87,7 +88,7 @@ def test_expire_snapshots_says_what_it_did(context: Context, call: Call, table: 
     assert (idle["deleted_snapshots_count"], idle["first_expired_snapshot"], idle["note"]) == (
         0,
         None,
-        "snapshot 1 stays: the last 10 snapshots stay",
+        "snapshot 1 is retained: the last 10 snapshots are retained",
     )
     planned = call("expire_snapshots", table="d.t", retain_max=3, retain_min=1, dry_run=True)
     assert planned["note"].startswith("dry run, nothing was deleted")

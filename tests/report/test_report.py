@@ -58,7 +58,7 @@ def test_only_the_newest_snapshots_are_shown_and_that_is_said(keyed: Table, monk
     monkeypatch.setattr(history, "MAX_SNAPSHOTS", 2)
     facts = facts_of(keyed)
     assert list(facts.commits) == list(whole.commits[-2:])
-    assert f"newest 2 snapshots; {len(whole.commits) - 2} older ones" in html_of(facts)
+    assert f"newest 2 snapshots are shown, not {len(whole.commits) - 2} older ones" in html_of(facts)
 
 
 def test_buckets_tell_their_levels_and_the_runs_that_reads_merge(tmp_path: Path) -> None:
@@ -174,9 +174,9 @@ def test_a_report_that_cannot_be_written_says_where_and_leaves_nothing(context: 
     (tmp_path / "file").write_text("mine")
     with pytest.raises(PaimonError, match=r"file/x\.html cannot be written"):
         report(context, path=str(tmp_path / "file" / "x.html"))
-    with pytest.raises(InvalidInputError, match="which is no folder"):
+    with pytest.raises(InvalidInputError, match="which is not a directory"):
         report(context, path="p.html", pictures=str(tmp_path / "file"))
-    with pytest.raises(InvalidInputError, match="this machine's own files"):
+    with pytest.raises(InvalidInputError, match="the local file system"):
         report(context, path="s3://bucket/x.html")
     with pytest.raises(InvalidInputError, match="blank"):
         report(context, path=" ")

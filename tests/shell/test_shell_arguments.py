@@ -56,7 +56,7 @@ Run = Callable[..., tuple[int, str, str, Any, Setup | None]]
     ("arguments", "said"),
     [
         (("--conf", "nonsense"), "'nonsense' is not KEY=VALUE"),
-        (("--format", "xml"), "'xml' is none of csv"),
+        (("--format", "xml"), "'xml' is not one of csv"),
         (("-f", "/no/such.sql"), "/no/such.sql cannot be read"),
         (("-i", "/no/init.sql", "-e", "SELECT 1"), "/no/init.sql cannot be read"),
         (("-e", "SELECT 1", "-f", "-"), "either -e or -f"),

@@ -79,10 +79,10 @@ def test_partitions_may_be_given_one_by_one() -> None:
     [
         (["compakt"], "Did you mean compact"),
         (["compact", "--table"], "needs a value"),
-        (["compact", "t"], "'t' is no argument"),
+        (["compact", "t"], "'t' is not an argument"),
         (["compact", "--tabel", "t"], "no argument --tabel"),
-        (["compact", "--table", "t", "--table", "u"], "given twice"),
-        (["expire_snapshots", "--table", "t", "--retain_max", "many"], "a whole number"),
+        (["compact", "--table", "t", "--table", "u"], "specified twice"),
+        (["expire_snapshots", "--table", "t", "--retain_max", "many"], "an integer"),
         (["expire_snapshots"], "needs table"),
     ],
 )

@@ -20,7 +20,7 @@ Cell = Callable[[str], tuple[list[str], str, Any]]
 @pytest.fixture
 def cell(tmp_path: Path) -> Iterator[Cell]:
     """Runs a cell: the HTML that it shows, what it prints, and its error."""
-    shell = InteractiveShell.instance()
+    shell: Any = InteractiveShell.instance()
     shell.user_ns["spark"] = make(str(tmp_path / "warehouse"))
     assert shell.run_cell("%load_ext paimon_sql").success
 
@@ -67,7 +67,7 @@ def test_a_statement_that_fails_is_the_last_and_shows_no_traceback(cell: Cell) -
 
 
 def test_what_is_no_sql_is_told_apart(cell: Cell) -> None:
-    assert "'-x' is nothing that %%sql knows" in cell("%%sql -x\nSELECT 1")[1]
+    assert "'-x' is not an option of %%sql" in cell("%%sql -x\nSELECT 1")[1]
     assert ".format is a command of the shell" in cell("%%sql\n.format csv")[1]
     assert cell("%%sql\n-- nothing")[0] == []
 

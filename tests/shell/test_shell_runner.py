@@ -92,14 +92,14 @@ def test_settings_change_by_commands(shells: Shells) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (".format nope", "'nope' is no output format."),
-        (".format", "Which format?"),
+        (".format nope", "'nope' is not an output format."),
+        (".format", "No output format given."),
         (".timing maybe", ".timing takes on or off."),
         (".limit many", ".limit takes a number"),
-        (".nothing", "There is no command .nothing."),
+        (".nothing", "Unknown command .nothing."),
         ("source /no/such/file.sql", "/no/such/file.sql cannot be read"),
-        ("source 'open", "Write: source FILE"),
-        ("!exit 3", "ended with status 3"),
+        ("source 'open", "Usage: source FILE"),
+        ("!exit 3", "exited with status 3"),
     ],
 )
 def test_a_command_that_cannot_be_run_is_an_error(shells: Shells, line: str, said: str) -> None:
@@ -123,7 +123,7 @@ def test_a_file_that_includes_itself_is_an_error(shells: Shells, tmp_path: Path)
     inner.write_text(f"source {inner}\n")
     shell = shells()
     assert not shell.runner.run(from_file(str(inner)).pieces)
-    assert "include one another" in shell.err.getvalue()
+    assert "are nested" in shell.err.getvalue()
 
 
 def test_a_file_that_is_not_text_is_an_error(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_everything_known_about_the_last_error_can_be_asked_for(shells: Shells) 
     shell = shells({"b": ValueError("deep")}, keep_going=True)
     shell.runner.run(split(".error\nb;\n.error\n"))
     first, rest = shell.err.getvalue().split("\n", 1)
-    assert first == "There was no error yet."
+    assert first == "No error occurred yet."
     assert "Traceback" in rest
 
 

@@ -42,7 +42,7 @@ def test_the_server_says_where_it_listens_and_ends_by_a_signal(tmp_path: Path) -
         server.send_signal(signal.SIGTERM)
         rest = server.stderr.read()
     assert server.returncode == 0
-    assert rest == "Ctrl-C ends the server.\nThe server has ended.\n"
+    assert rest == "Ctrl-C stops the server.\nThe server has stopped.\n"
     assert (tmp_path / "default.db" / "t").is_dir()
 
 

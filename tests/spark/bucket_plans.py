@@ -26,7 +26,7 @@ def plan_of_right_answer(spark: SparkSession, query: str) -> str:
     spark.conf.set(_ENABLED, "false")
     try:
         plain = spark.sql(query)
-        assert "apart by" not in plan_of(plain)
+        assert "partitioned by" not in plan_of(plain)
         assert rows == rows_of(plain)
     finally:
         spark.conf.unset(_ENABLED)

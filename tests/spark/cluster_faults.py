@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import pandas_udf
@@ -87,12 +88,16 @@ def _planned_by_executors() -> list[str]:
     manifests.manifest_cache().capacity = 0
     found: list[str] = []
     read = ManifestStore.read_once
-    ManifestStore.read_once = lambda store, name: found.append(name) or read(store, name)  # type: ignore[method-assign,func-returns-value]
+
+    def noted(self: ManifestStore, name: str) -> pa.Table:
+        found.append(name)
+        return read(self, name)
+
+    ManifestStore.read_once = noted  # type: ignore[method-assign]
     return found
 
 
 def _harmed() -> Any:
-    @pandas_udf("long")
     def harmed(ids: pd.Series) -> pd.Series:
         """The numbers as they are; the first attempt at one task is slow, and at another one kills its worker."""
         context = TaskContext.get()
@@ -103,17 +108,16 @@ def _harmed() -> Any:
                 time.sleep(_LONG)
         return ids
 
-    return harmed
+    return pandas_udf("long")(harmed)
 
 
 def _slowly() -> Any:
-    @pandas_udf("long")
     def slowly(ids: pd.Series) -> pd.Series:
         """The numbers as they are, some time later."""
         time.sleep(1)
         return ids
 
-    return slowly
+    return pandas_udf("long")(slowly)
 
 
 def _while_an_executor_dies(spark: SparkSession, action: Callable[[], object]) -> int:

@@ -301,7 +301,7 @@ def play(world: World, first: Statement, second: Statement) -> Outcome:
             world.run(world.spark, first, table, 1)
         outcome = Outcome.THEN
     except RefusedError as error:
-        outcome = Outcome.UNKNOWN if "could not be found out" in str(error) else Outcome.REFUSED
+        outcome = Outcome.UNKNOWN if "could not be determined" in str(error) else Outcome.REFUSED
     if not where:
         world.run(world.rival, second, table, 2)
     middle = second.effect(START, 2)

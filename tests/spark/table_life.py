@@ -65,7 +65,8 @@ class _Life:
         self.answers: Answers = {}
 
     def do(self, text: str) -> list[Any]:
-        return self._spark.sql(text).collect()
+        rows: list[Any] = self._spark.sql(text).collect()
+        return rows
 
     def ask(self, name: str, text: str) -> None:
         self.answers[name] = sorted([str(value) for value in row] for row in self.do(text))

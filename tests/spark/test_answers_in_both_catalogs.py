@@ -150,7 +150,7 @@ def test_save_as_table_keeps_the_definition_and_its_readers(session: SparkSessio
         assert sql(f"SELECT * FROM {source}") == rows
     frame.write.format("paimon").mode("overwrite").saveAsTable("t$branch_side")
     assert sql("SELECT * FROM `t$branch_side`") == [(2, "none", "two")]
-    with pytest.raises(PySparkException, match=r"is a view|no table of Paimon's"):
+    with pytest.raises(PySparkException, match=r"is a view|is not a Paimon table"):
         frame.write.format("paimon").mode("overwrite").saveAsTable("seen")
     assert sql("SELECT * FROM seen") == [(2, "none", "two")]
 

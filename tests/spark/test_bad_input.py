@@ -110,8 +110,8 @@ def test_a_wrong_statement_is_told_in_one_message(
         ("'path' = '/tmp/elsewhere'", "Leave LOCATION and 'path' out"),
         ("'data-file.prefix' = '../../x-'", "'data-file.prefix' cannot be"),
         ("'changelog-file.prefix' = 'a/b'", "'changelog-file.prefix' cannot be"),
-        ("'data-file.path-directory' = '../../x'", "a folder under the table's"),
-        ("'data-file.path-directory' = '/tmp/x'", "a folder under the table's"),
+        ("'data-file.path-directory' = '../../x'", "a subdirectory of the table's directory"),
+        ("'data-file.path-directory' = '/tmp/x'", "a subdirectory of the table's directory"),
     ],
 )
 def test_an_illegal_option_makes_no_table(refused: Callable[[str], str], options: str, said: str) -> None:
@@ -125,7 +125,7 @@ def test_a_column_without_a_name_is_refused(refused: Callable[[str], str]) -> No
 @pytest.mark.parametrize("name", ["..", ".", "../x", "/etc/x", "a/b", "a\\b", "", "  ", "a\nb", "a\0b", LONG, "a$b$c"])
 def test_no_table_gets_a_name_that_leaves_its_database(refused: Callable[[str], str], name: str) -> None:
     said = refused(f"CREATE TABLE `{name}` (k INT)")
-    assert "cannot be the name of a table" in said or "is no table name" in said
+    assert "cannot be the name of a table" in said or "is not a table name" in said
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", " ", LONG, "a\nb"])
@@ -189,7 +189,7 @@ def test_a_partition_whose_folder_cannot_be_named_is_refused(sql: Sql, refused: 
 
 @pytest.mark.parametrize("text", ["'garbage'", "'{}'", "'[1]'", "CAST(NULL AS STRING)"])
 def test_the_internal_procedure_takes_nothing_but_statements(refused: Callable[[str], str], text: str) -> None:
-    assert "Write the statement itself" in refused(f"CALL sys.__execute({text})")
+    assert "Run the statement itself" in refused(f"CALL sys.__execute({text})")
 
 
 @pytest.mark.parametrize("kind", ["snapshot/snapshot-1", "manifest/manifest-list-*-0", "schema/schema-0"])

@@ -72,9 +72,9 @@ def test_what_was_uploaded_is_stored_and_opens_nothing(
     uploaded.writeTo("uploads").append()
     sql("INSERT OVERWRITE uploads SELECT * FROM uploaded")
     sql("MERGE INTO uploads u USING uploaded n ON u.id = n.id WHEN MATCHED THEN UPDATE SET picture = n.picture")
-    assert [(i, bytes(b)) for i, b in sql("SELECT * FROM uploads ORDER BY id")] == given  # type: ignore[call-overload]
+    assert [(i, bytes(b)) for i, b in sql("SELECT * FROM uploads ORDER BY id")] == given
     sql(f"CREATE TABLE made WITH ({EVOLVES}, 'blob-field' = 'picture') AS SELECT * FROM uploads")
-    assert [(i, bytes(b)) for i, b in sql("SELECT * FROM made ORDER BY id")] == given  # type: ignore[call-overload]
+    assert [(i, bytes(b)) for i, b in sql("SELECT * FROM made ORDER BY id")] == given
     assert web[1] == []
 
 

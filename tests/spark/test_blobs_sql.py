@@ -63,7 +63,7 @@ def test_changes_tell_rows_with_their_blobs(sql: Sql) -> None:
     sql("INSERT INTO t VALUES (2, X'02'), (3, NULL)")
     assert sql("SELECT * FROM t /*+ OPTIONS('incremental-between' = '1,2') */ ORDER BY id") == [(2, b"\x02"), (3, None)]
     sql("UPDATE t SET b = X'03' WHERE id = 3")
-    with pytest.raises(Exception, match="columns were changed in files of their own"):
+    with pytest.raises(Exception, match="columns were changed in separate files"):
         sql("SELECT * FROM t /*+ OPTIONS('incremental-between' = '1,3') */")
 
 
@@ -89,9 +89,9 @@ def test_references_are_made_by_functions_and_kept_by_changes(sql: Sql, spark: S
     assert sql("SELECT sys.descriptor_to_string(CAST(NULL AS BINARY))") == [(None,)]
     for call, reason in (
         ("sys.blob_view('t', 'b', 1)", "db.t or catalog.db.t"),
-        (f"sys.blob_view('{here}.t', 'id', _ROW_ID)", "no column 'id' of blobs"),
-        ("sys.blob_view(concat('default', '.t'), 'b', _ROW_ID)", "literal texts"),
-        ("sys.descriptor_to_string(X'00')", "no descriptor of a blob"),
+        (f"sys.blob_view('{here}.t', 'id', _ROW_ID)", "no blob column 'id'"),
+        ("sys.blob_view(concat('default', '.t'), 'b', _ROW_ID)", "string literals"),
+        ("sys.descriptor_to_string(X'00')", "not a blob descriptor"),
         ("sys.path_to_descriptor(1)", "path_to_descriptor"),
     ):
         with pytest.raises(Exception, match=reason):
@@ -102,7 +102,7 @@ def test_references_are_made_by_functions_and_kept_by_changes(sql: Sql, spark: S
     ("columns", "options", "reason"),
     [
         ("id INT, b BINARY", "'blob-field' = 'b'", "needs rows with ids"),
-        ("id INT, b BINARY", f"{EVOLVES}, 'blob-field' = 'c'", "no column"),
+        ("id INT, b BINARY", f"{EVOLVES}, 'blob-field' = 'c'", "not a column"),
         ("b BINARY", f"{EVOLVES}, 'blob-field' = 'b'", "blobs alone"),
         ("id INT, b STRING", f"{EVOLVES}, 'blob-field' = 'b'", "cannot be a blob"),
         ("id INT, b MAP<DOUBLE, BINARY>", f"{EVOLVES}, 'blob-field' = 'b'", "keys of another type"),

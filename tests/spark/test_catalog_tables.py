@@ -20,7 +20,7 @@ def test_the_procedures_are_a_table(sql: Sql) -> None:
 def test_a_procedure_is_described_with_its_arguments_and_answer(sql: Sql) -> None:
     said = "\n".join(str(line) for (line,) in sql("DESCRIBE PROCEDURE sys.fast_forward"))
     assert "branch STRING (required): The branch's name." in said
-    assert "added_snapshots BIGINT: snapshots of the branch that came" in said
+    assert "added_snapshots BIGINT: number of added snapshots of the branch" in said
     assert "Example: CALL sys.fast_forward(" in said
 
 
@@ -76,7 +76,7 @@ def test_a_tables_health_is_one_query(sql: Sql) -> None:
         (
             "most_sorted_runs",
             5.0,
-            f"1 bucket has 5 or more sorted runs to be merged by reads: CALL sys.compact(table => '{database}.well')",
+            f"1 bucket has 5 or more sorted runs to merge on read: CALL sys.compact(table => '{database}.well')",
         ),
     ]
     ((call,),) = sql("SELECT split(advice, ': ')[1] FROM well$summary WHERE metric = 'most_sorted_runs'")

@@ -143,7 +143,7 @@ def test_new_rows_of_the_table_itself_hide_no_others(chain: Sql) -> None:
         "INSERT INTO t VALUES (5, 1, 'own', '20250809'), (6, 1, 'own', '20250601')",
         merge,
     ):
-        with pytest.raises(Exception, match=r"rows of partition dt=\d+ would be read instead of all .*branch_delta"):
+        with pytest.raises(Exception, match=r"rows of partition dt=\d+ would hide all .*branch_delta"):
             chain(statement)
         assert sorted(chain("SELECT * FROM t")) == before
     chain("INSERT INTO t VALUES (6, 1, 'own', '20250601')")

@@ -173,7 +173,7 @@ def test_many_rows_and_blobs_written_beside_are_told(sql: Sql) -> None:
     assert told == [(DELETE, 30, 435000, 0, 0, 0), (INSERT, 30, 435000, 30, 0, 0)]
     told = sql("SELECT id, v, hex(b), _change_type FROM t CHANGES FROM VERSION 3 TO VERSION 3 ORDER BY 4")
     assert told == [(4001, "4001", "34303031", DELETE), (4001, "4001", "FF", INSERT)]
-    with pytest.raises(Exception, match=r"columns were changed in files of their own .*CHANGES"):
+    with pytest.raises(Exception, match=r"columns were changed in separate files .*CHANGES"):
         sql("SELECT * FROM t /*+ OPTIONS('incremental-between'='1,2') */")
 
 
@@ -206,7 +206,7 @@ def test_ranges_by_time_and_at_their_edges(sql: Sql) -> None:
             ids(of)
     with pytest.raises(AnalysisException):
         sql("SELECT * FROM nosuch CHANGES FROM VERSION 1")
-    with pytest.raises(Exception, match="no changes of its own"):
+    with pytest.raises(Exception, match="does not support change queries"):
         sql("SELECT * FROM t$audit_log CHANGES FROM VERSION 3")
 
 

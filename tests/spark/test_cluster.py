@@ -86,10 +86,8 @@ def test_warehouses_in_stores_are_used_from_a_cluster(cluster: Cluster, s3: dict
         "loaded": [["SKIPPED", False]],
         "back": [changed[:2]],
     }
-    assert refused[0].startswith(
-        "COPY INTO: Spark has opened s3://vault for a catalog with other options, and keeps it."
-    )
-    assert refused[1].startswith("other.default.f: Spark has opened s3://lake for a catalog with other options")
+    assert refused[0].startswith("COPY INTO: Spark has already opened s3://vault for a catalog with other options.")
+    assert refused[1].startswith("other.default.f: Spark has already opened s3://lake for a catalog with other options")
     assert refused[2].startswith("OVERWRITE = TRUE of 's3://vault/warehouse' would delete files of the table")
     # The log of Spark's events holds what its UI shows.
     secrets = [options["s3.secret-key"] for options in (s3, keepers(s3))]

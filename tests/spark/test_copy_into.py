@@ -92,12 +92,12 @@ def test_rows_that_cannot_be_read_are_dealt_with_as_said(
     _write(folder, bad_csv="1,x\nabc,y\n3,z\n4\n5,v,w\n", good_csv="7,g\n", none_csv="q,r\n", empty_csv="")
     sql("CREATE TABLE t (id INT, v STRING)")
     copy = f"COPY INTO t FROM '{folder}' {CSV} ON_ERROR = {on_error}"
-    no_int = "Cast failure in column 'id': '{}' is no INT"
+    no_int = "Cast failure in column 'id': '{}' is not a valid INT"
     good, empty = ("good.csv", "LOADED", 1, 1, 0, None), ("empty.csv", "LOADED", 0, 0, 0, None)
     none = ("none.csv", "LOAD_FAILED", 0, 1, 1, no_int.format("q"))
     if on_error == "ABORT_STATEMENT":
         with pytest.raises(
-            PySparkException, match=r"4 rows in 2 of 4 files cannot be loaded.*bad.csv.*'abc' is no INT"
+            PySparkException, match=r"4 rows in 2 of 4 files cannot be loaded.*bad.csv.*'abc' is not a valid INT"
         ):
             sql(copy)
         assert sql("SELECT * FROM t") == []
@@ -129,7 +129,7 @@ def test_columns_that_are_not_named_get_their_defaults(sql: Sql, folder: Path) -
     assert sql("SELECT * FROM t ORDER BY id") == [(1, "x", "new", None, 7), (2, "y", "new", None, 7)]
     for columns, told in {
         "id, nope": "has no column nope",
-        "id, ID": "names column ID twice",
+        "id, ID": "specifies column ID twice",
         "s": "Column id of .* is NOT NULL",
     }.items():
         with pytest.raises(PySparkException, match=told):
@@ -140,7 +140,7 @@ def test_columns_that_are_not_named_get_their_defaults(sql: Sql, folder: Path) -
 def test_a_null_where_none_may_be_loads_nothing_whatever_is_said(sql: Sql, spark: SparkSession, folder: Path) -> None:
     _write(folder, a_csv="1,x\n,y\n")
     sql("CREATE TABLE t (id INT, v VARCHAR(1), PRIMARY KEY (id) NOT ENFORCED) WITH ('bucket' = '1')")
-    with pytest.raises(PySparkException, match=r"Column id is NOT NULL, and a row has no value for it in a\.csv"):
+    with pytest.raises(PySparkException, match=r"Column id is NOT NULL, but is NULL in a row of a\.csv"):
         sql(f"COPY INTO t FROM '{folder}' {CSV} ON_ERROR = CONTINUE")
     _write(folder, a_csv="1,long\n")
     with pytest.raises(PySparkException, match="EXCEED_LIMIT_LENGTH"):
@@ -204,7 +204,7 @@ def test_parquet_is_read_by_the_names_of_its_columns(sql: Sql, spark: SparkSessi
         (part,) = (tmp_path / name).glob("part-*")
         part.rename(tmp_path / "all" / f"{name}.parquet")
     sql("CREATE TABLE t (id INT, v STRING, s ARRAY<STRUCT<p: INT, q: INT>>)")
-    with pytest.raises(PySparkException, match=r"1 row in 1 of 2 files .*'3000000000' is no INT"):
+    with pytest.raises(PySparkException, match=r"1 row in 1 of 2 files .*'3000000000' is not a valid INT"):
         sql(f"COPY INTO t FROM '{tmp_path}/all' {PARQUET}")
     assert [row[:5] for row in sql(f"COPY INTO t FROM '{tmp_path}/all' {PARQUET} ON_ERROR = CONTINUE")] == [
         ("a.parquet", "LOAD_FAILED", 0, 1, 1),
@@ -315,11 +315,11 @@ def test_a_query_that_does_more_than_read_or_fails_leaves_nothing(
 @pytest.mark.parametrize(
     ("statement", "told"),
     [
-        (f"COPY INTO t FROM '/no/such/folder' {CSV}", "There is no file or folder '/no/such/folder'"),
+        (f"COPY INTO t FROM '/no/such/folder' {CSV}", "There is no file or directory '/no/such/folder'"),
         (f"COPY INTO t FROM 'strange://x/y' {CSV}", "Spark has no file system for strange:"),
         (f"COPY INTO nosuch FROM '/' {CSV}", "nosuch does not exist"),
         (f"COPY INTO t$snapshots FROM '/' {CSV}", "system table"),
-        (f"COPY INTO t FROM '/' {CSV} PATTERN = '['", "PATTERN = '\\[' is no regular expression: Unclosed"),
+        (f"COPY INTO t FROM '/' {CSV} PATTERN = '['", "PATTERN = '\\[' is not a valid regular expression: Unclosed"),
         (f"COPY INTO '/tmp/nothing-is-written-here' FROM nosuch {CSV}", "`nosuch` cannot be found"),
         (f"COPY INTO 'strange://x/y' FROM t {CSV}", "Spark has no file system for strange:"),
     ],

@@ -87,7 +87,7 @@ def test_an_update_that_would_not_move_a_row_is_refused(sql: Sql, options: str) 
         f" TBLPROPERTIES ('primary-key' = 'k,p1', {options})"
     )
     sql("INSERT INTO x VALUES (1, 'a', 'b', 1)")
-    with pytest.raises(Exception, match="UPDATE cannot set p2, as rows of this table stay in their partitions"):
+    with pytest.raises(Exception, match="UPDATE cannot set p2: rows of this table cannot move to another partition"):
         sql("UPDATE x SET P2 = 'c', n = 2 WHERE k = 1")
     sql("UPDATE x SET n = 2 WHERE k = 1")
     assert sql("SELECT * FROM x") == [(1, "a", "b", 2)]

@@ -38,7 +38,7 @@ def test_keys_take_the_columns_spelling() -> None:
 def test_partition_columns_may_be_said_as_an_option() -> None:
     assert built(struct(a="integer", p="string"), partition="p").partition_keys == ("p",)
     assert built(struct(a="integer", p="string"), ("p",), partition="P").partition_keys == ("p",)
-    with pytest.raises(InvalidOptionError, match="said twice"):
+    with pytest.raises(InvalidOptionError, match="specified twice"):
         built(struct(a="integer", p="string"), ("a",), partition="p")
 
 

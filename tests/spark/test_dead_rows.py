@@ -78,7 +78,7 @@ def by_workers(spark: SparkSession) -> Iterator[Callable[[str], list[Row]]]:
     def answer(query: str) -> list[Row]:
         getattr(methods, "extraOptimizations_$eq")(rules.take(0))
         assert _NATIVE not in _plan(spark, query)
-        found = spark.sql(query).collect()
+        found: list[Row] = spark.sql(query).collect()
         getattr(methods, "extraOptimizations_$eq")(rules)
         return found
 
@@ -223,7 +223,7 @@ def test_keys_of_several_columns_and_many_files_are_merged(spark: SparkSession, 
         "CREATE TABLE t (a STRING, b DECIMAL(30, 3), c DATE, v INT) TBLPROPERTIES ('primary-key' = 'a,b,c',"
         " 'bucket' = '3', 'num-sorted-run.compaction-trigger' = '20', 'target-file-size' = '64 kb')"
     )
-    expected = {}
+    expected: dict[int, int] = {}
     for turn in range(5):
         sql(
             "INSERT INTO t SELECT concat('ä', id % 50), CAST(id % 7 AS DECIMAL(30, 3)) / 8,"

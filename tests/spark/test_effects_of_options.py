@@ -42,7 +42,7 @@ def large(spark: SparkSession) -> Iterator[None]:
 
 
 def tasks(spark: SparkSession, query: str) -> int:
-    return spark.sql(query).rdd.getNumPartitions()
+    return int(spark.sql(query).rdd.getNumPartitions())
 
 
 def test_the_size_of_splits_decides_how_many_tasks_read(files: Sql, spark: SparkSession) -> None:

@@ -58,7 +58,7 @@ def test_what_cannot_be_chosen_among_is_refused(sql: Sql, tmp_path: Path) -> Non
     for roots, more, told in (
         ("'/plain'", "'round-robin'", "has no scheme"),
         ("'file:///a'", "'specific-fs', 'data-file.external-paths.specific-fs' = 's3'", "specific-fs"),
-        ("'file:///a'", "'weight-robin', 'data-file.external-paths.weights' = '1,2'", "1 whole numbers above 0"),
+        ("'file:///a'", "'weight-robin', 'data-file.external-paths.weights' = '1,2'", "1 positive integers"),
     ):
         with pytest.raises(Exception, match=told):
             sql(head.format(roots, more))

@@ -164,7 +164,7 @@ def test_what_only_snapshots_can_do_is_refused_in_one_sentence(sql: Sql) -> None
             sql(statement)
     for statement, why in (
         ("CREATE TABLE k (a INT, PRIMARY KEY (a) NOT ENFORCED) WITH ('type'='format-table')", "no primary key"),
-        ("ANALYZE TABLE t COMPUTE STATISTICS", "format table whose partitions no catalog lists"),
+        ("ANALYZE TABLE t COMPUTE STATISTICS", "format table whose partitions no catalog registers"),
         ("ALTER TABLE t DROP COLUMN a", "what its files hold"),
         ("ALTER TABLE t SET TBLPROPERTIES ('file.format'='json')", "fixed when it is created"),
     ):

@@ -188,6 +188,6 @@ def test_a_table_may_get_columns_from_what_is_read_of_it(spark: SparkSession, sq
 
 def test_a_write_that_is_refused_leaves_the_columns_or_says_why(spark: SparkSession, sql: Sql) -> None:
     sql("CREATE TABLE t (a INT)")
-    with pytest.raises(Exception, match=r"new column 'b' is NULL alone"):
+    with pytest.raises(Exception, match=r"new column 'b' has only NULL values"):
         spark.sql("SELECT 1 AS a, NULL AS b").writeTo("t").options(**MERGE).append()
     assert columns(sql) == [("a", "int")]

@@ -46,7 +46,7 @@ def test_merged_rows_have_a_bucket_but_no_place(sql: Sql) -> None:
     sql("INSERT INTO t VALUES (1, 10)")
     assert sql("SELECT k, v, __paimon_bucket FROM t ORDER BY k") == [(1, 10, 0), (2, 2, 0), (3, 3, 1)]
     assert sql("SELECT v, __paimon_bucket FROM t WHERE k = 1") == [(10, 0)]
-    with pytest.raises(Exception, match="__paimon_row_index is not known for rows that are merged"):
+    with pytest.raises(Exception, match="__paimon_row_index is not available for rows that are merged"):
         sql("SELECT k, __paimon_row_index FROM t")
 
 

@@ -64,7 +64,7 @@ def test_a_manifest_that_names_a_file_elsewhere_is_refused(spark: SparkSession, 
     before = secret.read_bytes()
     outcomes = {statement: _message(sql, statement) for statement in REFUSED}
     for statement, said in outcomes.items():
-        assert "it names" in said and ("no file name" in said or "in no directory" in said), (statement, said)
+        assert "it names" in said and ("not a file name" in said or "in no directory" in said), (statement, said)
     for statement in HARMLESS:
         _message(sql, statement)
     assert secret.read_bytes() == before

@@ -41,7 +41,7 @@ def test_databases_are_made_described_changed_and_dropped(lake: Sql) -> None:
     lake("CREATE DATABASE lake.e COMMENT 'a comment' WITH DBPROPERTIES ('k' = 'v')")
     assert lake("SHOW DATABASES IN lake") == [("d",), ("default",), ("e",)]
     lake("ALTER DATABASE lake.e SET DBPROPERTIES ('k' = 'w', 'l' = 'x')")
-    told = dict(lake("DESCRIBE DATABASE EXTENDED lake.e"))  # type: ignore[arg-type]
+    told: dict[str, str] = dict(lake("DESCRIBE DATABASE EXTENDED lake.e"))
     assert told["Comment"] == "a comment" and told["Properties"] == "((k,w), (l,x))"
     with pytest.raises(Exception, match="already exists"):
         lake("CREATE DATABASE lake.e")
@@ -51,7 +51,7 @@ def test_databases_are_made_described_changed_and_dropped(lake: Sql) -> None:
         lake("DROP DATABASE lake.e")
     lake("DROP DATABASE lake.e CASCADE")
     assert lake("SHOW DATABASES IN lake") == [("d",), ("default",)]
-    with pytest.raises(Exception, match="cannot place a database elsewhere"):
+    with pytest.raises(Exception, match="supports databases only in its warehouse"):
         lake("CREATE DATABASE lake.f LOCATION '/elsewhere'")
 
 
@@ -66,7 +66,7 @@ def test_tables_live_as_in_any_catalog(lake: Sql, tmp_path: Path) -> None:
     assert lake("SELECT count(*) FROM lake.d.u$snapshots") == [(2,)]
     assert lake("SHOW TABLES IN lake.d") == [("d", "u", False)]
     assert rows(tmp_path, "SELECT * FROM paimon_tables") == [("lake", "d", "u")]
-    kept = dict(rows(tmp_path, "SELECT property_key, property_value FROM paimon_table_properties"))  # type: ignore[arg-type]
+    kept: dict[str, str] = dict(rows(tmp_path, "SELECT property_key, property_value FROM paimon_table_properties"))
     assert (kept["write-only"], kept["primary-key"], kept["bucket-key"]) == ("true", "id", "id")
     assert rows(tmp_path, "SELECT * FROM paimon_distributed_locks") == []
     lake("DROP TABLE lake.d.u")
@@ -100,17 +100,17 @@ def test_repair_takes_up_the_tables_of_a_warehouse(lake: Sql, tmp_path: Path) ->
         connection.execute("DELETE FROM paimon_tables")
         connection.commit()
     assert lake("SHOW TABLES IN lake.d") == []
-    with pytest.raises(Exception, match=r"CALL lake\.sys\.repair\('d\.t'\) takes it up"):
+    with pytest.raises(Exception, match=r"CALL lake\.sys\.repair\('d\.t'\) registers it"):
         lake("CREATE TABLE IF NOT EXISTS lake.d.t (id INT)")
     ((result, tables, repaired, problems, findings, *_),) = lake("CALL lake.sys.repair('d.t')")
-    assert (result, tables, repaired, problems) == (True, 1, 1, 0) and "knows it now" in str(findings)
+    assert (result, tables, repaired, problems) == (True, 1, 1, 0) and "it was registered" in str(findings)
     assert lake("SELECT * FROM lake.d.t") == [(1,)]
 
 
 def test_tables_of_sys_tell_of_the_catalog_and_hide_its_password(lake: Sql) -> None:
     lake("CREATE TABLE lake.d.t (id INT)")
     assert lake("SELECT database_name, table_name FROM lake.sys.tables") == [("d", "t")]
-    told = dict(lake("SELECT * FROM lake.sys.catalog_options"))  # type: ignore[arg-type]
+    told: dict[str, str] = dict(lake("SELECT * FROM lake.sys.catalog_options"))
     assert told["metastore"] == "jdbc" and told["jdbc.password"] == "******"
 
 
@@ -118,7 +118,7 @@ def test_format_tables_may_stand_elsewhere_and_others_may_not(lake: Sql, tmp_pat
     lake(f"CREATE TABLE lake.d.f (id INT) USING csv LOCATION '{tmp_path}/files'")
     lake("INSERT INTO lake.d.f VALUES (1)")
     assert lake("SELECT * FROM lake.d.f") == [(1,)]
-    with pytest.raises(Exception, match=r"cannot stand in .*: catalog lake finds tables by name"):
+    with pytest.raises(Exception, match=r"cannot have the location .*: catalog lake finds tables by name"):
         lake(f"CREATE TABLE lake.d.t (id INT) LOCATION '{tmp_path}/other'")
 
 
@@ -133,14 +133,14 @@ def test_views_are_kept_and_functions_are_not(lake: Sql, tmp_path: Path) -> None
     with pytest.raises(Exception, match="already exists"):
         lake("CREATE TABLE lake.d.w (id INT)")
     lake("DROP VIEW lake.d.w")
-    with pytest.raises(Exception, match="Catalog lake keeps no functions"):
+    with pytest.raises(Exception, match="Catalog lake does not support functions"):
         lake("CREATE FUNCTION lake.d.f(x INT) RETURNS INT RETURN x")
 
 
 def test_a_catalog_whose_database_cannot_be_had_says_so(sql: Sql, spark: SparkSession) -> None:
     for options, message in (
         ("'uri' = 'jdbc:postgresql://127.0.0.1:1/x'", "127.0.0.1:1/x refused"),
-        ("'uri' = 'jdbc:oracle:x'", "is no address of a database that can keep a catalog"),
+        ("'uri' = 'jdbc:oracle:x'", "is not an address of a supported database"),
         ("'uri' = ''", "has no 'uri'"),
     ):
         with pytest.raises(Exception, match=message):

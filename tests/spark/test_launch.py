@@ -64,7 +64,7 @@ def test_a_jvm_that_does_not_start_is_one_error_with_what_it_said(
 
     with pytest.raises(SetupError) as refused:
         jvm(body)
-    assert refused.value.message == "The JVM that runs Spark ended before it was ready. It said:\nNo such master"
+    assert refused.value.message == "The JVM that runs Spark ended before it was ready. Output:\nNo such master"
     assert capsys.readouterr().err == ""
 
 

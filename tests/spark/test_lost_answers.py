@@ -98,7 +98,7 @@ def held(sql: Sql) -> set[tuple[Any, ...]]:
 @pytest.mark.parametrize("created", [True, False])
 def test_an_unknown_outcome_keeps_every_file_and_is_told(sql: Sql, case: Case, created: bool) -> None:
     table, statement, after = case
-    with answer(created=created, known=False) as lost, pytest.raises(PySparkException, match="could not be found out"):
+    with answer(created=created, known=False) as lost, pytest.raises(PySparkException, match="could not be determined"):
         sql(statement)
     assert lost
     if table == VECTORS:
@@ -133,7 +133,7 @@ def test_an_answer_that_is_lost_and_found_is_no_error(sql: Sql, case: Case) -> N
 
 @pytest.mark.parametrize("created", [True, False])
 def test_a_table_made_with_its_rows_is_kept_unless_it_certainly_has_none(sql: Sql, created: bool) -> None:
-    with answer(created=created, known=False), pytest.raises(PySparkException, match="could not be found out"):
+    with answer(created=created, known=False), pytest.raises(PySparkException, match="could not be determined"):
         sql("CREATE TABLE t AS SELECT 9 k, 'a' p")
     assert held(sql) == ({(9, "a")} if created else set())
 
@@ -162,7 +162,7 @@ def test_a_stream_whose_answer_was_lost_delivers_each_row_once(
         writer.trigger(availableNow=True).toTable("t").awaitTermination()
 
     play(0, 5)
-    with answer(created=created, known=False), pytest.raises(PySparkException, match="could not be found out"):
+    with answer(created=created, known=False), pytest.raises(PySparkException, match="could not be determined"):
         play(5, 10)
     assert held(sql) == {(k, "a") for k in range(10 if created else 5)}
     run()
@@ -176,7 +176,7 @@ def test_files_whose_load_has_an_unknown_outcome_are_loaded_once(sql: Sql, tmp_p
     sql(PLAIN)
     (tmp_path / "a.csv").write_text("1,a\n2,b\n")
     copy = f"COPY INTO t FROM '{tmp_path}' FILE_FORMAT = (TYPE = CSV)"
-    with answer(created=created, known=False), pytest.raises(PySparkException, match="could not be found out"):
+    with answer(created=created, known=False), pytest.raises(PySparkException, match="could not be determined"):
         sql(copy)
     sql(copy)
     assert held(sql) == {(1, "a"), (2, "b")}

@@ -132,7 +132,7 @@ def test_a_bare_null_takes_the_type_of_its_column(sql: Sql, merging: None) -> No
         (1, True, None, None, 2),
         (None, False, None, 0, 3),
     ]
-    with pytest.raises(Exception, match="The new column 'c' is NULL alone"):
+    with pytest.raises(Exception, match="The new column 'c' has only NULL values"):
         sql("INSERT INTO t BY NAME SELECT NULL AS c")
 
 

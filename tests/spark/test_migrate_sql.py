@@ -27,7 +27,7 @@ def plain(sql: Sql, spark: SparkSession, tmp_path: Path) -> Iterator[str]:
 def details(sql: Sql, call: str) -> dict[str, object]:
     (row,) = sql(f"CALL {call}")
     procedure = procedures.find_procedure(call.partition("(")[0])
-    return dict(zip((c.name for c in (*procedure.results, *procedure.details)), row, strict=True))
+    return dict(zip((c.name for c in procedure.columns), row, strict=True))
 
 
 def files(folder: Path) -> set[str]:
@@ -130,18 +130,18 @@ def test_a_database_becomes_paimons_table_by_table(sql: Sql, plain: str) -> None
     ("call", "said"),
     [
         ("sys.migrate_table('hive', '{0}.absent')", "has no table {0}.absent"),
-        ("sys.migrate_table('hive', '{0}.texts')", "no table of Parquet, ORC or Avro files, but of csv"),
+        ("sys.migrate_table('hive', '{0}.texts')", "not a table of Parquet, ORC or Avro files, but of csv"),
         ("sys.migrate_table('iceberg', '{0}.t')", "source_type cannot be 'iceberg'"),
-        ("sys.migrate_table('hive', '{0}.t', 'bucket=2,bucket-key=id')", "in no buckets"),
-        ("sys.migrate_table('hive', '{0}.t', 'primary-key=id')", "no primary key"),
+        ("sys.migrate_table('hive', '{0}.t', 'bucket=2,bucket-key=id')", "cannot have buckets"),
+        ("sys.migrate_table('hive', '{0}.t', 'primary-key=id')", "cannot have a primary key"),
         ("sys.migrate_table('hive', '{0}.t', 'nosuch=1')", "nosuch"),
         ("sys.migrate_table('hive', '{0}.t', target_table => 'keyed')", "has a primary key or buckets"),
         ("sys.migrate_table('hive', '{0}.t', target_table => 'other')", "has other columns"),
         ("sys.migrate_table('hive', '{0}.t', parallelism => 0)", "parallelism cannot be 0"),
-        ("sys.migrate_table('parquet', '/no/such/folder', target_table => 'x')", "no folder"),
+        ("sys.migrate_table('parquet', '/no/such/folder', target_table => 'x')", "no directory"),
         ("sys.migrate_table('parquet', '/no/such/folder')", "has no name"),
         ("sys.migrate_database('hive', 'nowhere')", "has no database nowhere"),
-        ("sys.migrate_database('orc', '{0}')", "cannot be a folder"),
+        ("sys.migrate_database('orc', '{0}')", "cannot be a directory"),
     ],
 )
 def test_what_cannot_be_migrated_is_refused_and_stays(sql: Sql, plain: str, call: str, said: str) -> None:
@@ -163,7 +163,7 @@ def test_a_file_that_cannot_be_read_stops_it_before_anything_changes(sql: Sql, p
     broken = tmp_path / "plain" / "t" / "broken.parquet"
     broken.write_bytes(b"no parquet")
     before = files(tmp_path / "plain")
-    with pytest.raises(PySparkException, match=r"broken\.parquet cannot be taken over"):
+    with pytest.raises(PySparkException, match=r"broken\.parquet cannot be migrated"):
         sql(f"CALL sys.migrate_table('hive', '{plain}.t')")
     assert files(tmp_path / "plain") == before
     assert ("t",) not in [(row[1],) for row in sql("SHOW TABLES")]
@@ -204,5 +204,5 @@ def test_files_of_partitions_that_the_table_does_not_know_stop_it(sql: Sql, plai
 
 
 def test_without_a_session_it_is_refused(spark: SparkSession) -> None:
-    with pytest.raises(UnsupportedError, match="session of Spark"):
+    with pytest.raises(UnsupportedError, match="Spark session"):
         procedures.call(spark.conf.get("spark.sql.catalog.paimon.warehouse"), "migrate_table", "hive", "db.t")

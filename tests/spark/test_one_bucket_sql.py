@@ -49,7 +49,7 @@ def test_a_bucket_holds_the_rows_that_say_so(sql: Sql, kind: str) -> None:
 
 def test_a_session_a_table_and_a_frame_may_ask_for_it(sql: Sql, spark: SparkSession) -> None:
     filled(sql, "keyed")
-    whole = dict(sql("SELECT __paimon_bucket, count(*) FROM t GROUP BY 1"))
+    whole: dict[int, int] = dict(sql("SELECT __paimon_bucket, count(*) FROM t GROUP BY 1"))
     sql("SET spark.paimon.scan.bucket = 2")
     assert sql("SELECT count(*) FROM t") == [(whole[2],)]
     sql("RESET spark.paimon.scan.bucket")
@@ -111,7 +111,7 @@ def test_a_stream_reads_the_bucket_alone(sql: Sql, spark: SparkSession) -> None:
 def test_statistics_are_of_the_whole_table(sql: Sql) -> None:
     filled(sql, "keyed")
     sql("ALTER TABLE t SET TBLPROPERTIES ('scan.bucket' = '3')")
-    with pytest.raises(Exception, match=r"Statistics are those of all buckets, and 'scan\.bucket' reads one"):
+    with pytest.raises(Exception, match=r"Statistics require all buckets, but 'scan\.bucket' selects one"):
         sql("ANALYZE TABLE t COMPUTE STATISTICS")
 
 

@@ -95,8 +95,8 @@ def test_analyze_measures_the_partitions_that_it_names(server_lake: Lake) -> Non
     assert lake.figures("t")["dt=a, hour=2"] == (1, 1)
     refused = {
         "ANALYZE TABLE t PARTITION (dt = 'nosuch') COMPUTE STATISTICS": "nosuch",
-        "ANALYZE TABLE t PARTITION (hour = 1) COMPUTE STATISTICS": r"leading run of its partition columns \[dt, hour\]",
-        "ANALYZE TABLE t PARTITION (id = 1) COMPUTE STATISTICS": "id is no partition column",
+        "ANALYZE TABLE t PARTITION (hour = 1) COMPUTE STATISTICS": r"leading partition columns in \[dt, hour\]",
+        "ANALYZE TABLE t PARTITION (id = 1) COMPUTE STATISTICS": "id is not a partition column",
         "ANALYZE TABLE t COMPUTE STATISTICS FOR COLUMNS id": "FOR COLUMNS",
     }
     for text, why in refused.items():
@@ -109,7 +109,7 @@ def test_analyze_measures_the_partitions_that_it_names(server_lake: Lake) -> Non
 
 def test_such_tables_stand_in_their_own_folder(server_lake: Lake, tmp_path: Path) -> None:
     lake = server_lake
-    with pytest.raises(Exception, match="only of tables in its own folder"):
+    with pytest.raises(Exception, match="only of tables in its warehouse"):
         lake(f"CREATE TABLE t (id INT, dt STRING, hour STRING) USING csv {MAKE} LOCATION '{tmp_path}'")
     lake(f"CREATE TABLE t (id INT, dt STRING, hour STRING) USING csv {MAKE}")
     lake("ALTER TABLE t SET TBLPROPERTIES ('comment' = 'x')")

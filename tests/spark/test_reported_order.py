@@ -51,7 +51,7 @@ def test_compacted_tables_are_joined_without_a_sort(spark: SparkSession, sql: Sq
     assert sorts(spark, JOIN) == 0
     assert sorts(spark, JOIN.replace("JOIN", "FULL JOIN")) == 0
     assert sorts(spark, f"{JOIN} WHERE a.n % 3 = 0 AND b.n < 500") == 0
-    assert "in the order of their keys" in plan_of(spark.sql(JOIN))
+    assert "sorted by key" in plan_of(spark.sql(JOIN))
 
 
 @pytest.mark.smoke

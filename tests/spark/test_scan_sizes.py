@@ -29,8 +29,8 @@ def _scan_size(frame: DataFrame) -> int:
     return int(str(leaf.stats().sizeInBytes()))
 
 
-def _leaves(plan: object) -> list[object]:
-    leaves = plan.collectLeaves()  # type: ignore[attr-defined]
+def _leaves(plan: Any) -> list[Any]:
+    leaves = plan.collectLeaves()
     return [leaves.apply(i) for i in range(leaves.size())]
 
 

@@ -64,7 +64,7 @@ def test_columns_of_one_name_keep_their_places(sql: Sql) -> None:
 
 @pytest.mark.parametrize(
     ("rows", "why"),
-    [("VALUES (2, 'y')", "have 2 columns, and go into 3"), ("SELECT 'n', 'y', NULL", "a"), ("SELECT nope", "nope")],
+    [("VALUES (2, 'y')", "2 columns, but 3 are required"), ("SELECT 'n', 'y', NULL", "a"), ("SELECT nope", "nope")],
 )
 def test_what_does_not_fit_is_refused_and_changes_nothing(sql: Sql, table: str, rows: str, why: str) -> None:
     before = _columns(sql)

@@ -37,7 +37,7 @@ def test_options_of_file_systems_are_bounded(tmp_path: Path, monkeypatch: pytest
         named(token)
     assert len(names._file_systems) == 3
     assert names.identifier(first, str(tmp_path))
-    with pytest.raises(InvalidInputError, match="not known any more"):
+    with pytest.raises(InvalidInputError, match="no longer known"):
         names.identifier(second, str(tmp_path))
 
 

@@ -41,7 +41,7 @@ class Counter(Proxy):
         implements = ["java.util.concurrent.Callable"]
 
 
-def registered(jvm: Jvm, proxy: Counter) -> tuple[Any, str]:
+def registered(jvm: Jvm, proxy: Proxy) -> tuple[Any, str]:
     """The Java object that a Python object answers for, and its name on the wire."""
     task = jvm.new("java.util.concurrent.FutureTask", proxy)
     known = jvm.gateway.gateway_property.pool.dict

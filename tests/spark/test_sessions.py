@@ -87,7 +87,7 @@ def test_a_setting_of_the_start_cannot_be_given_later(spark: SparkSession, tmp_p
 
 
 def test_a_setting_that_is_none_of_sparks_is_refused(spark: SparkSession, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInputError, match=r"'master' is no setting of Spark's.*spark\.master"):
+    with pytest.raises(InvalidInputError, match=r"'master' is not a setting of Spark.*spark\.master"):
         paimon_sql.connect(tmp_path, master="local[2]")
 
 

@@ -114,7 +114,7 @@ def test_several_tables_are_joined_without_a_shuffle(spark: SparkSession, sql: S
     assert shuffles(spark, f"{JOIN} UNION ALL {JOIN}") == 0
     # What is joined with what is in no buckets is shuffled anyway, so that its files had better be packed.
     frame = spark.sql("SELECT a.id, other.x FROM a JOIN other ON a.id = other.id")
-    assert "apart by" not in plan_of(frame)
+    assert "partitioned by" not in plan_of(frame)
     assert shuffles(spark, "SELECT a.id, other.x FROM a JOIN other ON a.id = other.id") == 2
 
 
@@ -245,19 +245,19 @@ def test_partition_columns_are_part_of_the_key_where_they_are_joined_by(
     partitioned(sql, "b", low=10)
     whole = "SELECT a.id, a.p, a.x, b.x FROM a JOIN b ON a.id = b.id AND a.p = b.p"
     assert shuffles(spark, whole) == 0
-    assert "apart by p, bucket(3, id)" in plan_of(spark.sql(whole))
+    assert "partitioned by p, bucket(3, id)" in plan_of(spark.sql(whole))
     assert shuffles(spark, whole.replace("JOIN", "FULL JOIN")) == 0
     assert shuffles(spark, f"{whole} WHERE a.p > 'é 1'") == 0
     assert shuffles(spark, "SELECT id, p, max(x) FROM b GROUP BY p, id") == 0
     only = "SELECT a.id, a.x, b.x FROM a JOIN b ON a.id = b.id"
     assert shuffles(spark, only) == 0
-    assert "apart by bucket(3, id)" in plan_of(spark.sql(only))
+    assert "partitioned by bucket(3, id)" in plan_of(spark.sql(only))
     assert shuffles(spark, "SELECT a.x, b.x FROM a JOIN b ON a.p = b.p") == 2
     # The first join has it its way.
     assert shuffles(spark, f"SELECT s.id, s.p, c.x FROM ({whole}) AS s (id, p, x, y) JOIN b c ON s.id = c.id") == 2
     more = f"{whole} AND a.x = b.x"
     assert shuffles(spark, more) == 2
-    assert "apart by" not in plan_of(spark.sql(more))
+    assert "partitioned by" not in plan_of(spark.sql(more))
     spark.conf.set("spark.sql.requireAllClusterKeysForCoPartition", "false")
     try:
         assert shuffles(spark, more) == 0
@@ -279,7 +279,7 @@ def test_partitions_of_other_types_are_told_as_they_are(spark: SparkSession, sql
         sql(f"INSERT INTO {name} SELECT id, {made} FROM range(12)")
     query = f"SELECT a.* FROM a JOIN b ON {' AND '.join(f'a.{c} = b.{c}' for c in ('id', *kinds))}"
     assert shuffles(spark, query) == 0
-    assert "apart by d, n, t, i, bucket(2, id)" in plan_of(spark.sql(query))
+    assert "partitioned by d, n, t, i, bucket(2, id)" in plan_of(spark.sql(query))
     assert len(sql(query)) == 12
 
 
@@ -338,11 +338,11 @@ def test_scans_alone_are_packed_as_ever(spark: SparkSession, sql: Sql) -> None:
     filled(sql, "a", count=8)
     filled(sql, "b", count=8)
     for query in ("SELECT * FROM a", "SELECT count(*) FROM a", "SELECT x, count(*) FROM a GROUP BY x"):
-        assert "apart by" not in plan_of(spark.sql(query))
+        assert "partitioned by" not in plan_of(spark.sql(query))
     spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "10MB")
-    assert "apart by" not in plan_of(spark.sql(JOIN))
+    assert "partitioned by" not in plan_of(spark.sql(JOIN))
     spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
-    assert "apart by" not in plan_of(spark.sql(JOIN.replace("SELECT", "SELECT /*+ BROADCAST(b) */")))
+    assert "partitioned by" not in plan_of(spark.sql(JOIN.replace("SELECT", "SELECT /*+ BROADCAST(b) */")))
     assert spark.sql("SELECT * FROM a").rdd.getNumPartitions() < 8
 
 

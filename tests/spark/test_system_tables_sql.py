@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 import pytest
 from pyspark.sql import Row, SparkSession
 
+from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion import internal_rows as crossing
+from paimon_sql.spark.java.types import InternalRow
+from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.scan.proxies import local
 from paimon_sql.system_tables.files import files
 from tests.spark.conftest import Sql
@@ -18,9 +21,9 @@ from tests.spark.conftest import Sql
 def crossed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[pa.Table]]:
     """The rows that system tables handed to Spark."""
     seen: list[pa.Table] = []
-    convert = local.internal_rows
+    convert = crossing.internal_rows
 
-    def noting(session: object, table: pa.Table, fields: object) -> object:
+    def noting(session: JvmSession, table: pa.Table, fields: Sequence[DataField]) -> Sequence[InternalRow]:
         seen.append(table)
         return convert(session, table, fields)
 
@@ -100,7 +103,8 @@ def test_remembered_columns_are_those_of_the_state_that_is_asked_for(
     def seen_anew() -> list[Row]:
         with monkeypatch.context() as patched:
             patched.setattr(files, "_MANY", 1_000_000)
-            return spark.sql(query).collect()
+            found: list[Row] = spark.sql(query).collect()
+            return found
 
     monkeypatch.setattr(files, "_MANY", 1)
     for change in (

@@ -369,8 +369,12 @@ def test_a_cancelled_call_ends_between_two_tasks_on_the_driver(
 ) -> None:
     done: list[int] = []
 
+    def slowly(n: int) -> None:
+        done.append(n)
+        time.sleep(0.01)
+
     def endless(procedure: Procedure, context: Context, _: object) -> list[object]:
-        return list(context.executor.map(lambda n: done.append(n) or time.sleep(0.01), range(100_000)))
+        return list(context.executor.map(slowly, range(100_000)))
 
     monkeypatch.setattr(type(procedures()["clear_consumers"]), "call", endless)
     statement = connection.createStatement()
@@ -471,7 +475,7 @@ def test_other_transports_and_options_are_hives_own(session: SparkSession, bridg
             assert query(connection, "SELECT count(*) FROM orders") == [(1,)]
     finally:
         server.stop()
-    with pytest.raises(InvalidInputError, match=r"'port' is no option of the Thrift server"):
+    with pytest.raises(InvalidInputError, match=r"'port' is not an option of the Thrift server"):
         ThriftServer(session, {"port": "0"})
 
 

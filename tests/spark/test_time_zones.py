@@ -58,7 +58,7 @@ def test_spans_are_told_in_the_sessions_zone_or_in_milliseconds(sql: Sql, betwee
     assert sql(read.format(between, "2100-01-01")) == [(2,)]
     assert sql(read.format("2001-01-01", between)) == [(1,)]
     assert sql(read.format(0, 4_000_000_000_000)) == [(1,), (2,)]
-    with pytest.raises(Exception, match="'soon' is no point in time"):
+    with pytest.raises(Exception, match="'soon' is not a date or time"):
         sql(read.format(between, "soon"))
 
 
@@ -84,7 +84,7 @@ def test_zones_have_names_or_offsets() -> None:
     assert zone_of("-02:30") == timezone(-timedelta(hours=2, minutes=30))
     assert zone_of("+00:00:01") == timezone(timedelta(seconds=1))
     for name in ("Mars/Phobos", "../etc/passwd", ""):
-        with pytest.raises(InvalidInputError, match="is no time zone"):
+        with pytest.raises(InvalidInputError, match="Unknown time zone"):
             zone_of(name)
 
 

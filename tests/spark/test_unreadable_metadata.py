@@ -33,7 +33,7 @@ def test_the_newest_snapshot_is_torn(sql: Sql, spark: SparkSession, path: Path) 
     assert sorted(sql("SELECT * FROM t VERSION AS OF 'two'")) == [(1,), (2,)]
     for statement in ("SELECT * FROM t", "INSERT INTO t VALUES (4)", "SELECT * FROM t VERSION AS OF 3"):
         with pytest.raises(
-            Exception, match=r"snapshot-3: not a snapshot file: .*CALL sys\.repair, which sets it aside"
+            Exception, match=r"snapshot-3: not a snapshot file: .*CALL sys\.repair, which moves it aside"
         ):
             sql(statement)
 
@@ -43,7 +43,7 @@ def test_the_newest_snapshot_is_torn(sql: Sql, spark: SparkSession, path: Path) 
     assert (fine, tables, count, problems, note) == (True, 1, repaired, 0, None)
     lines = str(findings).splitlines()
     assert "snapshot 3 cannot be read" in lines[0] and "_unreadable/snapshot-3-" in lines[0]
-    assert "Lost is the commit of user" in lines[0] and lines[0].endswith("with 1 rows.")
+    assert "The commit of user" in lines[0] and lines[0].endswith("with 1 rows, is lost.")
     assert lines[1].endswith("snapshot 2 is the newest one now.")
     assert not torn.exists() and len(list((path / "_unreadable").iterdir())) == 1
 

@@ -179,14 +179,14 @@ def test_a_view_is_no_table(people: Sql, statement: str) -> None:
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
-        ("CREATE VIEW sys.v AS SELECT 1 AS x", "catalog's own"),
+        ("CREATE VIEW sys.v AS SELECT 1 AS x", "it is the system database"),
         ("CREATE VIEW `v$w` AS SELECT 1 AS x", "no \\$"),
         ("CREATE VIEW no_such_db.v AS SELECT 1 AS x", "no_such_db"),
         ("CREATE VIEW v AS SELECT 1 AS x, 2 AS x", "already exists"),
         ("CREATE VIEW v (a, b) AS SELECT 1 AS x", "(?i)column"),
         ("CREATE VIEW v WITH SCHEMA EVOLUTION AS SELECT id FROM t", "WITH SCHEMA"),
         ("CREATE VIEW v AS SELECT * FROM only_mine", "only_mine"),
-        ("CREATE TABLE _views (id INT)", "needs it itself"),
+        ("CREATE TABLE _views (id INT)", "is reserved by the catalog"),
     ],
 )
 def test_a_view_that_cannot_be_is_refused(people: Sql, statement: str, message: str) -> None:

@@ -251,7 +251,7 @@ def test_a_semicolon_inside_of_brackets_ends_no_statement(text: str, statements:
 
 
 def test_what_is_malformed_is_refused() -> None:
-    with pytest.raises(sqlglot.ParseError, match="Nothing more is expected here"):
+    with pytest.raises(sqlglot.ParseError, match="Expected the end of the statement"):
         tree_of("ALTER TABLE t DELETE TAG a b")
 
 

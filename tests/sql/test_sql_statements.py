@@ -10,11 +10,12 @@ from urllib.parse import unquote
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlglot.tokens import TokenType
+from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.sql.carry import call_sql, decode, encode
 from paimon_sql.sql.functions.calls import called_names, with_placeholders
+from paimon_sql.sql.grammar.statement import Statement
 from paimon_sql.sql.paimon import Paimon
 from paimon_sql.sql.rewrite import RewriteContext, rewrite
 from tests.sql.sql_cases import STATEMENTS, T
@@ -27,7 +28,7 @@ def literals(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("text", "statement"), STATEMENTS)
-def test_statements_are_read(text: str, statement: s.Statement, carried: Callable[[str], s.Statement]) -> None:
+def test_statements_are_read(text: str, statement: Statement, carried: Callable[[str], Statement]) -> None:
     assert carried(text) == statement
 
 
@@ -114,7 +115,7 @@ def test_the_carried_text_is_json_for_people_to_read() -> None:
 
 
 def test_a_text_that_carries_no_statement_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="what the dialect makes of a statement"):
+    with pytest.raises(InvalidInputError, match="is not an encoded statement"):
         decode('{"is":"Assignment","column":["a"],"value":"1"}')
 
 

@@ -78,7 +78,7 @@ def test_files_are_changed_only_if_asked_and_all_can_be_read(tmp_path: Path) -> 
     bad.write_text("SELECT 1;\nALTER TABLE t\n  DELETE TAG a b")
     failed = CliRunner().invoke(app, ["format", "--write", str(good), str(bad)])
     assert failed.exit_code == 1
-    assert "Nothing more is expected here" in failed.stderr
+    assert "Expected the end of the statement" in failed.stderr
     assert f"{bad}:3" in failed.stderr
     assert good.read_text() == "select 1"
     done = CliRunner().invoke(app, ["format", "--write", str(good)])

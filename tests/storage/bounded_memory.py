@@ -31,7 +31,7 @@ TIMES = 5
 COLUMNS = (
     DataField(0, "id", BigIntType()),
     DataField(1, "part", IntType()),
-    DataField(2, "at", TimestampType(3)),
+    DataField(2, "at", TimestampType()),
     DataField(3, "text", string_type()),
 )
 _BATCH = 2_000

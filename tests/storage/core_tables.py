@@ -52,13 +52,17 @@ def make_table(
 def again(table: Table, options: Mapping[str, str] | None = None, file_io: FileIO | None = None) -> Table:
     """The table as another statement opens it, which remembers nothing."""
     schema = replace(table.schema, options={**table.schema.options, **(options or {})})
-    kept = {
-        "lock": table.lock,
-        "listing": table.partition_registry,
-        "authority": table.version_management,
-        "access": table.access,
-    }
-    return Table(table.name, table.path, file_io or table.file_io, schema, table.branch, **kept)
+    return Table(
+        table.name,
+        table.path,
+        file_io or table.file_io,
+        schema,
+        table.branch,
+        lock=table.lock,
+        partition_registry=table.partition_registry,
+        version_management=table.version_management,
+        access=table.access,
+    )
 
 
 def batch_of(table: Table, rows: Iterable[Row], kinds: Sequence[int] | None = None) -> pa.RecordBatch:

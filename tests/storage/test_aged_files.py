@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from paimon_sql.errors import CommitConflictError
+from paimon_sql.format.text.instants import current_millis
 from paimon_sql.storage.commit.checks import aged_files
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import LocalFileIO
@@ -30,8 +31,7 @@ def table(tmp_path: Path) -> Table:
 @pytest.fixture
 def later(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is two hours later for those who commit."""
-    present = aged_files.current_millis
-    monkeypatch.setattr(aged_files, "current_millis", lambda: present() + 2 * _HOUR)
+    monkeypatch.setattr(aged_files, "current_millis", lambda: current_millis() + 2 * _HOUR)
 
 
 def test_a_writer_whose_files_were_taken_for_orphans_commits_nothing(table: Table, later: None) -> None:

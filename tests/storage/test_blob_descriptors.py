@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -79,11 +79,12 @@ def test_such_bytes_stay_through_changes_and_compactions(tmp_path: Path, secret:
     update(table, ["b"], {1: [descriptor("/etc/passwd")]})
     expected = [(1, looks, "x", nested, None), (2, descriptor("/etc/passwd"), "y", None, None)]
     expected.append((3, looks, "z", nested, None))
-    for step in (
+    steps: tuple[Callable[[], object], ...] = (
         lambda: compact(table),
         lambda: compact(again(table, {"blob-compaction.enabled": "true", "blob.target-file-size": "1 mb"})),
         lambda: materialize(table),
-    ):
+    )
+    for step in steps:
         step()
         assert sorted(read(table).values()) == expected
 
@@ -160,7 +161,7 @@ def test_options_of_a_table_widen_nothing(tmp_path: Path, secret: Path) -> None:
 def test_storage_settings_of_a_table_need_listed_endpoints_and_roots(tmp_path: Path) -> None:
     settings = {"blob-descriptor.s3.endpoint": "http://169.254.169.254", "blob-descriptor.s3.access-key": "k"}
     table = blob_table(tmp_path, {**AS_DESCRIPTORS, **settings})
-    with pytest.raises(NotAllowedError, match=r"'blob-descriptor\.s3\.endpoint' of a table leads to http://169"):
+    with pytest.raises(NotAllowedError, match=r"'blob-descriptor\.s3\.endpoint' of a table names http://169"):
         insert(table, (1, descriptor("s3://bucket/x"), None, None, None))
     endpoints = ExternalAccess(warehouse="s3://bucket", urls=("http://169.254.169.254",))
     with pytest.raises(NotAllowedError, match=r"names s3://bucket/x"):
@@ -191,7 +192,7 @@ def test_stored_descriptors_are_followed_to_allowed_places_alone(
     allowed = replace(table, access=ExternalAccess(blob_roots=(str(tmp_path), web[0])))
     with pytest.raises(NotAllowedError, match="/dev/zero"):
         rows(allowed, columns=["d"])
-    with pytest.raises(PaimonError, match="it is no file"):
+    with pytest.raises(PaimonError, match="it is not a file"):
         rows(replace(table, access=ExternalAccess(blob_roots=("/", web[0]))), columns=["d"])
 
 
@@ -222,7 +223,7 @@ def test_blobs_of_other_tables_are_reached_where_these_keep_them_elsewhere(tmp_p
 def test_descriptors_of_bytes_that_no_file_has_are_refused(tmp_path: Path, offset: int, length: int) -> None:
     (tmp_path / "x").write_bytes(b"0123")
     table = blob_table(tmp_path, AS_DESCRIPTORS, access=ExternalAccess(blob_roots=(str(tmp_path),)))
-    with pytest.raises(InvalidInputError, match="names bytes that no file has"):
+    with pytest.raises(InvalidInputError, match="invalid byte range"):
         insert(table, (1, descriptor(tmp_path / "x", offset, length), None, None, None))
 
 

@@ -73,7 +73,7 @@ def test_a_rival_commit_is_built_upon(tmp_path: Path) -> None:
     table = two_sides(tmp_path)
     counting = InterruptedFileIO()
     merge_branch(replace(table, file_io=counting), "side", "main", dry_run=True)
-    rival = InterruptedFileIO(1, lambda: insert(fresh(table), (9, "v", "x")) and None)
+    rival = InterruptedFileIO(1, lambda: insert(fresh(table), (9, "v", "x")))
     merge_branch(replace(table, file_io=rival), "side", "main")
     assert ids(table) == [1, 2, 3, 4, 9]
 

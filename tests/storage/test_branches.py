@@ -112,7 +112,7 @@ def test_what_is_not_there_or_there_already_is_named(tmp_path: Path) -> None:
     for wrong in ({"tag": "nope"}, {"snapshot_id": 44}):
         with pytest.raises(NoSuchSnapshotError, match=r"nope|44"):
             create_branch(table, "x", **wrong)
-    with pytest.raises(InvalidInputError, match="not with both"):
+    with pytest.raises(InvalidInputError, match="not from both"):
         create_branch(table, "x", tag="base", snapshot_id=1)
     with pytest.raises(AlreadyExistsError, match="dev"):
         create_branch(table, "dev", tag="base")
@@ -221,7 +221,7 @@ def test_branches_come_and_go_on_object_stores(tmp_path: Path) -> None:
 def test_rivals_make_one_branch(tmp_path: Path) -> None:
     table = history(tmp_path)
     plain = fresh(table)
-    rival = InterruptedFolders(2, lambda: create_branch(plain, "dev", snapshot_id=2) and None)
+    rival = InterruptedFolders(2, lambda: create_branch(plain, "dev", snapshot_id=2))
     with pytest.raises(AlreadyExistsError, match="dev"):
         create_branch(replace(table, file_io=rival), "dev", tag="base")
     assert newest_rows(branch_of(plain, "dev")) == [1, 2]

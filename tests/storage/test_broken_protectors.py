@@ -117,4 +117,5 @@ def test_what_may_be_needed_is_read_or_nothing_goes(
         assert (victim, action) in UNASKED or (harm == "missing" and victim in UNKNOWN)
         # The tag was of that manifest too: what it alone had kept cannot be told any more, and is left.
         freed = 0 if victim == "its manifest" else 1
-        assert len(data - on_disk(table)) == {expire: 2, clean: 0}.get(action, freed)
+        gone: dict[Callable[[Table], None], int] = {expire: 2, clean: 0}
+        assert len(data - on_disk(table)) == gone.get(action, freed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,13 +38,13 @@ def changes(table: Table, snapshot: Snapshot) -> list[Change]:
     return found
 
 
-def write(table: Table, *given_rows: Row, kinds: list[int] | None = None) -> list[Snapshot]:
+def write(table: Table, *given_rows: Row, kinds: Sequence[int] | None = None) -> list[Snapshot]:
     """Write and compact what is due, as a statement does."""
     messages = written(again(table), *given_rows, kinds=kinds)
     return commits.append(again(table), [*messages, *triggered(again(table), messages)])
 
 
-def upsert(table: Table, *given_rows: Row, kinds: list[int] | None = None) -> list[Change]:
+def upsert(table: Table, *given_rows: Row, kinds: Sequence[int] | None = None) -> list[Change]:
     """The changes that a write tells."""
     return [c for s in write(table, *given_rows, kinds=kinds) for c in changes(table, s)]
 
@@ -139,15 +140,15 @@ def test_a_copy_fed_with_the_changelog_is_the_table(
             if data.draw(st.booleans(), "compact") and (snapshot := compact(table, full=data.draw(st.booleans()))):
                 made.append(snapshot)
             for snapshot in made:
-                for kind, row in changes(table, snapshot):
-                    replay(copy, kind, row)
+                for said, row in changes(table, snapshot):
+                    replay(copy, said, row)
             if options["deletion-vectors.enabled"] == "false" or options["lookup-compact"] == "radical":
                 assert sorted(rows(table), key=repr) == sorted(model.values(), key=repr)
             if producer != "none" and options["lookup-compact"] == "radical":
                 assert copy == model
         if compact(table) and producer != "none":
-            for kind, row in changes(table, again(table).snapshots.latest()):  # type: ignore[arg-type]
-                replay(copy, kind, row)
+            for said, row in changes(table, again(table).snapshots.latest()):  # type: ignore[arg-type]
+                replay(copy, said, row)
         assert sorted(rows(table), key=repr) == sorted(model.values(), key=repr)
         assert producer == "none" or copy == model
 

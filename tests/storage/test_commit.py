@@ -330,7 +330,7 @@ def test_an_unknown_outcome_says_so_and_deletes_nothing(tmp_path: Path, answer: 
     blind = UncertainFileIO(answer, creates=creates, readable=False)
     before = files_below(table)
     messages = written(again(table), (2, "b", "x"))
-    with pytest.raises(CommitUnknownError, match="could not be found out") as caught:
+    with pytest.raises(CommitUnknownError, match="could not be determined") as caught:
         commits.append(again(table, file_io=blind), messages, user="me", identifier=7)
     assert (caught.value.commit_user, caught.value.commit_identifier) == ("me", 7)
     assert not blind.deleted
@@ -594,6 +594,6 @@ def test_rows_are_not_counted_beyond_what_the_format_holds(tmp_path: Path, membe
     file = Path(again(table).snapshots.directory.path(1))
     file.write_text(json.dumps({**json.loads(file.read_text()), member: number}))
     before = on_disk(table)
-    with pytest.raises(CorruptFileError, match="snapshot-1: it counts rows"):
+    with pytest.raises(CorruptFileError, match="snapshot-1: its row counts"):
         insert(again(table), (2, "b", "x"), (3, "c", "x"))
     assert on_disk(table) == before

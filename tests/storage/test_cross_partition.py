@@ -146,6 +146,6 @@ def test_rows_that_came_meanwhile_are_a_conflict_but_a_compaction_is_none(tmp_pa
     task = plan_write(later)
     messages = task.run([batch_of(later, [(6, 1, "b")])])
     insert(table, (6, 2, "c"))
-    with pytest.raises(CommitConflictError, match="a key could come to stand in two partitions"):
+    with pytest.raises(CommitConflictError, match="a key could be in two partitions"):
         commits.append(later, messages, validations=task.validations(messages))
     assert sorted(rows(table)) == [(1, 2, "a"), (2, 2, "a"), (5, 1, "b"), (6, 2, "c")]

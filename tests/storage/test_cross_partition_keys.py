@@ -41,7 +41,7 @@ PARTITIONS = (("day", "city"), ("city", "day"))
 
 
 def table_of(
-    path: Path, engine: str = "deduplicate", partitions: tuple[str, ...] = PARTITIONS[0], **more: str
+    path: Path, engine: str = "deduplicate", partitions: tuple[str, ...] = PARTITIONS[0], /, **more: str
 ) -> Table:
     options = {"bucket": "-1", "write-only": "true", **ENGINES[engine], **more}
     return make_table(path, options, columns=COLUMNS, keys=["k", "day"], partitions=partitions)
@@ -174,7 +174,7 @@ def test_a_key_that_a_rival_brings_is_a_conflict_of_an_overwrite_that_leaves_it(
     validations = task.validations(messages)
     assert (not validations) == (partitions is None)
     if validations:
-        with pytest.raises(CommitConflictError, match="a key could come to stand in two partitions"):
+        with pytest.raises(CommitConflictError, match="a key could be in two partitions"):
             commits.append(again(table), messages, validations)
 
 

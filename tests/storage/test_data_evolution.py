@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -322,7 +322,8 @@ def test_a_change_that_came_while_rows_were_written_anew_is_not_lost(tmp_path: P
     table = evolving(tmp_path)
     insert(table, (1, "a", "x"), (2, "b", "x"), (3, "c", "x"))
     delete(table, 1)
-    for change in (lambda: update(table, ["v"], {0: ["A"]}), lambda: delete(table, 2)):
+    rivals: tuple[Callable[[], object], ...] = (lambda: update(table, ["v"], {0: ["A"]}), lambda: delete(table, 2))
+    for change in rivals:
         planned = again(table)
         base = planned.snapshots.latest()
         late = run_evolved(planned, LocalExecutor(), base, plan_materialization(planned, base))
@@ -439,7 +440,11 @@ def test_random_changes_read_as_in_plain_python(
                 found = read(table)
                 order = lambda row: [(v is None, v or 0) for v in row]  # noqa: E731
                 assert sorted(found.values(), key=order) == sorted(model.values(), key=order)
-                model, free = found, again(table).snapshots.latest().next_row_id if table.snapshots.latest_id() else 0
+                model, free = found, 0
+                if table.snapshots.latest_id():
+                    newest = again(table).snapshots.latest()
+                    assert newest is not None and newest.next_row_id is not None
+                    free = newest.next_row_id
             elif ids := [i for i in what if i in model]:
                 delete(table, *ids)
                 for i in ids:

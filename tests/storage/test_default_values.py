@@ -169,5 +169,5 @@ def test_nulls_are_filled_and_nothing_else() -> None:
 
 def test_a_bare_word_is_a_text_only_outside_sql() -> None:
     assert parse_constant("a", sql=False) == parse_constant("'a'", sql=True)
-    with pytest.raises(ValueError, match="no constant"):
+    with pytest.raises(ValueError, match="not a constant"):
         parse_constant("a", sql=True)

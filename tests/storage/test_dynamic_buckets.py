@@ -179,7 +179,7 @@ def test_two_writers_of_new_keys_do_not_both_win(tmp_path: Path) -> None:
     messages = task.run([batch_of(mine, [(2, "mine", "p")])])
     elsewhere = written(again(table), (5, "else", "q"))
     insert(table, (2, "rival", "p"))
-    with pytest.raises(CommitConflictError, match="brought new keys into the dynamic buckets of partition p=p"):
+    with pytest.raises(CommitConflictError, match="added new keys to the dynamic buckets of partition p=p"):
         commits.append(mine, messages, validations=task.validations(messages))
     commits.append(again(table), elsewhere)
     assert sorted(rows(table)) == [(1, "a", "p"), (1, "a", "q"), (2, "rival", "p"), (5, "else", "q")]

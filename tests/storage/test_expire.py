@@ -96,7 +96,7 @@ def test_a_consumer_holds_on_to_its_next_snapshot(table: Table) -> None:
     assert expire(table).snapshots == [1, 2]
     result = expire(table)
     assert (result.snapshots, result.earliest) == ([], 3)
-    assert "consumer still wants snapshot 3" in result.reason
+    assert "consumer still needs snapshot 3" in result.reason
     table.consumers.remove("slow")
     assert expire(table).snapshots == [3, 4]
     changelog_only = table.with_options({"consumer.changelog-only": "true"})

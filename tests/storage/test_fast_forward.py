@@ -224,7 +224,7 @@ def test_a_tag_made_at_any_moment_goes_or_stays(tmp_path: Path) -> None:
     fast_forward(copied(table, tmp_path, -1, counting), "dev")
     for at in range(counting.count):
         plain = copied(table, tmp_path, at, LocalFileIO())
-        rival = InterruptedFileIO(at, lambda: create_tag(fresh(plain), "rival") and None, also=("list", "read"))  # noqa: B023
+        rival = InterruptedFileIO(at, lambda: create_tag(fresh(plain), "rival"), also=("list", "read"))  # noqa: B023
         fast_forward(replace(plain, file_io=rival), "dev")
         assert newest_rows(plain) == [10, 11]
         check_whole(plain)
@@ -255,7 +255,7 @@ def test_a_fast_forward_at_any_moment_of_the_branchs_expiry_is_left_whole(tmp_pa
     expire(branch_of(counted, "dev"))
     for at in range(0, counting.count, 6):
         plain = copied(table, tmp_path, at, LocalFileIO())
-        rival = InterruptedFileIO(at, lambda: fast_forward(fresh(plain), "dev") and None, also=("list", "read"))  # noqa: B023
+        rival = InterruptedFileIO(at, lambda: fast_forward(fresh(plain), "dev"), also=("list", "read"))  # noqa: B023
         expire(branch_of(replace(plain, file_io=rival), "dev"))
         assert newest_rows(plain) == [13]
         check_whole(plain)

@@ -206,7 +206,7 @@ def test_nobody_deletes_a_file_while_another_is_about_to(tmp_path: Path, monkeyp
     io.write_bytes(path, b"1")
 
     def stands_still(data: bytes) -> bool:
-        with pytest.raises(CommitConflictError, match="another process is about to do so"):
+        with pytest.raises(CommitConflictError, match="another process has started to delete it"):
             LocalFileIO().delete_if(path, lambda data: True)
         return True
 

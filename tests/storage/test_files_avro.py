@@ -51,7 +51,7 @@ def test_other_readers_read_it(tmp_path: Path) -> None:
 
 
 def test_an_unknown_codec_is_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(InvalidOptionError, match="'lz4' is no compression of Avro files"):
+    with pytest.raises(InvalidOptionError, match="Unsupported compression 'lz4' of Avro files"):
         write(tmp_path / "f.avro", {"file.compression": "lz4"})
     assert not (tmp_path / "f.avro").exists()
 

@@ -191,5 +191,5 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "f.orc"
     for data in (b"", b"ORC", b"no ORC file at all" * 10, bytes(100)):
         path.write_bytes(data)
-        with pytest.raises(CorruptFileError, match=r"f\.orc: no ORC file"):
+        with pytest.raises(CorruptFileError, match=r"f\.orc: not an ORC file"):
             read(path, TIMES)

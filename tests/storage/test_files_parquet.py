@@ -70,7 +70,7 @@ def test_bloom_filters_are_written_for_the_columns_named(tmp_path: Path) -> None
 
 
 def test_an_unknown_compression_is_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(InvalidOptionError, match="'lzo' is no compression of parquet files") as error:
+    with pytest.raises(InvalidOptionError, match="Unsupported compression 'lzo' of parquet files") as error:
         write(tmp_path / "f.parquet", [], {"file.compression": "lzo"})
     assert error.value.key == "file.compression"
     assert not (tmp_path / "f.parquet").exists()

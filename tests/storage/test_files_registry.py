@@ -14,7 +14,7 @@ def test_formats_are_found_by_name_in_any_case() -> None:
 
 
 def test_an_unknown_format_is_refused_with_those_that_are_known() -> None:
-    with pytest.raises(UnsupportedError, match=r"'csv' is no file format.*avro, orc, parquet"):
+    with pytest.raises(UnsupportedError, match=r"Unknown file format 'csv'.*avro, orc, parquet"):
         file_format("csv")
 
 

@@ -224,7 +224,7 @@ def test_what_an_update_of_an_indexed_column_does_is_the_tables_choice(tmp_path:
     fill(table, range(10, 20), "y")
     build(table, "v")
     base, messages = again(table).snapshots.latest(), changed(table, "v", {3: "new"})
-    with pytest.raises(InvalidInputError, match="v cannot be changed, for a global index is over it"):
+    with pytest.raises(InvalidInputError, match="v cannot be changed, because it has a global index"):
         outdated_indexes(again(table), base, messages, ["v"])
     assert outdated_indexes(again(table), base, messages, ["d"]) == []
     assert outdated_indexes(again(table), base, [], ["v"]) == []
@@ -452,9 +452,9 @@ def test_two_builders_of_one_index_are_a_conflict_and_leave_nothing(tmp_path: Pa
     ("column", "kind", "options", "error", "message"),
     [
         ("nope", "btree", {}, InvalidInputError, "has no column 'nope'"),
-        ("v", "cuckoo", {}, InvalidInputError, "no global index of the type 'cuckoo'"),
+        ("v", "cuckoo", {}, InvalidInputError, "Unknown global index type 'cuckoo'"),
         ("v", "lumina", {}, UnsupportedError, "need a native library"),
-        ("v,d", "btree", {}, UnsupportedError, "over one column, not over v, d"),
+        ("v,d", "btree", {}, UnsupportedError, "has one column, not v, d"),
         ("a", "btree", {}, UnsupportedError, r"Column 'a' is ARRAY<INT>"),
         ("v", "btree", {"row-tracking.enabled": "false"}, InvalidInputError, "'row-tracking.enabled' = 'true'"),
         ("v", "btree", {"data-evolution.enabled": "false"}, InvalidInputError, "'data-evolution.enabled' = 'true'"),

@@ -113,7 +113,8 @@ def variant() -> bytes:
     """A dictionary behind its length, and a value."""
     document = '{"a": [1, 2.5, {"b": "text"}], "c": null, "d": {"e": true, "f": "%s"}}' % ("long" * 20)
     value, metadata = VariantUtils.parse_json(document)
-    return bytes([len(metadata)]) + metadata + value
+    found: bytes = bytes([len(metadata)]) + metadata + value
+    return found
 
 
 def look_at_variants(data: bytes) -> None:
@@ -188,7 +189,7 @@ def test_types_of_an_orc_file_are_a_tree() -> None:
     ]
     for types in (loop, tail.types[:-1], [*tail.types, Message()]):
         broken = OrcTail(tail.footer.with_texts(TYPES, map(encode_message, types)), tail.postscript, tail.body_size)
-        with pytest.raises(CorruptFileError, match="no tree"):
+        with pytest.raises(CorruptFileError, match="not a tree"):
             read("orc", TIMES, data[: tail.body_size] + broken.encode())
 
 

@@ -19,13 +19,18 @@ from paimon_sql.errors import InvalidInputError, PaimonError, UnsafePathError
 from paimon_sql.format.layout.external_paths import entropy_directories
 from paimon_sql.format.metadata.index_manifest import (
     HASH_INDEX,
-    FileKind,
     IndexFileMeta,
     IndexManifestEntry,
     read_index_manifest,
     write_index_manifest,
 )
-from paimon_sql.format.metadata.manifest import read_manifest, read_manifest_list, write_manifest, write_manifest_list
+from paimon_sql.format.metadata.manifest import (
+    FileKind,
+    read_manifest,
+    read_manifest_list,
+    write_manifest,
+    write_manifest_list,
+)
 from paimon_sql.format.statistics.simple_stats import EMPTY_ROW
 from paimon_sql.process import PROCESS
 from paimon_sql.storage.branches.management import create_branch
@@ -277,7 +282,7 @@ def test_a_catalog_says_which_external_directories_count(tmp_path: Path) -> None
         stray = moved.with_name(f"data-{'0' * 8}-0000-0000-0000-{'0' * 12}-0.parquet")
         stray.write_bytes(b"")
         os.utime(stray, (0, 0))
-        with pytest.raises(PaimonError, match=r"stands in no directory of the table"):
+        with pytest.raises(PaimonError, match=r"is in no directory of the table"):
             _orphans(opened)
         assert stray.exists()
 

@@ -80,7 +80,7 @@ def test_an_option_of_a_table_alone_causes_no_request(
     tmp_path: Path, url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     table = reporting(tmp_path / "t", url, **{"partition.end-input-to-done": "true"})
-    with pytest.raises(NotAllowedError, match=rf"'{URL}' of a table leads to {url}.*'http\.allowed-urls'"):
+    with pytest.raises(NotAllowedError, match=rf"'{URL}' of a table names {url}.*'http\.allowed-urls'"):
         done_actions(table)
     with caplog.at_level(logging.WARNING):
         insert(table, (1, "v", "a"))
@@ -108,7 +108,7 @@ def test_a_report_sends_along_what_the_table_says(tmp_path: Path, url: str) -> N
 
 @pytest.mark.parametrize("other", ["file:///etc/passwd", "gopher://x/", "hooks", "http://", "http://a b/"])
 def test_what_is_no_address_is_refused(tmp_path: Path, other: str) -> None:
-    with pytest.raises(InvalidOptionError, match="which is no address"):
+    with pytest.raises(InvalidOptionError, match="Invalid value"):
         done_actions(reporting(tmp_path / "t", other, "http://127.0.0.1"))
 
 
@@ -144,7 +144,7 @@ def test_answers_of_other_kinds_are_no_success(
     tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch, body: bytes
 ) -> None:
     monkeypatch.setattr(Server, "body", body[:60_000])
-    with pytest.raises(PaimonError, match="and not 'SUCCESS'"):
+    with pytest.raises(PaimonError, match="instead of 'SUCCESS'"):
         mark_done(done_actions(reporting(tmp_path / "t", url, url)), ["p=a"])
 
 

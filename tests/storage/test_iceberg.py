@@ -266,7 +266,7 @@ def test_files_of_other_formats_are_refused_and_nothing_wrong_is_shown(tmp_path:
     insert(table, (1, "a", "x"))
     expected = shown(table)
     insert(table.with_options({"file.format": "orc"}), (2, "b", "x"))
-    with pytest.raises(UnsupportedError, match="Parquet files alone"):
+    with pytest.raises(UnsupportedError, match="only Parquet files"):
         publish(table)
     assert shown(table) == expected
 

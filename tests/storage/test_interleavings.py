@@ -36,6 +36,7 @@ from paimon_sql.storage.retention.policy import Retention
 from paimon_sql.storage.schema.changes.base import apply_changes
 from paimon_sql.storage.schema.changes.columns.add_column import AddColumn
 from paimon_sql.storage.staging.overwrite import Overwrite
+from paimon_sql.storage.staging.table_identity import is_same_table
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
@@ -299,20 +300,20 @@ def test_a_rollback_behind_a_purge_at_work_is_refused_and_later_rows_stay(tmp_pa
 def test_a_table_that_has_another_name_for_a_moment_loses_no_acknowledged_row(tmp_path: Path) -> None:
     table = make_table(tmp_path / "t", {"write-only": "true"})
     place, away = Path(table.path), tmp_path / "away"
-    looked, was_same = [0], standing.is_same_table
+    looked = [0]
 
-    def is_same_table(found: Table) -> bool:
-        answer = was_same(found)
+    def looks(found: Table) -> bool:
+        answer = is_same_table(found)
         looked[0] += 1
         if looked[0] == 1:
             place.rename(away)  # after this look, and back before the next one
         elif away.exists():
             away.rename(place)
-            answer = was_same(found)
+            answer = is_same_table(found)
         return answer
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(standing, "is_same_table", is_same_table)
+        patch.setattr(standing, "is_same_table", looks)
         with suppress(CommitUnknownError):
             commits.append(again(table), written(again(table), (1, "a", "x")))
     assert rows(table) == [(1, "a", "x")]
@@ -345,7 +346,7 @@ def test_of_two_rollbacks_at_once_the_one_that_goes_less_far_brings_nothing_back
             waiting.pop()()
         reset(self, name, version)
 
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(CommitUnknownError, match="another job rolls back"):
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(CommitUnknownError, match="concurrently rolling back"):
         patch.setattr(NumberedDirectory, "reset_hint", late)
         rollback_to_snapshot(again(table), 3)
     assert again(table).snapshots.directory.versions() == [1, 2]

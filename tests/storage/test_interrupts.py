@@ -68,7 +68,12 @@ def test_a_compaction_that_is_cancelled_leaves_no_file(tmp_path: Path, threads: 
     core.insert(table, *ROWS)
     before = core.files_below(table, hidden=True)
     asked: list[bool] = []
-    work = Work("CALL sys.compact t", lambda: asked.append(True) or len(asked) > at)
+
+    def stops() -> bool:
+        asked.append(True)
+        return len(asked) > at
+
+    work = Work("CALL sys.compact t", stops)
     with pytest.raises(CancelledError, match=r"CALL sys\.compact t was cancelled"):
         compact_table(core.again(table), LocalExecutor(threads).watched(work), full=True)
     assert core.files_below(table, hidden=True) == before and work.done < 4 + threads

@@ -143,7 +143,7 @@ def test_snapshots_stay_when_their_tags_could_not_be_made(tmp_path: Path, caplog
         insert(table, (i, "v", "x"))
     with caplog.at_level(logging.WARNING):
         assert maintain(table) is None
-    assert "tags could not be made" in caplog.text
+    assert "tags could not be created" in caplog.text
     assert versions(table) == [1, 2, 3, 4]
 
 

@@ -72,7 +72,7 @@ def test_without_any_to_retain_none_is_written(tmp_path: Path) -> None:
 def test_a_record_that_cannot_be_written_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "file").write_text("")
     log_in(tmp_path / "file").add(RUN)
-    assert "could not be kept" in caplog.text
+    assert "could not be stored" in caplog.text
 
 
 def test_what_a_commit_brings_about_is_recorded_where_it_changed_something(tmp_path: Path) -> None:
@@ -83,6 +83,7 @@ def test_what_a_commit_brings_about_is_recorded_where_it_changed_something(tmp_p
     catalog.create_table(Identifier("d", "t"), schema)
     for i in range(4):
         insert(catalog.table(Identifier("d", "t")), (i, "v", "p"))
+    assert catalog.run_log is not None
     first, second = catalog.run_log.runs()
     assert (first.catalog, first.database, first.table, first.trigger) == ("lake", "d", "t", "commit")
     assert (first.procedure, first.snapshot_before, first.snapshot_after) == ("expire_snapshots", 3, 3)
@@ -100,4 +101,5 @@ def test_what_fails_after_a_commit_is_recorded_too(tmp_path: Path) -> None:
     tag.write_text("{")
     for i in range(3):
         insert(catalog.table(Identifier("d", "t")), (i, "v", "p"))
+    assert catalog.run_log is not None
     assert any(run.error and "tag-broken" in run.error for run in catalog.run_log.runs())

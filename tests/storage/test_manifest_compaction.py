@@ -102,7 +102,7 @@ def test_entries_are_sorted_by_the_first_partition_column_or_the_one_named(tmp_p
     core.insert(table, (1, "9", "a"))
     compact(table, {**SORTED, "manifest-sort.partition-field": "v"})
     assert [text[-1] for text in partitions_of(table)[0]] == ["0", "1", "2", "3", "9"]
-    with pytest.raises(InvalidOptionError, match="which is no partition column"):
+    with pytest.raises(InvalidOptionError, match="which is not a partition column"):
         compact(table, {**SORTED, "manifest-sort.partition-field": "id"})
 
 

@@ -92,7 +92,7 @@ def test_a_freshness_is_a_whole_number_of_units(number: str) -> None:
 def test_a_definition_without_its_query_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="has no query"):
         _definition({"type": "materialized-table"})
-    with pytest.raises(InvalidInputError, match="no materialized table"):
+    with pytest.raises(InvalidInputError, match="not a materialized table"):
         _definition({})
 
 
@@ -234,7 +234,7 @@ def test_partitions_are_read_by_the_types_of_their_columns() -> None:
     assert [list(one) for one in chosen.values] == [["d", "h"], ["h"]]
     assert chosen.values[0]["h"] == 3 and chosen.values[1]["h"] is None
     assert chosen.predicate.columns() == {"d", "h"}
-    with pytest.raises(InvalidInputError, match="no partition column"):
+    with pytest.raises(InvalidInputError, match="not a partition column"):
         PartitionChoice(schema, [{"x": "1"}], timezone.utc)
-    with pytest.raises(InvalidInputError, match="is no value of partition column h"):
+    with pytest.raises(InvalidInputError, match="is not a value of partition column h"):
         PartitionChoice(schema, [{"h": "x"}], timezone.utc)

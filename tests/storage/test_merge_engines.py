@@ -40,7 +40,8 @@ def window_of(table: pa.Table) -> Window:
 
 
 def merged(schema: TableSchema, rows: Sequence[Row]) -> list[Row]:
-    return merge_engine(schema).merge(window_of(table_of(rows))).to_pylist()
+    found: list[Row] = merge_engine(schema).merge(window_of(table_of(rows))).to_pylist()
+    return found
 
 
 def live(schema: TableSchema, table: pa.Table) -> list[Row]:

@@ -166,7 +166,7 @@ def test_a_long_group_is_summed_in_its_order() -> None:
 @pytest.mark.parametrize("length", [3, 500])
 def test_the_greatest_text_is_found_in_short_and_long_groups(length: int) -> None:
     texts = [f"é{i * 7 % length:04}" for i in range(length)]
-    groups = [[(v, ADD) for v in [None, *texts]], [(None, ADD)], [("z", ADD)]]
+    groups: list[list[tuple[Any, int]]] = [[(v, ADD) for v in [None, *texts]], [(None, ADD)], [("z", ADD)]]
     assert function("max", TEXT).apply(steps_of(TEXT, groups)).to_pylist() == [max(texts), None, "z"]
     assert function("min", TEXT).apply(steps_of(TEXT, groups)).to_pylist() == [min(texts), None, "z"]
 
@@ -179,12 +179,16 @@ def test_what_a_function_cannot_take_back_is_refused_and_can_be_ignored() -> Non
 
 
 def test_a_product_cannot_take_back_a_zero() -> None:
-    with pytest.raises(ConstraintViolationError, match="cannot take back a zero"):
+    with pytest.raises(ConstraintViolationError, match="cannot retract a zero"):
         function("product", INT).apply(steps_of(INT, [[(1, ADD), (0, RETRACT)]]))
 
 
 def test_a_late_value_is_the_first_non_null_one_from_then_on() -> None:
-    groups = [[("p", ADD), ("r", LATE), ("q", ADD)], [(None, ADD), ("x", LATE)], [("p", ADD), (None, LATE)]]
+    groups: list[list[tuple[Any, int]]] = [
+        [("p", ADD), ("r", LATE), ("q", ADD)],
+        [(None, ADD), ("x", LATE)],
+        [("p", ADD), (None, LATE)],
+    ]
     assert function("first_non_null_value", TEXT).apply(steps_of(TEXT, groups)).to_pylist() == ["r", "x", None]
 
 

@@ -100,5 +100,5 @@ def test_a_bitmap_of_64_bit_numbers_is_read_as_it_was_written(left: set[int], ri
 @pytest.mark.parametrize("cut", [1, 9, 30, -1])
 def test_a_bitmap_that_ends_too_early_is_refused(cut: int) -> None:
     whole = bytes.fromhex(VECTORS["rbm64"][0])
-    with pytest.raises(ValueError, match=r"end too early|do not begin"):
+    with pytest.raises(ValueError, match=r"are cut off|are not a Roaring64Bitmap"):
         Roaring64.read(whole[:cut])

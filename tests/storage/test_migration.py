@@ -102,7 +102,7 @@ def test_a_file_that_went_meanwhile_stops_it(tmp_path: Path) -> None:
     source, target = plain(tmp_path / "plain"), make_table(tmp_path / "t", partition_keys=["p"])
     messages: list[CommitMessage] = examine(source, target, LocalExecutor(1))
     Path(source.files[1].path).unlink()
-    with pytest.raises(InvalidInputError, match="1 of 2 files went"):
+    with pytest.raises(InvalidInputError, match="1 of 2 files disappeared"):
         migrate_files(source, target, messages, LocalExecutor(1), keep=False, threads=1)
     assert names(tmp_path / "plain") == {"part-0.parquet"}
     assert target.snapshots.latest_id() is None
@@ -132,7 +132,7 @@ def test_files_whose_old_places_are_taken_are_named(tmp_path: Path, monkeypatch:
         migrated(source, target)
     assert names(tmp_path / "plain") == set()
     plain(tmp_path / "plain", 1)
-    with pytest.raises(InvalidInputError, match="1 files of a migration that was given up cannot go back"):
+    with pytest.raises(InvalidInputError, match="1 files of an aborted migration cannot be moved back"):
         undo_migration(fresh(target))
     assert "_migration.json" in names(tmp_path / "t")
     (tmp_path / "plain/p=x/part-0.parquet").unlink()
@@ -144,8 +144,8 @@ def test_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     source = plain(tmp_path / "plain")
     for name, columns, said in (
         ("upper", {"ID": pa.array([1], pa.int32())}, "its column ID is id in the table"),
-        ("none", {"x": pa.array([1])}, "holds none of the columns, but x"),
-        ("wrong", {"id": pa.array([[1]])}, "cannot be taken over"),
+        ("none", {"x": pa.array([1])}, "contains none of the table's columns, only x"),
+        ("wrong", {"id": pa.array([[1]])}, "cannot be migrated"),
     ):
         path = tmp_path / f"{name}.parquet"
         parquet.write_table(pa.table(columns), path)

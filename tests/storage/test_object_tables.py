@@ -100,7 +100,7 @@ def test_an_emptied_folder_is_an_empty_table_and_a_missing_one_an_error(
     assert found(catalog).removed == 3
     assert rows(catalog.table(_NAME)) == []
     moved = place.rename(place.parent / "elsewhere")
-    with pytest.raises(NotFoundError, match="which is not there"):
+    with pytest.raises(NotFoundError, match="which does not exist"):
         found(catalog)
     assert moved.exists() and catalog.table(_NAME).snapshots.latest_id() == 2
 
@@ -125,7 +125,7 @@ def test_the_call_says_what_changed(catalog: FileSystemCatalog, place: Path) -> 
     (row,) = RefreshObjectTable().call(context, RefreshObjectTable.Arguments(table="o"))
     assert (row.snapshot_id, row.note) == (None, "nothing changed")
     catalog.create_table(Identifier("db", "t"), new_schema([DataField(0, "a", IntType())]))
-    with pytest.raises(UnsupportedError, match="is no object table"):
+    with pytest.raises(UnsupportedError, match="is not an object table"):
         list(RefreshObjectTable().call(context, RefreshObjectTable.Arguments(table="t")))
 
 

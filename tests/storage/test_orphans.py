@@ -195,7 +195,8 @@ def test_prefixes_of_any_schema_and_branch_are_known(tmp_path: Path) -> None:
     create_tag(table, "one", 1)
     branch = add_branch(table, "b", "one")
     for owner, prefix in ((table, "second-"), (branch, "third.")):
-        owner.schemas.evolve(lambda s, p=prefix: replace(s, id=s.id + 1, options={**s.options, "data-file.prefix": p}))
+        change = {"data-file.prefix": prefix}
+        owner.schemas.evolve(lambda s: replace(s, id=s.id + 1, options={**s.options, **change}))  # noqa: B023
     one = str(uuid.uuid4())
     plant(
         table, *(f"bucket-0/{p}{one}-0.parquet" for p in ("first-", "second-", "third.", "data-", "thirdx", "fourth-"))
@@ -325,7 +326,7 @@ def test_what_is_committed_at_any_moment_of_the_search_stays(tmp_path: Path) -> 
         insert(table, (1, "v", "x"))
         messages = plan_write(table).run([batch_of(table, [(2, "w", "x")])])
         age(table)
-        meddling = Meddling(at, lambda t=table, m=messages: commits.append(fresh(t), m))
+        meddling = Meddling(at, lambda: commits.append(fresh(table), messages))  # noqa: B023
         plan = find(replace(table, file_io=meddling))
         if meddling.at > 0:
             assert at > 12

@@ -147,11 +147,11 @@ def test_a_tag_made_meanwhile_stops_the_removal(tmp_path: Path) -> None:
     for at in range(0, 90, 4):
         shutil.copytree(table.path, tmp_path / "copy")
         plain = replace(fresh(table), path=str(tmp_path / "copy"))
-        rival = InterruptedFileIO(at, lambda p=plain: create_tag(fresh(p), "rival"), also=("list",))
+        rival = InterruptedFileIO(at, lambda: create_tag(fresh(plain), "rival"), also=("list",))  # noqa: B023
         try:
             purge(replace(plain, file_io=rival))
         except CommitUnknownError as error:
-            assert "tags or branches were made" in str(error)
+            assert "tags or branches were created" in str(error)
         assert reachable(fresh(plain)) <= on_disk(plain)
         shutil.rmtree(tmp_path / "copy")
         if rival.at is not None:

@@ -159,7 +159,7 @@ def test_a_row_lives_for_as_long_as_its_time_says(case: str, times: list[int | N
     expiry = RecordExpiration("at", 100, now)
     values = [None if s is None else from_seconds(s) for s in times]
 
-    def seconds(value: Any) -> int:
+    def seconds(value: datetime | int) -> int:
         if isinstance(value, datetime):
             return int(value.timestamp())
         return value // 1000 if value >= 10**12 else value

@@ -72,7 +72,7 @@ def test_an_interrupted_expiry_is_finished(tmp_path: Path) -> None:
     with pytest.raises(Crash):
         expire_snapshots(Table(table.name, table.path, InterruptedFileIO(3), table.schema), retention)
     (told,) = repair(fresh(table)).repaired
-    assert told.endswith("an expiry was interrupted; 3 snapshots went at last.")
+    assert told.endswith("an interrupted expiration was completed; 3 snapshots expired.")
     assert fresh(table).snapshots.directory.versions() == [4, 5]
     assert on_disk(table) == reachable(fresh(table))
 
@@ -81,7 +81,7 @@ def test_a_gap_is_told_and_given_up_on_demand(tmp_path: Path) -> None:
     table = table_of(tmp_path)
     lose(table, 2, 3)
     (told,) = repair(fresh(table)).problems
-    assert "2 snapshots are missing, 2 among them. CALL sys.repair_earliest_snapshot(.., snapshot_id => 4)" in told
+    assert "2 snapshots are missing, including 2. CALL sys.repair_earliest_snapshot(.., snapshot_id => 4)" in told
     assert give_up_before(fresh(table), 4, dry_run=True) == (1, 1)
     assert fresh(table).snapshots.earliest_id() == 1
     assert give_up_before(fresh(table), 4) == (1, 1)

@@ -100,7 +100,7 @@ def test_a_time_means_the_last_snapshot_at_or_before_it(table: Table) -> None:
 
 
 def test_a_watermark_means_the_first_snapshot_that_reached_it(table: Table) -> None:
-    with pytest.raises(NoSuchSnapshotError, match="no snapshot carries a watermark"):
+    with pytest.raises(NoSuchSnapshotError, match="no snapshot has a watermark"):
         rollback_to_watermark(table, 5)
     amend_latest(table, watermark=7)
     assert rollback_to_watermark(fresh(table), 6).current == 5

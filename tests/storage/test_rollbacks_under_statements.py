@@ -83,7 +83,8 @@ def test_a_rollback_during_a_purge_leaves_a_table_that_can_be_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     table = _filled(tmp_path / "t")
-    step, ends = getattr(purging, moment), []
+    step = getattr(purging, moment)
+    ends: list[PaimonError | None] = []
 
     def rolled_back(*given: object) -> object:
         if not ends and (moment != "_files" or len(given) == 2):
@@ -101,7 +102,8 @@ def test_a_purge_during_a_rollback_leaves_a_table_that_can_be_read(
 ) -> None:
     table = _filled(tmp_path / "t")
     create_tag(table, "two", 2)
-    step, ends = rolling._drop_later, []
+    step = rolling._drop_later
+    ends: list[PaimonError | None] = []
 
     def purged(*given: object) -> object:
         ends.append(_outcome(lambda: purge(small.fresh(table))))
@@ -173,7 +175,7 @@ def test_a_rollback_does_not_go_to_what_another_one_takes_out_of_the_history(
 
     monkeypatch.setattr(rolling, "mark_rollback", slow)
     ended = _outcome(lambda: rollback_to_snapshot(small.fresh(table), 2))
-    assert ended is not None and "another job has rolled back to snapshot 1" in str(ended)
+    assert ended is not None and "another job concurrently rolled back to snapshot 1" in str(ended)
     assert _shown(table) == [(0, "v", "x"), *([(9, "v", "x")] if writes else [])]
     small.insert(small.fresh(table), (10, "v", "x"))
     assert (10, "v", "x") in _shown(table)

@@ -296,12 +296,12 @@ def test_a_change_is_refused_only_for_what_it_makes_wrong() -> None:
     [
         ({"tag.creation-delay": "1 d"}, "'tag.creation-delay' must be shorter"),
         ({"tag.creation-period": "hourly", "tag.creation-delay": "61 min"}, "'tag.creation-delay' must be shorter"),
-        ({"tag.creation-period-duration": "0 ms"}, "'tag.creation-period-duration' must be longer"),
+        ({"tag.creation-period-duration": "0 ms"}, "'tag.creation-period-duration' must be positive"),
         ({"sink.process-time-zone": "Oslo"}, "'sink.process-time-zone' cannot be 'Oslo'"),
         ({"sink.watermark-time-zone": "?"}, "'sink.watermark-time-zone' cannot be '\\?'"),
         ({"partition.expiration-strategy": "luck"}, "'partition.expiration-strategy' cannot be 'luck'"),
         ({"partition.mark-done-action": "success-file,mail"}, "'partition.mark-done-action' cannot be 'mail'"),
-        ({"partition.timestamp-formatter": "yyyy-bb"}, "'partition.timestamp-formatter'.*'b' is no field"),
+        ({"partition.timestamp-formatter": "yyyy-bb"}, "'partition.timestamp-formatter'.*'b' is not a field"),
     ],
 )
 def test_what_ends_by_the_clock_must_make_sense(options: dict[str, str], said: str) -> None:

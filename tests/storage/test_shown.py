@@ -73,11 +73,11 @@ def test_masks_take_the_place_of_values_and_see_no_masks() -> None:
 
 def test_what_is_not_known_shows_nothing() -> None:
     for condition in (leaf("a", "SOUNDS_LIKE", 1), {"kind": "COMPOUND", "function": "XOR", "children": []}):
-        with pytest.raises(NotAllowedError, match="not known here"):
+        with pytest.raises(NotAllowedError, match="which is not supported"):
             authorized_rows(QueryAuthResult.read([json.dumps(condition)], {}), ROWS)
     with pytest.raises(NotAllowedError, match="'ROT13'"):
         authorized_rows(QueryAuthResult.read([], {"b": '{"name": "ROT13"}'}), ROWS)
-    with pytest.raises(CatalogUnavailableError, match="none of int32"):
+    with pytest.raises(CatalogUnavailableError, match="not of type int32"):
         authorized_rows(QueryAuthResult.read([json.dumps(leaf("a", "EQUAL", "x"))], {}), ROWS)
-    with pytest.raises(CatalogUnavailableError, match="cannot be read"):
+    with pytest.raises(CatalogUnavailableError, match="invalid query authorization"):
         QueryAuthResult.read(["{"], {})

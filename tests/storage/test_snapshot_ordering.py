@@ -20,8 +20,8 @@ from tests.storage.core_tables import again, compact, insert, live, make_table, 
 ORDERED = {"sequence.snapshot-ordering": "true", "write-only": "true"}
 
 
-def ordered(path: Path, options: dict[str, str] | None = None, **definition: tuple[str, ...]) -> Table:
-    return make_table(path / "t", {**ORDERED, **(options or {})}, keys=("id",), **definition)
+def ordered(path: Path, options: dict[str, str] | None = None) -> Table:
+    return make_table(path / "t", {**ORDERED, **(options or {})}, keys=("id",))
 
 
 def numbers(table: Table) -> list[tuple[int, int, int]]:
@@ -128,7 +128,7 @@ def test_files_are_not_copied_to_where_snapshots_have_other_numbers(tmp_path: Pa
     ("options", "reason"),
     [
         ({"sequence.snapshot-ordering": "true"}, "'write-only' = 'true'"),
-        ({**ORDERED, "sequence.field": "v"}, "does not go with 'sequence.field'"),
+        ({**ORDERED, "sequence.field": "v"}, "cannot be combined with 'sequence.field'"),
         ({**ORDERED, "bucket": "-2"}, "postponed buckets"),
     ],
 )

@@ -23,8 +23,8 @@ def filled(path: Path, files: int = 6, **options: str) -> Table:
     return table
 
 
-def sizes_of(table: Table, **plan: int) -> list[int]:
-    return [len(split.files) for split in plan_scan(table, **plan).splits]
+def sizes_of(table: Table, parallelism: int = 1) -> list[int]:
+    return [len(split.files) for split in plan_scan(table, parallelism=parallelism).splits]
 
 
 def under(table: Table, target: str, open_cost: str) -> Table:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from paimon_sql.storage.branches.management import branch_of, create_branch
 from paimon_sql.storage.commit.snapshot import snapshot_commit
 from paimon_sql.storage.commit.snapshot.attempt import Attempt
 from paimon_sql.storage.commit.snapshot.snapshot_commit import Created, RenamingSnapshotCommit
+from paimon_sql.storage.commit.snapshot.standing import standing_of
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.maintenance.snapshots import rollback
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
@@ -60,7 +61,7 @@ def keys(table: Table) -> list[int]:
 @contextmanager
 def stands_still(before: Callable[[], object], behind: Callable[[], object]) -> Iterator[None]:
     """Let something happen before the next snapshot's file is created, and before its writer looks at it again."""
-    created, look = RenamingSnapshotCommit._created, snapshot_commit.standing_of
+    created, look = RenamingSnapshotCommit._created, standing_of
     early, late = [before], list[Callable[[], object]]()
 
     def create(self: RenamingSnapshotCommit, snapshot: Snapshot, *, locked: bool) -> Created:
@@ -103,7 +104,7 @@ def test_nobody_builds_on_a_snapshot_whose_writer_was_overtaken(
     def behind() -> None:
         assert again(table).snapshots.directory.versions() == [1, 2, 3, 4]
         assert keys(table) == [1, 20, 30]
-        with pytest.raises(CommitConflictError, match="snapshot 4 stands in the way"):
+        with pytest.raises(CommitConflictError, match="snapshot 4 blocks the commit"):
             insert(table, (40, "third", "x"))
 
     with stands_still(before, behind):
@@ -144,7 +145,7 @@ def test_what_a_dead_writer_left_is_no_part_of_the_history_and_is_repaired(
 def test_a_rollback_between_two_looks_of_a_writer_is_noticed(
     table: Table, at: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    latest, look = SnapshotManager.latest, snapshot_commit.standing_of
+    latest, look = SnapshotManager.latest, standing_of
     looks, is_writer = [0], [True]
 
     def newest(self: SnapshotManager) -> Snapshot | None:
@@ -185,7 +186,7 @@ def test_a_stray_behind_a_gap_is_met_when_the_history_comes_there(
         patch.setattr(RenamingSnapshotCommit, "_withdraw_if_overtaken", lambda *_: None)
         insert(table, (99, "late", "x"))
     insert(table, (20, "new", "x"))
-    with pytest.raises(CommitConflictError, match="snapshot 4 stands in the way"):
+    with pytest.raises(CommitConflictError, match="snapshot 4 blocks the commit"):
         insert(table, (30, "new", "x"))
         insert(table, (31, "new", "x"))
     repair(again(table))
@@ -296,7 +297,7 @@ def test_a_table_is_not_empty_while_a_rollback_brings_its_target_back(
 ) -> None:
     drop = rollback.drop_newest_first
 
-    def taken_by_an_expiry(stale: Table, ids: list[int]) -> int:
+    def taken_by_an_expiry(stale: Table, ids: Mapping[int, bytes]) -> int:
         again(table).snapshots.directory.file_io.delete(table.snapshots.directory.path(1))
         assert keys(table) == [1]
         with pytest.raises(CommitConflictError):
@@ -331,7 +332,7 @@ def test_a_mark_that_arrives_late_finds_its_snapshot_held(
     late[0]()
     assert keys(table) == [1, 2]
     if by_repair:
-        assert "snapshot 2, which a rollback goes back to" in repair(again(table)).repaired[0]
+        assert "snapshot 2, the target of a rollback" in repair(again(table)).repaired[0]
         assert again(table).snapshots.exists(2)
     else:
         rollback_to_snapshot(again(table), 2)

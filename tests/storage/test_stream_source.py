@@ -70,7 +70,7 @@ def test_streams_begin_as_options_say(tmp_path: Path) -> None:
     }
     for options, position in beginnings.items():
         assert StreamSource(table.with_options(dict(options))).start() == position, options
-    with pytest.raises(InvalidOptionError, match="cannot begin"):
+    with pytest.raises(InvalidOptionError, match="cannot start"):
         StreamSource(table.with_options({"scan.mode": "from-snapshot"})).start()
     with pytest.raises(UnsupportedError, match="a stream has none"):
         StreamSource(fresh(table, incremental_between="1,2"))
@@ -116,7 +116,7 @@ def test_steps_wait_for_rows_but_not_for_ever() -> None:
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"snapshotId": "x", "index": 0, "scanSnapshot": false}'])
 def test_offsets_of_others_are_refused(text: str) -> None:
-    with pytest.raises(InvalidInputError, match="none of a Paimon table"):
+    with pytest.raises(InvalidInputError, match="not that of a Paimon table"):
         parse_position(text)
 
 

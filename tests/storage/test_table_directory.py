@@ -163,7 +163,7 @@ def test_a_drop_in_an_object_store_that_is_cut_off_anywhere_leaves_no_table(tmp_
         was_cut = cut(lambda io: drop_directory(io, "shelf:///db/t"), root, at)
         assert not store.exists("shelf:///db/t/schema/schema-0")
         if was_cut:
-            with pytest.raises(InvalidInputError, match="holds the history of a table without a schema"):
+            with pytest.raises(InvalidInputError, match="contains the history of a table without a schema"):
                 check_no_history(store, "shelf:///db/t", "db.t")
             drop_directory(store, "shelf:///db/t")
         check_no_history(store, "shelf:///db/t", "db.t")

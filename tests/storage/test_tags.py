@@ -73,7 +73,7 @@ def test_a_tag_needs_a_snapshot(tmp_path: Path, table: Table) -> None:
         create_tag(make_table(tmp_path / "empty"), "t")
     with pytest.raises(NoSuchSnapshotError, match=r"snapshot 44 does not exist: retained are 1, of .* to 3"):
         create_tag(table, "t", 44)
-    with pytest.raises(InvalidInputError, match="live longer"):
+    with pytest.raises(InvalidInputError, match="must be positive"):
         create_tag(table, "t", 1, timedelta())
 
 

@@ -105,7 +105,7 @@ def test_a_watermark_that_nobody_reached_is_refused(table: Table, tmp_path: Path
         seen(table, watermark=31)
     plain = make_table(tmp_path / "w")
     insert(plain, (1, "v", "x"))
-    with pytest.raises(NoSuchSnapshotError, match="no snapshot carries a watermark"):
+    with pytest.raises(NoSuchSnapshotError, match="no snapshot has a watermark"):
         seen(plain, watermark=0)
 
 

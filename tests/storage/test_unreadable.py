@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -80,7 +81,7 @@ def test_an_error_names_the_torn_file_and_the_way_out(tmp_path: Path, what: str,
         reading()
     text = str(caught.value)
     assert text.startswith(f"{path}: not a ") and "CALL sys.repair" in text and "\n" not in text
-    assert {"empty": "it is empty", "zeros": "it holds zeros only"}.get(how, "") in text
+    assert {"empty": "it is empty", "zeros": "it contains only zeros"}.get(how, "") in text
 
 
 @pytest.mark.parametrize("how", TORN)
@@ -110,11 +111,11 @@ def test_a_torn_newest_snapshot_is_set_aside_and_the_table_goes_on(tmp_path: Pat
     assert [s.split("_unreadable")[0] for s in planned.repaired] == [s.split("_unreadable")[0] for s in found.repaired]
     said = "\n".join(found.repaired)
     assert f"t: snapshot {4 - many} is the newest one now." in said
-    assert f"snapshot/LATEST said 4; it was set to {4 - many}" in said
+    assert f"snapshot/LATEST contained 4; it was set to {4 - many}" in said
     if how == "cut":
-        assert f"Lost is the commit of user {user}, of 20" in said and "with 1 rows." in said
+        assert f"The commit of user {user}, of 20" in said and "with 1 rows, is lost." in said
     else:
-        assert "Lost is the commit of an unknown user, written at 20" in said and "unknown number of rows" in said
+        assert "The commit of an unknown user, written at 20" in said and "unknown number of rows" in said
     assert set_aside(table) == [f"snapshot-{i}" for i in range(5 - many, 5)]
     assert shown(table) == list(range(1, 5 - many))
     insert(fresh(table), (9, "v", "x"))
@@ -157,7 +158,7 @@ def test_a_newest_snapshot_whose_manifests_are_lost_is_set_aside(
         table.file_io.write_bytes(path, content)
     found = repair(fresh(table))
     assert found.problems == []
-    assert f"Lost is the commit of user {latest.commit_user}, of 20" in found.repaired[0]
+    assert f"The commit of user {latest.commit_user}, of 20" in found.repaired[0]
     assert found.repaired[0].endswith("with 1 rows.") and Path(path).name in found.repaired[0]
     assert shown(table) == [1, 2]
 
@@ -177,7 +178,7 @@ def test_a_history_of_which_nothing_can_be_read_is_left_as_it_is(tmp_path: Path)
     expire_snapshots(fresh(table), retention_of(table.options, 2**62, retain_max=1, retain_min=1))
     tear(table.snapshots.directory.path(3), "cut")
     (told, *_) = repair(fresh(table)).problems
-    assert "none of its snapshots can be read, so that nothing was set aside" in told
+    assert "none of its snapshots can be read, so nothing was moved aside" in told
     assert set_aside(table) == []
 
 
@@ -223,8 +224,9 @@ def test_a_torn_newest_schema_is_set_aside_unless_a_snapshot_needs_it(tmp_path: 
     assert shown(table) == [1, 2, 3]
 
     add_column(table)
-    newest = replace(table, schema=fresh(table).schemas.latest())
-    insert(newest, (4, "v", "x", 1))
+    schema = fresh(table).schemas.latest()
+    assert schema is not None
+    insert(replace(table, schema=schema), (4, "v", "x", 1))
     tear(table.schemas.directory.path(1), "cut")
     assert any("schema-1" in problem for problem in repair(fresh(table)).problems)
     assert set_aside(table) == ["schema-1"]
@@ -279,6 +281,6 @@ def test_a_file_that_changes_between_two_looks_is_left_to_its_writer(
     table = table_of(tmp_path)
     path = table.snapshots.directory.path(3)
     data = tear(path, "cut")
-    monkeypatch.setattr(unreadable_metadata.time, "sleep", lambda seconds: Path(path).write_bytes(data))
+    monkeypatch.setattr(time, "sleep", lambda seconds: Path(path).write_bytes(data))
     assert unreadable_metadata.quarantine_unreadable(fresh(table)).said == []
     assert shown(table) == [1, 2, 3]

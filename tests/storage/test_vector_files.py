@@ -132,7 +132,7 @@ def test_lists_are_brought_to_a_fixed_size(values: list[list[float | None] | Non
         assert (made.type, made.to_pylist()) == (kind, values[start:])
 
 
-@pytest.mark.parametrize(("values", "reason"), [([[1.0]], "2 elements"), ([None, [1.0, None]], "no nulls")])
+@pytest.mark.parametrize(("values", "reason"), [([[1.0]], "2 elements"), ([None, [1.0, None]], "cannot contain nulls")])
 def test_lists_that_are_no_such_vectors_are_refused(values: list[list[float | None] | None], reason: str) -> None:
     with pytest.raises(pa.ArrowInvalid, match=reason):
         as_fixed_lists(lists(values), pa.list_(pa.float32(), 2))

@@ -169,7 +169,7 @@ def test_a_server_that_dribbles_or_is_silent_holds_nobody_longer_than_allowed(se
         with pytest.raises(PaimonError) as told:
             read(url, seconds=1.0, most=10_000)
         assert time.monotonic() - started < 3
-    assert "did not answer in time" in str(told.value) or "cannot be asked" in str(told.value)
+    assert "did not answer in time" in str(told.value) or "failed" in str(told.value)
 
 
 def test_a_server_that_dribbles_while_tls_is_agreed_on_holds_nobody() -> None:
@@ -189,6 +189,6 @@ def test_proxies_of_the_environment_are_not_asked(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1/a", "http://nosuch.invalid/a"])
 def test_a_server_that_is_not_there_is_told_in_one_sentence(url: str) -> None:
-    with pytest.raises(PaimonError, match="cannot be asked") as told:
+    with pytest.raises(PaimonError, match=r"The request to .* failed") as told:
         read(f"{url}?token=geheim")
     assert "geheim" not in str(told.value) and told.value.__cause__ is None

@@ -127,7 +127,7 @@ def test_rows_that_are_not_sorted_are_refused_or_come_all_the_same(
         found = [g for w in windows(made, RowOrder(("k0",)), window_bytes) for g in rows_of(w)]
     except PaimonError as error:
         assert rows != sorted(rows)
-        assert "not in the order" in str(error)
+        assert "not sorted by key" in str(error)
     else:
         assert found == [[key, 100 + key] if key % 2 == 0 else [key] for key in range(8)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from itertools import pairwise
 from pathlib import Path
@@ -457,7 +457,12 @@ def test_a_wide_table_comes_back(tmp_path: Path) -> None:
     kinds = [IntType(), BigIntType(), DoubleType(), string_type()]
     columns = [DataField(i, f"c{i}", kinds[i % 4]) for i in range(300)]
     table = make_table(tmp_path / "t", columns=columns, keys=["c0"])
-    value = {0: lambda r, i: r, 1: lambda r, i: r * i, 2: lambda r, i: r / (i + 1), 3: lambda r, i: f"{r}-{i}"}
+    value: list[Callable[[int, int], Any]] = [
+        lambda r, i: r,
+        lambda r, i: r * i,
+        lambda r, i: r / (i + 1),
+        lambda r, i: f"{r}-{i}",
+    ]
     given = [tuple(value[i % 4](r, i) for i in range(300)) for r in range(20)]
     insert(table, *given)
     insert(table, *given[:5])

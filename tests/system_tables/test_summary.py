@@ -75,7 +75,7 @@ def test_sorted_runs_are_files_of_level_0_and_deeper_levels(tmp_path: Path) -> N
     assert advice(table, "most_sorted_runs") is None
     insert(table, (1, "b", "x"))
     assert advice(table, "most_sorted_runs") == (
-        "1 bucket has 5 or more sorted runs to be merged by reads: CALL sys.compact(table => 't')"
+        "1 bucket has 5 or more sorted runs to merge on read: CALL sys.compact(table => 't')"
     )
     compact(table)
     assert figures(table)["mean_sorted_runs"] == 1
@@ -87,7 +87,7 @@ def test_small_files_of_append_tables_are_to_be_put_together(tmp_path: Path) -> 
         insert(table, (i, "a", "x"))
     assert (figures(table)["small_files"], advice(table, "small_files")) == (4, None)
     insert(table, (5, "a", "x"))
-    assert "1 bucket gathers 5 or more files below 179.2 MiB" in str(advice(table, "small_files"))
+    assert "1 bucket has 5 or more files below 179.2 MiB" in str(advice(table, "small_files"))
     assert advice(fresh(table, **{"target-file-size": "100 b"}), "small_files") is None
     assert "levels" not in figures(table)
 
@@ -97,7 +97,7 @@ def test_deleted_records_are_advised_on_from_the_tables_ratio_on() -> None:
     found = figures(table)
     assert found["deleted_records"]
     share = found["deleted_records"] / (found["records"] or 1)
-    assert "are read in vain" in str(
+    assert "are read but deleted" in str(
         advice(fresh(table, **{"compaction.delete-ratio-threshold": "0"}), "deleted_records")
     )
     assert advice(fresh(table, **{"compaction.delete-ratio-threshold": f"{share + 0.01}"}), "deleted_records") is None
@@ -117,10 +117,10 @@ def test_snapshots_past_their_time_and_consumers_that_hold_them_are_told(tmp_pat
     for i in range(6):
         insert(table, (i, "a", "x"))
     assert figures(table)["snapshots"] == 6
-    assert advice(table, "snapshots") == "4 may go by the table's options: CALL sys.expire_snapshots(table => 't')"
+    assert advice(table, "snapshots") == "4 can expire by the table's options: CALL sys.expire_snapshots(table => 't')"
     table.consumers.reset("slow", 2)
-    assert "1 may go" in str(advice(table, "snapshots"))
-    assert "3 snapshots stay because 'slow' still wants snapshot 2" in str(advice(table, "consumers"))
+    assert "1 can expire" in str(advice(table, "snapshots"))
+    assert "3 snapshots are retained for consumer 'slow' at snapshot 2" in str(advice(table, "consumers"))
     assert (figures(table)["oldest_snapshot"], figures(table)["newest_snapshot"]) == (1, 6)
     lost = fresh(table, **{"snapshot.num-retained.min": "9"})
     assert "snapshot.num-retained.min" in str(advice(lost, "snapshots"))

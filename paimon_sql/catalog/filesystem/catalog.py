@@ -41,7 +41,7 @@ class FileSystemCatalog(DefinitionsInFiles):
             raise DatabaseExistsError(f"Database {database} already exists in catalog {self.name}.", name=database)
         if "location" in properties:
             raise InvalidInputError(
-                f"Database {database}: a filesystem catalog cannot place a database elsewhere.",
+                f"Database {database}: a filesystem catalog does not support LOCATION.",
                 remedy="Leave LOCATION out.",
             )
         self.file_io.mkdirs(self._database_path(database))
@@ -49,9 +49,9 @@ class FileSystemCatalog(DefinitionsInFiles):
     def alter_database(self, database: str, changes: Mapping[str, str | None]) -> None:
         self._require(database)
         raise UnsupportedError(
-            f"Database {database} cannot take {', '.join(sorted(changes))}: in a filesystem catalog a database is a"
-            " folder, about which nothing is kept.",
-            remedy="Give comments and properties to the tables in it.",
+            f"Database {database} cannot have {', '.join(sorted(changes))}: a filesystem catalog stores no"
+            " properties of databases.",
+            remedy="Set comments and properties of its tables.",
         )
 
     def drop_database(self, database: str, cascade: bool) -> None:
@@ -102,5 +102,5 @@ class FileSystemCatalog(DefinitionsInFiles):
 
     def _refuse_view(self, identifier: Identifier) -> None:
         if identifier.table in (VIEWS_FOLDER, FUNCTIONS_FOLDER):
-            raise InvalidInputError(f"{identifier.table} cannot be the name of a table: the catalog needs it itself.")
+            raise InvalidInputError(f"{identifier.table} cannot be the name of a table: it is reserved by the catalog.")
         self._refuse_names(identifier)

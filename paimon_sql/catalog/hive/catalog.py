@@ -143,7 +143,7 @@ class HiveCatalog(ViewsInMetastore):
             wanted = f"{self._database_path(target.database)}/{target.table.lower()}"
             if moves and self._io(wanted).exists(wanted):
                 raise TableExistsError(
-                    f"Table {self.name}.{source} cannot become {target}: something stands in {wanted} already.",
+                    f"Table {self.name}.{source} cannot be renamed to {target}: {wanted} already exists.",
                     name=str(target),
                 )
             entry.dbName, entry.tableName = target.database.lower(), target.table.lower()
@@ -155,8 +155,8 @@ class HiveCatalog(ViewsInMetastore):
         entry = self.entries.get(identifier.database, identifier.table)
         if entry is not None and not tables.is_paimon(entry) and self._is_ours(entry):
             raise UnsupportedError(
-                f"Table {self.name}.{identifier} is a format table, whose definition is Hive's.",
-                remedy="ALTER it there.",
+                f"Table {self.name}.{identifier} is a format table, whose definition is managed by Hive.",
+                remedy="ALTER it in Hive.",
             )
         if identifier.branch != MAIN_BRANCH or entry is None:
             return super().alter_table(identifier, change)
@@ -206,7 +206,7 @@ class HiveCatalog(ViewsInMetastore):
             if identifier.branch != MAIN_BRANCH or self.entries.get(identifier.database, identifier.table) != entry:
                 return None
             raise CorruptFileError(
-                f"Hive's metastore has a table {self.name}.{identifier}, but its files are not there",
+                f"Hive's metastore has a table {self.name}.{identifier}, but its files are missing",
                 path=location,
                 remedy="Restore them from a copy, or DROP TABLE.",
             )
@@ -234,9 +234,9 @@ class HiveCatalog(ViewsInMetastore):
         if existing is not None:
             if not tables.is_external(entry):
                 raise InvalidInputError(
-                    f"Table {self.name}.{identifier} cannot be created: a table that the catalog does not know stands"
-                    f" in {location}.",
-                    remedy=f"CALL {self.name}.sys.repair('{identifier.database}.{identifier.table}') takes it up.",
+                    f"Table {self.name}.{identifier} cannot be created: {location} contains a table that"
+                    " is not registered in the catalog.",
+                    remedy=f"CALL {self.name}.sys.repair('{identifier.database}.{identifier.table}') registers it.",
                 )
             check_same(existing, schema, location)
             self._describe(entry, existing, location)
@@ -273,7 +273,8 @@ class HiveCatalog(ViewsInMetastore):
         now = self.locations.of(entry)
         if now == before and before != wanted:
             if not move_directory(self._io(before), before, wanted):
-                raise TableExistsError(f"The files of {target} stay in {before}: {wanted} is taken.", name=str(target))
+                problem = f"The files of {target} remain in {before}: {wanted} already exists."
+                raise TableExistsError(problem, name=str(target))
             self.locations.place(entry, wanted)
             self.entries.alter(target.database, target.table, entry)
             self._relist_partitions(target, anew=True)
@@ -320,14 +321,14 @@ class HiveCatalog(ViewsInMetastore):
                 with suppress(TableExistsError):
                     self._add(identifier, new)
                 self._relist_partitions(identifier)
-            return "its files stood in the warehouse; the catalog knows it now."
+            return "it was registered; its files were in the warehouse, but not in the catalog."
         before = (entry.sd.cols, entry.parameters)
         self._describe(entry, schema, location)
         differs = before != (entry.sd.cols, entry.parameters)
         if differs and not dry_run:
             self._alter(identifier, entry)
         if self._relist_partitions(identifier, dry_run=dry_run) or differs:
-            return "what Hive's metastore says of it was set right."
+            return "its definition in Hive's metastore was corrected."
         return None
 
     def _relist_partitions(self, identifier: Identifier, *, dry_run: bool = False, anew: bool = False) -> bool:
@@ -344,7 +345,7 @@ class HiveCatalog(ViewsInMetastore):
 
         if shown(before) != shown(after):
             raise InvalidOptionError(
-                "Whether and how Hive's metastore lists the partitions of a table is said when the table is made.",
+                "Options that decide how Hive's metastore lists partitions can be set only when a table is created.",
                 key=METASTORE_TAG_TO_PARTITION.key,
             )
 

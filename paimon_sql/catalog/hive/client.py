@@ -108,14 +108,14 @@ class Metastore:
                 # Pooled connections do not survive a restart of the server.
                 if not is_fresh and name.startswith(_REPEATABLE):
                     continue
-                raise self._unavailable("gave no answer", error) from error
+                raise self._unavailable("did not answer", error) from error
             except (NoSuchObjectException, AlreadyExistsException) as error:
                 pool.give_back(self, connection)
                 kind = MissingEntryError if isinstance(error, NoSuchObjectException) else EntryExistsError
                 raise kind(_message(error)) from error
             except (InvalidObjectException, InvalidOperationException) as error:
                 pool.give_back(self, connection)
-                raise InvalidInputError(f"Hive's metastore does not take this: {_message(error)}.") from error
+                raise InvalidInputError(f"Hive's metastore rejected the request: {_message(error)}.") from error
             except TException as error:
                 pool.give_back(self, connection)
                 raise self._unavailable("refused", error) from error
@@ -243,7 +243,7 @@ def _server(uri: str) -> tuple[str, int]:
         host = None
     if host is None or parts.scheme != "thrift":
         raise InvalidOptionError(
-            f"'{uri}' is no address of Hive's metastore.", key=URI.key, remedy=f"It is thrift://host:{_PORT}."
+            f"'{uri}' is not an address of a Hive metastore.", key=URI.key, remedy=f"Use thrift://host:{_PORT}."
         )
     return host, port
 

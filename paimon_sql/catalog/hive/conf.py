@@ -34,9 +34,7 @@ def with_site(catalog: str, options: Mapping[str, str]) -> dict[str, str]:
     found = {**site, **options}
     for key, what in _UNSUPPORTED.items():
         if found.get(key, "").strip().lower() == "true":
-            raise UnsupportedError(
-                f"Catalog {catalog}: Hive's metastore is to be spoken with by {what} ('{key}'), which is not offered."
-            )
+            raise UnsupportedError(f"Catalog {catalog}: '{key}' requires {what}, which is not supported.")
     defaults = {URI.key: found.get(_URIS, ""), WAREHOUSE.key: found.get(_WAREHOUSE, "")}
     return {**{k: v for k, v in defaults.items() if v}, **options}
 
@@ -48,6 +46,6 @@ def _read(catalog: str, path: Path) -> dict[str, str]:
         raise InvalidOptionError(
             f"Catalog {catalog}: {path} cannot be read: {error}.",
             key=HIVE_CONF_DIR.key,
-            remedy=f"Set '{HIVE_CONF_DIR.key}' to the folder that holds {_SITE}, or leave it out.",
+            remedy=f"Set '{HIVE_CONF_DIR.key}' to the directory that contains {_SITE}, or leave it out.",
         ) from None
     return {p.findtext("name", "").strip(): p.findtext("value", "").strip() for p in properties}

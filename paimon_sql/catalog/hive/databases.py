@@ -72,7 +72,7 @@ class DatabasesInMetastore(RegisteredCatalog):
             self.entries.metastore.call("alter_database", database, found)
             # Hive 2 ignores the change, and Hive 3 ignores a removal.
             if (self._database(database).description or "") != found.description:
-                raise UnsupportedError(f"Hive's metastore does not change the comment of database {database} to that.")
+                raise UnsupportedError(f"Hive's metastore did not change the comment of database {database}.")
         unchanged = {k: v for k, v in (found.parameters or {}).items() if k not in changes}
         new = {k: v for k, v in changes.items() if v is not None and k not in (_LOCATION, _COMMENT, _OWNER)}
         found.parameters = {**unchanged, **new}

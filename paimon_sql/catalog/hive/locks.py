@@ -100,7 +100,7 @@ class HiveLock(TableLock):
         try:
             self.settings.metastore.call("unlock", UnlockRequest(lockid=lock_id))
         except PaimonError as error:
-            _LOG.warning("Lock %d of Hive's metastore could not be given back: %s", lock_id, error)
+            _LOG.warning("Lock %d of Hive's metastore could not be released: %s", lock_id, error)
 
 
 @dataclass(frozen=True)
@@ -123,5 +123,5 @@ class _Acquired(HeldLock):
                 return
         raise CommitConflictError(
             f"The lock of {self.name} in Hive's metastore expired while it was held.",
-            remedy="Run the statement again; 'hive.txn.timeout' of the metastore is how long a lock lasts.",
+            remedy="Run the statement again, or raise 'hive.txn.timeout' of the metastore.",
         )

@@ -94,8 +94,8 @@ class ViewsInMetastore(DatabasesInMetastore):
         others = sorted(engine for engine, query in view.dialects.items() if query != view.query)
         if others:
             raise UnsupportedError(
-                f"View {self.name}.{identifier} cannot have a query of its own for {', '.join(others)}: Hive's"
-                " metastore keeps one query of a view."
+                f"View {self.name}.{identifier} cannot have a separate query for {', '.join(others)}: Hive's"
+                " metastore stores one query per view."
             )
         entry = self._new_entry(identifier, VIEW)
         entry.parameters = dict(view.options)

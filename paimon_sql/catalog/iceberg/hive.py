@@ -53,7 +53,7 @@ class HiveRegistration:
         found = with_site(table.name, given)
         if not found.get(URI.key):
             raise InvalidOptionError(
-                f"{table.name}: nothing says where Hive's metastore is that Iceberg's readers ask.",
+                f"{table.name}: the Hive metastore for Iceberg's readers is not configured.",
                 key=METADATA_ICEBERG_URI.key,
                 remedy=f"Set '{METADATA_ICEBERG_URI.key}' to thrift://host:9083.",
             )
@@ -89,9 +89,9 @@ class HiveRegistration:
                 entry = self._entries.get(database, name)
         if entry is None or is_paimon(entry) or (entry.parameters or {}).get(KIND, "").upper() != _ICEBERG:
             raise InvalidOptionError(
-                f"{self._table.name}: {database}.{name} in Hive's metastore is no table of Iceberg's.",
+                f"{self._table.name}: {database}.{name} in Hive's metastore is not an Iceberg table.",
                 key=METADATA_ICEBERG_DATABASE.key,
-                remedy=f"Set '{METADATA_ICEBERG_DATABASE.key}' to a database of its own.",
+                remedy=f"Set '{METADATA_ICEBERG_DATABASE.key}' to another database.",
             )
         if (entry.parameters or {}).get(_LOCATION) == location and not self._columns_differ(entry):
             return

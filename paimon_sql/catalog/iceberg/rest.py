@@ -40,7 +40,7 @@ class RestRegistration:
         self._database = databases_of(table)[0]
         if len(databases_of(table)) > 1:
             raise InvalidOptionError(
-                f"{table.name}: '{METADATA_ICEBERG_DATABASE.key}' names several databases; a REST catalog takes one.",
+                f"{table.name}: '{METADATA_ICEBERG_DATABASE.key}' names several databases; REST catalogs support one.",
                 key=METADATA_ICEBERG_DATABASE.key,
             )
         self._name = name_in_catalog(table)
@@ -163,7 +163,7 @@ class _Server:
         if not properties.get("uri"):
             key = METADATA_ICEBERG_REST.for_name("uri")
             raise InvalidOptionError(
-                f"{table}: nothing says where the REST catalog is that Iceberg's readers ask.",
+                f"{table}: the REST catalog for Iceberg's readers is not configured.",
                 key=key,
                 remedy=f"Set '{key}' to its address.",
             )
@@ -235,7 +235,7 @@ class _Server:
             return self._pool.request(method, url, body=data, headers={**self._headers, "Content-Type": kind})
         except urllib3.exceptions.HTTPError as error:
             raise CatalogUnavailableError(
-                f"{self._table}: the REST catalog of Iceberg's does not answer: {error}.",
+                f"{self._table}: the Iceberg REST catalog does not answer: {error}.",
                 remedy=f"Check that it runs, and '{METADATA_ICEBERG_REST.for_name('uri')}'.",
             ) from error
 
@@ -244,5 +244,5 @@ class _Server:
             reason = str(response.json()["error"]["message"])
         except (ValueError, KeyError, TypeError):
             reason = f"status {response.status}"
-        message = f"{self._table}: the REST catalog of Iceberg's refuses {what}: {reason}"
+        message = f"{self._table}: the Iceberg REST catalog rejected {what}: {reason}"
         return CommitConflictError(message) if response.status == _CONFLICT else CatalogUnavailableError(message)

@@ -143,9 +143,9 @@ class Server(Backend):
         for key in settings:
             if key.lower().startswith(self.secure) and key not in self.given:
                 raise InvalidOptionError(
-                    f"'{key}' is a setting of Java's driver that has no counterpart here.",
+                    f"'{key}' is a setting of the Java driver that is not supported.",
                     key=f"jdbc.{key}",
-                    remedy=f"Of those that secure a connection there are {', '.join(self.given)}.",
+                    remedy=f"Supported settings for secure connections: {', '.join(self.given)}.",
                 )
         url = URL.create(
             self.dialect,
@@ -187,7 +187,7 @@ class MySql(Server):
         mode = settings.get("sslMode", "REQUIRED" if settings.get("useSSL") == "true" else "PREFERRED").upper()
         if mode not in _MYSQL_TLS:
             raise InvalidOptionError(
-                f"'{mode}' is no sslMode.", key="jdbc.sslMode", remedy=f"Use one of {', '.join(_MYSQL_TLS)}."
+                f"'{mode}' is not a valid sslMode.", key="jdbc.sslMode", remedy=f"Use one of {', '.join(_MYSQL_TLS)}."
             )
         found: Arguments = {"charset": "utf8mb4"}
         tls = _MYSQL_TLS[mode]

@@ -112,9 +112,9 @@ class JdbcCatalog(ViewsInRecords):
                 check_no_history(self.file_io, location, f"{self.name}.{identifier}")
             if schemas.ids() or not schemas.try_add_under_lock(first, hold):
                 raise InvalidInputError(
-                    f"Table {self.name}.{identifier} cannot be created: a table that the catalog does not know stands"
-                    f" in {location}.",
-                    remedy=f"CALL {self.name}.sys.repair('{identifier.database}.{identifier.table}') takes it up.",
+                    f"Table {self.name}.{identifier} cannot be created: {location} contains a table that"
+                    " is not registered in the catalog.",
+                    remedy=f"CALL {self.name}.sys.repair('{identifier.database}.{identifier.table}') registers it.",
                 )
             try:
                 self.records.add_table(identifier.database, identifier.table, self._properties_of(first))
@@ -167,13 +167,13 @@ class JdbcCatalog(ViewsInRecords):
             if not dry_run:
                 with suppress(NameExistsError):
                     self.records.add_table(identifier.database, identifier.table, properties)
-            return "its files stood in the warehouse; the catalog knows it now."
+            return "it was registered; its files were in the warehouse, but not in the catalog."
         stored = self.records.table_properties(identifier.database, identifier.table)
         if not self._synced or stored == self.records.kept_of(properties):
             return None
         if not dry_run:
             self.records.set_table_properties(identifier.database, identifier.table, properties)
-        return "what the catalog's database says of its options was set right."
+        return "its options in the catalog's database were corrected."
 
     def _schema(self, identifier: Identifier) -> TableSchema | None:
         if not self.records.has_table(identifier.database, identifier.table):
@@ -184,7 +184,7 @@ class JdbcCatalog(ViewsInRecords):
             if not self.records.has_table(identifier.database, identifier.table):
                 return None
             raise CorruptFileError(
-                f"the catalog has a table {self.name}.{identifier}, but its files are not there",
+                f"the catalog has a table {self.name}.{identifier}, but its files are missing",
                 path=self.table_location(identifier),
                 remedy="Restore them from a copy, or DROP TABLE.",
             )
@@ -224,14 +224,14 @@ class JdbcCatalog(ViewsInRecords):
     def _check_properties(self, database: str, properties: Mapping[str, str | None]) -> None:
         for key, value in properties.items():
             if key == EXISTS:
-                raise InvalidInputError(f"Database {database}: the catalog needs the property '{key}' itself.")
+                raise InvalidInputError(f"Database {database}: the property '{key}' is reserved by the catalog.")
             if key == _LOCATION and value != self._database_path(database):
                 raise InvalidInputError(
-                    f"Database {database}: a JDBC catalog cannot place a database elsewhere than in its warehouse.",
+                    f"Database {database}: a JDBC catalog supports databases only in its warehouse.",
                     remedy="Leave LOCATION out.",
                 )
             if len(key) > LONGEST_KEY or len(value or "") > LONGEST_VALUE:
                 raise InvalidInputError(
                     f"Database {database}: the property '{key[:40]}' is too long.",
-                    remedy=f"There is place for {LONGEST_KEY} characters of a key and {LONGEST_VALUE} of a value.",
+                    remedy=f"The limits are {LONGEST_KEY} characters for a key and {LONGEST_VALUE} for a value.",
                 )

@@ -62,9 +62,9 @@ class Database:
         backend = BACKENDS.get(match[1].lower()) if match else None
         if backend is None:
             raise InvalidOptionError(
-                f"'{parts_only(self.uri)}' is no address of a database that can keep a catalog.",
+                f"'{parts_only(self.uri)}' is not an address of a supported database.",
                 key=URI.key,
-                remedy=f"It starts with {', '.join(f'jdbc:{name}:' for name in BACKENDS)}.",
+                remedy=f"Use an address that starts with {', '.join(f'jdbc:{name}:' for name in BACKENDS)}.",
             )
         return backend
 

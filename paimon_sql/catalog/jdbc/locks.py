@@ -142,8 +142,8 @@ class _LockRow(HeldLock):
             if not self._is_conflict(error):
                 raise
         raise CommitConflictError(
-            f"The lock {self.key} expired while it was held, and others took it.",
-            remedy=f"Run the statement again; '{LOCK_ACQUIRE_TIMEOUT.key}' is how long a lock lasts.",
+            f"The lock {self.key} expired while it was held.",
+            remedy=f"Run the statement again, or raise '{LOCK_ACQUIRE_TIMEOUT.key}'.",
         )
 
     def release(self) -> None:
@@ -152,7 +152,7 @@ class _LockRow(HeldLock):
             with self._database.transaction() as connection:
                 connection.execute(delete(self._rows).where(self._is_ours))
         except PaimonError as error:
-            _LOG.warning("The lock %s could not be given back: %s", self.key, error)
+            _LOG.warning("The lock %s could not be released: %s", self.key, error)
 
     @property
     def _is_ours(self) -> ColumnElement[bool]:

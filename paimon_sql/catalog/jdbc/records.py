@@ -261,5 +261,5 @@ class Records:
                 yield connection
         except IntegrityError:
             raise NameExistsError(
-                f"{name} is taken already in the catalog's database {self.database}.", name=name
+                f"{name} already exists in the catalog's database {self.database}.", name=name
             ) from None

@@ -165,8 +165,7 @@ class RestCatalog(DefinitionsOnServer):
         table = self.authorized_table(identifier)
         if isinstance(table, Table) and table.query_auth is not None:
             raise UnsupportedError(
-                f"{table.name} has '{QUERY_AUTH_ENABLED.key}': its server decides what of it is shown, so that only"
-                " SELECT and INSERT are offered.",
+                f"{table.name} has '{QUERY_AUTH_ENABLED.key}': query authorization supports only SELECT and INSERT.",
             )
         return table
 
@@ -177,7 +176,7 @@ class RestCatalog(DefinitionsOnServer):
         if found is None:
             self._require(own.database)
             if own.branch == MAIN_BRANCH and self.view_exists(own):
-                raise NoSuchTableError(f"{full_name} is a view and no table.", name=full_name)
+                raise NoSuchTableError(f"{full_name} is a view, not a table.", name=full_name)
             what = f"Branch {own.branch} of table" if own.branch != MAIN_BRANCH else "Table"
             raise NoSuchTableError(f"{what} {full_name} does not exist.", name=full_name)
         location = _location(found, identifier)
@@ -212,7 +211,7 @@ class RestCatalog(DefinitionsOnServer):
         self._refuse_names(identifier)
         if kind is KINDS["format-table"] and _is_registered(schema) and PATH.key in schema.options:
             raise InvalidSchemaError(
-                f"{self.name}.{identifier}: the catalog lists partitions only of tables in its own folder.",
+                f"{self.name}.{identifier}: the catalog lists partitions only of tables in its warehouse.",
                 remedy=f"Leave LOCATION or '{METASTORE_PARTITIONED_TABLE.key}' out.",
             )
         location = schema.options.get(PATH.key) or self.table_location(identifier)
@@ -256,8 +255,8 @@ class RestCatalog(DefinitionsOnServer):
             if error.resource == "TABLE":
                 raise NoSuchTableError(f"Table {missing} does not exist.", name=missing) from None
             raise UnsupportedError(
-                f"{missing} cannot be replaced: the catalog's server only takes changes of a definition.",
-                remedy="DROP the table and CREATE it anew.",
+                f"{missing} cannot be replaced: the catalog's server supports only changes of a definition.",
+                remedy="DROP the table and CREATE it again.",
             ) from None
 
     def alter_table(self, identifier: Identifier, change: Callable[[TableSchema], TableSchema]) -> TableSchema:
@@ -321,7 +320,7 @@ def _location(found: _TableEntry, identifier: Identifier) -> str:
     """The location of a table, by the server's entry."""
     location = str(found.get("path") or "").rstrip("/")
     if not location:
-        raise CatalogUnavailableError(f"The catalog's server does not say where table {identifier} stands.")
+        raise CatalogUnavailableError(f"The catalog's server did not return the location of table {identifier}.")
     return location
 
 

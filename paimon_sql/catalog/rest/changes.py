@@ -94,8 +94,7 @@ def _field_changes(before: Sequence[t.DataField], after: Sequence[t.DataField], 
         elif order[index] != field.id:
             if parent:
                 raise UnsupportedError(
-                    f"Fields inside column '{parent[0]}' cannot change their order: no change that a REST server takes"
-                    " says so."
+                    f"Fields inside column '{parent[0]}' cannot be reordered: the REST protocol has no such change."
                 )
             yield {"action": "updateColumnPosition", "move": _move(field.name, index, after)}
             order.remove(field.id)

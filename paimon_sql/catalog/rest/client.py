@@ -62,8 +62,7 @@ class RestClient:
                 return found
             if token in tokens:
                 raise CatalogUnavailableError(
-                    f"The catalog's server {self.server.address} lists {member} in a circle: it gives out the same page"
-                    " again."
+                    f"The catalog's server {self.server.address} returned the same page of {member} again."
                 )
             tokens.add(token)
             query = {_PAGE_TOKEN: str(token)}

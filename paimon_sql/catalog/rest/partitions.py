@@ -63,15 +63,15 @@ class RestPartitions(PartitionRegister):
         except NotFoundAnswerError as error:
             raise self._no_table(error) from None
         except ConflictAnswerError as error:
-            raise AlreadyExistsError(f"{self.name} has partition {error.name} already.", name=error.name) from None
+            raise AlreadyExistsError(f"{self.name} already has partition {error.name}.", name=error.name) from None
 
     def _no_table(self, error: NotFoundAnswerError) -> PaimonError:
         if error.resource != "TABLE":
             return UnsupportedError(
-                f"{self.name}: the catalog's server {self.client.server.address} keeps no lists of partitions.",
-                remedy=f"Make the table without '{METASTORE_PARTITIONED_TABLE.key}', so that its folders are the list.",
+                f"{self.name}: the catalog's server {self.client.server.address} does not store partitions.",
+                remedy=f"Create the table without '{METASTORE_PARTITIONED_TABLE.key}' to list its directories.",
             )
-        return NoSuchTableError(f"Table {self.name} does not exist any more.", name=self.name)
+        return NoSuchTableError(f"Table {self.name} no longer exists.", name=self.name)
 
 
 def _spec(entry: _Entry) -> dict[str, str]:

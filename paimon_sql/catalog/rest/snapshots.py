@@ -61,7 +61,7 @@ class RestVersionManagement(VersionManagement):
         except NotFoundAnswerError as error:
             raise self._no_table(error) from None
         if not isinstance(response.get("success"), bool):
-            raise AnswerLostError(f"{self.table}: the catalog's server did not say whether the commit succeeded.")
+            raise AnswerLostError(f"{self.table}: the catalog's server did not report whether the commit succeeded.")
         return bool(response["success"])
 
     def roll_back(self, branch: str, latest_id: int, *, snapshot_id: int | None = None, tag: str | None = None) -> None:
@@ -109,7 +109,7 @@ class RestVersionManagement(VersionManagement):
 
     def _no_table(self, error: NotFoundAnswerError) -> NoSuchTableError:
         return NoSuchTableError(
-            f"Table {self.table} does not exist any more, or is another one of that name.",
+            f"Table {self.table} no longer exists, or was replaced by another one.",
             name=str(self.table),
             remedy="Run the statement again.",
         )

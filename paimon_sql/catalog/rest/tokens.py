@@ -64,7 +64,7 @@ class TokenProvider:
             expires = float(response["expiresAtMillis"]) / 1000
         except (KeyError, TypeError, ValueError, AttributeError):
             raise CatalogUnavailableError(
-                f"The catalog's server {self.client.server.address} lends no token for the files of"
+                f"The catalog's server {self.client.server.address} returned no token for the files of"
                 f" {'.'.join(self.table[1::2])}."
             ) from None
         return Token(options, max(expires - _EARLY_SECONDS, (now + expires) / 2))

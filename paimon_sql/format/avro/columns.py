@@ -98,7 +98,7 @@ class _Bytes:
     def read(self, data: npt.NDArray[np.uint8], at: Ints, slots: Ints) -> Ints:
         lengths, starts = _varints(data, at)
         if np.any(lengths < 0) or np.any(lengths > len(data)):
-            raise IrregularError("a text has an impossible length")
+            raise IrregularError("a string has an invalid length")
         self.slots.append(slots)
         self.starts.append(starts)
         self.ends.append(starts + lengths)
@@ -153,7 +153,7 @@ class _Arrays:
     def read(self, data: npt.NDArray[np.uint8], at: Ints, slots: Ints) -> Ints:
         counts, at = _varints(data, at)
         if np.any(counts < 0) or np.any(counts > len(data)):
-            raise IrregularError("an array is written in pieces of known size")
+            raise IrregularError("an array is written in blocks of known size")
         self.slots.append(slots)
         self.counts.append(counts)
         # Items are numbered in the order of reading; `finish` sorts them by record.
@@ -166,7 +166,7 @@ class _Arrays:
         if filled.any():
             more, at[filled] = _varints(data, at[filled])
             if more.any():
-                raise IrregularError("an array is written in several pieces")
+                raise IrregularError("an array is written in several blocks")
         return at
 
     def finish(self, data: npt.NDArray[np.uint8], total: int, kind: pa.DataType) -> pa.Array:
@@ -193,7 +193,7 @@ def _reader(kind: AvroType) -> _Reader:
         present = 1 - name.index("null")
         inner = _reader(name[present])
         if isinstance(inner, _Optional):
-            raise IrregularError("a union stands inside a union")
+            raise IrregularError("a union is inside a union")
         return _Optional(inner, present)
     if name in ("int", "long"):
         return _Numbers()
@@ -202,7 +202,7 @@ def _reader(kind: AvroType) -> _Reader:
     if isinstance(kind, dict) and name == "array":
         items = _reader(kind["items"])
         if isinstance(items, _Arrays):
-            raise IrregularError("an array stands inside an array")
+            raise IrregularError("an array is inside an array")
         return _Arrays(items)
     raise IrregularError(f"a field is of type {name}")
 

@@ -125,7 +125,7 @@ class AvroContainer:
                 raise CorruptFileError("the file ends inside a block", path=self.path)
             data = self.read(at, size + _SYNC_SIZE)
             if data[size:] != self.sync:
-                raise CorruptFileError(f"no sync marker behind the block at byte {at}", path=self.path)
+                raise CorruptFileError(f"no sync marker after the block at byte {at}", path=self.path)
             limit = max_block if max_total is None else min(max_block, max_total)
             try:
                 block = decompress(_CODECS[self.codec].unpacked_as, data[:size], limit)
@@ -179,7 +179,7 @@ class AvroContainer:
             if byte < 0x80:
                 return (value >> 1) ^ -(value & 1), at
             shift += 7
-        raise CorruptFileError("the file ends inside a block's head", path=self.path)
+        raise CorruptFileError("the file ends inside a block header", path=self.path)
 
 
 def open_container(data: bytes, path: str) -> AvroContainer:
@@ -212,10 +212,10 @@ def container_at(read: Read, size: int, path: str) -> AvroContainer:
     except MemoryError:
         raise
     except Exception as error:  # on invalid bytes the decoder raises errors of any type
-        raise CorruptFileError(f"no Avro file: {error}", path=path) from error
+        raise CorruptFileError(f"not an Avro file: {error}", path=path) from error
     codec = header["meta"].get("avro.codec", b"null").decode(errors="replace")
     if codec not in _CODECS:
-        raise UnsupportedError(f"{path}: Avro codec '{codec}' is none of {', '.join(_CODECS)}.")
+        raise UnsupportedError(f"{path}: unsupported Avro codec '{codec}'; supported are {', '.join(_CODECS)}.")
     return AvroContainer(schema_text, codec, within(read, size), size, stream.at, header["sync"], path, minimum)
 
 
@@ -277,7 +277,7 @@ def codec_name(compression: str) -> str:
     name = _ALIASES.get(compression.lower(), compression.lower())
     if name not in _CODECS:
         known = ", ".join([*_CODECS, "zstd"])
-        raise UnsupportedError(f"Avro has no codec '{compression}'.", remedy=f"Choose one of {known}.")
+        raise UnsupportedError(f"Unsupported Avro codec '{compression}'.", remedy=f"Choose one of {known}.")
     return name
 
 

@@ -39,7 +39,7 @@ class _Sizes:
         if isinstance(schema, list):
             return 1 + min((0 if s == "null" else self.of(s) for s in schema), default=0)
         if not isinstance(schema, dict):
-            raise BoundsError(f"its schema holds {schema!r} in the place of a type")
+            raise BoundsError(f"its schema holds {schema!r} instead of a type")
         kind = schema["type"]
         if kind in ("record", "error"):
             return self._record(schema)

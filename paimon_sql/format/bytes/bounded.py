@@ -61,7 +61,7 @@ def check_range(start: int, length: int, size: int, what: str) -> None:
         BoundsError: it does not.
     """
     if start < 0 or length < 0 or start + length > size:
-        raise BoundsError(f"{what} takes {length} bytes from byte {start} on, and there are {size}")
+        raise BoundsError(f"{what} takes {length} bytes from byte {start} on, but there are {size}")
 
 
 def check_count(count: int, maximum: int, what: str) -> None:
@@ -71,7 +71,7 @@ def check_count(count: int, maximum: int, what: str) -> None:
         BoundsError: it is.
     """
     if not 0 <= count <= maximum:
-        raise BoundsError(f"{count} {what} are declared, and there can be {maximum} at most")
+        raise BoundsError(f"{count} {what} are declared, but there can be at most {maximum}")
 
 
 def check_total(sizes: npt.NDArray[np.int64], maximum: int, what: str) -> None:
@@ -82,7 +82,7 @@ def check_total(sizes: npt.NDArray[np.int64], maximum: int, what: str) -> None:
     """
     # A sum of doubles is exact enough to detect an overflow of the sum of integers.
     if len(sizes) and (sizes.min() < 0 or sizes.sum(dtype=np.float64) >= 2.0**62 or int(sizes.sum()) > maximum):
-        raise BoundsError(f"{what} take more than the {maximum} bytes that there are")
+        raise BoundsError(f"{what} take more than the {maximum} available bytes")
 
 
 def within(read: Read, size: int) -> Read:
@@ -148,9 +148,9 @@ def load_json(text: str | bytes, parse_float: Callable[[str], object] = float) -
         ValueError: it is not JSON, or larger or more deeply nested than a limit allows.
     """
     if len(text) > MAX_JSON_BYTES:
-        raise BoundsError(f"it has {len(text)} bytes, and a JSON document may have {MAX_JSON_BYTES}")
+        raise BoundsError(f"it has {len(text)} bytes, but a JSON document may have at most {MAX_JSON_BYTES}")
     if not text.strip("\0") if isinstance(text, str) else not text.strip(b"\0"):
-        raise ValueError("it holds zeros only" if text else "it is empty")
+        raise ValueError("it contains only zeros" if text else "it is empty")
     try:
         value = json.loads(text, parse_float=parse_float)
     except RecursionError:

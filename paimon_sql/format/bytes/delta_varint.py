@@ -48,7 +48,7 @@ def decoded_lists(data: bytes, sizes: Numbers) -> tuple[Numbers, Numbers]:
     is_last = octets < 0x80
     filled = bounds[sizes > 0]
     if not is_last[filled - 1].all():
-        raise ValueError("a number breaks off")
+        raise ValueError("a number is cut off")
     last = np.flatnonzero(is_last)
     counts = np.diff(np.searchsorted(last, bounds), prepend=0)
     if not len(last):

@@ -104,7 +104,7 @@ class _Block:
         self._check(length)
         start = len(self._out) - distance
         if start < 0:
-            raise ValueError("an LZO block refers to what stands before it")
+            raise ValueError("an LZO block refers to bytes before its start")
         pattern = self._out[start : start + length]
         self._out += (pattern * (length // len(pattern) + 1))[:length]
 

@@ -68,13 +68,13 @@ class Roaring64:
             ValueError: the bytes are not such a bitmap.
         """
         if not data or data[0] > 1:
-            raise ValueError("the bytes do not begin like a Roaring64Bitmap")
+            raise ValueError("the bytes are not a Roaring64Bitmap")
         if data[0] == 0:
             return cls()
         try:
             return _read(data)
         except (struct.error, ValueError, IndexError) as error:
-            raise ValueError(f"the bytes of a Roaring64Bitmap end too early or are broken: {error}") from error
+            raise ValueError(f"the bytes of a Roaring64Bitmap are cut off or corrupt: {error}") from error
 
     def add(self, key: int, lows: Lows) -> None:
         """Add a container of ascending numbers for a new key, the upper 48 bits."""
@@ -236,7 +236,7 @@ def _read_tree(cursor: _Cursor, places: dict[int, int], depth: int) -> None:
         (places[key],) = cursor.take("<q")
         return
     if kind not in _BODIES:
-        raise IndexError(f"a node of the unknown kind {kind}")
+        raise IndexError(f"a node of the unknown type {kind}")
     cursor.bytes(prefix + _BODIES[kind])
     for _ in range(count):
         _read_tree(cursor, places, depth + 1)
@@ -261,5 +261,5 @@ def _read_container(cursor: _Cursor) -> Container | None:
         bits = np.unpackbits(np.frombuffer(cursor.bytes(_BITMAP_BYTES), dtype=np.uint8), bitorder="little")
         return Container(np.flatnonzero(bits).astype(np.uint16), False)
     if kind != _ARRAY:
-        raise IndexError(f"a container of the unknown kind {kind}")
+        raise IndexError(f"a container of the unknown type {kind}")
     return Container(np.frombuffer(cursor.bytes(2 * count), dtype="<u2").astype(np.uint16), False)

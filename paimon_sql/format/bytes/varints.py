@@ -56,7 +56,7 @@ def decoded_at(data: Bytes, at: Longs) -> tuple[Longs, Longs]:
         ValueError: a number does not end, or an offset is negative.
     """
     if len(at) and at.min() < 0:
-        raise ValueError("a number does not begin")
+        raise ValueError("a number has a negative offset")
     numbers, ends = np.zeros(len(at), np.int64), at.copy()
     open_ones = np.arange(len(at))
     for i in range(_MAX_BYTES + 1):
@@ -69,7 +69,7 @@ def decoded_at(data: Bytes, at: Longs) -> tuple[Longs, Longs]:
         numbers[open_ones] |= (octets & _LOW) << (_BITS * i)
         ends[open_ones] += 1
         open_ones = open_ones[octets >= _MORE]
-    raise ValueError("a number does not end")
+    raise ValueError("a number is cut off")
 
 
 def decode(data: Bytes) -> tuple[Longs, Longs]:
@@ -82,7 +82,7 @@ def decode(data: Bytes) -> tuple[Longs, Longs]:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     last = np.flatnonzero(data < _MORE)
     if not len(last) or last[-1] != len(data) - 1:
-        raise ValueError("a number does not end")
+        raise ValueError("a number is cut off")
     starts = np.empty(len(last), np.int64)
     starts[0], starts[1:] = 0, last[:-1] + 1
     sizes = last - starts + 1

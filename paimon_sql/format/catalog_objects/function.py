@@ -108,7 +108,8 @@ def validate_definition(body: object) -> Definition:
     members = _MEMBERS.get(kind or "")
     if members is None or not isinstance(body, dict):
         raise InvalidInputError(
-            f"A function's definition has no type {json.dumps(kind)}.", remedy='Its "type" is sql, lambda or file.'
+            f"Unknown type {json.dumps(kind)} of a function definition.",
+            remedy='The "type" must be sql, lambda or file.',
         )
     for member in members:
         if body.get(member) is None:
@@ -139,9 +140,9 @@ def apply_change(function: FunctionSchema, change: Mapping[str, object]) -> Func
         return replace(function, definitions=_without(function.definitions, _text(change, "name"), "definition"))
     if action not in ("addDefinition", "updateDefinition"):
         raise InvalidInputError(
-            f"A function has no change {json.dumps(action)}.",
-            remedy='The "action" is addDefinition, updateDefinition, dropDefinition, setOption, removeOption or'
-            " updateComment.",
+            f"Unknown action {json.dumps(action)} of a function change.",
+            remedy='The "action" must be addDefinition, updateDefinition, dropDefinition, setOption, removeOption'
+            " or updateComment.",
         )
     name, definition = _text(change, "name"), validate_definition(change.get("definition"))
     if action == "addDefinition" and name in function.definitions:

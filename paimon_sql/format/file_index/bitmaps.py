@@ -82,7 +82,7 @@ def read_bitmap(data: bytes) -> BitMap:
     try:
         return BitMap.deserialize(data)
     except (IndexError, OverflowError, MemoryError, RuntimeError) as error:
-        raise ValueError(f"no bitmap: {error}") from error
+        raise ValueError(f"not a bitmap: {error}") from error
 
 
 def encode_slices(positions: Positions, numbers: npt.NDArray[np.uint64], width: int) -> list[bytes]:

@@ -74,9 +74,9 @@ def header_length(prefix: bytes, size: int, path: str) -> int:
         raise CorruptFileError("the file index is cut off", path=path)
     magic, version, length = _START.unpack_from(prefix)
     if magic != _MAGIC:
-        raise CorruptFileError("is no file index", path=path)
+        raise CorruptFileError("is not a file index", path=path)
     if version != _VERSION:
-        raise CorruptFileError(f"file index of version {version}, and only {_VERSION} can be read", path=path)
+        raise CorruptFileError(f"file index of version {version}, but only {_VERSION} can be read", path=path)
     if not PREFIX_BYTES <= length <= size:
         raise CorruptFileError(f"the header of the file index takes {length} bytes of {size}", path=path)
     return int(length)
@@ -110,9 +110,9 @@ def read_header(data: bytes, path: str, size: int | None = None) -> list[IndexLo
                 if not found[-1].is_empty:
                     check_range(found[-1].start, found[-1].length, size, f"the {kind} index of column {column!r}")
     except (struct.error, ValueError) as error:
-        raise CorruptFileError(f"the header of the file index is broken: {error}", path=path) from error
+        raise CorruptFileError(f"the header of the file index is corrupt: {error}", path=path) from error
     if at > length:
-        raise CorruptFileError("the header of the file index is longer than it says", path=path)
+        raise CorruptFileError("the header of the file index is longer than declared", path=path)
     return found
 
 

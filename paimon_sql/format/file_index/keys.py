@@ -216,7 +216,7 @@ def _unscaled(values: pa.Array) -> Numbers:
     """The unscaled values of decimals; 0 for null."""
     low, high = _halves(values)
     if not _fits(low, high).all():
-        raise OutOfRangeError("a decimal is beyond 64 bits")
+        raise OutOfRangeError("a decimal exceeds 64 bits")
     return low.astype(np.int64)
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from paimon_sql.discovery import by_name
+from paimon_sql.discovery import instances
 from paimon_sql.format.file_index.base import FileIndexKind
 
-KINDS: dict[str, FileIndexKind] = {
-    name: kind() for name, kind in by_name("paimon_sql.format.file_index.kinds", FileIndexKind).items()
-}
+KINDS = instances("paimon_sql.format.file_index.kinds", FileIndexKind)
 """Kinds of file indexes by name."""

@@ -168,7 +168,7 @@ def check_rows(rows: BitMap64, count: int) -> BitMap64:
         ValueError: a row is not: a bitmap of few bytes can represent more rows than fit into memory.
     """
     if rows and rows.max() >= count:
-        raise ValueError(f"it tells of row {rows.max()}, and covers {count}")
+        raise ValueError(f"it refers to row {rows.max()}, but covers {count}")
     return rows
 
 
@@ -201,9 +201,9 @@ def footer_of(read: Read, size: int, layout: struct.Struct, magic: int, version:
         raise ValueError("the file is too short")
     *numbers, found, mark = layout.unpack(data)
     if mark != magic:
-        raise ValueError(f"the file is no {what}")
+        raise ValueError(f"the file is not a {what}")
     if found != version:
-        raise ValueError(f"the file is of version {found}, and only {version} can be read")
+        raise ValueError(f"the file is of version {found}, but only {version} can be read")
     return tuple(numbers)
 
 

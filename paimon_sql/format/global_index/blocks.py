@@ -81,9 +81,9 @@ def decode_block(block: bytes) -> bytes:
     try:
         data = decompress(codec, packed, size)
     except Exception as error:  # each codec has other errors
-        raise ValueError(f"a block cannot be unpacked: {error}") from error
+        raise ValueError(f"a block cannot be decompressed: {error}") from error
     if len(data) != size:
-        raise ValueError(f"a block has {len(data)} bytes uncompressed, and {size} as it says")
+        raise ValueError(f"a block has {len(data)} bytes uncompressed, but declares {size}")
     return data
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from paimon_sql.discovery import by_name
+from paimon_sql.discovery import instances
 from paimon_sql.format.global_index.base import GlobalIndexKind
 
-KINDS: dict[str, GlobalIndexKind] = {
-    name: kind() for name, kind in by_name("paimon_sql.format.global_index.kinds", GlobalIndexKind).items()
-}
+KINDS = instances("paimon_sql.format.global_index.kinds", GlobalIndexKind)
 """Kinds of global indexes by name."""
 NATIVE = (
     "lumina",

@@ -21,7 +21,7 @@ MAX_ROWS = 1 << 32
 
 
 def serialized_rows(rows: Longs) -> bytes:
-    """Encode the bitmap of rows, which are ascending and less than `MOST_ROWS`."""
+    """Encode the bitmap of rows, which are ascending and less than `MAX_ROWS`."""
     return _ONE_PART + encode_bitmap(rows) if len(rows) else _HEAD.pack(0)
 
 
@@ -44,4 +44,4 @@ def read_rows(data: bytes) -> BitMap64:
     try:
         return BitMap64.deserialize(data)
     except (IndexError, OverflowError, MemoryError, RuntimeError) as error:
-        raise ValueError(f"no bitmap: {error}") from error
+        raise ValueError(f"not a bitmap: {error}") from error

@@ -161,7 +161,7 @@ def read_entries(block: bytes) -> Entries:
             raise ValueError("a block is cut off")
         at = np.frombuffer(content, "<i4", number, end).astype(np.int64)
     else:
-        raise ValueError(f"a block is of the unknown kind {kind.hex()}")
+        raise ValueError(f"a block is of the unknown type {kind.hex()}")
     key_sizes, key_starts = decoded_at(data, at)
     check_total(key_sizes, end, "the keys of a block")
     value_sizes, value_starts = decoded_at(data, key_starts + key_sizes)
@@ -187,7 +187,7 @@ def read_handles(values: pa.Array) -> list[Handle]:
     offsets, ends = decoded_at(data, starts[:-1])
     sizes, _ = decoded_at(data, ends)
     if (np.diff(offsets) < sizes[:-1]).any():
-        raise ValueError("the blocks lie one over the other")
+        raise ValueError("the blocks overlap")
     return [Handle(*pair) for pair in zip(offsets.tolist(), sizes.tolist(), strict=True)]
 
 

@@ -210,5 +210,5 @@ def parse_table_metadata(text: str | bytes, path: str) -> TableMetadata:
             next_row_id=body.get("next-row-id"),
         )
         if metadata.current_snapshot_id not in {s.id for s in snapshots}:
-            raise ValueError(f"its current snapshot {metadata.current_snapshot_id} is none of its snapshots")
+            raise ValueError(f"its current snapshot {metadata.current_snapshot_id} is not one of its snapshots")
         return metadata

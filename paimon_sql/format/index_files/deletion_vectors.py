@@ -100,7 +100,7 @@ def read_deletion_vectors(data: bytes, path: str, ranges: Iterable[DeletionVecto
     """
     if data[:1] != _FILE_VERSION:
         version = data[0] if data else "none"
-        raise CorruptFileError(f"deletion vector file of version {version}, and only 1 can be read", path=path)
+        raise CorruptFileError(f"deletion vector file of version {version}, but only 1 can be read", path=path)
     found = {}
     for r in ranges:
         with decoding("a file of deletion vectors", path):
@@ -136,18 +136,18 @@ def read_deletion_vector(data: bytes, path: str, recorded: DeletionVectorRange) 
         raise fail(f"has the unknown magic number {magic.hex()}")
     length = size if magic == _MAGIC_32 else size + 2 * _INT
     if length != recorded.length:
-        raise fail(f"is {length} bytes long, and {recorded.length} by the index manifest")
+        raise fail(f"is {length} bytes long, but {recorded.length} according to the index manifest")
     if zlib.crc32(body).to_bytes(_INT, "big") != checksum:
         raise fail("does not match its checksum")
     kind, max_position = (BitMap, _MAX_POSITION_32) if magic == _MAGIC_32 else (BitMap64, _MAX_POSITION_64)
     try:
         bitmap = kind.deserialize(body[_INT:])
     except (ValueError, IndexError, OverflowError, MemoryError, RuntimeError) as error:
-        raise fail(f"holds no bitmap: {error}") from error
+        raise fail(f"is not a bitmap: {error}") from error
     if len(bitmap) > MAX_DELETED_ROWS:
-        raise fail(f"deletes {len(bitmap)} rows, and one can delete {MAX_DELETED_ROWS}")
+        raise fail(f"deletes {len(bitmap)} rows, but can delete at most {MAX_DELETED_ROWS}")
     if recorded.cardinality is not None and len(bitmap) != recorded.cardinality:
-        raise fail(f"deletes {len(bitmap)} rows, and {recorded.cardinality} by the index manifest")
+        raise fail(f"deletes {len(bitmap)} rows, but {recorded.cardinality} according to the index manifest")
     if bitmap and bitmap.max() > max_position:
         raise fail(f"deletes row {bitmap.max()}, which no file has")
     return DeletionVector(np.asarray(bitmap.to_array()))
@@ -201,7 +201,7 @@ def _body(vector: DeletionVector, bitmap64: bool) -> bytes:
     if bitmap64:
         bitmap, magic = BitMap64(array.array("Q", positions.astype(np.uint64).tobytes())), _MAGIC_64
     elif vector.cardinality and positions[-1] > _MAX_POSITION_32:
-        raise ValueError(f"row {positions[-1]} is beyond the 32-bit deletion vectors: set deletion-vectors.bitmap64")
+        raise ValueError(f"row {positions[-1]} exceeds 32-bit deletion vectors: set deletion-vectors.bitmap64")
     else:
         bitmap, magic = BitMap(array.array("I", positions.astype(np.uint32).tobytes())), _MAGIC_32
     bitmap.run_optimize()

@@ -21,7 +21,7 @@ def read_hash_index(data: bytes, path: str) -> npt.NDArray[np.int32]:
         CorruptFileError: the file ends inside a hash.
     """
     if len(data) % _STORED.itemsize:
-        raise CorruptFileError(f"a hash index of {len(data)} bytes is no sequence of 32-bit integers", path=path)
+        raise CorruptFileError(f"a hash index of {len(data)} bytes is not a sequence of 32-bit integers", path=path)
     return np.frombuffer(data, _STORED).astype(np.int32)
 
 

@@ -90,12 +90,12 @@ def check_straight_paths(paths: pa.Array | pa.ChunkedArray, what: str, path: str
 
 def unsafe_name(name: str, what: str, path: str) -> UnsafePathError:
     """The error of a name that could lead out of its directory."""
-    return UnsafePathError(f"it names {what} {_shown(name)}, which is no file name", path=path)
+    return UnsafePathError(f"it names {what} {_shown(name)}, which is not a file name", path=path)
 
 
 def unsafe_path(named: str, what: str, path: str) -> UnsafePathError:
     """The error of a path that is not absolute, or has ``.`` or ``..``."""
-    return UnsafePathError(f"it names {what} {_shown(named)}, which is no absolute path", path=path)
+    return UnsafePathError(f"it names {what} {_shown(named)}, which is not an absolute path", path=path)
 
 
 def _shown(name: str) -> str:

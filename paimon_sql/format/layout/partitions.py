@@ -72,9 +72,9 @@ class PartitionPaths:
         legacy = schema.options.get(LEGACY_NAME_KEY, "true").strip().lower()
         if legacy not in ("true", "false"):
             raise InvalidOptionError(
-                f"'{legacy}' is no value of '{LEGACY_NAME_KEY}'.",
+                f"Invalid value '{legacy}' of option '{LEGACY_NAME_KEY}'.",
                 key=LEGACY_NAME_KEY,
-                remedy="It takes true and false.",
+                remedy="Use true or false.",
             )
         default_name = schema.options.get(DEFAULT_NAME_KEY, DEFAULT_NAME)
         return cls(schema.partition_fields, default_name=default_name, legacy_name=legacy == "true", zone=zone)
@@ -118,7 +118,7 @@ class PartitionPaths:
         names = [f.name for f in self.fields]
         if sorted(spec) != sorted(names):
             raise InvalidInputError(
-                f"The partition ({', '.join(spec)}) is none of a table partitioned by ({', '.join(names)})."
+                f"Partition spec ({', '.join(spec)}) does not match the partition keys ({', '.join(names)})."
             )
         strings = [spec[name] for name in names]
         return tuple(

@@ -56,10 +56,10 @@ class TablePaths:
             raise InvalidInputError(f"{self.branch!r} cannot be the name of a branch.")
         if self.data_directory and not all(map(is_file_name, self.data_directory.rstrip("/").split("/"))):
             raise InvalidOptionError(
-                f"'{DATA_FILE_PATH_DIRECTORY.key}' is {self.data_directory!r}, "
-                "which is no directory below the table's.",
+                f"'{DATA_FILE_PATH_DIRECTORY.key}' is {self.data_directory!r}, which is not a subdirectory of the"
+                " table's directory.",
                 key=DATA_FILE_PATH_DIRECTORY.key,
-                remedy="It takes names of directories with '/' between.",
+                remedy="Use names of directories separated by '/'.",
             )
 
     @property
@@ -222,7 +222,7 @@ def format_of(name: str) -> str:
     if dot and extension.lower() in _COMPRESSIONS.values():
         _, dot, extension = stem.rpartition(".")
     if not dot:
-        raise ValueError(f"the file name '{name}' tells no file format")
+        raise ValueError(f"the file name '{name}' contains no file format")
     return extension
 
 

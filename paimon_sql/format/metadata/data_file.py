@@ -68,7 +68,7 @@ class DataFileMeta:
             ValueError: the level is not deeper.
         """
         if level <= self.level:
-            raise ValueError(f"{self.file_name} stands on level {self.level} and cannot move to {level}")
+            raise ValueError(f"{self.file_name} is on level {self.level} and cannot move to {level}")
         return replace(self, level=level)
 
     def without_stats(self) -> DataFileMeta:

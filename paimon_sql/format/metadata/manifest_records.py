@@ -162,7 +162,7 @@ class RecordLayout:
         versions = pc.unique(table[_VERSION]).to_pylist()
         if any(v != self.version for v in versions):
             raise CorruptFileError(
-                f"is {self.what} of format {versions}, and only {self.version} can be read", path=path
+                f"is {self.what} of format {versions}, but only {self.version} can be read", path=path
             )
 
 

@@ -215,7 +215,7 @@ def parse_consumer(text: str | bytes, path: str) -> Consumer:
     following = body.get("nextSnapshot")
     if _is_int(following):
         return Consumer(following)
-    defect = "not a consumer file: nextSnapshot is missing or no number"
+    defect = "not a consumer file: nextSnapshot is missing or not a number"
     raise CorruptFileError(defect, path=path, remedy=REPAIR_REMEDY)
 
 
@@ -246,11 +246,11 @@ def _snapshot(body: dict[str, Any], path: str) -> Snapshot:
     present = {name: body[name] for name in _MEMBERS if body.get(name) is not None}
     for name, value in present.items():
         if name in _NUMBERS and not _is_int(value):
-            raise fail(f"member {name} is {_shown(value)} and no whole number")
+            raise fail(f"member {name} is {_shown(value)} and not an integer")
         if name in _STRINGS and not isinstance(value, str):
-            raise fail(f"member {name} is {_shown(value)} and no text")
+            raise fail(f"member {name} is {_shown(value)} and not a string")
         if name in _OBJECTS and not isinstance(value, dict):
-            raise fail(f"member {name} is {_shown(value)} and no object")
+            raise fail(f"member {name} is {_shown(value)} and not an object")
         if name in _FILES and not is_file_name(value):
             raise unsafe_name(value, _FILES[name], path)
     try:

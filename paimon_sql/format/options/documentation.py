@@ -19,9 +19,9 @@ def generate_docs() -> str:
         "change once the table holds data.",
         "",
         "Every option of Paimon is known, so that tables of any engine can be kept here. Those marked *Kept for …* are",
-        "checked and stored, and the engines that are named heed them on the same table; paimon-sql reads, writes and",
-        "maintains the table as if they were not set, and says so in its log, once a session, when one is set. Those",
-        "marked *Refused* end the statement. All others do here what they say.",
+        "validated and stored, and have an effect in the named engines on the same table; paimon-sql reads, writes and",
+        "maintains the table as if they were not set, and logs a warning, once per session, when one is set. Those",
+        "marked *Refused* fail the statement. All others have the described effect.",
     ]
     for title, topic in TOPICS.items():
         lines += ["", f"## {title}", "", "| key | type | default | meaning |", "|---|---|---|---|"]

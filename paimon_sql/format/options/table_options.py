@@ -49,7 +49,7 @@ class TableOptions:
             InvalidOptionError: a value is invalid.
         """
         if pattern.pattern is None:
-            raise ValueError(f"{pattern.key} is no pattern")
+            raise ValueError(f"{pattern.key} is not a pattern")
         for key, text in self.texts.items():
             if match := pattern.pattern.fullmatch(key):
                 yield match.groups(), pattern.read(text, key)

@@ -131,7 +131,8 @@ def _check_transition(option: Option[object], key: str, current: Mapping[str, st
             raise InvalidOptionError(
                 f"The option 'bucket' of a table with data cannot change from {old} to {text or 'the default'}.",
                 key=key,
-                remedy="A table stays with or without dynamic buckets; a number may change to another.",
+                remedy="A table cannot change between dynamic buckets and a number; a number can change to another"
+                " one.",
             )
     switched = before.get(DELETION_VECTORS_ENABLED) != after.get(DELETION_VECTORS_ENABLED)
     if option is DELETION_VECTORS_ENABLED and switched and not before.get(DELETION_VECTORS_MODIFIABLE):
@@ -143,7 +144,7 @@ def _check_transition(option: Option[object], key: str, current: Mapping[str, st
     for switch in (IGNORE_DELETE, IGNORE_UPDATE_BEFORE):
         if option is switch and before.get(switch) and text is not None and not after.get(switch):
             raise InvalidOptionError(
-                f"The option '{key}' cannot change from true to false: what was passed over is lost.", key=key
+                f"The option '{key}' cannot change from true to false: what was ignored is lost.", key=key
             )
     if option is CLUSTERING_COLUMNS and before.has(PK_CLUSTERING_OVERRIDE):
         raise InvalidOptionError(f"The option '{key}' is fixed for a table with 'pk-clustering-override'.", key=key)

@@ -227,7 +227,7 @@ def _one_of(allowed: tuple[str, ...], registry: str | None = None) -> Callable[[
         if given not in spelled and registry is not None:
             spelled.update({word.lower(): word for word in map(str, registered(registry))})
         if given not in spelled:
-            raise ValueError(f"it takes one of {', '.join(spelled.values())}")
+            raise ValueError(f"it must be one of {', '.join(spelled.values())}")
         return spelled[given]
 
     return parse
@@ -236,16 +236,16 @@ def _one_of(allowed: tuple[str, ...], registry: str | None = None) -> Callable[[
 def _boolean(text: str) -> bool:
     word = text.strip().lower()
     if word not in ("true", "false"):
-        raise ValueError("it takes true or false")
+        raise ValueError("it must be true or false")
     return word == "true"
 
 
 def _integer(bits: int) -> Callable[[str], int]:
     def parse(text: str) -> int:
         if not re.fullmatch(r"\s*[+-]?[0-9]+\s*", text):
-            raise ValueError("it takes a whole number")
+            raise ValueError("it must be an integer")
         if not -(2 ** (bits - 1)) <= (number := int(text)) < 2 ** (bits - 1):
-            raise ValueError(f"it takes a whole number of {bits} bits")
+            raise ValueError(f"it must be an integer of {bits} bits")
         return number
 
     return parse
@@ -255,7 +255,7 @@ def _number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ValueError("it takes a number") from None
+        raise ValueError("it must be a number") from None
 
 
 _MEMORY = re.compile(r"(\d+)\s*([a-zA-Z]*)")
@@ -275,16 +275,16 @@ def parse_memory_size(text: str) -> int:
             if unit in (short, f"{short}b" if power else short, long):
                 size: int = int(match[1]) * 1024**power
                 if size >= 2**63:
-                    raise ValueError("it takes no more than 9223372036854775807 bytes")
+                    raise ValueError("it must be at most 9223372036854775807 bytes")
                 return size
-    raise ValueError("it takes a size such as '64 mb', '1 gb' or '512 kb'")
+    raise ValueError("it must be a size such as '64 mb', '1 gb' or '512 kb'")
 
 
 def _duration(text: str) -> timedelta:
     try:
         return parse_duration(text)
     except ValueError:
-        raise ValueError("it takes a length of time such as '10 s', '5 min', '1 h', '7 d'") from None
+        raise ValueError("it must be a duration such as '10 s', '5 min', '1 h', '7 d'") from None
 
 
 _QUOTED = re.compile(r"""'[^']*'|"[^"]*"|[^'"]""")
@@ -294,7 +294,7 @@ def _mapping(text: str) -> Mapping[str, str]:
     """Parse comma-separated pairs ``key:value``; in quotes ``'`` or ``"``, both may contain the separators."""
     pairs = [[_unquoted(part) for part in _split(pair, ":")] for pair in _split(text, ",") if pair.strip()]
     if not all(len(pair) == 2 for pair in pairs):
-        raise ValueError("it takes pairs such as '0:lz4,1:zstd'")
+        raise ValueError("it must be pairs such as '0:lz4,1:zstd'")
     return dict(pairs)
 
 
@@ -305,7 +305,7 @@ def _split(text: str, separator: str) -> list[str]:
         if token[0] == separator:
             starts.append(token.end())
         elif token[0] in ("'", '"'):
-            raise ValueError("it has a quote that is not closed")
+            raise ValueError("it has an unclosed quote")
     return [text[start : end - 1] for start, end in zip(starts, [*starts[1:], len(text) + 1], strict=True)]
 
 

@@ -168,7 +168,7 @@ def check_parts(memory: bytes, header: int, values: Iterable[tuple[Field, int]])
             size = field.size(memory, slot)
             remaining -= size
             if size < 0 or remaining < 0:
-                raise InvalidInputError(f"The values inside of {len(memory)} bytes take more than these.")
+                raise InvalidInputError(f"The values exceed their {len(memory)} bytes.")
 
 
 def stretch(memory: bytes, offset: int, size: int) -> bytes:

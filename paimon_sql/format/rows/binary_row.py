@@ -94,7 +94,7 @@ def pack_row(types: Sequence[t.DataType], fields: Sequence[Field], values: Seque
                 raise
             except BAD_VALUE:
                 raise InvalidInputError(
-                    f"{value!r} is no value of type {types[i].sql()} (field {i} of a row)."
+                    f"{value!r} is not a value of type {types[i].sql()} (field {i} of a row)."
                 ) from None
         memory[header + 8 * i : header + 8 * i + len(slot)] = slot
         memory += variable
@@ -116,7 +116,9 @@ def unpack_row(types: Sequence[t.DataType], fields: Sequence[Field], memory: byt
         except InvalidInputError:
             raise
         except BAD_VALUE as error:
-            raise InvalidInputError(f"Field {i} of a BinaryRow holds no {types[i].sql()}: {error}.") from None
+            raise InvalidInputError(
+                f"Field {i} of a BinaryRow is not a value of type {types[i].sql()}: {error}."
+            ) from None
     return tuple(values)
 
 
@@ -155,7 +157,7 @@ def field_of(data_type: t.DataType) -> Field:
         return _map_field(data_type.key, data_type.value)
     if isinstance(data_type, t.MultisetType):
         return _map_field(data_type.element, t.IntType())
-    raise InvalidInputError(f"{data_type.sql()} has no form inside a BinaryRow.")
+    raise InvalidInputError(f"{data_type.sql()} cannot be stored in a BinaryRow.")
 
 
 def _map_field(key: t.DataType, value: t.DataType) -> Field:

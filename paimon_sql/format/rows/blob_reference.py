@@ -152,4 +152,4 @@ def _named(data: bytes, tail: struct.Struct, wrong: Callable[[], InvalidInputErr
 def _wrong(what: str, data: bytes) -> InvalidInputError:
     shown = data[:16].hex() + ("…" if len(data) > 16 else "")
     function = "sys.path_to_descriptor(path)" if what == "descriptor" else "sys.blob_view(table, column, row_id)"
-    return InvalidInputError(f"X'{shown}' is no {what} of a blob.", remedy=f"Make one by {function}.")
+    return InvalidInputError(f"X'{shown}' is not a blob {what}.", remedy=f"Create one with {function}.")

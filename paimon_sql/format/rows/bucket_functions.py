@@ -71,7 +71,7 @@ class ModBucketFunction:
         if len(types) != 1 or not isinstance(types[0], t.IntType | t.BigIntType):
             types_sql = ", ".join(data_type.sql() for data_type in types)
             raise InvalidInputError(
-                f"The bucket function 'mod' takes a bucket key of one INT or BIGINT column, not ({types_sql}).",
+                f"The bucket function 'mod' requires a bucket key of one INT or BIGINT column, not ({types_sql}).",
                 remedy=f"Choose another bucket-key or leave '{OPTION}' at its default.",
             )
 
@@ -95,7 +95,7 @@ class HiveBucketFunction:
         for data_type in types:
             if type(data_type) not in _HIVE_HASHES:
                 raise InvalidInputError(
-                    f"The bucket function 'hive' takes no {data_type.sql()} column.",
+                    f"The bucket function 'hive' does not support {data_type.sql()} columns.",
                     remedy=f"Choose another bucket-key or leave '{OPTION}' at its default.",
                 )
 
@@ -128,7 +128,9 @@ def bucket_function(name: str) -> BucketFunction:
         return _FUNCTIONS[name.lower()]
     except KeyError:
         raise InvalidOptionError(
-            f"'{name}' is no value of '{OPTION}'.", key=OPTION, remedy=f"It takes {', '.join(sorted(_FUNCTIONS))}."
+            f"Invalid value '{name}' of option '{OPTION}'.",
+            key=OPTION,
+            remedy=f"Use one of {', '.join(sorted(_FUNCTIONS))}.",
         ) from None
 
 

@@ -85,7 +85,7 @@ class _Rows:
             found = int(arities[wrong][0])
             raise InvalidInputError(f"A BinaryRow of {found} fields was read as one of {arity} fields.")
         if (present & (sizes < fixed + PREFIX.size)).any():
-            raise InvalidInputError(f"A BinaryRow of {arity} fields is cut short.")
+            raise InvalidInputError(f"A BinaryRow of {arity} fields is cut off.")
         self.absent: Mask | None = None if present.all() else ~present
         self.starts: Longs = np.where(present, starts + PREFIX.size, last - first)
         self.sizes: Longs = np.where(present, sizes - PREFIX.size, fixed)
@@ -233,7 +233,7 @@ def _check_text(array: pa.Array, data_type: t.DataType) -> None:
     try:
         array.validate(full=True)
     except pa.ArrowInvalid as error:
-        raise InvalidInputError(f"A BinaryRow holds a {data_type.sql()} that is no UTF-8: {error}.") from None
+        raise InvalidInputError(f"A BinaryRow holds a {data_type.sql()} that is not UTF-8: {error}.") from None
 
 
 def _one_by_one(rows: _Rows, field: int, data_type: t.DataType, nulls: Mask | None) -> pa.Array:
@@ -248,7 +248,7 @@ def _one_by_one(rows: _Rows, field: int, data_type: t.DataType, nulls: Mask | No
         ]
         return pa.array([_for_arrow(value) for value in values], arrow_type(data_type))
     except BAD_VALUE as error:
-        raise InvalidInputError(f"A BinaryRow holds no {data_type.sql()}: {error}.") from None
+        raise InvalidInputError(f"A BinaryRow holds an invalid {data_type.sql()}: {error}.") from None
 
 
 def _for_arrow(value: object) -> object:

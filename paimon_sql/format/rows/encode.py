@@ -146,7 +146,9 @@ def _slots(array: pa.Array | pa.ChunkedArray, data_type: t.DataType) -> Slots:
         try:
             array = array.cast(target)
         except pa.ArrowException as error:
-            raise InvalidInputError(f"A column of {array.type} is no {data_type.sql()}: {error}.") from None
+            raise InvalidInputError(
+                f"A column of {array.type} cannot be encoded as {data_type.sql()}: {error}."
+            ) from None
     nulls = null_mask(array)
     if isinstance(data_type, t.DecimalType):
         return _decimal_slots(array, data_type, nulls)

@@ -151,13 +151,13 @@ def parse_schema(text: str | bytes, path: str) -> TableSchema:
         )
         unknown = {*schema.partition_keys, *schema.primary_keys, *schema.bucket_keys} - set(schema.names)
         if unknown:
-            raise ValueError(f"keys that are no columns: {', '.join(sorted(unknown))}")
+            raise ValueError(f"keys that are not columns: {', '.join(sorted(unknown))}")
         return schema
 
 
 def _names(stored: object) -> tuple[str, ...]:
     if not isinstance(stored, list) or not all(isinstance(name, str) for name in stored):
-        raise TypeError("keys that are no list of names")
+        raise TypeError("keys that are not a list of names")
     return tuple(stored)
 
 

@@ -158,7 +158,7 @@ class _LengthType(DataType):
 
     def __post_init__(self) -> None:
         if not 1 <= self.length <= MAX_LENGTH:
-            raise InvalidSchemaError(f"{self.root}({self.length}): the length must lie between 1 and {MAX_LENGTH}.")
+            raise InvalidSchemaError(f"{self.root}({self.length}): the length must be between 1 and {MAX_LENGTH}.")
 
     def _name(self) -> str:
         return f"{self.root}({self.length})"
@@ -208,9 +208,9 @@ class DecimalType(DataType):
 
     def __post_init__(self) -> None:
         if not 1 <= self.precision <= 38:
-            raise InvalidSchemaError(f"{self._name()}: the precision must lie between 1 and 38.")
+            raise InvalidSchemaError(f"{self._name()}: the precision must be between 1 and 38.")
         if not 0 <= self.scale <= self.precision:
-            raise InvalidSchemaError(f"{self._name()}: the scale must lie between 0 and the precision.")
+            raise InvalidSchemaError(f"{self._name()}: the scale must be between 0 and the precision.")
 
     def _name(self) -> str:
         return f"DECIMAL({self.precision}, {self.scale})"
@@ -224,7 +224,7 @@ class _PrecisionType(DataType):
 
     def __post_init__(self) -> None:
         if not 0 <= self.precision <= 9:
-            raise InvalidSchemaError(f"{self._name()}: the precision must lie between 0 and 9.")
+            raise InvalidSchemaError(f"{self._name()}: the precision must be between 0 and 9.")
 
     def _name(self) -> str:
         return f"{self.root}({self.precision})"
@@ -495,7 +495,7 @@ def parse_atomic(text: str) -> DataType:
             return _PLAIN[name].as_nullable(nullable)
         if name in _WITH_PARAMETERS and len(numbers) <= (2 if name in ("DECIMAL", "NUMERIC", "DEC") else 1):
             return _WITH_PARAMETERS[name](*numbers).as_nullable(nullable)
-    raise InvalidSchemaError(f"'{text}' is no data type of Paimon.")
+    raise InvalidSchemaError(f"Unknown data type '{text}'.")
 
 
 def parse_type(json: TypeJson) -> DataType:
@@ -522,7 +522,7 @@ def parse_type(json: TypeJson) -> DataType:
             return RowType(nullable, tuple(parse_field(f) for f in json["fields"]))
     except KeyError as missing:
         raise InvalidSchemaError(f"A {kind} type lacks its {missing}.") from None
-    raise InvalidSchemaError(f"'{head}' is no data type of Paimon.")
+    raise InvalidSchemaError(f"Unknown data type '{head}'.")
 
 
 def parse_field(json: FieldJson) -> DataField:

@@ -219,7 +219,9 @@ def stats_fields(fields: Sequence[t.DataField], stats_cols: Sequence[str] | None
     try:
         return [by_name[name] for name in stats_cols]
     except KeyError as missing:
-        raise InvalidInputError(f"Statistics are of a column {missing} that the file's schema lacks.") from None
+        raise InvalidInputError(
+            f"Statistics refer to the column {missing}, which is not in the file's schema."
+        ) from None
 
 
 def _without_nan(array: pa.Array) -> pa.Array:

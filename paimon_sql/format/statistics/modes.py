@@ -50,9 +50,9 @@ class StatsMode:
             return cls(StoredStats(mode))
         except ValueError:
             raise InvalidOptionError(
-                f"'{text}' is no value of '{key}'.",
+                f"Invalid value '{text}' of option '{key}'.",
                 key=key,
-                remedy="It takes none, counts, full and truncate(n) with an n of at least 1.",
+                remedy="Use none, counts, full or truncate(n) with an n of at least 1.",
             ) from None
 
 
@@ -108,9 +108,9 @@ def _file_mode(options: Mapping[str, str], level: int | None, changelog: bool) -
             at, _, mode = entry.partition(":")
             if not at.strip().isdecimal():
                 raise InvalidOptionError(
-                    f"'{entry}' in '{MODE_PER_LEVEL_KEY}' is no level and mode.",
+                    f"'{entry}' in '{MODE_PER_LEVEL_KEY}' is not a level and mode.",
                     key=MODE_PER_LEVEL_KEY,
-                    remedy="Write them like 0:none,5:full.",
+                    remedy="Use the form 0:none,5:full.",
                 )
             if int(at) == level:
                 return StatsMode.parse(mode, MODE_PER_LEVEL_KEY)
@@ -122,5 +122,5 @@ def _keep_first(options: Mapping[str, str]) -> int | None:
     try:
         count = int(text)
     except ValueError:
-        raise InvalidOptionError(f"'{text}' is no whole number.", key=KEEP_FIRST_KEY) from None
+        raise InvalidOptionError(f"'{text}' is not an integer.", key=KEEP_FIRST_KEY) from None
     return None if count < 0 else count

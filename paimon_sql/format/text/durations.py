@@ -48,7 +48,7 @@ def parse_duration(text: str) -> timedelta:
             return -length if iso[1] == "-" else length
     except OverflowError:
         return timedelta.max
-    raise ValueError(f"'{text}' is no length of time such as '10 s', '5 min', '1 h', '7 d' or 'PT1H'")
+    raise ValueError(f"'{text}' is not a duration such as '10 s', '5 min', '1 h', '7 d' or 'PT1H'")
 
 
 def format_duration(length: timedelta) -> str:

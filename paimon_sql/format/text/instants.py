@@ -33,13 +33,13 @@ def parse_instant(text: str, zone: tzinfo | None = None) -> int:
     """
     try:
         if text.strip().lstrip("+-").isdigit():
-            raise InvalidInputError(f"'{text}' is a mere number.")
+            raise InvalidInputError(f"'{text}' is only a number.")
         value = cast("datetime | int", parse_text(text, _MILLIS))
         wall = value if isinstance(value, int) else (value - _EPOCH) // MILLISECOND
         return epoch_millis(wall, zone)
     except (InvalidInputError, OverflowError) as error:
         raise InvalidInputError(
-            f"'{text}' is no point in time.", remedy="Write it as 2024-01-31 or 2024-01-31 08:00:00."
+            f"'{text}' is not a date or time.", remedy="Write it as 2024-01-31 or 2024-01-31 08:00:00."
         ) from error
 
 

@@ -137,23 +137,23 @@ def _quoted(pattern: str, start: int) -> tuple[str, int]:
         else:
             return text or "'", at + 1
         at += 1
-    raise _invalid(pattern, "an apostrophe lacks its other one")
+    raise _invalid(pattern, "an apostrophe is not closed")
 
 
 def _field(pattern: str, letter: str, count: int) -> Part:
     make = _LETTERS.get(letter)
     if make is None:
-        raise _invalid(pattern, f"'{letter}' is no field of a date or time of day")
+        raise _invalid(pattern, f"'{letter}' is not a field of a date or time of day")
     part = make(count)
     if part is None:
-        raise _invalid(pattern, f"'{letter}' cannot stand {count} times")
+        raise _invalid(pattern, f"'{letter}' cannot be repeated {count} times")
     return part
 
 
 def _invalid(pattern: str, why: str) -> InvalidInputError:
     return InvalidInputError(
-        f"'{pattern}' is no pattern of a time: {why}.",
-        remedy="Write such as yyyy-MM-dd HH:mm:ss, and other text between apostrophes: yyyy-MM-dd'T'HH.",
+        f"'{pattern}' is not a time pattern: {why}.",
+        remedy="Use a pattern such as yyyy-MM-dd HH:mm:ss, with other text between apostrophes: yyyy-MM-dd'T'HH.",
     )
 
 

@@ -102,11 +102,11 @@ def parse_text(text: str, data_type: t.DataType, zone: dt.tzinfo = dt.timezone.u
     """
     parse = _PARSERS.get(type(data_type))
     if parse is None:
-        raise InvalidInputError(f"A text cannot be read as a {data_type.sql()}.")
+        raise InvalidInputError(f"A string cannot be read as {data_type.sql()}.")
     try:
         return parse(text, data_type, zone)
     except (ValueError, ArithmeticError):
-        raise InvalidInputError(f"'{text}' is no value of type {data_type.sql()}.") from None
+        raise InvalidInputError(f"'{text}' is not a value of type {data_type.sql()}.") from None
 
 
 def _date_text(days: int) -> str:

@@ -32,7 +32,7 @@ def binary_of(data: Bytes, starts: Longs, lengths: Longs, present: Mask | None =
         order = np.lexsort((last, first))
         chosen, first, last = chosen[order], first[order], last[order]
         if (last[:-1] > first[1:]).any():
-            raise ValueError("the values of a variant lie one over another")
+            raise ValueError("the values of a variant overlap")
     # Together with the gaps between them they are one array, from which Arrow copies faster than by the byte.
     bounds = np.empty(2 * len(chosen), np.int64)
     bounds[0::2], bounds[1::2] = first, last

@@ -113,7 +113,7 @@ def _parse(encoded: pa.Array) -> Dictionaries:
     data, at, _ = stretches_of(encoded)
     heads = data[at]
     if (heads & 0xF != _VERSION).any():
-        raise ValueError("a variant has another version than 1")
+        raise ValueError("a variant is not of version 1")
     width = (heads >> 6).astype(np.int64) + 1
     sizes = unsigned(data, at + 1, width)
     offsets_at = at + 1 + width

@@ -82,7 +82,7 @@ class Values:
         """The encoded size of each value."""
         size = np.where(self.basic == Basic.PRIMITIVE, PRIMITIVE_SIZES[self.info], 1 + self.info.astype(np.int64))
         if not size.all():
-            raise ValueError("a variant has a type that is not known")
+            raise ValueError("a variant has an unknown type")
         long = self.is_primitive(Primitive.STRING, Primitive.BINARY)
         if long.any():
             size[long] += unsigned(self.data, self.at[long] + 1, 4)

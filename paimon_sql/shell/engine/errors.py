@@ -46,9 +46,7 @@ def describe(error: BaseException, statement: str = "") -> Problem:
     if isinstance(error, CapturedException):
         return _of_spark(error, statement, details=f"{_message(error)}\n\n{error._stackTrace}".strip())
     if isinstance(error, (Py4JNetworkError, ConnectionError)):
-        return Problem(
-            "The JVM that runs Spark has ended.", "Leave the shell and start it again.", details=_stack(error)
-        )
+        return Problem("The JVM that runs Spark has ended.", "Restart the shell.", details=_stack(error))
     message = str(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
     return Problem(message, details=_stack(error))
 
@@ -57,7 +55,7 @@ _CODE = re.compile(r"\[([A-Z][A-Z0-9_.]+)\]")
 _STATE = re.compile(r"SQLSTATE:\s*(\w{5})")
 _LINE_AND_POS = re.compile(r"\(?line (\d+),? pos (\d+)\)?")
 _OUR_POSITION = re.compile(r" ?\(line (\d+), column (\d+)\)")
-_CLASS_NAME = re.compile(r"^(?:[a-z][\w$]*\.)+[\w$]+(?:: |$)")
+_CLASS_NAME = re.compile(r"^(?:[a-z][\w$]*\.)+[\w$]*(?:Exception|Error)(?:: |$)")
 _OF_OUR_WORKER = re.compile(r"An exception was thrown from the Python worker: paimon_sql\.errors\.\w+: ")
 _ADVICE = ("Search path: ", "If you did not qualify", "To tolerate the error on drop", "If the schema is inferred from")
 _NAMING = (

@@ -87,7 +87,7 @@ class ProgressLine:
         """Replace the line by a note that the work is asked to stop."""
         self.pause()
         if self._shown:
-            self._console.print("Stopping … (Ctrl-C again does not wait for it)", style="dim")
+            self._console.print("Stopping … (press Ctrl-C again to stop waiting)", style="dim")
 
 
 class TaskCount:

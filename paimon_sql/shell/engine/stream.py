@@ -115,7 +115,7 @@ def _received(server: socket.socket, token: bytes, job: Future[list[int]]) -> It
                 count += len(batch)
                 yield from batch
     if sum(job.result()) != count:
-        raise PaimonError("A task was lost after a part of its rows was put out.", remedy="Run the statement again.")
+        raise PaimonError("A task was lost after some of its rows were printed.", remedy="Run the statement again.")
 
 
 def _accepted(server: socket.socket, token: bytes, job: Future[list[int]]) -> socket.socket | None:

@@ -15,7 +15,7 @@ class Csv(Format):
     """One line a row; null is nothing at all, an empty text is ``""``."""
 
     name = "csv"
-    summary = "comma-separated; null is empty, an empty text is quoted"
+    summary = "comma-separated; null is empty, an empty string is quoted"
 
     def begin(self, columns: Sequence[Column]) -> None:
         super().begin(columns)

@@ -18,7 +18,7 @@ class Html(Format):
     """A table element; numbers stand to the right, nothing in a value is taken for markup."""
 
     name = "html"
-    summary = "a table of HTML"
+    summary = "an HTML table"
     limited = True
 
     def begin(self, columns: Sequence[Column]) -> None:

@@ -13,7 +13,7 @@ class JsonLines(Format):
     """One object a row, made by Spark: numbers with all their digits, times as ISO 8601, binary as base64."""
 
     name = "json"
-    summary = "one object a line, with numbers, nulls and nested values as JSON has them"
+    summary = "one JSON object per line, with numbers, nulls and nested values"
     encoding: ClassVar[Encoding] = "json"
 
     def write(self, rows: Sequence[Row]) -> None:

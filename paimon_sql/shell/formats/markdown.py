@@ -13,7 +13,7 @@ class Markdown(Format):
     """A table of GitHub's Markdown."""
 
     name = "markdown"
-    summary = "a table to paste into a ticket"
+    summary = "a Markdown table"
     limited = True
 
     def begin(self, columns: Sequence[Column]) -> None:

@@ -27,7 +27,7 @@ class Table(Format):
     """
 
     name = "table"
-    summary = "a table for the eye"
+    summary = "an aligned table"
     limited = True
 
     def begin(self, columns: Sequence[Column]) -> None:

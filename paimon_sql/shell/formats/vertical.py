@@ -15,7 +15,7 @@ class Vertical(Format):
     """A heading a row, below it one line a column with the whole value."""
 
     name = "vertical"
-    summary = "one line a column, with whole values"
+    summary = "one line per column, with complete values"
     limited = True
 
     def begin(self, columns: Sequence[Column]) -> None:

@@ -122,7 +122,7 @@ class Prompt:
         except (Interrupted, KeyboardInterrupt) as error:
             abandoned = isinstance(error, Interrupted) and error.abandoned
             self._runner.report.note(
-                "Not waited for: the statement may still go on, and may succeed." if abandoned else "Interrupted."
+                "Stopped waiting: the statement may still run and succeed." if abandoned else "Interrupted."
             )
         self._names.invalidate()
 

@@ -26,11 +26,11 @@ def _lines() -> Iterator[str]:
     command = cast("TyperGroup", typer.main.get_command(app))
     call = command.commands["call"]
     yield from ("# The command paimon-sql", "", str(app.info.help))
-    yield "How it is used shows [The shell](../shell.md)."
+    yield "See [The shell](../shell.md) for usage."
     yield from ("", "## Arguments")
     yield from table(("argument", "meaning", "default"), map(_argument, _arguments(command.params)))
     yield from ("", "## call", "", f"`paimon-sql call PROCEDURE [--ARGUMENT VALUE]...`: {call.help}")
-    yield "How it is written shows [Maintenance](../maintenance.md#without-spark)."
+    yield "See [Maintenance](../maintenance.md#without-spark) for usage."
     yield from table(("argument", "meaning", "default"), map(_argument, _arguments(call.params)))
     yield from ("", "## Commands", "", "Each takes one line and needs no `;`.")
     commands = [(code(c.usage), sentence(c.meaning)) for c in dict.fromkeys(COMMANDS.values())]
@@ -39,11 +39,11 @@ def _lines() -> Iterator[str]:
     yield from table(("format", "meaning"), ((code(name), sentence(f.summary)) for name, f in formats().items()))
     yield from ("", "## Exit status")
     statuses = {
-        0: "Every statement went well.",
+        0: "All statements succeeded.",
         FAILED: "A statement failed, or Spark did not start.",
-        _WRONG_ARGUMENTS: "The arguments are wrong.",
+        _WRONG_ARGUMENTS: "The arguments are invalid.",
         INTERRUPTED: "Ctrl-C.",
-        PIPE_CLOSED: "Who reads the output has gone.",
+        PIPE_CLOSED: "The reader of the output closed it.",
     }
     yield from table(("status", "meaning"), ((str(status), meaning) for status, meaning in statuses.items()))
 

@@ -12,9 +12,9 @@ from paimon_sql.shell.reference.markdown import code, sentence, table
 _HEAD = (
     "# Procedures",
     "",
-    "Every procedure stands in `sys` and is called by `CALL`, with arguments by name or in this order. One that",
-    "is not marked *required* may be left out. Answers marked + are ours, the others are those of",
-    "Apache Paimon's own connector. How calls are written says [Procedures](../procedures.md).",
+    "Procedures are in `sys` and are called with `CALL`, with arguments by name or in this order. Arguments that",
+    "are not marked *required* are optional. Result columns marked + are additional; the others are those of",
+    "Apache Paimon's Spark connector. See [Procedures](../procedures.md) for the syntax of calls.",
 )
 
 
@@ -32,7 +32,7 @@ def _section(procedure: Procedure) -> Iterator[str]:
     )
     yield from table(("argument", "type", "meaning"), arguments)
     results = [*(_result(c, "") for c in procedure.results), *(_result(c, " +") for c in procedure.details)]
-    yield from table(("answer", "type", "meaning"), results)
+    yield from table(("result", "type", "meaning"), results)
 
 
 def _result(column: DataField, mark: str) -> tuple[str, str, str]:

@@ -13,8 +13,8 @@ from paimon_sql.sql.statements.base import declared_statements
 _HEAD = (
     "# Statements",
     "",
-    "The statements that Spark has no words for, or cannot execute on tables of Paimon's. What becomes of all others"
-    " shows [SQL dialect](../sql-dialect.md). Small words stand for names and values; `[..]` may be left out, and"
+    "The statements that Spark's grammar lacks, or that Spark cannot execute on Paimon tables. See"
+    " [SQL dialect](../sql-dialect.md) for all others. Lower-case words are names and values; `[..]` is optional, and"
     " `A|B` is a choice.",
 )
 

@@ -20,9 +20,9 @@ from paimon_sql.system_tables import (
 _HEAD = (
     "# System tables",
     "",
-    "The tables `t$name` of a table `t`. What they are good for shows [System tables](../system-tables.md).",
+    "The tables `t$name` of a table `t`. See [System tables](../system-tables.md) for their use.",
 )
-_OF_CATALOGS = ("", "# Tables of the database sys", "", "Their rows are about a whole catalog.")
+_OF_CATALOGS = ("", "# Tables of the database sys", "", "These tables describe a whole catalog.")
 
 
 def system_tables_page() -> str:

@@ -33,14 +33,14 @@ class SessionCatalogs(Protocol):
         """All Paimon catalogs by name."""
 
 
-def host_in(jvm: Jvm, is_taken: Callable[[Identifier], bool] = ALONE.is_used_outside) -> Host:
+def host_in(jvm: Jvm, is_used_outside: Callable[[Identifier], bool] = ALONE.is_used_outside) -> Host:
     """What Spark provides to a catalog: its executors, if there are several.
 
     Args:
         jvm: the JVM.
-        is_taken: whether a name belongs to a table outside of the catalog.
+        is_used_outside: whether a name belongs to a table outside of the catalog.
     """
-    return Host(SparkExecutor(jvm) if jvm.context.defaultParallelism > 1 else None, is_taken)
+    return Host(SparkExecutor(jvm) if jvm.context.defaultParallelism > 1 else None, is_used_outside)
 
 
 class CatalogPart(CatalogInterface, ABC):
@@ -70,7 +70,8 @@ class CatalogPart(CatalogInterface, ABC):
         *namespace, name = unquoted_parts(ident.toString())
         if len(namespace) != 1:
             raise NoSuchDatabaseError(
-                f"{'.'.join([*namespace, name])} is no table of catalog {self.catalog.name}: a name has one database.",
+                f"{'.'.join([*namespace, name])} is not a table of catalog {self.catalog.name}: expected"
+                " database.table.",
                 name=".".join(namespace),
             )
         return parse_identifier(namespace[0], name)

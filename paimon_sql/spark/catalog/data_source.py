@@ -25,7 +25,7 @@ _OPTIONS = "org.apache.spark.sql.util.CaseInsensitiveStringMap"
 _STRUCT = "org.apache.spark.sql.types.StructType"
 _TRANSFORMS = f"{CONNECTOR}.expressions.Transform[]"
 _ANSWERS = "answers"
-_GONE = "The data source 'paimon' cannot answer: the Python process that it belongs to has ended or is not set up."
+_GONE = "The data source 'paimon' is not available: the Python process has ended or has not been set up."
 
 _METHODS = (
     (f"{CATALOG}.Identifier", "extractIdentifier", f"{_OPTIONS} options", "options"),

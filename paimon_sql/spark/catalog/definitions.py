@@ -88,7 +88,7 @@ class TableDefinitions(Tables):
             identifier = self._identifier(ident)
             refuse_branches_and_system_tables(identifier, "dropped")
             if identifier.database == SYSTEM_DATABASE and self.tableExists(ident):
-                raise UnsupportedError(f"{identifier} cannot be dropped: it is the catalog's own.")
+                raise UnsupportedError(f"{identifier} cannot be dropped: it is a system table.")
             self._refuse_to_drop(identifier)
             with withdrawing(self.catalog, identifier):
                 self.catalog.drop_table(identifier)
@@ -104,7 +104,7 @@ class TableDefinitions(Tables):
         target = self._without_catalog(target)
         old, new = self._identifier(source), self._identifier(target)
         refuse_branches_and_system_tables(old, "renamed")
-        refuse_branches_and_system_tables(new, "made by a renaming")
+        refuse_branches_and_system_tables(new, "used as a new name")
         try:
             with withdrawing(self.catalog, old):
                 self._or_no_table(source, lambda: self.catalog.rename_table(old, new))
@@ -158,9 +158,9 @@ class TableDefinitions(Tables):
         if not self.catalog.replaces_definitions:
             if not isinstance(old, Table) or not keeps_history:
                 raise UnsupportedError(
-                    f"{old.name} cannot be replaced by a table of other partition columns or of another kind, and no"
-                    " format table can be replaced: the catalog's server does not do that.",
-                    remedy="DROP the table and CREATE it anew.",
+                    f"{old.name} cannot be replaced by a table with other partition columns or of another type, and"
+                    " format tables cannot be replaced: the catalog's server does not support that.",
+                    remedy="DROP the table and CREATE it again.",
                 )
             return ServerReplacedTableProxy(self.session, old, schema, self.catalog, identifier)
         if keeps_history:
@@ -171,8 +171,8 @@ class TableDefinitions(Tables):
         """Create a successor, which replaces the old table when it is committed."""
         if not self.catalog.renames_tables:
             raise UnsupportedError(
-                f"{old.name} cannot be replaced by a table of other partition columns, or of another kind.",
-                remedy="Remove the folder and make the table anew.",
+                f"{old.name} cannot be replaced by a table with other partition columns or of another type.",
+                remedy="Delete the directory and create the table again.",
             )
         aside = temporary_name(identifier)
         successor = Successor(self.catalog, old, identifier, aside)
@@ -192,7 +192,7 @@ class TableDefinitions(Tables):
         if is_materialized(table.schema):
             raise UnsupportedError(
                 f"{table.name} is a materialized table and cannot be {verb}.",
-                remedy="DROP MATERIALIZED TABLE drops it, CREATE OR ALTER MATERIALIZED TABLE changes its query.",
+                remedy="Use DROP MATERIALIZED TABLE, or CREATE OR ALTER MATERIALIZED TABLE to change its query.",
             )
 
     def _without_catalog(self, target: Ident) -> Ident:

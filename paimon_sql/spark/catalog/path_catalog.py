@@ -94,8 +94,8 @@ class PathNames:
         found = self._file_systems.get(key)
         if found is None:
             raise InvalidInputError(
-                f"The options '{key}' of the file system that holds {name} are not known any more.",
-                remedy="Read or write it anew.",
+                f"The options '{key}' of the file system of {name} are no longer known.",
+                remedy="Read or write it again.",
             )
         return identifier_at(name, found)
 
@@ -118,10 +118,12 @@ def _options(namespace: Sequence[str]) -> dict[str, str]:
 
 def _path_of(options: Mapping[str, str]) -> str:
     if option(options, _PATHS_OPTION) is not None:
-        raise InvalidInputError("The data source 'paimon' reads one path at a time.", remedy="Make a union of reads.")
+        raise InvalidInputError(
+            "The data source 'paimon' reads one path at a time.", remedy="Combine several reads by a union."
+        )
     path = option(options, "path") or ""
     if not path.strip():
-        raise InvalidInputError("The data source 'paimon' needs a path.", remedy="Say .load('<the table's folder>').")
+        raise InvalidInputError("The data source 'paimon' needs a path.", remedy="Use .load('<table directory>').")
     location = path if scheme_of(path) != "file" else without_scheme(path)[1]
     return absolute_warehouse(location).rstrip("/")
 
@@ -140,7 +142,7 @@ class PathCatalogProxy(CatalogProxy):
         self._names = names
 
     def dropTable(self, ident: Ident) -> bool:
-        raise UnsupportedError(f"{ident.name()} cannot be dropped by its path.", remedy="Delete its folder.")
+        raise UnsupportedError(f"{ident.name()} cannot be dropped by its path.", remedy="Delete its directory.")
 
     def listTables(self, namespace: Sequence[str]) -> Sequence[Ident]:
         return self._idents(namespace, ())
@@ -150,7 +152,7 @@ class PathCatalogProxy(CatalogProxy):
 
     def loadProcedure(self, ident: Ident) -> Proxy:
         raise UnsupportedError(
-            f"Catalog {PATHS} has no procedures.", remedy="Call those of a catalog that has the table by its name."
+            f"Catalog {PATHS} has no procedures.", remedy="Call the procedures of a catalog that contains the table."
         )
 
     def viewExists(self, ident: Ident) -> bool:

@@ -258,12 +258,12 @@ class SessionCatalogProxy(CatalogProxy):
     def _refuse_staged(self, ident: Ident, definition: tuple[object, ...]) -> None:
         if not self._is_paimon(definition):
             raise UnsupportedError(
-                f"{SESSION_CATALOG}.{ident} can neither be replaced nor made with its rows, unless it is a table USING"
+                f"REPLACE TABLE and CREATE TABLE AS SELECT of {SESSION_CATALOG}.{ident} are supported only USING"
                 f" {PROVIDER}.",
                 remedy="CREATE TABLE, then INSERT.",
             )
         if not self._is_ours(ident) and self.spark_catalog.tableExists(ident):
-            raise UnsupportedError(f"{SESSION_CATALOG}.{ident} is no table of Paimon's.", remedy="DROP it first.")
+            raise UnsupportedError(f"{SESSION_CATALOG}.{ident} is not a Paimon table.", remedy="DROP it first.")
 
     def _is_paimon(self, definition: tuple[object, ...]) -> bool:
         """Whether a definition is that of a Paimon table."""

@@ -17,7 +17,7 @@ from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import CATALOG
 from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.options.session import session_options, session_zone, with_session_options
-from paimon_sql.spark.options.time_travel import as_of, asked_for, is_write, travel_options
+from paimon_sql.spark.options.time_travel import as_of, is_write, relation_options, travel_options
 from paimon_sql.spark.procedures.procedure import describe_procedures
 from paimon_sql.spark.tables.changelog import load_changelog
 from paimon_sql.spark.tables.data_table import TableProxy
@@ -62,7 +62,9 @@ class Tables(CatalogPart):
     def loadChangelog(self, ident: Ident, context: JavaObject, options: StringMap) -> Proxy | JavaObject:
         found = self._or_no_table(ident, lambda: self._load(ident))
         if not isinstance(found, TableProxy):
-            raise UnsupportedError(f"{found.toString()} has no changes of its own.", remedy="Ask for those of a table.")
+            raise UnsupportedError(
+                f"{found.toString()} does not support change queries.", remedy="Query the changes of a table."
+            )
         return load_changelog(self.session, found.table, context, options)
 
     def _name_options(self, ident: Ident) -> dict[str, str]:
@@ -94,7 +96,7 @@ class Tables(CatalogPart):
                 self.catalog.table(identifier)  # raises: a format table has no system tables
             given = {k: v for k, v in found.items() if k not in TRAVEL_KEYS} | travel_options(self.jvm, context)
             return PlainFiles(self.session, under_format_options(loaded, given)).proxy(writes=writes)
-        requested = {**self._name_options(ident), **asked_for(self.jvm, context)}
+        requested = {**self._name_options(ident), **relation_options(self.jvm, context)}
         travel = travel_options(self.jvm, context) or {k: v for k, v in requested.items() if k in TRAVEL_KEYS}
         if travel:
             found = {k: v for k, v in found.items() if k not in TRAVEL_KEYS}
@@ -131,7 +133,7 @@ class Tables(CatalogPart):
         except (NoSuchTableError, NoSuchDatabaseError):
             if context and (is_write(context) or travel_options(self.jvm, context)) and self.viewExists(ident):
                 raise UnsupportedError(
-                    f"{self.catalog.name}.{ident} is a view: it is neither written to nor read as of another time.",
-                    remedy="Name the tables of its query, which SHOW CREATE TABLE tells.",
+                    f"{self.catalog.name}.{ident} is a view: views support neither writes nor time travel.",
+                    remedy="Use the tables of its query, which SHOW CREATE TABLE shows.",
                 ) from None
             self._raise_analysis("NoSuchTable", ident)

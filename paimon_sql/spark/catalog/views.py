@@ -73,12 +73,12 @@ class Views(CatalogPart):
     def _create_view(self, ident: Ident, view: View, *, replace: bool) -> View:
         identifier = self._identifier(ident)
         if identifier.database == SYSTEM_DATABASE:
-            raise UnsupportedError(f"No view can be made in {SYSTEM_DATABASE}: it is the catalog's own.")
+            raise UnsupportedError(f"No view can be created in {SYSTEM_DATABASE}: it is the system database.")
         if (view.schemaMode() or "").upper() in EVOLVING:
             raise UnsupportedError(
-                f"View {identifier} cannot be WITH SCHEMA {view.schemaMode()}: Spark carries the schema of such a view"
-                " on in its own catalog only.",
-                remedy="Leave it out, and replace the view when its query gives other columns.",
+                f"View {identifier} cannot be WITH SCHEMA {view.schemaMode()}: Spark evolves the schema of such a"
+                " view only in its own catalog.",
+                remedy="Leave it out, and replace the view when the columns of its query change.",
             )
         replaced = self.catalog.view(identifier) if replace and self.catalog.view_exists(identifier) else None
         try:

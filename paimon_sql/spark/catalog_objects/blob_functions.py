@@ -44,7 +44,7 @@ def blob_column(context: Context, table: str, column: str) -> tuple[str, int]:
     found = context.table(table)
     field = next((f for f in found.schema.fields if f.name == column), None)
     if field is None or not isinstance(field.type, BlobType):
-        raise InvalidInputError(f"{table} has no column '{column}' of blobs.")
+        raise InvalidInputError(f"{table} has no blob column '{column}'.")
     return ".".join(table.split(".")[-2:]), field.id
 
 
@@ -78,8 +78,8 @@ class BlobFunctionProxy(UnboundFunctionProxy):
     """A blob function for constant arguments."""
 
     summaries: ClassVar[dict[str, str]] = {
-        PATH_TO_DESCRIPTOR: "path_to_descriptor(path): a descriptor of a whole file, which stands for its bytes",
-        DESCRIPTOR_TO_STRING: "descriptor_to_string(descriptor): where the blob lies that a descriptor stands for",
+        PATH_TO_DESCRIPTOR: "path_to_descriptor(path): a descriptor that refers to the bytes of a whole file",
+        DESCRIPTOR_TO_STRING: "descriptor_to_string(descriptor): the location of the blob that a descriptor refers to",
         BLOB_VIEW: "blob_view('db.t', 'column', row_id): a reference to a blob of another table",
     }
     examples: ClassVar[dict[str, str]] = {
@@ -104,7 +104,7 @@ class BlobFunctionProxy(UnboundFunctionProxy):
         expected = self.arguments[self.function]
         fits = len(types) == len(expected) and all(t in (*w, "void") for t, w in zip(types, expected, strict=True))
         if not fits:
-            raise InvalidInputError(f"{self.function} is called otherwise.", remedy=f"{self.summary}.")
+            raise InvalidInputError(f"Invalid arguments of {self.function}.", remedy=f"Usage: {self.summary}.")
         declared: list[TypeJson] = [w[-1] for w in expected]
         answer = "string" if self.function == DESCRIPTOR_TO_STRING else "binary"
         return BoundFunctionProxy(self.jvm, self.function, declared, answer, self._result, nullable=True)

@@ -87,7 +87,7 @@ class FunctionMaker:
         """
         if not HAS_VIEWS:
             raise UnsupportedError(
-                "Functions in a catalog need PySpark 4.2 or newer.", remedy="Make it a TEMPORARY FUNCTION."
+                "Functions in a catalog need PySpark 4.2 or newer.", remedy="Use CREATE TEMPORARY FUNCTION."
             )
         own = self.session.state.catalog()
         name = self._free_name(own, identifier.object_name)
@@ -98,8 +98,8 @@ class FunctionMaker:
             return self._file_schema(identifier, command)
         if command.isTableFunc():
             raise UnsupportedError(
-                f"Function {identifier} cannot give back a table in a catalog of Paimon.",
-                remedy="Make it a TEMPORARY FUNCTION, or a view without parameters.",
+                f"Function {identifier} cannot return a table in a Paimon catalog.",
+                remedy="Use CREATE TEMPORARY FUNCTION, or a view without parameters.",
             )
         # Spark resolves functions that a temporary function calls only in its own catalog.
         called: list[FunctionSchema] = []
@@ -138,9 +138,9 @@ class FunctionMaker:
         if definition["type"] == "file":
             return self._file_function(identifier, definition)
         raise UnsupportedError(
-            f"Function {self.catalog.name}.{identifier} is defined in {definition['language']} source, which needs a"
-            " compiler that is not here.",
-            remedy='Give it a definition of SQL: CALL sys.alter_function with "updateDefinition" and the type "sql".',
+            f"Function {self.catalog.name}.{identifier} is defined in {definition['language']} source, and no"
+            " compiler for it is available.",
+            remedy='Set a SQL definition: CALL sys.alter_function with "updateDefinition" and the type "sql".',
         )
 
     def refuse_recursion(self, identifier: Identifier, schema: FunctionSchema) -> None:
@@ -197,8 +197,8 @@ class FunctionMaker:
         for key in _TEMPORARY:
             if names := json.loads(properties.get(key, "[]")):
                 raise InvalidInputError(
-                    f"Function {identifier} needs {', '.join(map(_joined, names))}, which only this session has.",
-                    remedy="Make it a TEMPORARY FUNCTION too.",
+                    f"Function {identifier} refers to temporary objects: {', '.join(map(_joined, names))}.",
+                    remedy="Use CREATE TEMPORARY FUNCTION.",
                 )
         catalog, *namespace = (
             properties[f"{_PART}{i}"] for i in range(int(properties["catalogAndNamespace.numParts"]))
@@ -242,7 +242,7 @@ class FunctionMaker:
 
     def _sql_function(self, identifier: Identifier, schema: FunctionSchema, body: str) -> JavaObject:
         if not schema.returns:
-            raise InvalidInputError(f"Function {self.catalog.name}.{identifier} does not say what it gives back.")
+            raise InvalidInputError(f"Function {self.catalog.name}.{identifier} does not declare a return type.")
         jvm, origin, options = self.jvm, Origin.read(schema.options, identifier.database), schema.options
         namespace = jvm.seq([origin.database])
         context = jvm.static(_FUNCTION, "catalogAndNamespaceToProps")(origin.catalog or self.catalog.name, namespace)

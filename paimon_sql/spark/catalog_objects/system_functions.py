@@ -104,7 +104,7 @@ def _type_of(kind: pa.DataType) -> t.DataType:
         return t.TimestampType(True, 6) if kind.tz is None else t.LocalZonedTimestampType(True, 6)
     if pa.types.is_null(kind):
         return t.string_type()
-    raise InvalidInputError(f"A column of type {kind} has no bucket.")
+    raise InvalidInputError(f"A column of type {kind} cannot be a bucket key.")
 
 
 _PLAIN = (
@@ -135,7 +135,7 @@ def largest_partition(table: AnyTable) -> str:
     last = found.take(pc.sort_indices(found)[-1:])
     largest = cast(last, field.type, t.string_type())[0].as_py() if len(last) else None
     if largest is None:
-        raise InvalidInputError(f"{table.name} has no partition that holds data.")
+        raise InvalidInputError(f"{table.name} has no partition with data.")
     return str(largest)
 
 
@@ -154,7 +154,7 @@ class BucketProxy(UnboundFunctionProxy):
     def __init__(self, jvm: Jvm, name: str) -> None:
         super().__init__(jvm)
         self.function = name
-        self.summary = f"{name}(count, key, ..): the bucket that the key's values fall into"
+        self.summary = f"{name}(count, key, ..): the bucket of the key's values"
         self.example = f"SELECT sys.{name}(8, 10);"
 
     def _bound(self, types: list[TypeJson]) -> BoundFunctionProxy:
@@ -181,7 +181,7 @@ class MaxPartitionProxy(UnboundFunctionProxy):
     """``max_pt(table)``."""
 
     function = _MAX_PARTITION
-    summary = "max_pt('db.t'): the largest value of a table's first partition column, of partitions that hold data"
+    summary = "max_pt('db.t'): the largest value of a table's first partition column, among partitions with data"
     example = "SELECT * FROM db.t WHERE dt = sys.max_pt('db.t');"
 
     def __init__(self, jvm: Jvm, context: Callable[[], Context]) -> None:
@@ -190,7 +190,7 @@ class MaxPartitionProxy(UnboundFunctionProxy):
 
     def _bound(self, types: list[TypeJson]) -> BoundFunctionProxy:
         if types != ["string"]:
-            raise InvalidInputError("max_pt takes a table's name as a text.", remedy="Write sys.max_pt('db.t').")
+            raise InvalidInputError("max_pt takes a table name as a string.", remedy="Write sys.max_pt('db.t').")
 
         def result(row: InternalRow) -> object:
             largest = largest_partition(self._context().any_table(row.getUTF8String(0).toString()))

@@ -125,12 +125,12 @@ class ScanInterface(Proxy):
 
     def toMicroBatchStream(self, checkpoint: str) -> Proxy:
         if self.traits.stream is None:
-            raise self._unsupported("a streaming read")
+            raise self._unsupported("streaming reads")
         self.is_stream = True
         return self.traits.stream()
 
     def toContinuousStream(self, checkpoint: str) -> Proxy:
-        raise self._unsupported("a continuous read")
+        raise self._unsupported("continuous reads")
 
     def supportedCustomMetrics(self) -> Sequence[JavaObject]:
         return self.jvm.array(f"{_METRIC}.CustomMetric")
@@ -142,7 +142,7 @@ class ScanInterface(Proxy):
         return self.jvm.enum(f"{CONNECTOR}.read.Scan$ColumnarSupportMode", "PARTITION_DEFINED")
 
     def _unsupported(self, what: str) -> UnsupportedError:
-        return UnsupportedError(f"{self.toString()} does not offer {what} yet.")
+        return UnsupportedError(f"{self.toString()} does not support {what} yet.")
 
 
 class StreamingWriteInterface(Proxy):
@@ -165,7 +165,7 @@ class WriteInterface(Proxy):
         raise UnsupportedError("A V1 write has no batch form.")
 
     def toStreaming(self) -> Proxy:
-        raise UnsupportedError("This write takes no stream.")
+        raise UnsupportedError("This write does not support streaming.")
 
     def supportedCustomMetrics(self) -> Sequence[JavaObject]:
         return self.jvm.array(f"{_METRIC}.CustomMetric")
@@ -186,11 +186,12 @@ class PartitionInterface(Proxy, ABC):
         return self.jvm.java_map({})
 
     def replacePartitionMetadata(self, row: InternalRow, properties: object) -> None:
-        raise UnsupportedError(f"{self.table.name}: partitions have no properties of their own.")
+        raise UnsupportedError(f"{self.table.name}: partition properties are not supported.")
 
     def renamePartition(self, source: InternalRow, target: InternalRow) -> bool:
         raise UnsupportedError(
-            f"{self.table.name}: a partition cannot be renamed.", remedy="INSERT its rows anew and drop the old one."
+            f"{self.table.name}: a partition cannot be renamed.",
+            remedy="INSERT its rows into the new partition and drop the old one.",
         )
 
     def createPartition(self, row: InternalRow, properties: Mapping[str, str]) -> None:

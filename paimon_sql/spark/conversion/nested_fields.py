@@ -103,7 +103,7 @@ class NestedFields:
         if given == _VOID:
             if known is None:
                 raise InvalidSchemaError(
-                    f"The new column '{where}' is NULL alone and has no type.", remedy="CAST it to the type wanted."
+                    f"The new column '{where}' has only NULL values and no type.", remedy="CAST it to a type."
                 )
             return spark_type(known)
         if isinstance(given, str):

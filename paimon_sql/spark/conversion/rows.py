@@ -51,5 +51,5 @@ def _value(row: InternalRow, index: int, data_type: t.DataType) -> object:
         return {keys.getUTF8String(i).toString(): values.getUTF8String(i).toString() for i in range(count)}
     reader = _READERS.get(type(data_type))
     if reader is None:
-        raise UnsupportedError(f"A value of type {data_type} cannot be taken from a row of Spark.")
+        raise UnsupportedError(f"Values of type {data_type} cannot be read from Spark rows.")
     return reader(row, index)

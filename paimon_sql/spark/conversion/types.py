@@ -208,7 +208,7 @@ def _atomic(name: str) -> t.DataType:
     # SHOW CREATE TABLE writes the default collation, and Paimon always compares bytes.
     name = name.removesuffix(_PLAIN_COLLATION)
     if _COLLATE in name:
-        raise _collated("A text")
+        raise _collated("A string")
     if name in _FROM_SPARK:
         return _FROM_SPARK[name]
     if name == "decimal":
@@ -223,8 +223,8 @@ def _atomic(name: str) -> t.DataType:
 
 def _collated(what: str) -> InvalidSchemaError:
     return InvalidSchemaError(
-        f"{what} has a collation, which Paimon does not keep: texts are compared by their bytes.",
-        remedy="Leave COLLATE out, and write it where the column is compared.",
+        f"{what} has a collation, which Paimon does not support: strings are compared by their bytes.",
+        remedy="Leave COLLATE out, and use it where the column is compared.",
     )
 
 

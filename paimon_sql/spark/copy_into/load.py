@@ -142,9 +142,9 @@ class LoadRun:
             count = sum(load.rows.errors for load in bad)
             rows = f"{count} rows" if count > 1 else "1 row"
             raise InvalidInputError(
-                f"{rows} in {len(bad)} of {len(loads)} files cannot be loaded into {self._table.name}, and nothing was."
-                f" {bad[0].file.name}: {bad[0].rows.first_error}.",
-                remedy="ON_ERROR = CONTINUE leaves such rows out, ON_ERROR = SKIP_FILE their files.",
+                f"{rows} in {len(bad)} of {len(loads)} files cannot be loaded into {self._table.name}; nothing was"
+                f" loaded. {bad[0].file.name}: {bad[0].rows.first_error}.",
+                remedy="Use ON_ERROR = CONTINUE to skip such rows, or ON_ERROR = SKIP_FILE to skip their files.",
             )
 
     def _source(self, files: Sequence[SourceFile]) -> SourceRows:
@@ -197,13 +197,13 @@ class LoadRun:
                     remedy=f"Its columns are {', '.join(self._table.schema.names)}.",
                 )
             if field in targets:
-                raise InvalidInputError(f"COPY INTO {self._table.name} names column {name} twice.")
+                raise InvalidInputError(f"COPY INTO {self._table.name} specifies column {name} twice.")
             targets.append(field)
         for field in fields:
             if field not in targets and not field.type.nullable and field.default is None:
                 raise InvalidInputError(
-                    f"Column {field.name} of {self._table.name} is NOT NULL, has no default value and is not named.",
-                    remedy="Name it in the list of columns.",
+                    f"Column {field.name} of {self._table.name} is NOT NULL, has no default value and is not listed.",
+                    remedy="Add it to the column list.",
                 )
         return targets
 
@@ -214,6 +214,6 @@ class LoadRun:
         catalog = self._context.catalog
         identifier = self._context.identifier(self._statement.table)
         if identifier.system_table is not None:
-            raise UnsupportedError(f"{identifier} is a system table, into which nothing can be written.")
+            raise UnsupportedError(f"{identifier} is a system table and cannot be written to.")
         options = session_options(self._session, catalog.name, identifier)
         return with_branch(writable(catalog.table(identifier)), options.get(BRANCH.key))

@@ -49,7 +49,7 @@ class Location:
         self._given = path
         self.text = hadoop_path_string(path)
         self.settings: dict[str, str] = {}
-        with one_error(f"'{path}' is no path that can be used"):
+        with one_error(f"'{path}' is not a valid path"):
             given = jvm.new(f"{_HADOOP}.Path", self.text)
             if not has_settings(state.newHadoopConf(), path, options):
                 check_reachable(session, path, options, "COPY INTO")
@@ -65,7 +65,7 @@ class Location:
 
     def exists(self) -> bool:
         """Whether the path exists."""
-        with one_error(f"'{self._given}' cannot be looked at"):
+        with one_error(f"'{self._given}' cannot be accessed"):
             return bool(self._file_system.exists(self._path))
 
     def remove_empty(self) -> None:
@@ -80,7 +80,7 @@ class Location:
         while (directory := directory.getParent()) is not None:
             patterns.append(self._schemas(directory, ""))
         for pattern in patterns:
-            with one_error(f"'{self._given}' cannot be looked at"):
+            with one_error(f"'{self._given}' cannot be accessed"):
                 found = self._file_system.globStatus(pattern)
             if found:
                 return str(found[0].getPath().getParent().getParent().toString())
@@ -119,7 +119,7 @@ class Location:
         if self.exists():
             with one_error(f"'{self._given}' cannot be listed"):
                 return self._file_system.listStatus(self._path)
-        raise MissingFileError(f"There is no file or folder '{self._given}' to copy from.", path=self._given)
+        raise MissingFileError(f"There is no file or directory '{self._given}' to copy from.", path=self._given)
 
     def _matcher(self, pattern: str | None) -> Callable[[str], bool] | None:
         if pattern is None:
@@ -129,7 +129,7 @@ class Location:
         except (Py4JJavaError, IllegalArgumentException) as error:
             thrown: JavaObject = error.java_exception if isinstance(error, Py4JJavaError) else error._origin
             raise InvalidInputError(
-                f"PATTERN = '{pattern}' is no regular expression: {thrown.getDescription()}.",
-                remedy="It is searched for in the names of files, such as '.*\\.csv'.",
+                f"PATTERN = '{pattern}' is not a valid regular expression: {thrown.getDescription()}.",
+                remedy="File names must contain a match of it; an example is '.*\\.csv'.",
             ) from None
         return lambda name: bool(compiled.matcher(name).find())

@@ -78,7 +78,9 @@ class SourceColumn:
         """The error message of a value whose cast fails."""
         shown = f.left(self.values.cast("string"), f.lit(_MAX_SHOWN_VALUE))
         kind = self.target.type.as_nullable().sql()
-        return f.concat(f.lit(f"Cast failure in column '{self.target.name}': '"), shown, f.lit(f"' is no {kind}"))
+        return f.concat(
+            f.lit(f"Cast failure in column '{self.target.name}': '"), shown, f.lit(f"' is not a valid {kind}")
+        )
 
 
 class SourceRows:
@@ -149,9 +151,7 @@ class SourceRows:
         value = f.col(quote_name(target.name))
         if target.type.nullable:
             return value
-        message = f.concat(
-            f.lit(f"Column {target.name} is NOT NULL, and a row has no value for it in "), f.col(self._file)
-        )
+        message = f.concat(f.lit(f"Column {target.name} is NOT NULL, but is NULL in a row of "), f.col(self._file))
         return f.coalesce(value, f.raise_error(message)).alias(target.name)
 
     def _checked(self, columns: Sequence[SourceColumn]) -> DataFrame:
@@ -199,8 +199,8 @@ class SourceRows:
             if len(named) > 1:
                 names = " and ".join(field.name for field in named)
                 raise InvalidInputError(
-                    f"The files have the columns {names}, and column {target.name} can take one of them only.",
-                    remedy="SET spark.sql.caseSensitive = true to tell them apart.",
+                    f"The files have several columns that match column {target.name}: {names}.",
+                    remedy="SET spark.sql.caseSensitive = true to distinguish them.",
                 )
             values = f.col(quote_name(named[0].name)) if named else f.lit(None).cast(wanted)
             columns.append(SourceColumn(target, wanted, values, named[0].dataType if named else wanted))

@@ -76,13 +76,13 @@ class UnloadRun:
         path = self._statement.path
         if not self._statement.overwrite:
             raise AlreadyExistsError(
-                f"'{path}' exists already.", name=path, remedy="OVERWRITE = TRUE replaces what stands there."
+                f"'{path}' exists already.", name=path, remedy="Use OVERWRITE = TRUE to replace it."
             )
         table = location.table()
         if table is not None:
             raise InvalidInputError(
                 f"OVERWRITE = TRUE of '{path}' would delete files of the table {table}.",
-                remedy="Copy into a folder beside the tables.",
+                remedy="Copy into a directory outside of tables.",
             )
 
     def _check_formats(self) -> None:
@@ -106,7 +106,7 @@ class UnloadRun:
             plan = self._session.parsed(text)
             if not is_read_only(self._session.jvm, plan):
                 raise InvalidInputError(
-                    f"COPY INTO '{statement.path}' copies the rows of a query that only reads.",
-                    remedy="Write a SELECT in the brackets.",
+                    f"COPY INTO '{statement.path}' requires a query that only reads.",
+                    remedy="Write a SELECT in the parentheses.",
                 )
             return self._session.frame(plan)

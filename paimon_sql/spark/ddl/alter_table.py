@@ -52,7 +52,9 @@ def schema_changes(jvm: Jvm, changes: Iterable[JavaObject]) -> list[SchemaChange
     for change in changes:
         kind = str(change.getClass().getSimpleName())
         if kind not in READERS:
-            raise UnsupportedError(f"ALTER TABLE: a Paimon table has no change {kind}.", remedy=_REMEDIES.get(kind))
+            raise UnsupportedError(
+                f"ALTER TABLE: Paimon tables do not support the change {kind}.", remedy=_REMEDIES.get(kind)
+            )
         converted.append(READERS[kind](change))
     return [
         replace(c, default=folded(jvm, c.default)) if isinstance(c, UpdateColumnDefaultValue) and c.default else c
@@ -96,7 +98,7 @@ def _refuse_redefinition(identifier: Identifier, change: SchemaChange) -> None:
     if not isinstance(change, UpdateComment | UpdateColumnComment):
         raise UnsupportedError(
             f"{identifier} is a materialized table, whose columns are those of its query.",
-            remedy="ALTER MATERIALIZED TABLE .. AS gives it another query.",
+            remedy="Use ALTER MATERIALIZED TABLE .. AS to change its query.",
         )
 
 
@@ -167,8 +169,8 @@ READERS: dict[str, Callable[[JavaObject], SchemaChange]] = {
 
 _REMEDIES = {
     "ClusterBy": "Set the option 'clustering.columns'.",
-    "AddConstraint": "A primary key is given in CREATE TABLE; other constraints are not kept.",
-    "DropConstraint": "A primary key cannot be dropped; other constraints are not kept.",
+    "AddConstraint": "Specify a primary key in CREATE TABLE; other constraints are not supported.",
+    "DropConstraint": "A primary key cannot be dropped; other constraints are not supported.",
 }
 
 

@@ -108,7 +108,7 @@ def schema_of_create(
     )
     if is_materialized(schema):
         raise UnsupportedError(
-            "A materialized table is made of a query.", remedy="Write CREATE MATERIALIZED TABLE .. AS SELECT .."
+            "A materialized table requires a query.", remedy="Use CREATE MATERIALIZED TABLE .. AS SELECT .."
         )
     return schema
 
@@ -120,7 +120,7 @@ def _existing_definition(found: TableSchema | None, location: str, options: Mapp
         InvalidSchemaError: there is no table.
     """
     if found is None:
-        raise InvalidSchemaError(f"No table stands in {location}, and a new one needs at least one column.")
+        raise InvalidSchemaError(f"There is no table in {location}, and a new table requires at least one column.")
     return replace(found, id=0, options={**canonical(options), PATH.key: location})
 
 
@@ -159,9 +159,9 @@ def build_schema(
     partition_keys = _as_declared(partitions, names, context) or declared
     if declared and declared != partition_keys:
         raise InvalidOptionError(
-            f"The partition columns are said twice, as ({', '.join(partition_keys)}) and ({', '.join(declared)}).",
+            f"The partition columns are specified twice, as ({', '.join(partition_keys)}) and ({', '.join(declared)}).",
             key=PARTITION.key,
-            remedy="Say them in PARTITIONED BY alone.",
+            remedy="Specify them only in PARTITIONED BY.",
         )
     schema = new_schema(
         fields,
@@ -238,7 +238,7 @@ def _with_exact_types(fields: Iterable[DataField], exact: Mapping[str, DataType]
             field = replace(field, type=exact[name].as_nullable(field.type.nullable))
         columns.append(field)
     for name in unused:
-        raise InvalidSchemaError(f"A type is given for '{name}', which is no column.")
+        raise InvalidSchemaError(f"A type is specified for '{name}', which is not a column.")
     return columns
 
 
@@ -271,7 +271,7 @@ def _kind_of(provider: str | None) -> dict[str, str]:
     if kind in FORMATS:
         return {TYPE.key: "format-table", FILE_FORMAT.key: kind}
     raise UnsupportedError(
-        f"USING {provider}: a Paimon catalog holds tables of the provider '{PROVIDER}', and plain files of"
+        f"USING {provider}: a Paimon catalog supports the provider '{PROVIDER}', and the file formats"
         f" {', '.join(FORMATS)}.",
         remedy="Leave USING out.",
     )
@@ -294,12 +294,12 @@ def _with_nullable_keys(schema: TableSchema) -> TableSchema:
 def _partition_column(transform: ConnectorExpression) -> str:
     if transform.name() == "cluster_by":
         raise InvalidSchemaError(
-            "CLUSTER BY is not how a Paimon table says its order.", remedy="Set the option 'clustering.columns'."
+            "Paimon tables do not support CLUSTER BY.", remedy="Set the option 'clustering.columns'."
         )
     if transform.name() in ("bucket", "sorted_bucket"):
         raise InvalidSchemaError(
-            f"{transform.toString()}: neither PARTITIONED BY nor CLUSTERED BY .. INTO .. BUCKETS is how a Paimon table"
-            " says its buckets.",
+            f"{transform.toString()}: Paimon tables do not support buckets in PARTITIONED BY or CLUSTERED BY .. INTO"
+            " .. BUCKETS.",
             remedy="Set the options 'bucket' and 'bucket-key'; rows are sorted by 'clustering.columns', or by the"
             " primary key.",
         )

@@ -35,7 +35,7 @@ class StatementContext:
     def identifier(self, name: TableName) -> Identifier:
         """A table's full name as an identifier of the catalog."""
         if len(name) != 3:
-            raise InvalidInputError(f"{'.'.join(name)} is no table: a name is catalog.database.table.")
+            raise InvalidInputError(f"{'.'.join(name)} is not a table name: expected catalog.database.table.")
         return parse_identifier(name[1], name[2])
 
     def table(self, name: TableName) -> Table:

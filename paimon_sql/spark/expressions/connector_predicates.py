@@ -76,6 +76,6 @@ def _value(table: AnyTable, column: str, literal: ConnectorExpression) -> pa.Sca
 
 def _refused(table: AnyTable, condition: ConnectorExpression) -> InvalidInputError:
     return InvalidInputError(
-        f"{table.name}: an overwrite replaces whole partitions, and {condition.describe()} does not tell which.",
+        f"{table.name}: an overwrite replaces whole partitions, which {condition.describe()} does not select.",
         remedy=f"Use the partition columns {list(table.schema.partition_keys)} with constants, or DELETE and INSERT.",
     )

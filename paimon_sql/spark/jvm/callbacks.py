@@ -5,7 +5,7 @@ of the server is set), so any process of the machine could call the objects behi
 gives both sides the secret that already protects calls in the other direction.
 
 A message longer than a buffer leaves as several packets. By default the last one waits for the acknowledgement of the
-earlier ones (Nagle), which the other side delays by 40 ms; `send_at_once` sets TCP_NODELAY on both sides.
+earlier ones (Nagle), which the other side delays by 40 ms; `disable_nagle` sets TCP_NODELAY on both sides.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Errors that cross the JVM: the `PaimonError` that caused an exception of Spark or Py4J.
 
 Java code calls Python, which may raise a `PaimonError`. The JVM rethrows it as a Java exception, perhaps wrapped in
-others, and the Python code that called the JVM gets an exception of Spark or Py4J. `note_crossing` maps the Java
+others, and the Python code that called the JVM gets an exception of Spark or Py4J. `record_crossing` maps the Java
 exception to the error; of an error of a Python worker only the message crosses.
 """
 

@@ -59,8 +59,8 @@ def check_table(session: JvmSession, table: FormatTable) -> None:
     """
     if table.file_io.credentials_change:
         raise UnsupportedError(
-            f"{table.name}: its server lends credentials for a time, which Spark's own sources cannot take.",
-            remedy="Make an ordinary table.",
+            f"{table.name}: its server vends temporary credentials, which Spark's own sources do not support.",
+            remedy="Use a Paimon table instead of a format table.",
         )
     check_reachable(session, table.location, table.file_io.options, table.name)
 
@@ -85,8 +85,8 @@ def check_reachable(session: JvmSession, path: str, options: Mapping[str, str], 
         raise SetupError(f"{what}: Spark has no file system for {path}.", remedy=_remedy(jvm, store[0]))
     if not _is_first(jvm, store, options):
         raise SetupError(
-            f"{what}: Spark has opened {store[0]}://{store[1]} for a catalog with other options, and keeps it.",
-            remedy="Give both catalogs the same options for it, or use them from programs of their own.",
+            f"{what}: Spark has already opened {store[0]}://{store[1]} for a catalog with other options.",
+            remedy="Set the same options for it in both catalogs, or use them in separate processes.",
         )
 
 
@@ -171,7 +171,7 @@ def _is_first(jvm: Jvm, store: tuple[str, str], options: Mapping[str, str]) -> b
 
 def _remedy(jvm: Jvm, scheme: str) -> str:
     if scheme not in _JARS:
-        return "Put its jar on Spark's class path."
+        return "Add its jar to Spark's class path."
     version = jvm.static(f"{_HADOOP}.util.VersionInfo", "getVersion")()
     artifact = f"{_HADOOP}:{_JARS[scheme]}:{version}"
-    return f"Start Spark with 'spark.jars.packages' = '{artifact}', or with that jar and what it needs."
+    return f"Start Spark with 'spark.jars.packages' = '{artifact}', or with that jar and its dependencies."

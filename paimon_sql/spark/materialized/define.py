@@ -84,7 +84,7 @@ class Definer:
                 raise TableExistsError(
                     f"Table {identifier} already exists.",
                     name=str(identifier),
-                    remedy="CREATE OR ALTER changes what a materialized table is made of.",
+                    remedy="Use CREATE OR ALTER to change a materialized table.",
                 )
             return
         definition, query = self._read(
@@ -125,8 +125,8 @@ class Definer:
         schema = self._catalog.table(identifier).schema
         if (new_schema.partition_keys, new_schema.primary_keys) != (schema.partition_keys, schema.primary_keys):
             raise InvalidSchemaError(
-                f"{identifier}: the primary key and the partition columns of a materialized table stay.",
-                remedy="Drop the table and create it anew.",
+                f"{identifier}: the primary key and the partition columns of a materialized table cannot be changed.",
+                remedy="Drop the table and create it again.",
             )
         self._change(identifier, definition, query, statement.options)
 
@@ -173,11 +173,11 @@ class Definer:
         Raises:
             InvalidInputError: the query is invalid, does not only read, or reads the table itself.
         """
-        with one_error(f"The query of {identifier} cannot be read"):
+        with one_error(f"The query of {identifier} cannot be parsed"):
             plan = self._session.parsed(text)
         if not is_read_only(self._session.jvm, plan):
-            raise InvalidInputError(f"{identifier} needs a query that only reads.", remedy="Write a SELECT.")
-        with one_error(f"The query of {identifier} cannot be worked out"):
+            raise InvalidInputError(f"{identifier} requires a query that only reads.", remedy="Write a SELECT.")
+        with one_error(f"The query of {identifier} cannot be analyzed"):
             self._session.frame(plan)  # the original text, so that errors have positions in the user's statement
         qualified = QualifiedNames(self._session, self._catalog).of(text, plan)
         definition = new_definition(qualified, freshness, mode, settings)
@@ -197,7 +197,7 @@ class Definer:
         properties = {**statement.options, **definition.options()}
         if statement.primary_key:
             if PRIMARY_KEY.key in properties:
-                raise InvalidOptionError("The primary key is said twice.", key=PRIMARY_KEY.key)
+                raise InvalidOptionError("The primary key is specified twice.", key=PRIMARY_KEY.key)
             properties[PRIMARY_KEY.key] = ",".join(statement.primary_key)
         if statement.comment is not None:
             properties["comment"] = statement.comment
@@ -218,8 +218,8 @@ class Definer:
         if len(names) != len(fields) or {self._folded(n) for n in names} != known.keys():
             columns = ", ".join(field["name"] for field in fields)
             raise InvalidSchemaError(
-                f"The columns ({', '.join(names)}) are not those of the query, which are ({columns}).",
-                remedy="Name each once, in any order, or leave them out; AS names them in the query.",
+                f"The columns ({', '.join(names)}) do not match the columns of the query ({columns}).",
+                remedy="List each once, in any order, or leave the list out and name them by AS in the query.",
             )
         return [{**known[self._folded(name)], "name": name} for name in names]
 
@@ -261,9 +261,9 @@ class Definer:
             if found is None or not same or found.type.as_nullable() != field.type.as_nullable():
                 actual = f"{found.name} {found.type.as_nullable().sql()}" if found else "nothing"
                 raise InvalidSchemaError(
-                    f"Column {i + 1} of {identifier} is {field.name} {field.type.as_nullable().sql()}, and the"
-                    f" new query gives {actual}.",
-                    remedy="Give the table's columns first, in their order and types; new ones come last.",
+                    f"Column {i + 1} of {identifier} is {field.name} {field.type.as_nullable().sql()}, but the"
+                    f" new query returns {actual}.",
+                    remedy="Return the table's columns first, in their order and types, and new columns last.",
                 )
         return given[len(schema.fields) :]
 
@@ -289,7 +289,7 @@ def _check_options(options: Mapping[str, str]) -> None:
             key.startswith(_PREFIX) and key != _USER_OPTION
         ):
             raise InvalidOptionError(
-                f"The option '{key}' follows from the statement.",
+                f"The option '{key}' is set by the statement.",
                 key=key,
-                remedy="Write AS, FRESHNESS and REFRESH_MODE; SUSPEND and RESUME change the status.",
+                remedy="Use AS, FRESHNESS and REFRESH_MODE, or SUSPEND and RESUME to change the status.",
             )

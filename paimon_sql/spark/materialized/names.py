@@ -62,7 +62,7 @@ class QualifiedNames:
             location = locations.at(int(start.get())) if start.isDefined() else None
             if location is None or list(location.parts) != parts:
                 raise InvalidInputError(
-                    f"The query names {'.'.join(parts)} in a roundabout way.", remedy="Write the table's name plainly."
+                    f"The query refers to {'.'.join(parts)} indirectly.", remedy="Write the table name literally."
                 )
             if not location.is_common_table:
                 edits[location.start] = Edit(location.start, location.end, self._table(parts))
@@ -91,7 +91,7 @@ class QualifiedNames:
     def _table(self, parts: list[str]) -> str:
         if self._state.catalog().isTempView(self._jvm.seq(parts)):
             raise InvalidInputError(
-                f"{'.'.join(parts)} is a temporary view, which no other session has.",
+                f"{'.'.join(parts)} is a temporary view, which exists only in this session.",
                 remedy="Create a view in the catalog, or write its query as a common table expression.",
             )
         if len(parts) == 1:
@@ -114,7 +114,7 @@ class QualifiedNames:
         if len(name) == 1:
             if name[0].lower() in self._temporary_functions:
                 raise InvalidInputError(
-                    f"{name[0]} is a temporary function, which no other session has.",
+                    f"{name[0]} is a temporary function, which exists only in this session.",
                     remedy="Create it in the catalog: CREATE FUNCTION.",
                 )
             if any(known.contains(name[0].lower()) for known in self._builtin_functions):

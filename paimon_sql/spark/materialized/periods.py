@@ -40,9 +40,9 @@ class Periods:
             key = PARTITION_FIELDS_DATE_FORMATTER.for_name(column)
             if column not in schema.partition_keys or not isinstance(schema.field(column).type, CharType | VarCharType):
                 raise InvalidOptionError(
-                    f"The option '{key}' goes with a partition column of texts, and {column} is none.", key=key
+                    f"The option '{key}' requires a partition column of strings, which {column} is not.", key=key
                 )
-            with one_error(f"The option '{key}' cannot be '{pattern}'"):
+            with one_error(f"Invalid value '{pattern}' of option '{key}'"):
                 self._patterns[column] = jvm.cls(f"{_TIME}.format.DateTimeFormatter").ofPattern(pattern)
         letters = set("".join(_QUOTED.sub("", pattern) for pattern in formatters.values()))
         length = next((millis for signs, millis in _PERIODS if letters & signs), _DAY)

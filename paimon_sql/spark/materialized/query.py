@@ -68,7 +68,7 @@ class AnalyzedQuery:
     def __init__(self, session: JvmSession, text: str, name: str) -> None:
         self._jvm = jvm = session.jvm
         self._session = session
-        with one_error(f"The query of {name} cannot be worked out"):
+        with one_error(f"The query of {name} cannot be analyzed"):
             self.frame: DataFrame = session.frame(session.parsed(text))
             plan: LogicalPlan = self.frame._jdf.queryExecution().analyzed()
         patterns = jvm.singleton(_PATTERNS)
@@ -78,7 +78,7 @@ class AnalyzedQuery:
         self._pinned: dict[tuple[str, str], Snapshot | None] = {}
         self.source_names: set[str] = set()
         if plan.containsPattern(patterns.SQL_SCALAR_FUNCTION()):
-            self.untracked = "a function of SQL"
+            self.untracked = "a SQL function"
         self._views: set[str] = set()
         self._is_row_by_row = not plan.containsPattern(patterns.PLAN_EXPRESSION())
         self._case_sensitive = session.case_sensitive
@@ -96,7 +96,7 @@ class AnalyzedQuery:
             elif kind == _VIEW:
                 self._views.add(f"{node.desc().qualifiedName()}\0{node.desc().viewText().get()}")
             elif kind == _TABLE_FUNCTION:
-                self.untracked = self.untracked or "a function of SQL"
+                self.untracked = self.untracked or "a SQL function"
             elif not children and kind not in _CONSTANTS:
                 self.untracked = self.untracked or str(node.simpleString(1)).strip()[:80]
             nodes += [*children, *self._jvm.items(node.subqueries())]
@@ -182,16 +182,16 @@ class AnalyzedQuery:
             found = given.get(self._folded(field.name))
             if found is None:
                 raise InvalidSchemaError(
-                    f"The query of {name} gives column {field.name} no more.",
-                    remedy="ALTER MATERIALIZED TABLE .. AS a query that does.",
+                    f"The query of {name} no longer returns column {field.name}.",
+                    remedy="Use ALTER MATERIALIZED TABLE .. AS to set a query that does.",
                 )
             column = f.col(quote_name(found.name))
             if found.dataType.simpleString() != field.dataType.simpleString():
                 if not self._can_convert(found.dataType, field.dataType):
                     raise InvalidSchemaError(
-                        f"The query of {name} gives column {field.name} as {found.dataType.simpleString()}, and not as"
-                        f" {field.dataType.simpleString()} any more.",
-                        remedy="CAST it: ALTER MATERIALIZED TABLE .. AS.",
+                        f"The query of {name} returns column {field.name} as {found.dataType.simpleString()} instead of"
+                        f" {field.dataType.simpleString()}.",
+                        remedy="CAST it by ALTER MATERIALIZED TABLE .. AS.",
                     )
                 column = column.cast(field.dataType)
             columns.append(column.alias(field.name))

@@ -105,7 +105,7 @@ class _Refresh:
         self._now = self._query.pin()
 
     def run(self, partitions: Sequence[Mapping[str, str]] | None, *, scheduled: bool, dry_run: bool) -> RefreshResult:
-        specs, why = partitions, "these partitions were asked for"
+        specs, why = partitions, "these partitions were requested"
         if scheduled and specs is None:
             specs, why = self._due_partitions(), "these partitions are due"
         if specs is not None:
@@ -131,18 +131,18 @@ class _Refresh:
         """The refresh mode of the whole table."""
         state, query = self._state, self._query
         if state is None:
-            return _Step(FULL, "nothing is known of a refresh before" if self._base else "the first refresh")
+            return _Step(FULL, "no previous refresh is recorded" if self._base else "the first refresh")
         if state.query != self._definition.digest:
             return _Step(FULL, "the query has changed")
         if query.changes_by_itself:
-            return _Step(FULL, "the query gives other rows each time, by chance or by the clock")
+            return _Step(FULL, "the query is nondeterministic or depends on the current time")
         if query.untracked is not None:
-            return _Step(FULL, f"nobody can tell whether {query.untracked} has changed")
+            return _Step(FULL, f"changes of {query.untracked} cannot be detected")
         if state.views != query.views:
             return _Step(FULL, "a view of the query has changed")
         before = state.sources
         if before is None:
-            return _Step(FULL, "the refresh before was of some partitions alone")
+            return _Step(FULL, "the previous refresh was of some partitions only")
         if [(s.table, s.branch) for s in before] != [(s.table, s.branch) for s in self._now]:
             return _Step(FULL, "the query reads other tables")
         found = query.since(before)
@@ -192,7 +192,7 @@ class _Refresh:
         with Transaction(
             self._table, operation, base=self._base, properties=state.properties(), validations=[_SAME_ROWS]
         ) as transaction:
-            with one_error(f"The rows of {self._table.name} cannot be worked out"):
+            with one_error(f"The rows of {self._table.name} cannot be computed"):
                 written = run_write(self._session.jvm, transaction, frame, overwrite)
             snapshot = written.snapshot or operations.annotate(transaction)
         return RefreshResult(step.mode, None, written.rows, snapshot.id, 0.0, step.why)

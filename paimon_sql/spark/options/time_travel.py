@@ -50,7 +50,7 @@ def travel_options(jvm: Jvm, context: tuple[object, ...]) -> dict[str, str]:
     return {}
 
 
-def asked_for(jvm: Jvm, context: tuple[object, ...]) -> dict[str, str]:
+def relation_options(jvm: Jvm, context: tuple[object, ...]) -> dict[str, str]:
     """The relation's options in a ``loadTable`` call, by their canonical names."""
     return canonical(read_options(jvm, _options_in(context)))
 

@@ -83,7 +83,9 @@ class SessionTables:
         if len(parts) == 3 and parts[0] == SESSION_CATALOG:
             parts = parts[1:]
         if len(parts) > 2 or not all(parts):
-            raise InvalidInputError(f"'{name}' is no table of Spark's catalog {SESSION_CATALOG}.", remedy="Write db.t.")
+            raise InvalidInputError(
+                f"'{name}' is not a table name of Spark's catalog {SESSION_CATALOG}.", remedy="Write db.t."
+            )
         return ("default", parts[0]) if len(parts) == 1 else (parts[0], parts[1])
 
     def _metadata(self, database: str, name: str) -> tuple[JavaObject, TableName]:
@@ -93,7 +95,7 @@ class SessionTables:
             raise NoSuchTableError(
                 f"Spark's catalog {SESSION_CATALOG} has no table {database}.{name}.",
                 name=f"{SESSION_CATALOG}.{database}.{name}",
-                remedy="A folder of files is named by its path, with source_type => 'parquet', 'orc' or 'avro'.",
+                remedy="Specify a directory of files by its path, with source_type => 'parquet', 'orc' or 'avro'.",
             )
         return catalog.getTableMetadata(identifier), identifier
 
@@ -108,8 +110,8 @@ class SessionTables:
             or not storage.locationUri().isDefined()
         ):
             raise UnsupportedError(
-                f"{full} is no table of Parquet, ORC or Avro files{f', but of {kind}' if kind else ''}.",
-                remedy="CREATE TABLE .. AS SELECT * FROM it.",
+                f"{full} is not a table of Parquet, ORC or Avro files{f', but of {kind}' if kind else ''}.",
+                remedy="Use CREATE TABLE .. AS SELECT * FROM it.",
             )
         location = self._path(storage.locationUri().get())
         keys = tuple(str(k) for k in self._jvm.items(found.partitionColumnNames()))
@@ -143,7 +145,7 @@ class SessionTables:
     def _directory(self, kind: str, path: str, known: Table | None) -> PlainTable:
         file_io = file_io_of(path, self._options)
         if file_io.status(path) is None:
-            raise NoSuchTableError(f"There is no folder {path}.", name=path)
+            raise NoSuchTableError(f"There is no directory {path}.", name=path)
         below = _data_below(file_io, path)
         keys = tuple(_spec(below[0].path[len(path) :])) if below else ()
         fields = known.schema.fields if known is not None else self._inferred(kind, path)
@@ -164,7 +166,7 @@ class SessionTables:
             frame = self._session.python.read.format(kind).load(path)
         except PySparkException as error:
             raise InvalidInputError(
-                f"Spark cannot tell the columns of the {kind} files in {path}: {str(error).splitlines()[0]}",
+                f"Spark cannot infer the columns of the {kind} files in {path}: {str(error).splitlines()[0]}",
                 remedy="Create the table first and name it as target_table.",
             ) from None
         return paimon_fields(json.loads(frame.schema.json()))
@@ -204,8 +206,8 @@ def _found_files(below: Sequence[FileStatus], root: str, keys: Sequence[str]) ->
             continue
         if tuple(spec) != tuple(keys):
             raise InvalidInputError(
-                f"{status.path} does not stand in a partition of ({', '.join(keys)}).",
-                remedy="Folders are named column=value, in one order.",
+                f"{status.path} is not in a partition of ({', '.join(keys)}).",
+                remedy="Name directories column=value, all in the same order.",
             )
         yield PlainFile(status.path, status.size, spec)
 
@@ -217,7 +219,7 @@ def _refuse_others(name: str, file_io: FileIO, location: str, files: Sequence[Pl
         path = without_scheme(status.path)[1]
         if _is_data(status) and path not in known and "/_" not in path.removeprefix(without_scheme(location)[1]):
             raise InvalidInputError(
-                f"{name} does not know the partition of {status.path}.", remedy=f"MSCK REPAIR TABLE {name}."
+                f"The partition of {status.path} is not registered in {name}.", remedy=f"Run MSCK REPAIR TABLE {name}."
             )
 
 

@@ -6,12 +6,10 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn
 
-import pyarrow as pa
-
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE
 from paimon_sql.errors import NotFoundError
-from paimon_sql.format.schema.arrow_types import arrow_schema
+from paimon_sql.format.schema.records import to_arrow
 from paimon_sql.format.schema.types import DataType
 from paimon_sql.procedures import Procedure, procedures, run
 from paimon_sql.procedures.base import Context
@@ -51,7 +49,7 @@ def describe_procedures() -> list[ProcedureInfo]:
         ProcedureInfo(
             name,
             ", ".join(f"{a.name} {_sql(a.type)}{' REQUIRED' if a.required else ''}" for a in p.arguments),
-            ", ".join(f"{c.name} {_sql(c.type)}" for c in (*p.results, *p.details)),
+            ", ".join(f"{c.name} {_sql(c.type)}" for c in p.columns),
             p.summary,
             p.example,
         )
@@ -64,8 +62,8 @@ def describe(procedure: Procedure) -> str:
     arguments = (
         f"  {a.name} {_sql(a.type)}{' (required)' if a.required else ''}: {a.meaning}" for a in procedure.arguments
     )
-    answer = (f"  {c.name} {_sql(c.type)}: {c.description}" for c in (*procedure.results, *procedure.details))
-    parts = [procedure.summary, "Arguments:", *arguments, "Answer:", *answer, f"Example: {procedure.example}"]
+    answer = (f"  {c.name} {_sql(c.type)}: {c.description}" for c in procedure.columns)
+    parts = [procedure.summary, "Arguments:", *arguments, "Output:", *answer, f"Example: {procedure.example}"]
     return "\n".join(parts)
 
 
@@ -87,7 +85,7 @@ def load_procedure(session: JvmSession, catalog: Catalog, ident: Ident, catalogs
         raise NotFoundError(
             f"Catalog {catalog.name} has no procedure {called}.",
             name=called,
-            remedy=f"SHOW PROCEDURES IN {catalog.name}.{SYSTEM_DATABASE} lists what there is.",
+            remedy=f"SHOW PROCEDURES IN {catalog.name}.{SYSTEM_DATABASE} lists the existing ones.",
         )
     return UnboundProcedureProxy(session, catalog, found, catalogs)
 
@@ -154,12 +152,9 @@ class BoundProcedureProxy(ProcedureProxy):
             answer = run(context, self._procedure, given)
         finally:
             cached_tables.renew(session)
-        fields = answer.columns
-        if session.conf.get(RESULTS_SETTING, "full") == "connector":
-            fields = fields[: answer.connector]
-        names = [f.name for f in fields]
-        rows = [dict(zip(names, row, strict=False)) for row in answer.rows]
-        table = pa.Table.from_pylist(rows, schema=arrow_schema(fields))
+        of_connector = session.conf.get(RESULTS_SETTING, "full") == "connector"
+        fields = self._procedure.results if of_connector else self._procedure.columns
+        table = to_arrow(fields, answer.rows)
         scan = LocalScanProxy(session, fields, lambda: table, f"CALL sys.{self._procedure.name}")
         return self.jvm.java_list([scan]).iterator()
 

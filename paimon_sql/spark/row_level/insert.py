@@ -113,7 +113,7 @@ class EvolvingInsertRun:
         fixed = {folded(part._1()) for part in self._jvm.items(spec.toSeq()) if part._2().isDefined()}
         known = {folded(f.name): f for f in struct.fields if folded(f.name) not in fixed}
         if unknown := [name for name in declared if name not in known]:
-            raise InvalidInputError(f"{self._identifier} has no column {unknown[0]} that the rows could go into.")
+            raise InvalidInputError(f"{self._identifier} has no column {unknown[0]} to insert into.")
         return [known[name] for name in declared] or list(known.values())
 
     def _insert_plan(self, command: LogicalPlan, merge: SchemaMerge, table: Table) -> LogicalPlan:
@@ -135,7 +135,7 @@ class EvolvingInsertRun:
     def _table(self) -> Table:
         identifier = self._identifier
         if identifier.system_table is not None:
-            raise UnsupportedError(f"{identifier} is a system table, into which nothing can be written.")
+            raise UnsupportedError(f"{identifier} is a system table and cannot be written to.")
         options = session_options(self._session, self._catalog.name, identifier)
         evolution = _EVOLUTION_OPTIONS if self._statement.evolves else {}
         given = evolution | {k: v for k, v in self._statement.options.items() if k not in TRAVEL_KEYS}
@@ -154,8 +154,8 @@ def _is_by_name(command: LogicalPlan) -> bool:
         return bool(command.byName())
     if not command.isByName():
         raise UnsupportedError(
-            "INSERT WITH SCHEMA EVOLUTION that replaces rows by a condition goes BY NAME.",
-            remedy="Write BY NAME behind the table.",
+            "INSERT WITH SCHEMA EVOLUTION that replaces rows by a condition is supported only BY NAME.",
+            remedy="Add BY NAME after the table name.",
         )
     return True
 
@@ -169,8 +169,8 @@ def _named(frame: DataFrame, columns: Sequence[StructField]) -> DataFrame:
     given = frame.schema.fields
     if len(given) < len(columns):
         raise InvalidInputError(
-            f"The rows have {len(given)} columns, and go into {len(columns)}.",
-            remedy="Write BY NAME behind the table, or name the columns.",
+            f"The rows have {len(given)} columns, but {len(columns)} are required.",
+            remedy="Add BY NAME after the table name, or list the columns.",
         )
     kinds = [_like(field.dataType, column.dataType) for field, column in zip(given, columns, strict=False)]
     kinds += [field.dataType for field in given[len(columns) :]]

@@ -184,8 +184,8 @@ class RowLevelRun:
         if self._operation is Operation.UPDATE and changed.id_before:
             names = ", ".join(changed.id_before)
             raise UnsupportedError(
-                f"{table.name}: UPDATE cannot set {names}, which is of the primary key.",
-                remedy="DELETE the row and INSERT it under its new key.",
+                f"{table.name}: UPDATE cannot set primary key columns ({names}).",
+                remedy="DELETE the row and INSERT it with its new key.",
             )
         bound = bound_partition_keys(table.schema)
         if isinstance(self._statement, Update) and (bound or not merge_engine(table.schema).moves_rows):
@@ -194,9 +194,9 @@ class RowLevelRun:
             if fixed := sorted(name for name in free if name.lower() in set_here):
                 why = "bucket" if bound else "merge-engine, ignore-delete"
                 raise UnsupportedError(
-                    f"{table.name}: UPDATE cannot set {', '.join(fixed)}, as rows of this table stay in their"
-                    f" partitions ({why}).",
-                    remedy="DELETE the row and INSERT it anew.",
+                    f"{table.name}: UPDATE cannot set {', '.join(fixed)}: rows of this table cannot move"
+                    f" to another partition ({why}).",
+                    remedy="DELETE the row and INSERT it again.",
                 )
 
     def _table(self) -> Table:

@@ -55,7 +55,8 @@ class AnalysisRule(ABC):
     Attributes:
         stage: when it is applied.
         compiled: the full name of its class in the JVM.
-        condition: Java source of members of that class; the last, a method ``matches``, decides whether Python is called.
+        condition: Java source of members of that class; the last, a method ``matches``, decides whether
+            Python is called.
     """
 
     stage: ClassVar[Stage]

@@ -29,8 +29,8 @@ def compiled_rule(jvm: Jvm, name: str, condition: Sequence[str], answer: Rewrite
     Args:
         jvm: the JVM.
         name: the full name of the rule's class.
-        condition: Java source of members of the class; the last, a method ``matches``, decides whether Python is called for a
-            plan.
+        condition: Java source of members of the class; the last, a method ``matches``, decides whether Python is
+            called for a plan.
         answer: rewrites a plan; returns the same object if there is nothing to change.
         fields: values of public fields among the members.
     """

@@ -276,7 +276,7 @@ class ScanBuilderProxy(Proxy):
         if files and plan.metrics.files_read == files:
             raise UnsupportedError(
                 f"{table.name}: Full scan is not supported. The query would read all {files} files of the table.",
-                remedy=f"Ask for some of its {', '.join(table.schema.partition_keys)}, or set"
+                remedy=f"Filter by {', '.join(table.schema.partition_keys)}, or set"
                 f" '{READ_ALLOW_FULL_SCAN.key}' = 'true'.",
             )
 
@@ -329,8 +329,8 @@ class ScanBuilderProxy(Proxy):
     def _stream(self) -> MicroBatchStreamProxy:
         if self.table.options.get(READ_CHANGELOG):
             raise UnsupportedError(
-                f"{self.table.name}: this PySpark does not tell a catalog of '{READ_CHANGELOG.key}'.",
-                remedy="Read `t$audit_log`, which has the rows with their kinds.",
+                f"{self.table.name}: this PySpark does not pass '{READ_CHANGELOG.key}' to catalogs.",
+                remedy="Read `t$audit_log`, which returns the rows with their row kinds.",
             )
         request, parts = self.request, parts_of(self.request.columns, self.table.schema.fields)
         return MicroBatchStreamProxy(

@@ -56,8 +56,8 @@ def connect(warehouse: str | os.PathLike[str] | None = None, **spark_conf: objec
     settings = {k: str(v) for k, v in spark_conf.items()}
     if foreign := [key for key in settings if not key.startswith("spark.")]:
         raise InvalidInputError(
-            f"'{foreign[0]}' is no setting of Spark's, which would pass over it.",
-            remedy=f"Their names begin with spark., as **{{'spark.{foreign[0]}': …}}.",
+            f"'{foreign[0]}' is not a setting of Spark, which would ignore it.",
+            remedy=f"Names of settings begin with spark., as in **{{'spark.{foreign[0]}': …}}.",
         )
     prefix = f"{_CATALOG_PREFIX}{DEFAULT_CATALOG}."
     path = normalized_warehouse(
@@ -137,8 +137,8 @@ def _join(running: SparkContext, settings: dict[str, str]) -> SparkSession:
             continue
         if not key.startswith((_CATALOG_PREFIX, "spark.paimon.")) and not session.conf.isModifiable(key):
             raise InvalidInputError(
-                f"Spark runs already, so {key} cannot be set to '{value}' any more.",
-                remedy="Give it in the first connect() of the process.",
+                f"Spark is already running, so {key} can no longer be set to '{value}'.",
+                remedy="Set it in the first connect() of the process.",
             )
         session.conf.set(key, value)
     return session

@@ -50,8 +50,8 @@ def launch_jvm(conf: SparkConf) -> JavaGateway:
         pump.join(timeout=5)
         output = "\n".join(_UNCAUGHT.sub("", line) for line in lines.held if not line.startswith("\tat ")) or str(error)
         raise SetupError(
-            f"The JVM that runs Spark ended before it was ready. It said:\n{output}",
-            remedy="Look at JAVA_HOME, SPARK_HOME, the memory settings and the Java options.",
+            f"The JVM that runs Spark ended before it was ready. Output:\n{output}",
+            remedy="Check JAVA_HOME, SPARK_HOME, the memory settings and the Java options.",
         ) from None
     except BaseException:
         os.close(writing)

@@ -152,7 +152,7 @@ class ParserProxy(Proxy):
     def _check(self, rewritten: Rewritten) -> None:
         if rewritten.has_parameters:
             raise UnsupportedError(
-                "Parameters (? and :name) are not offered in this statement of Paimon.",
+                "Parameters (? and :name) are not supported in this statement of Paimon.",
                 remedy="Write the values into the statement.",
             )
         if rewritten.spark_sql is not None:

@@ -68,9 +68,8 @@ class CreateCommand(Command):
             return rule.jvm.singleton(_ROWS).apply(rule.jvm.nil)
         if self.writes(command):
             raise UnsupportedError(
-                f"{SESSION_CATALOG}.{database}.{name} is a table of Paimon's, which is not written to as an ordinary"
-                " one.",
-                remedy="Say format('paimon'), or use insertInto or writeTo.",
+                f"{SESSION_CATALOG}.{database}.{name} is a Paimon table, which this command cannot write to.",
+                remedy="Use format('paimon'), insertInto or writeTo.",
             )
         ident = rule.jvm.cls(f"{CATALOG}.Identifier").of(rule.jvm.strings([database]), name)
         raise_java(rule.jvm.new(f"{CATALYST}.analysis.TableAlreadyExistsException", ident))
@@ -83,7 +82,7 @@ class SaveCommand(Command):
         description = command.tableDesc()
         if command.mode().name() == "Overwrite" and description.provider().get().lower() == PROVIDER:
             raise UnsupportedError(
-                f"{SESSION_CATALOG}.{'.'.join(rule.named(description.identifier()))} is no table of Paimon's.",
+                f"{SESSION_CATALOG}.{'.'.join(rule.named(description.identifier()))} is not a Paimon table.",
                 remedy="DROP it first.",
             )
         return command
@@ -96,7 +95,7 @@ class DropDatabaseCommand(Command):
         database = str(command.databaseName())
         if rule.has_tables(database):
             raise UnsupportedError(
-                f"Database {database} holds tables of Paimon's, which this command knows nothing of.",
+                f"Database {database} contains Paimon tables, which this command does not support.",
                 remedy="RESET spark.sql.legacy.useV1Command.",
             )
         return command

@@ -27,5 +27,5 @@ def run_statement(statement: Statement, context: StatementContext) -> Answer:
     """
     runner = runners().get(type(statement))
     if runner is None:
-        raise UnsupportedError(f"The statement {type(statement).__name__} is not offered yet.")
+        raise UnsupportedError(f"The statement {type(statement).__name__} is not supported yet.")
     return runner.run(statement, context)

@@ -32,5 +32,7 @@ class RunDropCatalog(Runner[DropCatalog]):
 
     def run(self, statement: DropCatalog, context: StatementContext) -> Answer:
         if not context.drop_catalog(statement.name) and not statement.if_exists:
-            raise NotFoundError(f"Catalog {statement.name} is no Paimon catalog of this session.", name=statement.name)
+            raise NotFoundError(
+                f"Catalog {statement.name} is not a Paimon catalog of this session.", name=statement.name
+            )
         return Answer()

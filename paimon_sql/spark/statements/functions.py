@@ -76,7 +76,7 @@ class RunDescribeFunction(Runner[DescribeFunction]):
             raise NotFoundError(
                 f"Catalog {catalog} has no function {database}.{name}.",
                 name=name,
-                remedy=f"SHOW USER FUNCTIONS IN {catalog}.{database} lists what there is.",
+                remedy=f"SHOW USER FUNCTIONS IN {catalog}.{database} lists the existing ones.",
             )
         lines = [f"Function: {catalog}.{database.lower()}.{found.name()}", f"Usage: {found.description()}"]
         if statement.extended:
@@ -86,9 +86,9 @@ class RunDescribeFunction(Runner[DescribeFunction]):
 
 def _identifier(function: TableName) -> Identifier:
     if len(function) != 3:
-        raise InvalidInputError(f"{'.'.join(function)} is no function: a name is catalog.database.function.")
+        raise InvalidInputError(f"{'.'.join(function)} is not a function name: expected catalog.database.function.")
     if function[1].lower() == SYSTEM_DATABASE:
-        raise UnsupportedError(f"The functions of {SYSTEM_DATABASE} are the catalog's own.")
+        raise UnsupportedError(f"The functions of {SYSTEM_DATABASE} are built in and cannot be changed.")
     return Identifier(function[1], function[2])
 
 
@@ -96,7 +96,7 @@ def _described(function: FunctionSchema, extended: bool) -> list[str]:
     """The lines that describe a function, each with a label."""
     lines = [("Type", "SCALAR")]
     lines += _several("Input", [_parameter(f) for f in function.parameters] or ["()"])
-    lines += _several("Returns", [spark_type(f.type) for f in function.returns] or ["(told by its class)"])
+    lines += _several("Returns", [spark_type(f.type) for f in function.returns] or ["(determined by its class)"])
     if extended:
         if function.comment is not None:
             lines.append(("Comment", function.comment))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import astuple
 
 from paimon_sql.catalog.iceberg.lifetimes import withdrawing
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier
 from paimon_sql.errors import NoSuchTableError
 from paimon_sql.format.schema.types import DataField, string_type
 from paimon_sql.procedures.refresh.refresh_materialized_table import RefreshMaterializedTable as RefreshProcedure
-from paimon_sql.procedures.refresh.refresh_materialized_table import refresh_row
 from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
 from paimon_sql.spark.materialized.define import Definer
 from paimon_sql.spark.materialized.refresh import SessionRefresher
@@ -79,7 +79,7 @@ class RunRefreshMaterialized(Runner[RefreshMaterializedTable]):
         identifier = context.identifier(statement.table)
         refresher = SessionRefresher(context.session, context.catalog)
         done = refresher.refresh(identifier, [statement.partition] if statement.partition else None)
-        return Answer(RefreshProcedure.results, [refresh_row(identifier, done)])
+        return Answer(RefreshProcedure.results, [astuple(RefreshProcedure.Result.of(identifier, done))])
 
 
 class RunDropMaterialized(Runner[DropMaterializedTable]):

@@ -100,7 +100,7 @@ class ChangelogProxy(Proxy):
 
     def rowVersion(self) -> ConnectorExpression:
         if not self._is_tracked:
-            raise UnsupportedError(f"{self.table.name} keeps no versions of its rows.", remedy="Track its rows.")
+            raise UnsupportedError(f"{self.table.name} has no row versions.", remedy="Enable 'row-tracking.enabled'.")
         return reference_to(self.jvm, SEQUENCE_NUMBER.name)
 
     def newScanBuilder(self, options: StringMap) -> Proxy:
@@ -172,9 +172,9 @@ def load_changelog(session: JvmSession, table: Table, context: JavaObject, optio
     identifies_rows = table.schema.has_key or is_tracked(table.schema)
     if not identifies_rows and context.deduplicationMode().name() != "NONE" and rewrites_rows(table, commits):
         raise UnsupportedError(
-            f"{table.name}: a commit of {commits.start} to {commits.stop - 1} moved rows beside those that it changed,"
-            " and they have no ids by which to tell them apart.",
-            remedy="Ask for all by WITH ('deduplicationMode' = 'none'), or track rows ('row-tracking.enabled').",
+            f"{table.name}: a commit of {commits.start} to {commits.stop - 1} rewrote rows that it did not change,"
+            " which cannot be distinguished without row ids.",
+            remedy="Use WITH ('deduplicationMode' = 'none') to read them, or enable 'row-tracking.enabled'.",
         )
     return ChangelogProxy(session.jvm, table, commits)
 

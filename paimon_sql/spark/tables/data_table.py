@@ -114,8 +114,7 @@ class TableProxy(SchemaTable, PartitionManagement):
         seen, written = ([(f.name, f.type) for f in t.schema.fields] for t in (self.table, self.written))
         if seen != written:
             raise InvalidInputError(
-                f"{self.table.name} cannot be written to: the option that reads it as of another time shows other"
-                " columns.",
+                f"{self.table.name} cannot be written to: its time travel option selects a schema with other columns.",
                 remedy="Leave the option out of the write, or RESET it in the session.",
             )
         return self.written

@@ -69,7 +69,7 @@ class PartitionManagement(PartitionInterface):
         """Add partitions to the catalog's partition registry, if it has one; reads see a partition only by its rows."""
         if any("location" in given for given in properties):
             raise UnsupportedError(
-                f"{self.table.name}: a partition stands in the table's folder.", remedy="Leave LOCATION out."
+                f"{self.table.name}: partitions are always in the table's directory.", remedy="Leave LOCATION out."
             )
         if self.table.partition_registry is not None:
             paths = PartitionPaths.of(self.table.schema)

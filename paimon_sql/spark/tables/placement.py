@@ -35,8 +35,8 @@ def with_location(catalog: Catalog, identifier: Identifier, schema: TableSchema)
             location = _external_location(catalog, identifier, path, may_hold_table=not only_files_elsewhere)
             return replace(schema, options={**schema.options, PATH.key: location})
         raise InvalidInputError(
-            f"Table {identifier} cannot stand in '{path}': catalog {catalog.name} finds tables by name, so its place is"
-            f" '{own}'.",
+            f"Table {identifier} cannot have the location '{path}': catalog {catalog.name} finds tables by name, so its"
+            f" location is '{own}'.",
             remedy="Leave LOCATION and 'path' out.",
         )
     return replace(schema, options={k: v for k, v in schema.options.items() if k != PATH.key})
@@ -51,10 +51,12 @@ def _external_location(catalog: Catalog, identifier: Identifier, path: str, *, m
     location = path.rstrip("/")
     if not location.startswith("/") and "://" not in location and not location.startswith("file:/"):
         raise InvalidInputError(
-            f"Table {identifier} cannot stand in '{path}': a place is a path from the root, or a URI."
+            f"Table {identifier} cannot have the location '{path}': a location is an absolute path or a URI."
         )
     if not may_hold_table and file_io_of(location, catalog.options).exists(join(location, "schema")):
-        raise InvalidInputError(f"Table {identifier} cannot stand in '{path}', where another table of Paimon stands.")
+        raise InvalidInputError(
+            f"Table {identifier} cannot have the location '{path}', which contains another Paimon table."
+        )
     return location
 
 
@@ -63,7 +65,7 @@ def refuse_branches_and_system_tables(identifier: Identifier, verb: str) -> None
     if identifier.system_table is not None or identifier.branch != MAIN_BRANCH:
         raise InvalidInputError(
             f"{identifier} cannot be {verb}: it is a part of table {identifier.database}.{identifier.table}.",
-            remedy="A table's name holds no '$'." if verb == "created" else None,
+            remedy="A table name must not contain '$'." if verb == "created" else None,
         )
 
 

@@ -59,7 +59,7 @@ class ThriftServer:
 
     def __init__(self, session: SparkSession, options: Mapping[str, str] | None = None) -> None:
         if foreign := [name for name in options or {} if not name.startswith(PREFIX)]:
-            raise InvalidInputError(f"'{foreign[0]}' is no option of the Thrift server: they begin with {PREFIX}")
+            raise InvalidInputError(f"'{foreign[0]}' is not an option of the Thrift server: names begin with {PREFIX}")
         self._bridge = Bridge.of(session.sparkContext)
         self._jvm = self._bridge.jvm
         self._logs = TemporaryDirectory(prefix="paimon-sql-operations-", ignore_cleanup_errors=True)
@@ -71,7 +71,7 @@ class ThriftServer:
             self._clean_up()
             raise SetupError(
                 f"The Thrift server did not start: {_root_message(error.java_exception)}.",
-                remedy=f"Look at {HOST}, {PORT} and the other options that were given.",
+                remedy=f"Check {HOST}, {PORT} and the other options.",
             ) from None
         _, self._frontend = private_field(self._server, "thriftCLIService")
 

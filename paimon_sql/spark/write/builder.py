@@ -110,7 +110,7 @@ class V1WriteProxy(WriteInterface):
 
     def toStreaming(self) -> StreamingWriteProxy:
         if self._query is None:
-            raise UnsupportedError("A table that a statement is making takes no stream.")
+            raise UnsupportedError("A table that a statement is creating does not support streaming writes.")
         return StreamingWriteProxy(self.session, self.table, self._overwrite, self._query, self._called)
 
     def toInsertableRelation(self) -> Proxy:

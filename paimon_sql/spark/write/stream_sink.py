@@ -134,7 +134,7 @@ class StreamingWriteProxy(StreamingWriteInterface):
 
     def createStreamingWriterFactory(self, info: object) -> JavaObject:
         if self._task is None:
-            raise UnsupportedError("This session cannot write streams: Spark's optimizer lacks a rule of ours.")
+            raise UnsupportedError("This session cannot write streams: Spark's optimizer lacks a rule of paimon-sql.")
         return self.jvm.singleton(f"{_SOURCES}.PackedRowWriterFactory")
 
     def commit(self, epoch: int, messages: Sequence[JavaObject | None]) -> None:
@@ -227,7 +227,7 @@ def _check_names(table: Table, names: Sequence[str]) -> None:
     if unknown := [name for name in names if name.lower() not in known]:
         raise InvalidInputError(
             f"{table.name} has no column {', '.join(unknown)}: columns of a stream are matched by name.",
-            remedy=f"Select {', '.join(table.schema.names)}, or let the table have more: {WRITE_MERGE_SCHEMA.key}.",
+            remedy=f"Select {', '.join(table.schema.names)}, or set '{WRITE_MERGE_SCHEMA.key}' to add columns.",
         )
 
 

@@ -25,8 +25,8 @@ def check_sqlglot() -> None:
         _Probe()
     except TypeError as error:
         raise SetupError(
-            "sqlglot's compiled modules (sqlglotc) are installed, which no dialect of others works with.",
-            remedy="Run: pip uninstall sqlglotc. sqlglot itself stays.",
+            "sqlglot's compiled modules (sqlglotc) are installed; custom dialects do not work with them.",
+            remedy="Run: pip uninstall sqlglotc. Keep sqlglot itself.",
         ) from error
 
 

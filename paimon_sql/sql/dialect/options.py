@@ -22,7 +22,7 @@ class OptionsParser(TokenNavigator):
         if not self.sees("("):
             return None
         if inside is None:
-            raise self.refusal("The bracket of the options never closes")
+            raise self.refusal("The options have no closing parenthesis")
         self._advance()
         found: list[exp.Property] = []
         while self._index < inside[1]:
@@ -30,27 +30,27 @@ class OptionsParser(TokenNavigator):
                 raise self._missing_value(found[-1].name)
             found.append(self._option(inside[1], signed))
         if found and self._word(-1) == ",":
-            raise self.refusal("An option is missing here, before or behind a comma", self._curr)
+            raise self.refusal("An option is missing before or after a comma", self._curr)
         self._advance()
         return self.placed(Options(expressions=found), first)
 
     def _option(self, end: int, signed: bool) -> exp.Property:
         first = self._curr
         if self.sees(",") or self._index >= end:
-            raise self.refusal("An option is missing here, before or behind a comma")
+            raise self.refusal("An option is missing before or after a comma")
         key: exp.Expr | None = self.string()
         if key is None:
             parts = self.parts()
             key = parts and exp.Literal.string(".".join(part.name for part in parts.expressions))
         if key is None:
-            raise self.refusal("An option begins with its key in quotes", first, "Write 'key' = 'value'.")
+            raise self.refusal("Expected an option key in quotes", first, "Write 'key' = 'value'.")
         has_sign = self.accept("=|==")
         value = self._value()
         if value is None or (self._index < end and not self.sees(",")):
             raise self._missing_value(key.name)
         if signed and not has_sign:
             remedy = f"Write '{key.name}' = '{value.name}'."
-            self.refuse(f"The option '{key.name}' of the hint lacks its sign", first, remedy)
+            self.refuse(f"The option '{key.name}' of the hint has no '='", first, remedy)
         return self.placed(exp.Property(this=key, value=value), first)
 
     def _missing_value(self, key: str) -> Exception:

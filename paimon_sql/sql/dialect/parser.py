@@ -307,11 +307,11 @@ class PaimonParser(ColumnParser):
         if inside is None:
             return None
         if inside[0] == inside[1]:
-            raise self.refusal("This list of columns is empty", first)
+            raise self.refusal("The column list is empty", first)
         self._advance()
         names = self.name_list()
         if names is None or self._index != inside[1]:
-            raise self.refusal("A list of columns has names alone")
+            raise self.refusal("A column list can contain only names")
         self._advance()
         return self.placed(names, first)
 
@@ -328,7 +328,7 @@ class PaimonParser(ColumnParser):
         """Parse the column definitions in the next bracket."""
         first, schema = self._curr, self._parse_schema(table)
         if not isinstance(schema, exp.Schema):
-            self.raise_error("Columns are expected here")
+            self.raise_error("Expected column definitions")
         return self.placed(schema, first)
 
     def column(self) -> exp.Expr | None:
@@ -385,7 +385,7 @@ class PaimonParser(ColumnParser):
 
     def missing(self, before: str, what: str) -> RefusedError:
         """The error that ``what`` is missing here, after the words ``before``."""
-        return self.refusal(f"{before} needs {what}" if before else f"Here {what} is missing")
+        return self.refusal(f"{before} needs {what}" if before else f"Expected {what}")
 
 
 Read = Callable[[PaimonParser], exp.Expr | None]

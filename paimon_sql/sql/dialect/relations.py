@@ -31,7 +31,7 @@ _DEFINES_A_TABLE = frozenset(
 )
 _NO_TABLE = _BEFORE_A_TABLE | {"SELECT", "WHERE", "ON", "AS", "BY", "AND", "OR", "SET", "WITH", "VALUES"}
 _TRAVELS = ("VERSION", "SYSTEM_VERSION", "TIMESTAMP", "SYSTEM_TIME")
-_REMEDY = "Write it right behind the table's name: FROM t /*+ OPTIONS('key' = 'value') */ AS x."
+_REMEDY = "Write it directly after the table's name: FROM t /*+ OPTIONS('key' = 'value') */ AS x."
 
 
 class _Scope(NamedTuple):
@@ -124,7 +124,7 @@ class RelationParser(OptionsParser):
                 has_others = has_others or not inside.sees(",")
                 inside.step()
         if found and has_others:
-            raise self.refusal("An OPTIONS hint stands alone in its comment", hint, _REMEDY)
+            raise self.refusal("An OPTIONS hint must be the only hint in its comment", hint, _REMEDY)
         return found or None
 
     def begin(self, sql: str, start: int, end: int) -> None:
@@ -254,17 +254,17 @@ class RelationParser(OptionsParser):
     def _start_of_relation(self, end: int, hint: Token) -> int:
         """The first index of the table that ends right before a hint."""
         if end < 0 or self._word_at(end) in _NO_TABLE:
-            raise self._misplaced("An OPTIONS hint follows a table", hint)
+            raise self._misplaced("An OPTIONS hint must follow a table", hint)
         opening = next((i for i in range(end) if self._closing(i) == end), end) - 1
         if self._word_at(end) == ")" and self._word_at(opening) in ("IDENTIFIER", *INCREMENTAL):
             start = opening
         elif self.is_name(end - self._index):
             start = self._start_of_name(end)
         else:
-            raise self._misplaced("An OPTIONS hint follows a table", hint)
+            raise self._misplaced("An OPTIONS hint must follow a table", hint)
         before, earlier = self._word_at(start - 1), self._word_at(start - 2)
         if before not in _BEFORE_A_TABLE or (before == "TABLE" and earlier in _DEFINES_A_TABLE):
-            raise self._misplaced("An OPTIONS hint follows the name of a table that is read or written", hint)
+            raise self._misplaced("An OPTIONS hint must follow the name of a table that is read or written", hint)
         name = self._tokens[start].text
         if start == end and self.is_common_table(name, start):
             problem = f"The OPTIONS hint follows '{name}', which is a common table expression here"

@@ -65,7 +65,7 @@ class PaimonTokenizer(Spark.Tokenizer):
                     token.comments.clear()  # sqlglot also reports it as a comment
         tail = sql[tokens[-1].end + 1 :] if tokens else sql
         if "/*" in tail and skip_comments(tail) is None:
-            raise TokenError("A comment is never closed", len(sql) - len(tail), len(sql))
+            raise TokenError("Unclosed comment", len(sql) - len(tail), len(sql))
         return tokens
 
 

@@ -93,7 +93,7 @@ def _view(call: FunctionCall, catalog: str, context: RewriteContext) -> str:
     named = call.arguments[:2]
     if len(call.arguments) != 3 or any([t.token_type for t in each] != [TokenType.STRING] for each in named):
         raise InvalidInputError(
-            "blob_view takes a table and a column as literal texts, and the id of a row.",
+            "blob_view takes a table and a column as string literals, and a row ID.",
             remedy="Write sys.blob_view('db.t', 'column', _ROW_ID).",
         )
     table, column = (each[0].text for each in named)

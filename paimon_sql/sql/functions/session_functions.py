@@ -10,8 +10,8 @@ from paimon_sql.sql.functions.catalog_functions import SESSION_PREFIX
 from paimon_sql.sql.text.edits import Edit, apply
 
 _INSTEAD = {
-    "VIEW": ("view", "Call it in the query that reads the view, or make a TEMPORARY VIEW."),
-    "FUNCTION": ("function", "Call it where the function is called, or make a TEMPORARY FUNCTION."),
+    "VIEW": ("view", "Call it in the query that reads the view, or create a TEMPORARY VIEW."),
+    "FUNCTION": ("function", "Call it where the function is called, or create a TEMPORARY FUNCTION."),
     "MATERIALIZED": ("materialized table", "Call it in the query that reads the table."),
 }
 _SHOWS = re.compile(r"\bshow\b", re.IGNORECASE)
@@ -36,7 +36,7 @@ def check_not_in_definition(text: str, function: str) -> None:
     if parser.word in _INSTEAD:
         kind, instead = _INSTEAD[parser.word]
         raise UnsupportedError(
-            f"A {kind} cannot hold sys.{function} over columns, which only this session can work out.",
+            f"A {kind} cannot call sys.{function} on columns, which is evaluated in this session only.",
             remedy=instead,
         )
 

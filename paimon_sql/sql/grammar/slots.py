@@ -79,7 +79,7 @@ class Word(Name):
 class Names(Slot):
     """Names in brackets."""
 
-    what = "names of columns in brackets"
+    what = "column names in parentheses"
     example = "(a, b)"
 
     def parse(self, parser: PaimonParser) -> exp.Expr | None:
@@ -124,7 +124,7 @@ class NewTable(Table):
 class Text(Slot):
     """A string literal."""
 
-    what = "a text in quotes"
+    what = "a string in quotes"
 
     def parse(self, parser: PaimonParser) -> exp.Expr | None:
         return parser.string()
@@ -139,7 +139,7 @@ class Text(Slot):
 class Number(Slot):
     """An integer without sign."""
 
-    what = "the number of a {}"
+    what = "the ID of a {}"
 
     def parse(self, parser: PaimonParser) -> exp.Expr | None:
         return parser.whole_number()
@@ -151,7 +151,7 @@ class Number(Slot):
 class Choice(Slot):
     """Options in brackets."""
 
-    what = "its options in brackets"
+    what = "options in parentheses"
     example = "('key' = 'value')"
 
     def parse(self, parser: PaimonParser) -> exp.Expr | None:

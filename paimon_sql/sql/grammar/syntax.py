@@ -228,7 +228,7 @@ class AnyOrder(Part):
                 first, inner = parser.token, Found()
                 if part.accept(parser, inner):
                     if inner.keys() & found.keys():
-                        raise parser.refusal(f"The statement has {first.text.upper()} twice", first)
+                        raise parser.refusal(f"{first.text.upper()} is specified twice", first)
                     found |= inner
                     break
             else:
@@ -250,7 +250,7 @@ def compiled(line: str) -> Series:
     pieces = list(_PIECE.finditer(line.replace("!", " ! ")))
     series, rest = _series(pieces, is_part=False)
     if rest:
-        raise ValueError(f"The line of grammar does not end where it should: {line}")
+        raise ValueError(f"Unexpected text at the end of a line of grammar: {line}")
     return series
 
 

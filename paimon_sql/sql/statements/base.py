@@ -69,7 +69,7 @@ def _trailing_error(parser: PaimonParser, refusals: Mapping[str, tuple[str, str]
     for words, (problem, remedy) in refusals.items():
         if parser.sees(*words.split()):
             return parser.refusal(problem, remedy=remedy)
-    return parser.refusal("Nothing more is expected here")
+    return parser.refusal("Expected the end of the statement")
 
 
 def _reader(

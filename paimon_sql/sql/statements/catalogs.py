@@ -1,4 +1,4 @@
-"""CREATE CATALOG and DROP CATALOG, as Flink writes them."""
+"""CREATE CATALOG and DROP CATALOG, in Flink's syntax."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HARMLESS = frozenset(("type", "metastore", "warehouse"))
 @declared("CREATE CATALOG! [<if_not_exists: IF NOT EXISTS>] {name:word} [COMMENT {comment:string}] WITH {options}")
 @dataclass(frozen=True)
 class CreateCatalog(Statement):
-    """CREATE CATALOG .. WITH: a catalog for this session. Values that may be secret are kept beside (`kept_values`)."""
+    """CREATE CATALOG .. WITH: adds a catalog to this session. Secret values are not part of the carried statement."""
 
     name: str
     options: Options
@@ -36,7 +36,7 @@ class CreateCatalog(Statement):
 @declared("DROP CATALOG! [<if_exists: IF EXISTS>] {name:word}")
 @dataclass(frozen=True)
 class DropCatalog(Statement):
-    """DROP CATALOG: forget a catalog of this session; its files stay."""
+    """DROP CATALOG: removes a catalog from this session; its files are kept."""
 
     name: str
     if_exists: bool = False

@@ -1,4 +1,4 @@
-"""COPY INTO, from files into a table of ours and from a table or query into files."""
+"""COPY INTO, from files into a Paimon table, and from a table or query into files."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def _one_of(*words: str) -> _Kind:
     return _Kind(lambda text: text.upper() in words, usage, upper=True)
 
 
-_TEXT = _Kind(lambda text: text != "", "a text that is not empty")
+_TEXT = _Kind(lambda text: text != "", "a non-empty string")
 _CHARACTER = _Kind(lambda text: len(text) <= 1, "one character, or '' for none")
 _FLAG = _one_of("TRUE", "FALSE")
-_LIST = _Kind(lambda text: True, "a text, or several in brackets", is_list=True)
+_LIST = _Kind(lambda text: True, "a string, or several in parentheses", is_list=True)
 _TEXT_CODEC = _one_of("NONE", "UNCOMPRESSED", "BZIP2", "DEFLATE", "GZIP", "LZ4", "SNAPPY", "ZSTD")
 _PARQUET_CODEC = _one_of("NONE", "UNCOMPRESSED", "SNAPPY", "GZIP", "LZ4", "LZ4_RAW", "ZSTD", "BROTLI", "LZO")
 _CSV = {"FIELD_DELIMITER": _TEXT, "QUOTE": _CHARACTER, "ESCAPE": _CHARACTER, "COMPRESSION": _TEXT_CODEC}
@@ -80,10 +80,10 @@ class _FileFormat(Slot):
         while parser.index < inside[1] or parser.sees(",", ahead=-1):
             first, name = parser.token, parser.identifier()
             if name is None or not parser.accept("="):
-                raise parser.refusal("An option of FILE_FORMAT is a name and a value", first, _REMEDY)
+                raise parser.refusal("Expected a name and a value of an option of FILE_FORMAT", first, _REMEDY)
             key = name.name.upper()
             if key in found:
-                raise parser.refusal(f"FILE_FORMAT has {key} twice", first)
+                raise parser.refusal(f"FILE_FORMAT specifies {key} twice", first)
             found[key] = parser.placed(exp.EQ(this=name, expression=self._value(parser, key)), first)
             if not parser.accept(",") and parser.index < inside[1]:
                 raise parser.refusal("An option of FILE_FORMAT has one value", remedy=_REMEDY)
@@ -128,7 +128,7 @@ class _FileFormat(Slot):
         if isinstance(node, exp.Tuple) and (not kind.is_list or not values):
             raise parser.refusal_of(node, f"{key} takes {kind.words}")
         if not all(map(kind.takes, values)):
-            raise parser.refusal_of(node, f"{key} takes {kind.words}, and not '{values[0]}'")
+            raise parser.refusal_of(node, f"{key} takes {kind.words}, not '{values[0]}'")
         return _normalized(values, kind)
 
     def value(self, node: exp.Expr, reading: Reading) -> dict[str, Value]:
@@ -183,14 +183,14 @@ class _Path(_Raw):
 class _Source(Slot):
     """A table, or a query in brackets."""
 
-    what = "a table or a query in brackets"
+    what = "a table or a query in parentheses"
     example = "table|(query)"
 
     def parse(self, parser: PaimonParser) -> Verbatim | None:
         first, inside = parser.token, parser.bracket()
         if inside is not None:
             if inside[1] == inside[0]:
-                raise parser.refusal("COPY INTO a path needs a query in these brackets", first)
+                raise parser.refusal("COPY INTO a path needs a query in the parentheses", first)
             if not parser.sees(*READS, ahead=1):
                 problem = "COPY INTO a path copies the rows of a query that only reads"
                 raise parser.refusal(problem, parser.token_at(1), "Write a SELECT.")
@@ -250,7 +250,7 @@ class CopyIntoTable(Statement):
 )
 @dataclass(frozen=True)
 class CopyIntoLocation(Statement):
-    """COPY INTO 'path' FROM table or (query); ``source`` is the table's SQL or the query without its brackets."""
+    """COPY INTO 'path' FROM table or (query); ``source`` is the table's SQL or the query without its parentheses."""
 
     path: str
     source: str

@@ -1,4 +1,4 @@
-"""CREATE, DROP and DESCRIBE FUNCTION of a catalog's functions, which Spark knows for its own catalog only."""
+"""CREATE, DROP and DESCRIBE FUNCTION for functions of Paimon catalogs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class _Definition(Slot):
         if parser.sees("AS") and parser.sees("LANGUAGE", ahead=2):
             first, last = parser.token_at(2), parser.token_at(3)
             if first is None or last is None or last.text.upper() not in _CLASSES:
-                raise parser.refusal("Spark runs classes of JAVA and SCALA only", last)
+                raise parser.refusal("Spark supports only classes of JAVA and SCALA", last)
             language = Span(first.start, last.end + 1)
         node = parser.rest()
         if node is not None:
@@ -59,7 +59,7 @@ SLOTS |= {"function": _Function(), "definition": _Definition()}
 @declared("CREATE [<replace: OR REPLACE>] FUNCTION [<if_not_exists: IF NOT EXISTS>] {function} {definition}")
 @dataclass(frozen=True)
 class CreateFunction(Statement):
-    """CREATE FUNCTION of a catalog, its full name like a table's; ``definition`` is the text behind the name."""
+    """CREATE FUNCTION in a catalog; ``definition`` is the text after the name."""
 
     function: TableName
     definition: str
@@ -79,7 +79,7 @@ def create_function(node: exp.Expr, reading: Reading) -> Outcome | None:
 @declared("DROP FUNCTION [<if_exists: IF EXISTS>] {function}")
 @dataclass(frozen=True)
 class DropFunction(Statement):
-    """DROP FUNCTION of a catalog."""
+    """DROP FUNCTION from a catalog."""
 
     function: TableName
     if_exists: bool = False
@@ -88,7 +88,7 @@ class DropFunction(Statement):
 @declared("DESCRIBE|DESC FUNCTION [<extended: EXTENDED>] {function}")
 @dataclass(frozen=True)
 class DescribeFunction(Statement):
-    """DESCRIBE FUNCTION of one of a catalog's functions, its full name like a table's; Spark asks no catalog."""
+    """DESCRIBE FUNCTION of a function of a catalog."""
 
     function: TableName
     extended: bool = False

@@ -1,4 +1,4 @@
-"""Tags and branches: ``ALTER TABLE .. CREATE TAG`` and its like, ``SHOW TAGS``, and the same words for branches."""
+"""Tags and branches: ``ALTER TABLE .. CREATE TAG`` and similar, ``SHOW TAGS``, and the same for branches."""
 
 from __future__ import annotations
 
@@ -99,12 +99,12 @@ class ShowTags(Statement):
     " [AS OF TAG {tag} | AS OF VERSION {snapshot:number} | AS OF VERSION {tag}]",
     refusals=dict.fromkeys(
         ("RETAIN", "WITH SNAPSHOT"),
-        ("A branch has no time to live", "Delete it when it is not needed any more."),
+        ("A branch has no time to live", "Delete it when it is no longer needed."),
     ),
 )
 @dataclass(frozen=True)
 class CreateBranch(Statement):
-    """CREATE BRANCH, from a tag or snapshot or empty."""
+    """CREATE BRANCH, from a tag or snapshot, or empty."""
 
     table: TableName
     branch: str

@@ -117,7 +117,7 @@ class Chain:
             raise InvalidOptionError(
                 f"{self.table.name}: the option '{key}' names branch '{name}', which does not exist.",
                 key=key,
-                remedy="Unset the option, or make the branch.",
+                remedy="Unset the option, or create the branch.",
             ) from error
         return replace(other, read_optimized=self.table.read_optimized)
 
@@ -192,10 +192,10 @@ class Timeline:
         if time is None:
             name = PartitionPaths.of(self._chain.table.schema).name(place.partition)
             raise InvalidInputError(
-                f"{self._chain.table.name}: the partition {name} tells no time as"
-                f" '{PARTITION_TIMESTAMP_FORMATTER.key}' and '{PARTITION_TIMESTAMP_PATTERN.key}' want it,"
-                " so its place in the chain is not known.",
-                remedy="Mend the options, or drop the partition.",
+                f"{self._chain.table.name}: the partition {name} has no time as defined by"
+                f" '{PARTITION_TIMESTAMP_FORMATTER.key}' and '{PARTITION_TIMESTAMP_PATTERN.key}', so its position"
+                " in the chain is unknown.",
+                remedy="Correct the options, or drop the partition.",
             )
         return time
 

@@ -89,7 +89,7 @@ def branch_of(table: Table, name: str) -> Table:
     schema = other.schemas.latest()
     if schema is None:
         raise InvalidInputError(
-            f"Branch '{name}' of {table_name} holds no schema: it was not made, or not deleted, to the end.",
+            f"Branch '{name}' of {table_name} has no schema: its creation or deletion was not completed.",
             remedy="Delete the branch.",
         )
     return replace(other, schema=schema)
@@ -107,7 +107,7 @@ def check_named_branches(schema: TableSchema, branches: BranchManager, before: T
             raise InvalidOptionError(
                 f"The option '{option.key}' cannot be '{name}': the table has no such branch.",
                 key=option.key,
-                remedy="Make the branch first.",
+                remedy="Create the branch first.",
             )
 
 
@@ -180,7 +180,7 @@ def create_branch(
         return NewBranch(name, branch_of(table, name).schema.id, existed=True)
     check_branch_name(name)
     if tag is not None and snapshot_id is not None:
-        raise InvalidInputError("A branch begins with a tag or a snapshot, not with both.", remedy="Leave one out.")
+        raise InvalidInputError("A branch is created from a tag or a snapshot, not from both.", remedy="Leave one out.")
     if table.branches.exists(name):
         raise AlreadyExistsError(
             f"{table.name}: branch '{name}' already exists.",
@@ -206,8 +206,8 @@ def create_branch(
     if table.version_management is not None:
         if snapshot_id is not None:
             raise UnsupportedError(
-                f"{table.name}: its catalog's server makes branches of tags, and not of snapshots.",
-                remedy=f"Create a tag of snapshot {snapshot_id}, and the branch of the tag.",
+                f"{table.name}: its catalog's server creates branches from tags, not from snapshots.",
+                remedy=f"Create a tag of snapshot {snapshot_id}, and the branch from the tag.",
             )
         if not dry_run:
             table.version_management.create_branch(table.branch, name, tag)
@@ -224,9 +224,9 @@ def create_branch(
         if not is_referenced(table, snapshot, guard):
             table.branches.remove(name)
             raise NoSuchSnapshotError(
-                f"{table.name}: snapshot {snapshot.id} expired while branch '{name}' was made of it.",
+                f"{table.name}: snapshot {snapshot.id} expired while branch '{name}' was created from it.",
                 name=str(snapshot.id),
-                remedy="Begin with a later one.",
+                remedy="Use a later one.",
             )
     return result
 
@@ -259,7 +259,9 @@ def delete_branches(table: Table, names: Sequence[str], *, dry_run: bool = False
     branches = list(dict.fromkeys(names))
     for name in branches:
         if name == MAIN_BRANCH:
-            raise InvalidInputError(f"'{MAIN_BRANCH}' is the table itself and cannot be deleted.", remedy="DROP TABLE.")
+            raise InvalidInputError(
+                f"'{MAIN_BRANCH}' is the table itself and cannot be deleted.", remedy="Use DROP TABLE."
+            )
         table.branches.require(name)
         _refuse_if_named(table, name, "deleted")
     contents = [content_of(table, name) for name in branches]

@@ -81,7 +81,7 @@ def _directed(field: DataField, options: dict[str, str]) -> tuple[DataField, boo
     option = _DIRECTIVES.get(match[1])
     if option is None:
         raise InvalidSchemaError(
-            f"The comment of column '{field.name}' begins with '{match[1]}', which is no directive.",
+            f"The comment of column '{field.name}' begins with '{match[1]}', which is not a directive.",
             remedy=f"Use one of {', '.join(_DIRECTIVES)}.",
         )
     rest = (match[2] or "").strip()
@@ -104,7 +104,7 @@ def _optioned(field: DataField, options: Mapping[str, str]) -> DataField:
         key = f"field.{field.name}.vector-dim"
         if key not in options:
             raise InvalidOptionError(
-                f"The option '{VECTOR_FIELD.key}' names '{field.name}', whose length is not said.",
+                f"The option '{VECTOR_FIELD.key}' names '{field.name}', whose length is not set.",
                 key=key,
                 remedy=f"Set '{key}' too.",
             )
@@ -138,7 +138,7 @@ def _blob(field: DataField, option: Option[str | None]) -> DataType:
 def _vector(field: DataField, length: str) -> DataType:
     if not re.fullmatch(r"\s*[1-9]\d*\s*", length):
         raise InvalidSchemaError(
-            f"Column '{field.name}': the length of a vector is a whole number above 0, not '{length}'."
+            f"Column '{field.name}': the length of a vector must be a positive integer, not '{length}'."
         )
     if not isinstance(field.type, ArrayType):
         raise InvalidSchemaError(

@@ -153,7 +153,7 @@ def _array(constant: Constant, data_type: t.DataType, time_zone: str) -> pa.Arra
         _check_length(constant.text, data_type)
         return cast(pa.array([constant.text], pa.string()), t.string_type(), data_type, time_zone=time_zone)
     if _CONSTRUCTOR.get(type(data_type)) != constant.kind:
-        raise ConstantError(f"{constant.kind}(..) makes no {data_type.sql()}")
+        raise ConstantError(f"{constant.kind}(..) cannot be of type {data_type.sql()}")
     parts = constant.parts
     if isinstance(data_type, t.RowType):
         if len(parts) != len(data_type.fields):
@@ -163,11 +163,11 @@ def _array(constant: Constant, data_type: t.DataType, time_zone: str) -> pa.Arra
     if isinstance(data_type, t.MapType):
         keys = _column(parts[::2], data_type.key, time_zone)
         if keys.null_count or len(pc.unique(keys)) < len(keys):
-            raise ConstantError("a key is null or stands there twice")
+            raise ConstantError("a key is null or specified twice")
         items = _column(parts[1::2], data_type.value, time_zone)
         return pa.MapArray.from_arrays(pa.array([0, len(keys)], pa.int32()), keys, items, type=target)
     if isinstance(data_type, t.VectorType) and len(parts) != data_type.length:
-        raise ConstantError(f"it has {len(parts)} elements and not {data_type.length}")
+        raise ConstantError(f"it has {len(parts)} elements instead of {data_type.length}")
     values = _column(parts, data_type.children()[0], time_zone)
     if isinstance(data_type, t.VectorType):
         return pa.FixedSizeListArray.from_arrays(values, type=target)

@@ -157,7 +157,7 @@ class _Reader:
             self.at = end
             return ConstantText("".join(number[1].split()))
         if not word or (self.sql and not _WORD.fullmatch(word)):
-            raise ConstantError(f"'{word or self.text}' is no constant")
+            raise ConstantError(f"'{word or self.text}' is not a constant")
         self.at = end
         return ConstantText(None if word.lower() == "null" else word)
 
@@ -173,7 +173,9 @@ class _Reader:
         try:
             return bytes.fromhex(parts[0]).decode()
         except ValueError:
-            raise ConstantError(f"X'{parts[0]}' is no text in UTF-8, which a default value of bytes must be") from None
+            raise ConstantError(
+                f"X'{parts[0]}' is not a string in UTF-8, which a default value of bytes must be"
+            ) from None
 
     def _string(self, raw: bool) -> str:
         quote = self.text[self.at]
@@ -193,14 +195,14 @@ class _Reader:
             else:
                 characters.append(sign)
                 at += 1
-        raise ConstantError(f"the text that begins with {self.text[self.at :][:20]} never ends")
+        raise ConstantError(f"the string that begins with {self.text[self.at :][:20]} is not closed")
 
 
 def _call(name: str, parts: tuple[Constant, ...]) -> ConstantCall:
     if name == "named_struct":
         if len(parts) % 2:
-            raise ConstantError("named_struct takes names and values in turn")
+            raise ConstantError("named_struct requires alternating names and values")
         return ConstantCall("struct", parts[1::2])
     if name == "map" and len(parts) % 2:
-        raise ConstantError("map takes keys and values in turn")
+        raise ConstantError("map requires alternating keys and values")
     return ConstantCall(name, parts)

@@ -53,18 +53,18 @@ def committed_once(
         found = newest_identifier(table, user, proposal.latest)
         if found is not None:
             if found >= identifier:
-                raise EpochCommittedError(f"{table.name}: commit {identifier} of {user} was made before.")
+                raise EpochCommittedError(f"{table.name}: commit {identifier} of {user} already exists.")
             return
         if otherwise == "commit" or not _is_incomplete(table, proposal.latest, began):
             return
         if otherwise == "skip":
-            raise EpochSkippedError(f"{table.name}: commit {identifier} of {user} is taken for made.")
+            raise EpochSkippedError(f"{table.name}: commit {identifier} of {user} is assumed to exist.")
         raise CommitUnknownError(
             f"{table.name}: whether micro-batch {identifier} of stream {user} was committed by an earlier run is not"
             " known: the snapshots of that time have expired.",
             commit_user=user,
             commit_identifier=identifier,
-            remedy="See whether the table holds its rows; then start the stream with the write option"
+            remedy="Check whether the table contains its rows; then start the stream with the write option"
             f" '{STREAM_UNKNOWN_EPOCH.key}' = 'skip' if it does, 'commit' if it does not.",
         )
 

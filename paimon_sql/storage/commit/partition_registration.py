@@ -46,7 +46,7 @@ def register_commit(table: Table, kind: CommitKind, changes: Changes) -> None:
             partitions = [specs.spec(p) for p in sorted(dropped)]
             table.partition_registry.drop([*partitions, *(as_done(p) for p in partitions if _lists_done(table))])
     except (PaimonError, OSError) as error:
-        _LOG.warning("%s: the metastore could not be told of partitions: %s", table.name, error)
+        _LOG.warning("%s: partitions could not be registered in the metastore: %s", table.name, error)
 
 
 def register_tags(table: Table, made: Collection[str] = (), gone: Collection[str] = ()) -> None:
@@ -60,7 +60,7 @@ def register_tags(table: Table, made: Collection[str] = (), gone: Collection[str
         if gone:
             table.partition_registry.drop([{field: name} for name in gone])
     except (PaimonError, OSError) as error:
-        _LOG.warning("%s: the metastore could not be told of tags: %s", table.name, error)
+        _LOG.warning("%s: tags could not be registered in the metastore: %s", table.name, error)
 
 
 def relist(table: Table, *, dry_run: bool = False, anew: bool = False, adds: bool = True, drops: bool = True) -> bool:

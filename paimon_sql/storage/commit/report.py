@@ -47,8 +47,8 @@ def report_commit(table: Table, snapshot: Snapshot, changes: Changes, attempts: 
     if LOG.isEnabledFor(logging.INFO):
         branch = "" if table.branch == MAIN_BRANCH else f"$branch_{table.branch}"
         LOG.info(
-            "%s%s: snapshot %d, %s of %s records, %d files of %d bytes added, %d of %d bytes taken away,"
-            " %d changelog files, %d ms, attempt %d, user %s",
+            "%s%s: snapshot %d, %s of %s records, %d files of %d bytes added, %d of %d bytes removed, %d"
+            " changelog files, %d ms, attempt %d, user %s",
             table.name,
             branch,
             snapshot.id,

@@ -202,11 +202,12 @@ class Transaction:
                 raise
             self.outcome = Outcome.UNKNOWN
             raise CommitUnknownError(
-                f"{self.table.name}: snapshot {self._taken_away} was made, until another job took the table back to an"
-                f" earlier one; it could not be made again: {error.message}",
+                f"{self.table.name}: snapshot {self._taken_away} was committed, but another job rolled the table"
+                f" back to an earlier one; it could not be committed again: {error.message}",
                 commit_user=self.user,
                 commit_identifier=self.identifier,
-                remedy="A tag or branch that came meanwhile may hold it. Look before you run the statement again.",
+                remedy="A tag or branch that was created concurrently may keep it. Check this before you run the"
+                " statement again.",
             ) from error
 
     def commit_unless_empty(self, kind: CommitKind, changes: Callable[[Snapshot | None], Changes]) -> Snapshot | None:
@@ -255,8 +256,8 @@ class Transaction:
                 return snapshot
         if stray is not None:
             raise CommitConflictError(
-                f"{self.table.name}: snapshot {stray} stands in the way: its writer was overtaken by a rollback, and"
-                " has not withdrawn it yet.",
+                f"{self.table.name}: snapshot {stray} blocks the commit: its writer was overtaken by a rollback,"
+                " and has not removed it yet.",
                 remedy="Run the statement again. If the writer is dead, CALL sys.repair first.",
             )
         raise CommitConflictError(

@@ -137,8 +137,8 @@ def plan_copy(source: Table, partitions: Predicate | None = None) -> CopyPlan:
     """
     if is_ordered_by_snapshots(source.schema):
         raise UnsupportedError(
-            f"The rows of {source.name} are ordered by its snapshots, of which a copy has others.",
-            remedy="CREATE TABLE .. AS SELECT, or INSERT INTO another table, what it holds.",
+            f"The rows of {source.name} are ordered by its snapshots, which differ in a copy.",
+            remedy="Use CREATE TABLE .. AS SELECT, or INSERT INTO another table .. SELECT.",
         )
     latest, definition = _newest(source)
     files = entries(filter_partitions(source, live_files(source, latest).entries, partitions))
@@ -191,11 +191,11 @@ def check_target(plan: CopyPlan, target: Table) -> None:
     if differ:
         raise InvalidInputError(
             f"The {' and '.join(differ)} of {names} differ.",
-            remedy="Copy into a table that does not exist, or INSERT INTO the one SELECT from the other.",
+            remedy="Copy into a table that does not exist, or use INSERT INTO .. SELECT.",
         )
     if source.options.get(ROW_TRACKING_ENABLED) and target.snapshots.latest_id() is not None:
         raise InvalidInputError(
-            f"{target.name} has row ids of its own, so the rows of {source.name} cannot keep theirs in it.",
+            f"{target.name} has its own row ids, so the rows of {source.name} cannot keep theirs.",
             remedy="Copy into a table that does not exist.",
         )
     _schema_ids(plan, target)
@@ -247,8 +247,8 @@ def _copy(plan: CopyPlan, target: Table, pairs: Sequence[tuple[str, str, int]], 
             pass
     except MissingFileError as error:
         raise CommitConflictError(
-            f"{plan.source.name}: files of the snapshot went while they were copied: {error}",
-            remedy="Keep the snapshot by a tag and copy again, or repair the table.",
+            f"{plan.source.name}: files of the snapshot were deleted while they were copied: {error}",
+            remedy="Keep the snapshot with a tag and copy again, or repair the table.",
         ) from error
 
 
@@ -364,7 +364,7 @@ def _schema_ids(plan: CopyPlan, target: Table) -> dict[int, int]:
             raise InvalidInputError(
                 f"{target.name} has no schema with the columns of schema {number} of {plan.source.name}, which files"
                 " were written under.",
-                remedy="Copy into a table that does not exist, or INSERT INTO the one SELECT from the other.",
+                remedy="Copy into a table that does not exist, or use INSERT INTO .. SELECT.",
             )
         found[number] = max(same)
     return found

@@ -114,7 +114,7 @@ class LoadHistory:
         def check(proposal: Proposal) -> None:
             if found := LoadHistory(proposal.table).loaded(files):
                 raise FilesLoadedError(
-                    f"{proposal.table.name}: another job has loaded {min(f.name for f in found)} meanwhile.",
+                    f"{proposal.table.name}: another job concurrently loaded {min(f.name for f in found)}.",
                     remedy="Run the statement again.",
                 )
 

@@ -96,8 +96,8 @@ def schema_of(source: PlainTable, options: Mapping[str, str]) -> TableSchema:
     """
     if source.file_format not in format_names():
         raise UnsupportedError(
-            f"{source.name} holds {source.file_format} files, which cannot be taken over as they are.",
-            remedy="CREATE TABLE .. AS SELECT * FROM it.",
+            f"{source.name} holds {source.file_format} files, which cannot be migrated in place.",
+            remedy="Use CREATE TABLE .. AS SELECT.",
         )
     merged = {FILE_FORMAT.key: source.file_format, **options}
     if source.partition_keys:
@@ -114,13 +114,13 @@ def check_target(source: PlainTable, target: Table) -> None:
     if bucket_mode(target.schema).has_buckets:
         raise InvalidInputError(
             f"{target.name} has a primary key or buckets, so it cannot take files of {source.name}.",
-            remedy="Migrate into an append table without buckets, or INSERT INTO it SELECT from the source.",
+            remedy="Migrate into an append table without buckets, or use INSERT INTO .. SELECT.",
         )
     one, other = ([(f.name, f.type.as_nullable()) for f in fields] for fields in (source.fields, target.schema.fields))
     if one != other or source.partition_keys != target.schema.partition_keys:
         raise InvalidInputError(
             f"{target.name} has other columns than {source.name}.",
-            remedy="Migrate into a table that does not exist, or INSERT INTO it SELECT from the source.",
+            remedy="Migrate into a table that does not exist, or use INSERT INTO .. SELECT.",
         )
 
 
@@ -164,7 +164,7 @@ class ExamineTask:
         except MissingFileError:
             raise
         except PaimonError as error:
-            raise InvalidInputError(f"{self.file.path} cannot be taken over: {error}", remedy=error.remedy) from error
+            raise InvalidInputError(f"{self.file.path} cannot be migrated: {error}", remedy=error.remedy) from error
         values, columns = stats.finish()
         return DataFileMeta(
             file_name=self.name,
@@ -185,7 +185,7 @@ class ExamineTask:
             if name not in stored and name.lower() in by_lower_case:
                 raise InvalidInputError(f"its column {by_lower_case[name.lower()]} is {name} in the table.")
         if names and not set(names) & set(stored):
-            raise InvalidInputError(f"it holds none of the columns, but {', '.join(stored)}.")
+            raise InvalidInputError(f"it contains none of the table's columns, only {', '.join(stored)}.")
 
     def _all_columns(self, batch: pa.RecordBatch, partition_columns: Mapping[str, pa.Array]) -> pa.RecordBatch:
         schema = arrow_schema(self.table.schema.fields)
@@ -298,9 +298,9 @@ def undo_migration(target: Table, sources: Sequence[str] | None = None) -> int:
         stuck = [copy for _, copy in journal.moved if target.file_io.exists(copy)]
         if stuck:
             raise InvalidInputError(
-                f"{target.name}: {len(stuck)} files of a migration that was given up cannot go back, {stuck[0]} among"
-                " them: others stand in their places.",
-                remedy=f"{path} names their old places.",
+                f"{target.name}: {len(stuck)} files of an aborted migration cannot be moved back, including"
+                f" {stuck[0]}: other files have their original paths.",
+                remedy=f"{path} lists their original paths.",
             )
     target.file_io.delete(path)
     return done
@@ -321,9 +321,10 @@ def _was_committed(target: Table, journal: _Journal) -> bool:
     earliest = target.snapshots.earliest_id()
     if earliest is not None and earliest > journal.before + 1:
         raise InvalidInputError(
-            f"{target.name}: whether a migration that was interrupted was committed cannot be told any more, as"
-            f" snapshots from {journal.before + 1} on have expired.",
-            remedy=f"{_journal(target)} names its files and their old places: move them back or delete the journal.",
+            f"{target.name}: whether an interrupted migration was committed is unknown, as snapshots from"
+            f" {journal.before + 1} on have expired.",
+            remedy=f"{_journal(target)} lists its files and their original paths: move them back or delete the"
+            " journal.",
         )
     return False
 
@@ -336,7 +337,7 @@ def _move(target: Table, pairs: Sequence[tuple[str, str]], threads: int, commit_
         moved = _rename_all(target.file_io, pairs, threads)
         if moved < len(pairs):
             raise InvalidInputError(
-                f"{len(pairs) - moved} of {len(pairs)} files went while they were moved into {target.name}.",
+                f"{len(pairs) - moved} of {len(pairs)} files disappeared while they were moved into {target.name}.",
                 remedy="Stop the writers of the source and migrate it again.",
             )
     except BaseException:
@@ -375,7 +376,7 @@ def _check_moved(file: str, directories: Sequence[str] | None, journal: str) -> 
     if not is_straight_path(file):
         raise unsafe_path(file, "a file", journal)
     if directories is not None and not any(is_under(file, directory) for directory in directories):
-        raise UnsafePathError(f"it names {file}, and files were moved from {', '.join(directories)}", path=journal)
+        raise UnsafePathError(f"it names {file}, but files were moved from {', '.join(directories)}", path=journal)
 
 
 def _journal(target: Table) -> str:

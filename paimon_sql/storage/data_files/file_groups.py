@@ -80,7 +80,7 @@ def check_data_evolution(table: Table, what: str) -> None:
     for option in (ROW_TRACKING_ENABLED, DATA_EVOLUTION_ENABLED):
         if not table.options.get(option):
             raise InvalidInputError(
-                f"{table.name} has not '{option.key}' = 'true', which {what} need.",
+                f"{table.name} does not have '{option.key}' = 'true', which {what} need.",
                 remedy=f"Create the table with both '{ROW_TRACKING_ENABLED.key}' and '{DATA_EVOLUTION_ENABLED.key}'.",
             )
 

@@ -51,4 +51,4 @@ class ContainsAny(Predicate):
 
     def __str__(self) -> str:
         shown = ", ".join(str(v) for v in self.values[:5])
-        return f"{self.column} HOLDS ANY OF ({shown}{', …' if len(self.values) > 5 else ''})"
+        return f"{self.column} CONTAINS ANY OF ({shown}{', …' if len(self.values) > 5 else ''})"

@@ -260,7 +260,7 @@ class FileFormat(ABC):
             try:
                 return self.names_in(source, path)
             except (pa.ArrowInvalid, KeyError, TypeError, ValueError) as error:
-                raise CorruptFileError(f"it is no {self.name} file: {error}", path=path) from error
+                raise CorruptFileError(f"it is not a valid {self.name} file: {error}", path=path) from error
 
     def names_in(self, source: pa.NativeFile, path: str) -> list[str]:
         """Implement `column_names` for an open file; optional for formats that are not general."""

@@ -62,7 +62,7 @@ def instants(
     early = (seconds < _FIRST[0]) | ((seconds == _FIRST[0]) & (nanos < _FIRST[1]))
     late = (seconds > _LAST[0]) | ((seconds == _LAST[0]) & (nanos > _LAST[1]))
     if bool((early | late).any()):
-        raise pa.ArrowInvalid("a time lies out of the range of nanoseconds, 1677-09-21 to 2262-04-11")
+        raise pa.ArrowInvalid("a time is out of the range of nanoseconds, 1677-09-21 to 2262-04-11")
     return np.ascontiguousarray(seconds * _NANOS_PER_SECOND + nanos)
 
 

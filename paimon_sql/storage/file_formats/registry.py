@@ -25,7 +25,7 @@ def file_format(name: str) -> FileFormat:
     found = formats().get(name.strip().lower())
     if found is None:
         raise UnsupportedError(
-            f"'{name}' is no file format that is known here.",
+            f"Unknown file format '{name}'.",
             remedy=f"Set 'file.format' to one of {', '.join(format_names())}.",
         )
     return found

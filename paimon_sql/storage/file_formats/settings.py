@@ -93,7 +93,7 @@ class WriteSettings:
 def unknown_compression(format_name: str, compression: str, known: Iterable[str]) -> InvalidOptionError:
     """Return the error for an unsupported compression."""
     return InvalidOptionError(
-        f"'{compression}' is no compression of {format_name} files.",
+        f"Unsupported compression '{compression}' of {format_name} files.",
         key="file.compression",
         remedy=f"Choose one of {', '.join(sorted(known))}.",
     )
@@ -108,7 +108,7 @@ def memory_size(key: str, text: str) -> int:
     try:
         return parse_memory_size(text)
     except ValueError as error:
-        raise InvalidOptionError(f"'{key}' = '{text}' is no size: {error}.", key=key) from error
+        raise InvalidOptionError(f"'{key}' = '{text}' is not a size: {error}.", key=key) from error
 
 
 def whole_number(options: Mapping[str, str], key: str, default: int) -> int:
@@ -123,7 +123,7 @@ def whole_number(options: Mapping[str, str], key: str, default: int) -> int:
     try:
         return int(text.strip())
     except ValueError:
-        raise InvalidOptionError(f"'{key}' = '{text}' is no whole number.", key=key) from None
+        raise InvalidOptionError(f"'{key}' = '{text}' is not an integer.", key=key) from None
 
 
 def _flag(key: str, text: str | None, default: bool) -> bool:

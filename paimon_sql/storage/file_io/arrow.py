@@ -47,8 +47,8 @@ def backend_of(scheme: str) -> Backend:
         return _BACKENDS[scheme]
     if not has_fsspec(scheme):
         raise UnsupportedError(
-            f"No file system is known for the scheme '{scheme}'.",
-            remedy=f"Known are file, {', '.join(sorted(_BACKENDS))}, and fsspec's where fsspec is installed.",
+            f"Unsupported file system scheme '{scheme}'.",
+            remedy=f"Supported are file, {', '.join(sorted(_BACKENDS))}, and those of fsspec if it is installed.",
         )
     return FsspecBackend(scheme)
 
@@ -138,7 +138,7 @@ class ArrowFileIO(FileIO):
                 try:
                     return self._objects.create(self._inner(path), data)
                 except ConditionRefusedError:
-                    why = "the store does not heed the condition of a put"
+                    why = "the store does not support conditional puts"
             if not locked:
                 raise no_exclusive_create(path, why)
             if self.exists(path):
@@ -147,7 +147,7 @@ class ArrowFileIO(FileIO):
             return True
 
     def status(self, path: str) -> FileStatus | None:
-        with translate_errors("look at", path):
+        with translate_errors("access", path):
             return _status(path, self._fs.get_file_info(self._inner(path)))
 
     def list(self, path: str) -> list[FileStatus]:
@@ -189,7 +189,7 @@ class ArrowFileIO(FileIO):
         if not targets or self._objects is None:
             return super().delete_many(targets, threads)
         with translate_errors(
-            "delete", targets[0] if len(targets) == 1 else f"{len(targets)} files, {targets[0]} among them"
+            "delete", targets[0] if len(targets) == 1 else f"{len(targets)} files, including {targets[0]}"
         ):
             if self._objects.remove([self._inner(path) for path in targets]):
                 return len(targets)
@@ -204,11 +204,11 @@ class ArrowFileIO(FileIO):
             return True
 
     def mkdirs(self, path: str) -> None:
-        with translate_errors("make the directory", path):
+        with translate_errors("create the directory", path):
             self._fs.create_dir(self._inner(path), recursive=True)
 
     def rename(self, src: str, dst: str) -> bool:
-        with translate_errors(f"rename {src} to {dst}: look at", src):
+        with translate_errors(f"rename {src} to {dst}: access", src):
             if self.exists(dst):
                 return False
             found = self.status(src)
@@ -233,7 +233,7 @@ class ArrowFileIO(FileIO):
     def size(self, path: str) -> int:
         found = self.status(path)
         if found is None:
-            with translate_errors("look at", path):
+            with translate_errors("access", path):
                 raise FileNotFoundError(path)
         return found.size
 

@@ -61,7 +61,7 @@ class Backend:
 
     def open(self, authority: str, options: Options) -> pafs.FileSystem:
         """Open the file system of an authority."""
-        raise UnsupportedError(f"Nothing opens the file system of '{authority}'.")
+        raise UnsupportedError(f"No client is available for the file system of '{authority}'.")
 
     def inner(self, authority: str, rest: str) -> str:
         """Return the path inside the file system, from a path's authority and rest."""
@@ -141,7 +141,7 @@ class GcsBackend(Backend):
 class AzureBackend(Backend):
     """Azure Data Lake: ``abfss://container@account.dfs.core.windows.net/path``."""
 
-    why_not = "no conditional put is offered for Azure here"
+    why_not = "conditional puts are not supported for Azure"
 
     def open(self, authority: str, options: Options) -> pafs.FileSystem:
         host = authority.rpartition("@")[2]
@@ -181,7 +181,7 @@ class HdfsBackend(Backend):
 class FsspecBackend(Backend):
     """A file system of fsspec, with the options ``fs.<scheme>.*`` as its arguments."""
 
-    why_not = "fsspec promises no conditional creation for it"
+    why_not = "fsspec guarantees no conditional creation for it"
 
     def __init__(self, protocol: str) -> None:
         self._protocol = protocol

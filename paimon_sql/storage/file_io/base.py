@@ -36,7 +36,7 @@ class FileStatus:
 def check_size(size: int, path: str) -> None:
     """Raise `CorruptFileError` if a metadata file is too large to be read as a whole."""
     if size > MAX_FILE_BYTES:
-        raise CorruptFileError(f"it has {size} bytes, and a metadata file has {MAX_FILE_BYTES} at most", path=path)
+        raise CorruptFileError(f"it has {size} bytes, but a metadata file may have at most {MAX_FILE_BYTES}", path=path)
 
 
 class FileIO(ABC):

@@ -27,7 +27,7 @@ _UNREACHABLE = (
 _DENIED = ("ACCESS_DENIED", "AccessDenied", "PERMISSION_DENIED", "Permission denied", "HTTP status 403", "Forbidden")
 _NOT_FOUND = ("NoSuchKey", "NO_SUCH_KEY", "HTTP status 404")
 _MAX_NAME_BYTES = 255
-MAKE_DIRECTORY = "make the directory"
+MAKE_DIRECTORY = "create the directory"
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -48,11 +48,11 @@ def _translated(action: str, path: str, error: OSError) -> PaimonError:
         return _too_long(action, path)
     if action == MAKE_DIRECTORY and isinstance(error, FileNotFoundError | NotADirectoryError):
         return PaimonError(
-            f"Cannot {action} {path}: there can be none in that place.", remedy="Check the warehouse's path."
+            f"Cannot {action} {path}: a directory cannot be created there.", remedy="Check the warehouse's path."
         )
     if any(word in text for word in _NO_BUCKET):
         return PaimonError(
-            f"Cannot {action} {path}: the store has no such bucket.", remedy="Make the bucket, or check the path."
+            f"Cannot {action} {path}: the store has no such bucket.", remedy="Create the bucket, or check the path."
         )
     if any(word in text for word in _WRONG_CREDENTIALS):
         return PaimonError(
@@ -87,8 +87,8 @@ def _too_long(action: str, path: str) -> InvalidInputError:
         if length > _MAX_NAME_BYTES:
             parent = "/".join(parents)
             return InvalidInputError(
-                f"Cannot {action} a file under {parent}: the name '{part[:40]}…' has {length} bytes, more than the file"
-                " system takes.",
+                f"Cannot {action} a file under {parent}: the name '{part[:40]}…' has {length} bytes, more than"
+                " the file system supports.",
                 remedy=f"Names of tables and values of partition columns must leave room for {_MAX_NAME_BYTES} bytes.",
             )
         parents.append(part)

@@ -122,7 +122,7 @@ class LocalFileIO(FileIO):
                 # The deleting process holds the file's lock, so that the name stays taken until the deletion is done.
                 if not _lock_with_timeout(descriptor):
                     raise CommitConflictError(
-                        f"Cannot delete {path}: another process is about to do so, and stands still.",
+                        f"Cannot delete {path}: another process has started to delete it, and does not continue.",
                         remedy="Run the statement again.",
                     )
                 if not _is_at(descriptor, target) or not is_meant(self.read_bytes(path)):
@@ -153,7 +153,7 @@ class LocalFileIO(FileIO):
         return True
 
     def status(self, path: str) -> FileStatus | None:
-        with translate_errors("look at", path):
+        with translate_errors("access", path):
             try:
                 return _status(path, _local(path).stat())
             except (FileNotFoundError, NotADirectoryError):
@@ -202,7 +202,7 @@ class LocalFileIO(FileIO):
 
     def rename(self, src: str, dst: str) -> bool:
         source, target = _local(src), _local(dst)
-        with translate_errors(f"rename {src} to {dst}: look at", src):
+        with translate_errors(f"rename {src} to {dst}: access", src):
             if os.path.lexists(target):
                 return False
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -227,7 +227,7 @@ class LocalFileIO(FileIO):
             _sync_directories({source.parent} - {target.parent})
 
     def size(self, path: str) -> int:
-        with translate_errors("look at", path):
+        with translate_errors("access", path):
             return _local(path).stat().st_size
 
     def read_bytes(self, path: str) -> bytes:
@@ -259,7 +259,7 @@ def _regular_size(target: Path, path: str) -> int:
     """
     found = target.stat()
     if not (S_ISREG(found.st_mode) or S_ISDIR(found.st_mode)):
-        raise CorruptFileError("it is no regular file", path=path)
+        raise CorruptFileError("it is not a regular file", path=path)
     return found.st_size
 
 

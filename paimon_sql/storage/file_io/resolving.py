@@ -111,7 +111,7 @@ class ResolvingFileIO(FileIO):
 
     def rename(self, src: str, dst: str) -> bool:
         if self.of(src) is not self.of(dst):
-            raise UnsupportedError(f"Cannot rename {src} to {dst}: they stand on different file systems.")
+            raise UnsupportedError(f"Cannot rename {src} to {dst}: they are on different file systems.")
         return self.of(src).rename(src, dst)
 
     def copy(self, source: str, target: str) -> None:

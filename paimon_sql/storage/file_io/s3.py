@@ -39,7 +39,7 @@ class S3Backend(Backend):
     Those of one bucket, ``s3.bucket.<bucket>.*``, take precedence.
     """
 
-    why_not = "a conditional put needs the package boto3, which the extra 's3' brings"
+    why_not = "a conditional put needs the package boto3, which the extra 's3' installs"
 
     def open(self, authority: str, options: Options) -> pafs.FileSystem:
         settings = S3Settings(options, authority)
@@ -111,8 +111,8 @@ class S3Settings:
         role = self.get("assumed.role.arn")
         if role and self.get("access.key"):
             raise InvalidInputError(
-                "The role 's3.assumed.role.arn' is assumed by the credentials of the environment, the profile or the"
-                " machine, and 's3.access-key' is given.",
+                "The role 's3.assumed.role.arn' is assumed with the credentials of the environment, the profile"
+                " or the machine, but 's3.access-key' is set.",
                 remedy="Leave the keys out, or the role.",
             )
         return role
@@ -122,7 +122,9 @@ class S3Settings:
         """The maximum number of attempts per request."""
         given = self.get("attempts.maximum") or str(_ATTEMPTS)
         if not given.isdigit() or not int(given):
-            raise InvalidInputError(f"The option 's3.attempts.maximum' is '{given}', which is no number of attempts.")
+            raise InvalidInputError(
+                f"Invalid value '{given}' of option 's3.attempts.maximum': it must be a positive integer."
+            )
         return int(given)
 
 

@@ -80,7 +80,7 @@ def publish(table: FormatTable, staging: str, replaced: Replaced | None) -> int:
 
     def move(pair: tuple[str, str]) -> None:
         if not table.file_io.rename(*pair):
-            raise AlreadyExistsError(f"{table.name}: {pair[1]} is there already.", name=pair[1])
+            raise AlreadyExistsError(f"{table.name}: {pair[1]} already exists.", name=pair[1])
         moved.append(pair[1])
 
     if table.register is not None and written:

@@ -171,8 +171,9 @@ def folder_names(table: FormatTable, strings: Sequence[str | None]) -> tuple[str
         hidden = is_hidden(name) and value != table.default_name
         if name in (".", "..") or (table.only_values and (is_schema_directory or hidden)):
             raise InvalidInputError(
-                f"{table.name}: '{string}' cannot be a value of {field.name}, as no folder of rows can have that name.",
-                remedy="Without 'format-table.partition-path-only-value' names of folders begin with the column.",
+                f"{table.name}: '{string}' cannot be a value of {field.name}, because no directory of rows can"
+                " have that name.",
+                remedy="Without 'format-table.partition-path-only-value' names of directories begin with the column.",
             )
         names.append(name)
     return tuple(names)
@@ -199,7 +200,7 @@ def _registered(table: FormatTable, spec: Spec) -> Partition:
     missing = [key for key in table.schema.partition_keys if spec.get(key) is None]
     if missing:
         raise CatalogUnavailableError(
-            f"{table.name}: the catalog lists a partition {dict(spec)} that does not say its {', '.join(missing)}."
+            f"{table.name}: the catalog lists a partition {dict(spec)} without a value of {', '.join(missing)}."
         )
     return partition_of(table, [_value_or_null(table, spec[key]) for key in table.schema.partition_keys])
 
@@ -246,7 +247,8 @@ def _values(table: FormatTable, field: DataField, strings: pa.Array) -> pa.Array
         values = cast(encoded.dictionary, string_type(), field.type)
     except InvalidInputError as error:
         raise InvalidInputError(
-            f"{table.name}: a folder's name tells no value of {field.name} {field.type.sql()}: {error.message}",
-            remedy=f"Look into {table.location}.",
+            f"{table.name}: the name of a directory contains no value of {field.name} {field.type.sql()}:"
+            f" {error.message}",
+            remedy=f"Check {table.location}.",
         ) from error
     return pa.array(values.take(encoded.indices), arrow_type(field.type))

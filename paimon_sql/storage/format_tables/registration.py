@@ -65,7 +65,7 @@ def report_written(
                 found[parent_of(path)].append(status)
         figures = [(p, held_by(table, found[p.path], rows=True)) for p in written]
     except (PaimonError, OSError) as error:
-        _LOG.warning("%s: what was written could not be counted: %s", table.name, error)
+        _LOG.warning("%s: the statistics of written partitions could not be collected: %s", table.name, error)
         return
     emptied = [(p, _nothing()) for p in cleared if p.path not in found]
     _report(table, [*figures, *emptied], anew=anew)
@@ -83,7 +83,7 @@ def _report(table: FormatTable, figures: Sequence[tuple[Partition, PartitionStat
     try:
         table.register.report([(spec_of(table, p), f) for p, f in figures], anew=anew)
     except PaimonError as error:
-        _LOG.warning("%s: the catalog could not be told what partitions hold: %s", table.name, error)
+        _LOG.warning("%s: the statistics of partitions could not be reported to the catalog: %s", table.name, error)
 
 
 def _nothing() -> PartitionStatistics:

@@ -44,4 +44,4 @@ def withdraw_quietly(table: Table, *, with_database: bool = False) -> None:
             if with_database:
                 table.file_io.delete_dir(database_folder(table))
     except Exception as error:
-        _LOG.warning("%s: Iceberg's readers still see the table, which has gone: %s", table.name, error)
+        _LOG.warning("%s: Iceberg's readers still see the table, which was dropped: %s", table.name, error)

@@ -146,7 +146,7 @@ def deletion_entries(
         if not fits or any(r.cardinality is None for r in ranges):
             raise UnsupportedError(
                 f"{table.name}: the deletion vectors in {path} are not of 64 bits, which Iceberg's readers need.",
-                remedy="Compact the table fully, so that they are made anew.",
+                remedy="Compact the table fully, so that they are rewritten.",
             )
         (partition,) = partition_records(table, pa.array([index.partition], pa.binary()))
         directory = table.locations.bucket(index.partition, index.bucket)

@@ -39,8 +39,8 @@ def database_folder(table: Table) -> str:
     database = name_of(directory)
     if not database.endswith(_DATABASE_ENDING):
         raise InvalidOptionError(
-            f"{table.name}: '{METADATA_ICEBERG_STORAGE.key}' = '{storage}' needs a database whose folder is called"
-            f" <name>{_DATABASE_ENDING}, and not '{database}'.",
+            f"{table.name}: '{METADATA_ICEBERG_STORAGE.key}' = '{storage}' needs a database whose directory is"
+            f" named <name>{_DATABASE_ENDING}, not '{database}'.",
             key=METADATA_ICEBERG_STORAGE.key,
             remedy=f"Set '{METADATA_ICEBERG_STORAGE_LOCATION.key}' to '{TABLE_LOCATION}'.",
         )

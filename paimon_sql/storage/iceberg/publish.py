@@ -280,7 +280,8 @@ class Publication:
         files = self.visibility.seen(live_files(self.table, latest).entries)
         if pc.any(pc.is_in(files["schema_id"], value_set=pa.array(incompatible, pa.int64()))).as_py():
             raise UnsupportedError(
-                f"{self.table.name}: a column has got a type since that Iceberg's readers do not read older files as.",
+                f"{self.table.name}: the type of a column was changed to one as which Iceberg's readers cannot"
+                " read older files.",
                 remedy="Compact the table fully, so that all of its files are of the new type.",
             )
 
@@ -367,7 +368,8 @@ class Publication:
                 i.file.index_type == DELETION_VECTORS_INDEX and i.file.deletion_vectors for i in indexes
             ):
                 raise UnsupportedError(
-                    f"{self.table.name}: deletion vectors delete rows, which Iceberg's readers cannot be told so.",
+                    f"{self.table.name}: rows are deleted by deletion vectors that cannot be published to"
+                    " Iceberg's readers.",
                     remedy="Set 'metadata.iceberg.format-version' to '3' and 'deletion-vectors.bitmap64' to 'true', or"
                     " compact the table fully.",
                 )
@@ -491,7 +493,9 @@ class Publication:
         version, same = metadata.current_snapshot_id, self._is_same(metadata, existing)
         if not same and not self.store.write_version(version, metadata, existing):
             self.store.delete([*self.writer.made, *self.lists])
-            raise _OvertakenError("Iceberg's metadata were published meanwhile.", path=self.store.version_path(version))
+            raise _OvertakenError(
+                "Iceberg's metadata was published concurrently.", path=self.store.version_path(version)
+            )
         if self.store.hint() != version:
             self.store.write_hint(version)
         registration_of(self.table).register(self.store, metadata if existing is None or not same else existing)

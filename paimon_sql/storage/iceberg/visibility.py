@@ -44,7 +44,7 @@ class Visibility:
         """
         if table.layout.groups_files:
             raise UnsupportedError(
-                f"{table.name}: Iceberg's readers cannot put together rows whose columns lie in several files.",
+                f"{table.name}: Iceberg's readers cannot read rows whose columns are in several files.",
                 remedy=f"Set '{METADATA_ICEBERG_STORAGE.key}' to 'disabled'.",
             )
         options = table.options
@@ -55,7 +55,7 @@ class Visibility:
         )
         if publishes_vectors and options.has(DATA_FILE_EXTERNAL_PATHS):
             raise UnsupportedError(
-                f"{table.name}: Iceberg's readers cannot be told which rows of files in external paths are deleted.",
+                f"{table.name}: deletion vectors of files in external paths cannot be published to Iceberg's readers.",
                 remedy=f"Set '{METADATA_ICEBERG_FORMAT_VERSION.key}' to '2'.",
             )
         if not table.schema.has_key:
@@ -78,7 +78,7 @@ class Visibility:
         )
         if len(other):
             raise UnsupportedError(
-                f"Iceberg's readers read Parquet files alone, and not {other['file_name'][0]}.",
+                f"Iceberg's readers read only Parquet files, not {other['file_name'][0]}.",
                 remedy="Set 'file.format' to 'parquet' and compact the table fully.",
             )
         return found

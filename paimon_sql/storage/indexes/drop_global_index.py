@@ -72,7 +72,7 @@ def outdated_indexes(
     if found and action == "THROW_ERROR":
         changed = {names[i] for e in found for i in indexed_fields(meta_of(e)) if i in names}
         raise InvalidInputError(
-            f"{table.name}: {', '.join(sorted(changed))} cannot be changed, for a global index is over it.",
+            f"{table.name}: {', '.join(sorted(changed))} cannot be changed, because it has a global index.",
             remedy="Drop the index with CALL sys.drop_global_index, or set"
             f" '{GLOBAL_INDEX_COLUMN_UPDATE_ACTION.key}' to DROP_PARTITION_INDEX or IGNORE.",
         )

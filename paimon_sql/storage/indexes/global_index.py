@@ -83,16 +83,16 @@ def index_column(table: Table, column: str, index_type: str) -> IndexColumn:
     if name in NATIVE:
         raise UnsupportedError(
             f"Indexes of the type '{name}' need a native library, which is not part of paimon-sql.",
-            remedy=f"Types that can be made are {', '.join(KINDS)}.",
+            remedy=f"Supported types are {', '.join(KINDS)}.",
         )
     if name not in KINDS:
         raise InvalidInputError(
-            f"There is no global index of the type '{index_type}'.", remedy=f"Types are {', '.join(KINDS)}."
+            f"Unknown global index type '{index_type}'.", remedy=f"Supported types are {', '.join(KINDS)}."
         )
     found = named_columns(table, column)
     if len(found) > 1:
         names = ", ".join(f.name for f in found)
-        raise UnsupportedError(f"An index of the type '{name}' is over one column, not over {names}.")
+        raise UnsupportedError(f"An index of the type '{name}' has one column, not {names}.")
     return IndexColumn(found[0], KINDS[name])
 
 
@@ -225,7 +225,7 @@ def plan_index(table: Table, column: IndexColumn, snapshot: Snapshot | None, par
     if not column.kind.supports(column.field.type):
         raise UnsupportedError(
             f"Column '{column.field.name}' is {column.field.type.sql()}, which an index of the type"
-            f" '{column.kind.name}' cannot be over."
+            f" '{column.kind.name}' does not support."
         )
     if snapshot is None:
         return IndexPlan()

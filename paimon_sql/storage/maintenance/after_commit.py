@@ -71,7 +71,7 @@ def after_batch(table: Table, partitions: Collection[bytes]) -> None:
         table: the table that was committed to.
         partitions: the serialized partitions that got rows.
     """
-    _step(table, "the tag of a batch write could not be made", lambda: tag_batch(table))
+    _step(table, "the tag of a batch write could not be created", lambda: tag_batch(table))
     _step(table, "partitions could not be marked done", lambda: mark_written_partitions(table, partitions))
 
 
@@ -83,7 +83,7 @@ def wait_for_background() -> None:
 def _maintain(table: Table, made: Sequence[Snapshot]) -> ExpirationResult | None:
     now = current_millis()
     steps = _StepRecorder(table, made)
-    tags = steps.run("trigger_tag_automatic_creation", "tags could not be made", lambda: _make_tags(table))
+    tags = steps.run("trigger_tag_automatic_creation", "tags could not be created", lambda: _make_tags(table))
     steps.run("expire_tags", "tags could not expire", lambda: _expire_tags(table))
     steps.run("expire_partitions", "partitions could not expire", lambda: _expire_partitions(table, made))
     steps.run("clear_consumers", "consumers could not expire", lambda: _expire_consumers(table, now))

@@ -139,13 +139,13 @@ def definition_of(schema: TableSchema, name: str) -> Definition:
         InvalidInputError: it is not a materialized table, or the definition is incomplete.
     """
     if not is_materialized(schema):
-        raise InvalidInputError(f"{name} is no materialized table.")
+        raise InvalidInputError(f"{name} is not a materialized table.")
     options = TableOptions(schema.options)
     query = options.get(MATERIALIZED_TABLE_DEFINITION_QUERY)
     if not query or not query.strip():
         raise InvalidInputError(
             f"{name} has no query: '{MATERIALIZED_TABLE_DEFINITION_QUERY.key}' is not set.",
-            remedy="DROP MATERIALIZED TABLE and create it anew.",
+            remedy="DROP MATERIALIZED TABLE and create it again.",
         )
     unit = options.get(MATERIALIZED_TABLE_INTERVAL_FRESHNESS_TIME_UNIT) or "MINUTE"
     mode = options.get(MATERIALIZED_TABLE_REFRESH_MODE) or FULL
@@ -158,7 +158,7 @@ def definition_of(schema: TableSchema, name: str) -> Definition:
         logical_mode=options.get(MATERIALIZED_TABLE_LOGICAL_REFRESH_MODE) or mode,
         status=options.get(MATERIALIZED_TABLE_REFRESH_STATUS) or ACTIVATED,
         settings={k.removeprefix(_SETTINGS): v for k, v in schema.options.items() if k.startswith(_SETTINGS)},
-        handler=(description or "a job of Flink's") if handler and handler.strip() else None,
+        handler=(description or "a Flink job") if handler and handler.strip() else None,
     )
 
 
@@ -171,7 +171,7 @@ def read_freshness(number: str, unit: Unit) -> Freshness:
     text = number.strip()
     if not (text.isascii() and text.isdigit()) or not 0 < int(text) <= _MAX_NUMBER:
         raise InvalidInputError(
-            f"FRESHNESS cannot be '{number}' of {unit}.", remedy="Write a whole number: INTERVAL '3' MINUTE."
+            f"FRESHNESS cannot be '{number}' of {unit}.", remedy="Use an integer: INTERVAL '3' MINUTE."
         )
     return Freshness(int(text), unit)
 

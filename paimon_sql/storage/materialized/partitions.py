@@ -58,11 +58,11 @@ class PartitionChoice:
         if name not in self._schema.partition_keys:
             keys = ", ".join(self._schema.partition_keys)
             remedy = f"Its partition columns are {keys}." if keys else "It has no partitions."
-            raise InvalidInputError(f"{name} is no partition column of the table.", remedy=remedy)
+            raise InvalidInputError(f"{name} is not a partition column of the table.", remedy=remedy)
         data_type = self._schema.field(name).type
         if text == default:
             return pa.scalar(None, arrow_type(data_type))
         try:
             return pa.scalar(parse_text(text, data_type, zone), arrow_type(data_type))
         except (ValueError, InvalidInputError) as error:
-            raise InvalidInputError(f"'{text}' is no value of partition column {name}: {error}") from error
+            raise InvalidInputError(f"'{text}' is not a value of partition column {name}: {error}") from error

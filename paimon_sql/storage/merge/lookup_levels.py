@@ -52,7 +52,7 @@ def check_merging(name: str, before: TableOptions, after: TableOptions) -> None:
     if merges_by_level(before) == merges_by_level(after):
         return
     raise InvalidOptionError(
-        f"{name}: the option '{CHANGELOG_PRODUCER.key}' of a table with data cannot change so: rows that"
+        f"{name}: the option '{CHANGELOG_PRODUCER.key}' of a table with data cannot change this way: rows that"
         " compactions have merged would count twice or not at all.",
         key=CHANGELOG_PRODUCER.key,
         remedy="Create a new table with the wanted value and copy the data into it.",

@@ -27,8 +27,8 @@ def merge_engine(schema: TableSchema) -> MergeEngine:
     options = TableOptions(schema.options)
     if options.get(PK_CLUSTERING_OVERRIDE):
         raise UnsupportedError(
-            f"A table with '{PK_CLUSTERING_OVERRIDE.key}' = 'true' is neither merged nor written here: its files are"
-            " not ordered by the key.",
-            remedy="Use a Java engine, and read what it has compacted.",
+            f"A table with '{PK_CLUSTERING_OVERRIDE.key}' = 'true' cannot be merged or written: its files are not"
+            " ordered by the key.",
+            remedy="Use a Java engine; the files that it has compacted can be read.",
         )
     return engine_of(options)(schema)

@@ -43,7 +43,7 @@ def number_of_rows(file: DataFileMeta) -> int | None:
     """
     if file.file_source is None:
         raise UnsupportedError(
-            f"{file.file_name} does not say whether it was compacted, so that its rows cannot be ordered by snapshots.",
+            f"{file.file_name} does not record whether it was compacted, so its rows cannot be ordered by snapshots.",
             remedy=f"Use '{SEQUENCE_SNAPSHOT_ORDERING.key}' for new tables only.",
         )
     return None if file.file_source == FileSource.COMPACT else file.min_sequence_number

@@ -218,6 +218,6 @@ def _take(buffered: Sequence[_Feed], rows: Indices, ends: npt.NDArray[np.int64])
 
 def _unsorted(name: str) -> PaimonError:
     return PaimonError(
-        f"The rows of {name} are not in the order of their key.",
-        remedy="Another writer sorts keys in another way: rewrite the table with it, then read it here.",
+        f"The rows of {name} are not sorted by key.",
+        remedy="Another writer sorts keys differently: rewrite the table with it, then read it here.",
     )

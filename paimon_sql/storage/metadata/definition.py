@@ -65,7 +65,7 @@ Rule: TypeAlias = Callable[[Definition], Iterator[PaimonError]]
 """Yields an error for each violation."""
 
 
-def wrong(message: str, remedy: str | None = None) -> InvalidSchemaError:
+def invalid(message: str, remedy: str | None = None) -> InvalidSchemaError:
     """The error for invalid columns or keys."""
     return InvalidSchemaError(message, remedy=remedy)
 
@@ -81,6 +81,6 @@ def holds(data_type: DataType, kinds: type[DataType] | tuple[type[DataType], ...
     return any(isinstance(inner, kinds) for inner in walk(data_type))
 
 
-def listed(names: Iterable[str]) -> str:
+def quoted_list(names: Iterable[str]) -> str:
     """Names for messages."""
     return ", ".join(f"'{name}'" for name in names)

@@ -32,8 +32,8 @@ def check_no_history(file_io: FileIO, path: str, table: str) -> None:
         directory = join(path, name)
         if any(not status.name.startswith(".") for status in file_io.list(directory)):
             raise InvalidInputError(
-                f"Table {table} cannot be made: {directory} holds the history of a table without a schema.",
-                remedy=f"If a DROP TABLE is at work, wait for its end. Otherwise move {path} away, or delete it.",
+                f"Table {table} cannot be created: {directory} contains the history of a table without a schema.",
+                remedy=f"If a DROP TABLE is running, wait for its end. Otherwise move {path} away, or delete it.",
             )
 
 

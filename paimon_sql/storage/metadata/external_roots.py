@@ -64,7 +64,7 @@ class ExternalRoots:
                 limited = self._access.table_roots is not None
                 and_allow = f" and list it in the catalog's '{EXTERNAL_ALLOWED_ROOTS.key}'" if limited else ""
                 raise UnsafePathError(
-                    f"it names {what} {external_path!r}, which stands in no directory of the table",
+                    f"it names {what} {external_path!r}, which is in no directory of the table",
                     path=path,
                     remedy=f"If its directory belongs to the table, set '{DATA_FILE_EXTERNAL_PATHS.key}' to"
                     f" it{and_allow}.",

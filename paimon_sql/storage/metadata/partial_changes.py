@@ -26,7 +26,7 @@ def begun(what: str) -> Iterator[None]:
             raise
         why, remedy = (error.message, error.remedy) if isinstance(error, PaimonError) else (str(error), None)
         raise CommitUnknownError(
-            f"{what} was begun and did not come to its end: {why}",
+            f"{what} was started but not completed: {why}",
             commit_user="",
             commit_identifier=0,
             remedy=remedy or "Run it again.",

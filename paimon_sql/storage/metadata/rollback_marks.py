@@ -102,10 +102,10 @@ class RollbackMark:
         def next_generation(old: Rollback) -> Rollback:
             if target is not None and old.is_late(target):
                 raise NoSuchSnapshotError(
-                    f"Snapshot {target.id} is none of the history any more: another job has rolled back to snapshot"
-                    f" {old.target} meanwhile.",
+                    f"Snapshot {target.id} is not in the history any more: another job concurrently rolled back"
+                    f" to snapshot {old.target}.",
                     name=str(target.id),
-                    remedy="Look at $snapshots before you roll back again.",
+                    remedy="Check $snapshots before you roll back again.",
                 )
             base = 0 if target is None else target.id
             return replace(old, generation=old.generation + 1, target=base, until=max(old.until, until))
@@ -128,7 +128,9 @@ class RollbackMark:
             new = change(old)
             if self._file_io.replace_if(self.path, stored, _serialize(new), durable=True):
                 return new
-        raise CommitConflictError(f"{self.path}: others roll the table back at the same time.", remedy="Run it again.")
+        raise CommitConflictError(
+            f"{self.path}: other jobs are rolling the table back concurrently.", remedy="Run it again."
+        )
 
     def _stored(self) -> bytes | None:
         try:
@@ -141,7 +143,7 @@ class RollbackMark:
             found = json.loads(stored)
             return Rollback(int(found["generation"]), int(found["target"]), int(found["until"]), self._of_main)
         except (ValueError, KeyError, TypeError) as error:
-            raise CorruptFileError("it is no mark of a rollback", path=self.path) from error
+            raise CorruptFileError("it is not a rollback mark", path=self.path) from error
 
 
 def _serialize(rewind: Rollback) -> bytes:

@@ -215,7 +215,7 @@ class SchemaManager:
             if self.try_add(changed, current) and (newest.id == current.id or self._is_in_use(changed)):
                 return changed
         raise CommitConflictError(
-            f"{self.directory.directory}: others changed the schema {attempts} times in between.",
+            f"{self.directory.directory}: other jobs changed the schema {attempts} times concurrently.",
             remedy="Run the statement again.",
         )
 

@@ -201,7 +201,7 @@ class SnapshotManager:
         earliest, latest = self.earliest_id(), self.latest_id()
         retained = "the table has no snapshot yet" if latest is None else f"retained are {earliest} to {latest}"
         if snapshot_id == latest:
-            retained = "a rollback to it has not come to its end; run it again"
+            retained = "a rollback to it was not completed; run it again"
         return NoSuchSnapshotError(f"Snapshot {snapshot_id} does not exist: {retained}.", name=str(snapshot_id))
 
 

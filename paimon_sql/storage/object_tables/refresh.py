@@ -170,7 +170,7 @@ def refresh(table: Table, file_io: FileIO, threads: int, *, dry_run: bool = Fals
     location = object_location(table)
     if not file_io.is_object_store(location) and file_io.status(location) is None:
         raise NotFoundError(
-            f"{table.name} lists {location}, which is not there.", name=location, remedy="The table is as it was."
+            f"{table.name} lists {location}, which does not exist.", name=location, remedy="The table was not changed."
         )
     before, now = _Listing(), _Listing()
     for split in plan_scan(table).splits:

@@ -100,7 +100,7 @@ def fast_forward(table: Table, name: str, *, dry_run: bool = False) -> FastForwa
         CommitUnknownError: it was interrupted; run it again.
     """
     if name in (MAIN_BRANCH, table.branch):
-        what = "the table itself" if name == table.branch else "what branches come from"
+        what = "the table itself" if name == table.branch else "the main branch"
         raise InvalidInputError(
             f"{table.name} cannot be fast-forwarded to '{name}', which is {what}.", remedy="Name a branch of the table."
         )
@@ -124,7 +124,7 @@ def _follow(table: Table, branch: Table, plan: FastForwardPlan) -> None:
         with suppress(NoSuchSnapshotError, MissingFileError):  # a snapshot expired meanwhile
             _execute(table, branch, plan)
         plan = _plan_until_unchanged(table, branch)
-    raise CommitConflictError(f"{table.name}: others keep committing meanwhile.", remedy="Stop the writers.")
+    raise CommitConflictError(f"{table.name}: other jobs keep committing concurrently.", remedy="Stop the writers.")
 
 
 def _plan_until_unchanged(table: Table, branch: Table) -> FastForwardPlan:
@@ -322,7 +322,7 @@ def _first(branch: Table) -> int:
     found = _retained(branch)
     if not found:
         raise NoSuchSnapshotError(
-            f"{branch.name} has no snapshot any more: others took them away meanwhile.", name=branch.branch
+            f"{branch.name} has no snapshots any more: they were removed concurrently.", name=branch.branch
         )
     return found[0]
 

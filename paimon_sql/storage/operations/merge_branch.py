@@ -106,7 +106,7 @@ def _refuse_kind(branch: Table) -> None:
     if branch.schema.has_key:
         raise UnsupportedError(
             f"Branches of tables with a primary key cannot be merged, but {what} has one.",
-            remedy="INSERT INTO the one SELECT from the other.",
+            remedy="Use INSERT INTO .. SELECT.",
         )
     if branch.layout.groups_files:
         raise UnsupportedError(f"Branches with data evolution cannot be merged, but {what} has it.")
@@ -114,7 +114,7 @@ def _refuse_kind(branch: Table) -> None:
         raise InvalidOptionError(
             f"Branches can be merged where '{BRANCH_MERGE_ENABLED.key}' is 'true', but not in {what}.",
             key=BRANCH_MERGE_ENABLED.key,
-            remedy="Set the option when the table is created: it keeps rows from being taken away.",
+            remedy="Set the option when the table is created: it prevents rows from being removed.",
         )
 
 
@@ -127,16 +127,16 @@ def _refuse_history(branch: Table) -> None:
         raise InvalidInputError(f"There is nothing to merge: {what} has no snapshot.", remedy="Write to it first.")
     if earliest != FIRST_SNAPSHOT_ID or ids != list(range(FIRST_SNAPSHOT_ID, len(ids) + 1)):
         raise InvalidInputError(
-            f"Branches can be merged while all their snapshots are there, but {what} begins at snapshot {earliest}"
+            f"Branches can be merged only if all their snapshots exist, but {what} begins at snapshot {earliest}"
             + ("." if earliest != FIRST_SNAPSHOT_ID else " and has gaps."),
-            remedy="INSERT INTO the one SELECT from the other.",
+            remedy="Use INSERT INTO .. SELECT.",
         )
     wrong = next((s for s in branch.snapshots.all() if s.commit_kind not in _HARMLESS), None)
     if wrong is not None:
         raise InvalidInputError(
-            f"Branches can be merged while they only grow, but snapshot {wrong.id} of {what} is a commit of kind"
-            f" {wrong.commit_kind.value}.",
-            remedy="INSERT INTO the one SELECT from the other.",
+            f"Branches can be merged only if they are append-only, but snapshot {wrong.id} of {what} is a commit"
+            f" of kind {wrong.commit_kind.value}.",
+            remedy="Use INSERT INTO .. SELECT.",
         )
 
 
@@ -164,7 +164,7 @@ def _refuse_schemas(source: Table, target: Table, files: Iterable[ManifestEntry]
             raise InvalidInputError(
                 f"{source.name} has files written under schema {number}, which {target.name} does not have in the same"
                 " form.",
-                remedy="INSERT INTO the one SELECT from the other.",
+                remedy="Use INSERT INTO .. SELECT.",
             )
 
 

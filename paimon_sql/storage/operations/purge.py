@@ -100,7 +100,8 @@ def _purged(table: Table, plan: Purge, latest: Snapshot | None) -> None:
         table.snapshots.directory.sync_hint(EARLIEST)
     if table.tags.names() or table.branches.names():
         raise CommitConflictError(
-            f"{table.name}: tags or branches were made while it was purged; it is empty, but its old files are left.",
+            f"{table.name}: tags or branches were created while it was purged; it is empty, but its old files are"
+            " left.",
             remedy="Purge it again.",
         )
     files.delete(table)
@@ -119,7 +120,7 @@ def _refuse_guard_tags(table: Table) -> None:
     for name in table.tags.names():
         if is_guard(name):
             raise CommitConflictError(
-                f"{table.name}: another statement is at work with a snapshot that the tag '{name}' keeps.",
+                f"{table.name}: another statement uses a snapshot that the tag '{name}' keeps.",
                 remedy="Wait for its end and purge the table again. If it was killed, delete the tag.",
             )
 
@@ -143,7 +144,7 @@ def _check_stands(table: Table, emptied: Snapshot | None, before: int | None) ->
     table.snapshots.directory.withdraw_hint(EARLIEST, emptied.id, before)
     raise CommitConflictError(
         f"{table.name} was rolled back while it was purged; no file was deleted.",
-        remedy="Look at $snapshots, and purge the table again.",
+        remedy="Check $snapshots, and purge the table again.",
     )
 
 

@@ -44,7 +44,7 @@ def replacement(table: Table, new: TableSchema) -> TableSchema:
     if not keeps_history(old, new):
         raise InvalidSchemaError(
             f"The partition columns of a table that is replaced cannot change from {_names(old)} to {_names(new)}.",
-            remedy="Drop the table and create it anew.",
+            remedy="Drop the table and create it again.",
         )
     row = reassign_ids(RowType(True, new.fields), count(newest.highest_field_id + 1).__next__)
     assert isinstance(row, RowType)

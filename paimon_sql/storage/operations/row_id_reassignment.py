@@ -147,7 +147,7 @@ def _refuse_stored(table: Table, entries: pa.Table) -> None:
     if pc.any(stored).as_py():
         name = entries["file_name"].filter(stored)[0].as_py()
         raise UnsupportedError(
-            f"{table.name}: file {name} keeps the ids of its rows itself, so that they cannot get others.",
+            f"{table.name}: file {name} stores the ids of its rows, so they cannot be reassigned.",
             remedy="Choose partitions without such files.",
         )
 

@@ -65,7 +65,9 @@ class BlobColumn:
         newest_first = sorted(self.files, key=lambda f: (f.max_sequence_number, f.first_row_id or 0), reverse=True)
         if self.row_count > MAX_BLOB_ROWS:
             path = self.table.locations.data_file(self.partition, self.bucket, newest_first[0])
-            raise CorruptFileError(f"is one of {self.row_count} blobs, and {MAX_BLOB_ROWS} can be read", path=path)
+            raise CorruptFileError(
+                f"is one of {self.row_count} blobs, but at most {MAX_BLOB_ROWS} can be read", path=path
+            )
         owners = np.full(self.row_count, _NOWHERE, dtype=np.int64)
         sizes = np.zeros(self.row_count, dtype=np.int64)
         with ExitStack() as stack:
@@ -91,7 +93,7 @@ class BlobColumn:
             source = stack.enter_context(self.table.file_io.open_input(path))
             blobs = BlobFile.open(source, path, self.field)
         if len(blobs.lengths) != meta.row_count:
-            raise CorruptFileError(f"holds {len(blobs.lengths)} blobs and not {meta.row_count}", path=path)
+            raise CorruptFileError(f"holds {len(blobs.lengths)} blobs instead of {meta.row_count}", path=path)
         start = (meta.first_row_id or 0) - self.first_row_id
         if not 0 <= start <= self.row_count - meta.row_count:
             raise CorruptFileError("holds blobs of rows that its group does not have", path=path)

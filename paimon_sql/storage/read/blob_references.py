@@ -91,7 +91,7 @@ def _of_rows(
 ) -> list[bytes | None]:
     column = next((f for f in table.schema.fields if f.id == field_id), None)
     if column is None or not isinstance(column.type, BlobType):
-        raise PaimonError(f"{table.name} has no column of blobs with the id {field_id}, to which blobs refer.")
+        raise PaimonError(f"{table.name} has no blob column with the id {field_id}, to which blobs refer.")
     described = table.with_options({BLOB_AS_DESCRIPTOR.key: "true", BLOB_VIEW_RESOLVE_ENABLED.key: "true"})
     batches = list(read(described, column.name, RowIds.of_ranges(ids, ids + 1)))
     known = np.concatenate([b.column(ROW_ID.name).to_numpy() for b in batches]) if batches else np.zeros(0, np.int64)
@@ -114,7 +114,7 @@ def _opened(table: Table, source: str) -> Table:
     """Open a table of the same warehouse by its name ``db.t``."""
     database, _, name = source.partition(".")
     if not database or database.startswith(".") or not is_file_name(database) or not is_file_name(name):
-        raise InvalidInputError(f"'{source}', to which a blob refers, is no name of a table.")
+        raise InvalidInputError(f"'{source}', to which a blob refers, is not a table name.")
     warehouse = table.path.rsplit("/", 2)[0]
     path = f"{warehouse}/{database}{_DATABASE_SUFFIX}/{name}"
     schema = SchemaManager(table.file_io, path).latest()

@@ -34,7 +34,7 @@ from paimon_sql.storage.scan.split import DataEvolutionSplit, Split
 from paimon_sql.storage.table.table import Table
 
 _FIRST_ID = 2**31 - 1 - 100
-ROW_INDEX = DataField(_FIRST_ID, "__paimon_row_index", BigIntType(), "the row's place in its data file, from 0 on")
+ROW_INDEX = DataField(_FIRST_ID, "__paimon_row_index", BigIntType(), "the row's position in its data file, from 0 on")
 FILE_PATH = DataField(_FIRST_ID - 1, "__paimon_file_path", string_type(), "the data file that holds the row")
 PARTITION = "__paimon_partition"
 BUCKET = DataField(_FIRST_ID - 3, "__paimon_bucket", IntType(), "the row's bucket")
@@ -78,8 +78,8 @@ def read_with_metadata(
     if not split.raw:
         if asked := _POSITION_COLUMNS & {f.name for f in hidden}:
             raise UnsupportedError(
-                f"{table.name}: {min(asked)} is not known for rows that are merged when they are read.",
-                remedy="Compact the table, or ask for __paimon_bucket and __paimon_partition only.",
+                f"{table.name}: {min(asked)} is not available for rows that are merged when they are read.",
+                remedy="Compact the table, or select only __paimon_bucket and __paimon_partition.",
             )
         for batch in read_merged(table, split, read, predicate):
             yield metadata.appended_to(batch.select(list(columns)), batch.num_rows)

@@ -77,7 +77,7 @@ def _literals(literals: Sequence[object], kind: pa.DataType) -> pa.Array:
         return pa.array([str(x) for x in literals], pa.string()).cast(kind)
     except pa.ArrowInvalid as error:
         raise CatalogUnavailableError(
-            f"The catalog's server tells rights by values that are none of {kind}."
+            f"The query authorization of the catalog's server has values that are not of type {kind}."
         ) from error
 
 
@@ -144,8 +144,8 @@ def _joined(left: pa.Array, right: pa.Array, separator: pa.Array) -> pa.Array:
 def _unknown(node: Node) -> PaimonError:
     what = node.get("function") or node.get("name")
     return NotAllowedError(
-        f"The catalog's server tells rights by '{what}', which is not known here, so that nothing is shown.",
-        remedy="Read the table with an engine that knows it.",
+        f"The query authorization of the catalog's server uses '{what}', which is not supported, so no rows are shown.",
+        remedy="Read the table with an engine that supports it.",
     )
 
 
@@ -182,5 +182,6 @@ def check_query_auth(table: Table, rights: QueryAuthResult) -> None:
     if missing:
         names = ", ".join(sorted(missing))
         raise NotAllowedError(
-            f"{table.name}: Unable to read data without column {names}, by which the catalog's server tells rights."
+            f"{table.name}: Unable to read data without column {names}, which the query authorization of the"
+            " catalog's server uses."
         )

@@ -42,7 +42,7 @@ def read_tracked(
 ) -> Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]:
     """Read a data file with ``_ROW_ID`` and ``_SEQUENCE_NUMBER`` after the wanted columns.
 
-    Args: as of `read_places`.
+    Args: as of `read_with_positions`.
     """
     names = [*columns, *(f.name for f in TRACKED)]
     read = read_with_positions(
@@ -64,7 +64,7 @@ def rows_to_move(
 ) -> Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]:
     """Read a data file to copy its rows into another one, with their ids if the table tracks rows.
 
-    Returns: as `read_places`.
+    Returns: as `read_with_positions`.
     """
     reader = read_tracked if is_tracked(table.schema) else read_with_positions
     return reader(table, partition, bucket, file, table.schema.names, deletion=deletion)

@@ -79,7 +79,7 @@ def give_up_before(table: Table, snapshot_id: int, *, dry_run: bool = False) -> 
     if snapshot_id != earliest and snapshot_id - 1 in ids:
         raise InvalidInputError(
             f"{table.name}: there is no gap before snapshot {snapshot_id}: snapshot {snapshot_id - 1} exists.",
-            remedy="To let old snapshots go, CALL sys.expire_snapshots.",
+            remedy="To expire old snapshots, CALL sys.expire_snapshots.",
         )
     if not dry_run:
         directory.reset_hint(EARLIEST, snapshot_id)
@@ -136,9 +136,7 @@ def _late_snapshots(branch: Table, found: Findings, dry_run: bool) -> None:
         return
     target = branch.snapshots.latest()
     if target is not None and not branch.snapshots.exists(target.id):
-        found.repaired.append(
-            f"{_label(branch)}: snapshot {target.id}, which a rollback goes back to, is brought back."
-        )
+        found.repaired.append(f"{_label(branch)}: snapshot {target.id}, the target of a rollback, is restored.")
         if not dry_run:
             restore_snapshot(branch, target)
     if not branch.snapshots.late_snapshots():
@@ -147,7 +145,7 @@ def _late_snapshots(branch: Table, found: Findings, dry_run: bool) -> None:
     for number in reversed(branch.snapshots.late_snapshots()):
         path = branch.snapshots.directory.path(number)
         found.repaired.append(
-            f"{_label(branch)}: snapshot {number}, which a rollback has dropped or overtaken, is withdrawn."
+            f"{_label(branch)}: snapshot {number}, which a rollback has dropped or overtaken, is removed."
         )
         found.quarantined.add(path)
         if not dry_run:
@@ -172,12 +170,14 @@ def _hints(branch: Table, found: Findings, dry_run: bool) -> None:
             shown = "nothing" if current is None else current
             path = f"{directory.directory}/{hint}"
             if correct is None and branch.file_io.exists(path):
-                found.repaired.append(f"{_label(branch)}: {path} said {shown}, but nothing is there; it was removed.")
+                found.repaired.append(
+                    f"{_label(branch)}: {path} contained {shown}, but no version exists; it was removed."
+                )
                 if not dry_run:
                     directory.delete_hint(hint)
             elif correct is not None and current != correct:
                 lost = " What it named is lost." if current is not None and current > correct else ""
-                found.repaired.append(f"{_label(branch)}: {path} said {shown}; it was set to {correct}.{lost}")
+                found.repaired.append(f"{_label(branch)}: {path} contained {shown}; it was set to {correct}.{lost}")
                 if not dry_run:
                     directory.reset_hint(hint, correct)
 
@@ -199,7 +199,7 @@ def _gaps(branch: Table, found: Findings, dry_run: bool) -> None:
     if missing:
         first = next(i for i in numbers if i >= missing[-1].stop)
         found.problems.append(
-            f"{_label(branch)}: {sum(map(len, missing))} snapshots are missing, {missing[0].start} among them."
+            f"{_label(branch)}: {sum(map(len, missing))} snapshots are missing, including {missing[0].start}."
             f" CALL sys.repair_earliest_snapshot(.., snapshot_id => {first}) gives up those before."
         )
 
@@ -242,7 +242,9 @@ def _leftovers(branch: Table, found: Findings, dry_run: bool) -> None:
     earliest = branch.snapshots.earliest_id() or 0
     remaining = sum(i < earliest for i in branch.snapshots.directory.versions())
     if remaining:
-        found.repaired.append(f"{_label(branch)}: an expiry was interrupted; {remaining} snapshots went at last.")
+        found.repaired.append(
+            f"{_label(branch)}: an interrupted expiration was completed; {remaining} snapshots expired."
+        )
         if not dry_run:
             expire_snapshots(branch, _NOTHING_MORE)
 

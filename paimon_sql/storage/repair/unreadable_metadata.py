@@ -105,7 +105,7 @@ def quarantine_unreadable(branch: Table, *, dry_run: bool = False) -> Quarantine
             target = join(branch.path, ASIDE, f"{_prefix(branch)}{name_of(file.path)}-{uuid.uuid4()}")
             if dry_run or _quarantine(branch, file.path, target):
                 aside.paths.add(file.path)
-                aside.said.append(f"{file.name} cannot be read: {file.why}; it was set aside as {target}. {file.lost}")
+                aside.said.append(f"{file.name} cannot be read: {file.why}; it was moved to {target}. {file.lost}")
         aside.said += [found.result] if found.files and found.result else []
     return aside
 
@@ -121,8 +121,8 @@ def _snapshots(branch: Table, aside: Quarantined) -> _Found:
         # One lost manifest may make all of them unreadable, and rows of commits with expired snapshots are not lost.
         why = "; ".join(f"{directory.path(i)}: {defect.why}" for i, defect in unreadable)
         aside.problems.append(
-            f"none of its snapshots can be read, so that nothing was set aside. {why}. Restore a file from a copy, or"
-            " CALL sys.rollback to a tag."
+            f"none of its snapshots can be read, so nothing was moved aside. {why}. Restore a file from a copy,"
+            " or CALL sys.rollback to a tag."
         )
         return _Found([])
     files = [
@@ -163,15 +163,15 @@ def _named_files(branch: Table, aside: Quarantined) -> _Found:
     changelogs = ChangelogManager(branch.file_io, branch.paths.branch_root)
     candidates: list[tuple[str, str, Parse, str]] = [
         *(
-            (branch.tags.path(n), f"tag '{n}'", parse_tag, "Lost is the tag; what only it kept is an orphan.")
+            (branch.tags.path(n), f"tag '{n}'", parse_tag, "The tag is lost; files that only it kept are orphan files.")
             for n in branch.tags.names()
         ),
         *(
-            (changelogs.directory.path(i), f"changelog {i}", parse_snapshot, "Lost is what it told.")
+            (changelogs.directory.path(i), f"changelog {i}", parse_snapshot, "Its changes are lost.")
             for i in changelogs.ids()
         ),
         *(
-            (branch.consumers.path(n), f"consumer '{n}'", parse_consumer, "Lost is how far it had come.")
+            (branch.consumers.path(n), f"consumer '{n}'", parse_consumer, "Its progress is lost.")
             for n in branch.consumers.names()
         ),
     ]
@@ -196,7 +196,7 @@ def _schemas(branch: Table, aside: Quarantined) -> _Found:
             return _Found(files, f"schema {i} is the newest one now.")
         if i in needed:
             break
-        files.append(_Unreadable(path, f"schema {i}", defect.why, "Lost is that change of the definition."))
+        files.append(_Unreadable(path, f"schema {i}", defect.why, "That change of the definition is lost."))
     return _Found([])  # the check of the snapshots' metadata reports it
 
 
@@ -264,7 +264,7 @@ def _lost(file_io: FileIO, path: str, data: bytes) -> str:
         when = f"written at {show_instant(status.mtime_millis)}"
     by = f"of user {user}" if user else "of an unknown user"
     row_count = "an unknown number of rows" if rows is None else f"{rows} rows"
-    return f"Lost is the commit {by}, {when}, with {row_count}."
+    return f"The commit {by}, {when}, with {row_count}, is lost."
 
 
 def _member(data: bytes, name: str) -> str | None:

@@ -92,7 +92,7 @@ def withdrawn(table: Table, name: str, snapshot: Snapshot) -> NoSuchSnapshotErro
     free_tagged(table, snapshot)
     remove_if_dropped(table.file_io, table.paths.root)
     return NoSuchSnapshotError(
-        f"{table.name}: snapshot {snapshot.id} expired meanwhile, so that no tag can keep it.",
+        f"{table.name}: snapshot {snapshot.id} expired concurrently, so no tag can keep it.",
         name=str(snapshot.id),
         remedy="Tag a later one.",
     )

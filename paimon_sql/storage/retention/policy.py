@@ -79,8 +79,8 @@ def retention_of(
     if most < least:
         said = "the argument" if retain_min is not None else f"the table's {SNAPSHOT_NUM_RETAINED_MIN.key}"
         raise InvalidInputError(
-            f"No more than {most} snapshots should stay, but no less than {least}, as {said} says.",
-            remedy=f"Give retain_min as well: retain_max => {most}, retain_min => {most}.",
+            f"At most {most} snapshots are to be retained, but at least {least} by {said}.",
+            remedy=f"Specify retain_min as well: retain_max => {most}, retain_min => {most}.",
         )
     if older_than_millis is None:
         older_than_millis = _ago(now_millis, options.get(SNAPSHOT_TIME_RETAINED))
@@ -151,10 +151,12 @@ def choose_range(table: Table, retention: Retention, seen: SnapshotView | None =
     if earliest is None or latest is None:
         return ExpirationRange(None, None, 0, "the table has no snapshot")
     min_retained, limit = retention.min, retention.limit
-    retains_last = "the last snapshot stays" if min_retained == 1 else f"the last {min_retained} snapshots stay"
+    retains_last = (
+        "the last snapshot is retained" if min_retained == 1 else f"the last {min_retained} snapshots are retained"
+    )
     end, reason = latest - min_retained + 1, retains_last
     if earliest + limit < end:
-        end, reason = earliest + limit, f"one run takes no more than {limit} snapshot{'s' if limit > 1 else ''}"
+        end, reason = earliest + limit, f"one run expires at most {limit} snapshot{'s' if limit > 1 else ''}"
     if end <= earliest:
         return ExpirationRange(earliest, latest, earliest, reason)
     seen = seen or SnapshotView(table.snapshots)
@@ -165,7 +167,7 @@ def choose_range(table: Table, retention: Retention, seen: SnapshotView | None =
     if end > earliest and retention.consumers:
         next_snapshot = table.consumers.min_next_snapshot()
         if next_snapshot is not None and next_snapshot < end:
-            end, reason = next_snapshot, f"a consumer still wants snapshot {next_snapshot}"
+            end, reason = next_snapshot, f"a consumer still needs snapshot {next_snapshot}"
     if end > earliest:
         _check_newest(table)
     return ExpirationRange(earliest, latest, max(end, earliest), reason)
@@ -176,7 +178,7 @@ def _check_newest(table: Table) -> None:
     if lost is not None:
         path = table.snapshots.directory.path(lost)
         raise MissingFileError(
-            f"{table.name}: nothing was deleted, because {path} is missing, and nobody knows which files it needs.",
+            f"{table.name}: nothing was deleted, because {path} is missing, so the files that it needs are unknown.",
             path=path,
             remedy="Restore the file from a copy, or CALL sys.repair, which gives it up.",
         )

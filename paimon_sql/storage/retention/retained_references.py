@@ -97,8 +97,8 @@ def uses_of(
         except MissingFileError as error:
             if not reference.has_vanished():
                 raise PaimonError(
-                    f"{table.name}: nothing was deleted, because what {reference.what} needs cannot be found out:"
-                    f" {error.message}"
+                    f"{table.name}: nothing was deleted, because the files that {reference.what} needs cannot be"
+                    f" determined: {error.message}"
                 ) from error
     for changelog in changelogs:
         data |= changelog_data(table, changelog)
@@ -155,7 +155,7 @@ def references_of_branches(branch: Table, *, with_expiring: bool = False) -> lis
     stored = [s for s in existing if s.id >= earliest]
     expiring = [s for s in existing if s.id < earliest] if with_expiring else []
     if not stored and branch.snapshots.latest_id() is not None:
-        raise CommitConflictError(f"All snapshots of {branch.name} expired while they were looked for.")
+        raise CommitConflictError(f"All snapshots of {branch.name} expired while they were listed.")
     # After a rollback ids are reused, so a tag may refer to another commit with the same id.
     tags = {commit_key(t.snapshot): t for t in branch.tags.all()}
     for s in stored:
@@ -213,5 +213,5 @@ def retry_on_concurrent_change(
     raise CommitConflictError(
         f"{table.name}: snapshots, tags or branches changed {_ATTEMPTS} times while the files in use were counted; no"
         " file was deleted.",
-        remedy="Try again; CALL sys.remove_orphan_files finds what nobody uses.",
+        remedy="Try again; CALL sys.remove_orphan_files removes unused files.",
     )

@@ -91,9 +91,9 @@ class ColumnTask:
             group_indexes = np.searchsorted(starts, ids, side="right") - 1
             if (group_indexes < 0).any() or (ids >= ends[group_indexes]).any():
                 raise UnsupportedError(
-                    f"{self.table.name}: rows whose ids stand in their files, as they have moved before"
+                    f"{self.table.name}: rows whose ids are stored in their files, because they were moved before"
                     f" '{DATA_EVOLUTION_ENABLED.key}' was set, cannot be changed.",
-                    remedy="DELETE the rows and INSERT them anew.",
+                    remedy="DELETE the rows and INSERT them again.",
                 )
             cuts = [0, *(np.flatnonzero(np.diff(group_indexes)) + 1).tolist(), len(ids)]
             for low, high in pairwise(cuts):
@@ -157,7 +157,7 @@ class ColumnTask:
                 if not pc.all(same).as_py():
                     raise UnsupportedError(
                         f"{self.table.name}: a row would get another value of its partition's column '{name}'.",
-                        remedy="DELETE the row and INSERT it anew.",
+                        remedy="DELETE the row and INSERT it again.",
                     )
             yield positions, rows.select(list(self.written))
 
@@ -180,7 +180,7 @@ def _overlaid(
             taken.append(pending[1].slice(0, cut))
             pending = (pending[0][cut:], pending[1].slice(cut)) if cut < len(pending[0]) else next(new, None)
         yield _replaced(rows, np.concatenate(at) - positions[0], taken) if at else rows
-    assert pending is None, "rows changed behind the last of their group"
+    assert pending is None, "rows changed after the last of their group"
 
 
 def _with_row_ids(group: FileGroup, files: Sequence[DataFileMeta]) -> list[DataFileMeta]:

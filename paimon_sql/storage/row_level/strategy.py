@@ -18,10 +18,10 @@ class RowLevelStrategy(Enum):
     """A strategy of changing rows."""
 
     UPSERT = "new rows of the same key, marked as updates and deletes"
-    DROP_KEYS = "files of a keyed table rewritten without the rows of some keys"
+    DROP_KEYS = "files of a primary-key table rewritten without the rows of some keys"
     REWRITE = "append files rewritten without some of their rows"
     VECTORS = "rows of append files marked in deletion vectors"
-    COLUMNS = "changed columns written into files beside those of the rows"
+    COLUMNS = "changed columns written to files beside those of the rows"
 
 
 class RowLevelLayout(TableLayout):
@@ -67,8 +67,8 @@ class KeyRowChanges(RowLevelLayout):
         engine = merge_engine(table.schema)
         if operation is not Operation.DELETE and not engine.replaces:
             raise UnsupportedError(
-                f"{table.name}: {operation.value} is not possible with merge-engine '{engine.name}', which merges what"
-                " is written with the rows that are there.",
+                f"{table.name}: {operation.value} is not possible with merge-engine '{engine.name}', which merges"
+                " written rows with existing ones.",
                 remedy="INSERT rows that the engine merges as you want, or use a table with merge-engine"
                 " 'deduplicate'.",
             )
@@ -77,7 +77,7 @@ class KeyRowChanges(RowLevelLayout):
         if operation is Operation.DELETE:
             return RowLevelStrategy.DROP_KEYS
         raise UnsupportedError(
-            f"{table.name}: a MERGE cannot delete rows of a table with merge-engine '{engine.name}' that takes no"
-            " deletes.",
-            remedy=f"Set '{PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE.key}' = 'true', or use a DELETE of its own.",
+            f"{table.name}: a MERGE cannot delete rows of a table with merge-engine '{engine.name}' that does"
+            " not support deletes.",
+            remedy=f"Set '{PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE.key}' = 'true', or use a separate DELETE.",
         )

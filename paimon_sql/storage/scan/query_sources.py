@@ -76,7 +76,7 @@ def compared(table: Table, latest: Snapshot | None, before: SourceState) -> Comp
     known = seen.find(before.snapshot)
     if latest is None or latest.id < before.snapshot or known is None or known.time_millis != before.time_millis:
         return Comparison(
-            RowChange.CHANGED, f"{table.name} does not lead on from snapshot {before.snapshot}, which was read"
+            RowChange.CHANGED, f"{table.name} does not continue from snapshot {before.snapshot}, which was read"
         )
     ids = range(before.snapshot + 1, latest.id + 1)
     later = [found for i in ids if (found := seen.find(i)) is not None]
@@ -84,7 +84,7 @@ def compared(table: Table, latest: Snapshot | None, before: SourceState) -> Comp
         return Comparison(RowChange.CHANGED, f"snapshots of {table.name} have expired since the last refresh")
     writes = [s for s in later if not _same_rows(table, s)]
     if not writes:
-        return Comparison(RowChange.SAME, f"{table.name} has the rows of snapshot {before.snapshot} still")
+        return Comparison(RowChange.SAME, f"{table.name} still has the rows of snapshot {before.snapshot}")
     what = f"{table.name} went from snapshot {before.snapshot} to {latest.id}"
     named = any(table.tags.exists(str(i)) for i in (before.snapshot, latest.id))  # a range would end at the tags
     if named or not table.layout.has_final_rows or not _only_appends(known, later):

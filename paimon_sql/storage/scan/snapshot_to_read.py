@@ -20,7 +20,7 @@ def snapshot_to_read(table: Table) -> Snapshot | None:
     Args:
         table: the table, under the options of the read.
 
-    Raises: as `ScanLayout.version_to_see` and `change_range_to_read`.
+    Raises: as `ScanLayout.scanned_version` and `change_range_to_read`.
     """
     span = change_range_to_read(table)
     return ScanLayout.of(table).scanned_version(table).snapshot if span is None else span.end

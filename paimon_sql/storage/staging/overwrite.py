@@ -49,9 +49,9 @@ class Overwrite:
         if outside := new - self.replaces(table, new):
             paths = PartitionPaths.of(table.schema)
             raise InvalidInputError(
-                f"{table.name}: an overwrite brings rows of the partition {min(map(paths.name, outside))}, which its"
-                " condition does not replace.",
-                remedy="Leave these rows out, widen the condition, or append them by a statement of their own.",
+                f"{table.name}: an overwrite contains rows of the partition {min(map(paths.name, outside))},"
+                " which its condition does not replace.",
+                remedy="Leave these rows out, widen the condition, or append them with a separate statement.",
             )
 
 

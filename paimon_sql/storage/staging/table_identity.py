@@ -19,7 +19,7 @@ def is_same_table(table: Table) -> bool:
     """
     if table.version_management is not None:
         return True
-    return table.schemas.has(table.schema) and table.created_millis == table.read_birth()
+    return table.schemas.has(table.schema) and table.created_millis == table.read_created_millis()
 
 
 def require_same_table(table: Table) -> None:

@@ -63,5 +63,5 @@ def parse_position(text: str) -> Position:
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InvalidInputError(
-            f"The checkpoint's offset is none of a Paimon table: {text}.", remedy="Use another checkpoint."
+            f"The checkpoint's offset is not that of a Paimon table: {text}.", remedy="Use another checkpoint."
         ) from error

@@ -122,12 +122,12 @@ class StreamSource:
         for option in (INCREMENTAL_BETWEEN, INCREMENTAL_BETWEEN_TIMESTAMP, INCREMENTAL_TO_AUTO_TAG):
             if table.options.has(option):
                 raise UnsupportedError(
-                    f"{table.name}: '{option.key}' tells changes up to a point; a stream has none.",
-                    remedy="Leave the option out, and begin by scan.mode or scan.snapshot-id.",
+                    f"{table.name}: '{option.key}' reads changes up to an end, but a stream has none.",
+                    remedy="Leave the option out, and use scan.mode or scan.snapshot-id.",
                 )
         if Chain.read_by(table) is not None:
             raise UnsupportedError(
-                f"{table.name} is a chain table, which is no stream.", remedy="Read one of its branches."
+                f"{table.name} is a chain table, which does not support streaming.", remedy="Read one of its branches."
             )
         self.table = table
         self._predicate = predicate

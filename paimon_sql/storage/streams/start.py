@@ -56,9 +56,9 @@ def _by_options(table: Table, zone: tzinfo | None) -> Position:
         case "default" | "latest-full" | "full" | "compacted-full":
             return Position(latest, full=True) if latest else Position(FIRST_SNAPSHOT_ID)
     raise InvalidOptionError(
-        f"{table.name}: a stream cannot begin where '{SCAN_MODE.key}' = '{mode}' and its options say.",
+        f"{table.name}: a stream cannot start with '{SCAN_MODE.key}' = '{mode}' and its options.",
         key=SCAN_MODE.key,
-        remedy="Give latest, latest-full, from-snapshot with scan.snapshot-id or from-timestamp with scan.timestamp.",
+        remedy="Use latest, latest-full, from-snapshot with scan.snapshot-id or from-timestamp with scan.timestamp.",
     )
 
 

@@ -51,7 +51,8 @@ class RecordExpiration:
         name = table.options.get(RECORD_LEVEL_TIME_FIELD)
         if name is None or name not in table.schema.names:
             raise InvalidOptionError(
-                f"{table.name}: rows are to expire ('{RECORD_LEVEL_EXPIRE_TIME.key}'), but no column tells their time.",
+                f"{table.name}: rows are to expire ('{RECORD_LEVEL_EXPIRE_TIME.key}'), but no column with their"
+                " time is set.",
                 key=RECORD_LEVEL_TIME_FIELD.key,
                 remedy=f"Set '{RECORD_LEVEL_TIME_FIELD.key}' to a column of the table.",
             )

@@ -69,8 +69,8 @@ class Locations:
 class Table:
     """A table or one of its branches, opened at the current schema.
 
-    An instance belongs to one statement: it reads each schema, and its birth, once. Snapshots, tags and branches are
-    read whenever they are asked for. Pickling preserves the schemas.
+    An instance belongs to one statement: it reads each schema, and its creation time, once. Snapshots, tags and
+    branches are read whenever they are asked for. Pickling preserves the schemas.
 
     Attributes:
         name: the full name, for messages.
@@ -79,8 +79,8 @@ class Table:
         schema: the stored schema, with dynamic options applied.
         branch: the branch, ``main`` for the table itself.
         read_optimized: whether reads of a primary-key table see only its max level, so that they need no merging.
-        ignores_unreadable: whether a query skips data files by ``scan.ignore-lost-files`` and ``scan.ignore-corrupt-files``; a
-            writer never does, because the loss would become permanent.
+        ignores_unreadable: whether a query skips data files by ``scan.ignore-lost-files`` and
+            ``scan.ignore-corrupt-files``; a writer never does, because the loss would become permanent.
         run_log: its catalog's maintenance log; None without one.
         lock: its catalog's lock for creating snapshots and schemas.
         partition_registry: its catalog's partition registry for other engines; None without one.
@@ -161,10 +161,10 @@ class Table:
 
     @cached_property
     def created_millis(self) -> int | None:
-        """The first result of `read_birth`."""
-        return self.read_birth()
+        """The first result of `read_created_millis`."""
+        return self.read_created_millis()
 
-    def read_birth(self) -> int | None:
+    def read_created_millis(self) -> int | None:
         """Return when the branch's schema file was created, in milliseconds since the epoch; None for ``main``.
 
         Branches copy schemas including their times, so only this distinguishes a branch from another one that reuses
@@ -176,7 +176,7 @@ class Table:
         return None if status is None else status.mtime_millis
 
     def reopened(self) -> Table:
-        """Return the table for another statement, to which its schemas and its birth may be others."""
+        """Return the table for another statement, to which its schemas and its creation time may be others."""
         return replace(self)
 
     def at_schema(self, schema_id: int) -> Table:

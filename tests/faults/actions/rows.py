@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -121,7 +123,7 @@ class UpdateColumns(Action):
             operations.append(transaction, messages)
 
     @staticmethod
-    def _value(job: Job, name: str) -> str | int:
+    def _value(job: Job, name: str) -> Any:
         return f"{job.operation.token}-new" if name == "v" else job.chance.randrange(1, 100)
 
 
@@ -151,7 +153,8 @@ class Overwriting(Action):
     name, weight, role = "overwrite", 6, Role.WRITE
 
     def run(self, job: Job) -> None:
-        rows, what, partitions = job.rows(), Overwrite(), None
+        rows, what = job.rows(), Overwrite()
+        partitions: tuple[str, ...] | None = None
         if job.kind.partitions and not (job.kind.keys and "p" not in job.kind.keys):
             how = job.chance.choice(["all", "static", "dynamic"])
             if how == "static":

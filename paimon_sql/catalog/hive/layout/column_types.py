@@ -124,7 +124,7 @@ def paimon_type(name: str) -> t.DataType:
     try:
         return _paimon_type(TypeParser(name).parse_type())
     except (ValueError, IndexError, AttributeError):
-        raise UnsupportedError(f"Hive's type {name} is not offered here.") from None
+        raise UnsupportedError(f"Hive's type {name} is not supported.") from None
 
 
 def _paimon_type(found: HType) -> t.DataType:

@@ -142,7 +142,9 @@ def describe_format(entry: TableStruct, schema: TableSchema) -> None:
     file_format = str(options.get(FILE_FORMAT)).lower()
     classes = _CLASSES.get(file_format)
     if classes is None:
-        raise UnsupportedError(f"Hive reads no format tables of {file_format}.", remedy=f"Use {', '.join(_CLASSES)}.")
+        raise UnsupportedError(
+            f"Hive does not support format tables of {file_format}.", remedy=f"Use {', '.join(_CLASSES)}."
+        )
     properties = {k: v for k, v in schema.options.items() if k != PATH.key}
     own = {KIND: file_format.upper(), FILE_FORMAT.key: file_format, TYPE.key: _FORMAT_TABLE}
     entry.parameters = {**(entry.parameters or {}), **properties, **own}

@@ -141,6 +141,4 @@ def _check_names(schema: TableSchema) -> None:
     for name in schema.names:
         other = seen.setdefault(name.lower(), name)
         if other != name:
-            raise InvalidSchemaError(
-                f"The columns {other} and {name} differ by case alone, and Hive does not see that."
-            )
+            raise InvalidSchemaError(f"The columns {other} and {name} differ only in case, which Hive ignores.")

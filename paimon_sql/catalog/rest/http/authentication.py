@@ -42,7 +42,7 @@ class Bearer(Authentication):
 
     @classmethod
     def of(cls, catalog: str, options: Mapping[str, str]) -> Bearer:
-        token = required(catalog, options, TOKEN, "Set it to the token that the server gave out.")
+        token = required(catalog, options, TOKEN, "Set it to the token that the server issued.")
         check_header(catalog, TOKEN.key, token)
         return cls(token)
 
@@ -80,10 +80,10 @@ def authentication_of(catalog: str, options: Mapping[str, str]) -> Authenticatio
     """
     name = options.get(TOKEN_PROVIDER.key, "").strip().lower()
     if name not in PROVIDERS:
-        problem = f"'{name}' is no way to say who asks" if name else f"no '{TOKEN_PROVIDER.key}' is set"
+        problem = f"'{name}' is not a supported token provider" if name else f"no '{TOKEN_PROVIDER.key}' is set"
         raise InvalidOptionError(
             f"Catalog {catalog}: {problem}.",
             key=TOKEN_PROVIDER.key,
-            remedy="Set it to 'bear', and 'token' to the token that the server gave out; or to 'dlf'.",
+            remedy="Set it to 'bear', and 'token' to the token that the server issued; or to 'dlf'.",
         )
     return PROVIDERS[name].of(catalog, options)

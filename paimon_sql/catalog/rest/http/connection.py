@@ -62,7 +62,7 @@ class Server:
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or "@" in parts.netloc:
             raise InvalidOptionError(
-                f"Catalog {catalog}: '{parts.scheme}://{parts.hostname or ''}' is no address of a REST server."
+                f"Catalog {catalog}: '{parts.scheme}://{parts.hostname or ''}' is not an address of a REST server."
                 if address
                 else f"Catalog {catalog} has no '{URI.key}'.",
                 key=URI.key,
@@ -111,7 +111,7 @@ class Server:
                 return self._members(request, data)
             if response.status not in _BUSY or retry == _RETRIES:
                 break
-            _LOG.info("%s is busy: %s is sent again", self.address, request)
+            _LOG.info("%s is busy, retrying %s", self.address, request)
             _wait(retry, response.headers.get("Retry-After"))
         raise refusal(self.address, request, response.status, data, _request_id(response))
 
@@ -131,7 +131,7 @@ class Server:
         except (ValueError, RecursionError) as error:
             raise self._lost(request, error) from error
         if not isinstance(found, dict):
-            raise self._lost(request, TypeError("the answer is no JSON object"))
+            raise self._lost(request, TypeError("the response is not a JSON object"))
         return found
 
     def _unreachable(self, error: Exception) -> CatalogUnavailableError:
@@ -143,7 +143,7 @@ class Server:
     def _lost(self, request: str, error: Exception) -> AnswerLostError:
         return AnswerLostError(
             f"The answer of the catalog's server {self.address} to {request} was lost: {_reason(error)}.",
-            remedy="Look what came of it before you run the statement again.",
+            remedy="Check whether it took effect before running the statement again.",
         )
 
 

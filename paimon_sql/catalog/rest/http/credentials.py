@@ -185,15 +185,15 @@ def parse(text: bytes, place: str) -> Credentials:
         end = expiration and datetime.strptime(expiration, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc)
         key_id, secret = str(members["AccessKeyId"]), str(members["AccessKeySecret"])
     except (ValueError, TypeError, KeyError, AttributeError):
-        raise _unreadable(place, "it is no JSON object with AccessKeyId and AccessKeySecret") from None
+        raise _unreadable(place, "it is not a JSON object with AccessKeyId and AccessKeySecret") from None
     token = str(members.get("SecurityToken") or "")
     if not fits_header(key_id + token):
-        raise _unreadable(place, "what it says cannot stand in a header")
+        raise _unreadable(place, "its values are not valid in a header")
     return Credentials(key_id, secret, token or None, end.timestamp() if end else None)
 
 
 def _unreadable(place: str, why: object) -> CatalogUnavailableError:
     return CatalogUnavailableError(
-        f"The credentials of the catalog's server cannot be had from {place}: {why}.",
-        remedy="Check the options that begin with 'dlf.'.",
+        f"The credentials of the catalog's server cannot be loaded from {place}: {why}.",
+        remedy="Check the options that start with 'dlf.'.",
     )

@@ -45,13 +45,13 @@ def refusal(server: str, request: str, status: int, body: bytes, request_id: str
         request_id: the server's id of the request.
     """
     members = _members(body)
-    text = " ".join(str(members.get("message") or f"{request} was answered with {status}").split())[:_LIMIT].rstrip(".")
+    text = " ".join(str(members.get("message") or f"{request} returned status {status}").split())[:_LIMIT].rstrip(".")
     message = f"The catalog's server {server} refused: {text}" + (f" (request {request_id})." if request_id else ".")
     resource, name = str(members.get("resourceType") or "").upper(), str(members.get("resourceName") or "")
     if status == 401:
         return CatalogUnavailableError(message, remedy="Check the options 'token.provider' and 'token'.")
     if status == 403:
-        return NotAllowedError(message, remedy="Ask who keeps the server for the right to do that.")
+        return NotAllowedError(message, remedy="Ask the server's administrator for the permission.")
     if status == 404:
         return NotFoundAnswerError(message, resource=resource, name=name)
     if status == 409:
@@ -60,7 +60,7 @@ def refusal(server: str, request: str, status: int, body: bytes, request_id: str
         return UnsupportedError(message)
     if 400 <= status < 500 and status not in (408, 429):
         return InvalidInputError(message)
-    return AnswerLostError(message, remedy="Look what came of it before you run the statement again.")
+    return AnswerLostError(message, remedy="Check whether it took effect before running the statement again.")
 
 
 def _members(body: bytes) -> dict[str, object]:

@@ -24,15 +24,15 @@ def check_header(catalog: str, key: str, value: str, name: str = "Authorization"
     """Raise InvalidOptionError unless the name and value of a header, set by an option of a catalog, are valid."""
     if not _HEADER_NAME.fullmatch(name):
         raise InvalidOptionError(
-            f"Catalog {catalog}: '{key}' names no header.",
+            f"Catalog {catalog}: '{key}' is not a valid header name.",
             key=key,
-            remedy="A header's name is made of letters, digits and signs.",
+            remedy="Use letters, digits and symbols.",
         )
     if not fits_header(value):
         raise InvalidOptionError(
-            f"Catalog {catalog}: what '{key}' says cannot stand in a header.",
+            f"Catalog {catalog}: the value of '{key}' is not a valid header value.",
             key=key,
-            remedy="It is one line of Latin letters, digits and signs.",
+            remedy="Use one line of Latin letters, digits and symbols.",
         )
 
 

@@ -55,7 +55,7 @@ class DlfSignature(Signature):
         found = None if region else _REGION.search(options.get(URI.key, ""))
         if not region and found is None:
             raise InvalidOptionError(
-                f"Catalog {catalog}: its address names no region.",
+                f"Catalog {catalog}: its address contains no region.",
                 key=DLF_REGION.key,
                 remedy=f"Set '{DLF_REGION.key}', such as cn-hangzhou.",
             )

@@ -60,12 +60,12 @@ def request(
 def _read(response: BaseHTTPResponse) -> bytes:
     # Compression was not requested: compressed content could expand to any number of bytes.
     if response.headers.get("Content-Encoding", "identity") not in ("", "identity"):
-        raise OversizedAnswerError("the answer is packed, although none was asked to be")
+        raise OversizedAnswerError("the response is compressed, although compression was not requested")
     body = bytearray()
     while data := response.read(_PIECE, decode_content=False):
         body += data
         if len(body) > _MOST_BYTES:
-            raise OversizedAnswerError(f"the answer has more than {_MOST_BYTES} bytes")
+            raise OversizedAnswerError(f"the response has more than {_MOST_BYTES} bytes")
     return bytes(body)
 
 

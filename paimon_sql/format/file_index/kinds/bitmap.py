@@ -13,7 +13,6 @@ import struct
 from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +36,9 @@ VERSION = integer(
     "The layout of the index.",
     check=lambda value: None if value in (1, 2) else "it must be 1 or 2",
 )
-INDEX_BLOCK_SIZE = memory_size("index-block-size", "16 kb", "How many bytes of values a look-up reads, in version 2.")
+INDEX_BLOCK_SIZE = memory_size(
+    "index-block-size", "16 kb", "The number of bytes of values that a lookup reads, in version 2."
+)
 
 _HEAD = struct.Struct(">iib")
 _INT = struct.Struct(">i")
@@ -208,7 +209,7 @@ class _Reader(RowsReader):
     def equal(self, key: Key) -> BitMap:
         return self._bitmap(self._find(key))
 
-    def _find(self, key: Any) -> _Location | None:
+    def _find(self, key: Key) -> _Location | None:
         if self._version == 1:
             return self._locations.get(key)
         block = bisect_right(self._firsts, key) - 1

@@ -19,12 +19,12 @@ from paimon_sql.format.options.table_options import TableOptions
 from paimon_sql.format.options.values import at_least, double, integer
 from paimon_sql.format.schema import types as t
 
-ITEMS = integer("items", "1000000", "How many different values a file is thought to hold.", check=at_least(1))
+ITEMS = integer("items", "1000000", "The expected number of distinct values in a file.", check=at_least(1))
 FPP = double(
     "fpp",
     "0.1",
-    "How often the filter may keep silent about a value that is not there, between 0 and 1.",
-    check=lambda value: None if 0 < value < 1 else "it must lie between 0 and 1",
+    "The false positive probability of the filter, between 0 and 1.",
+    check=lambda value: None if 0 < value < 1 else "it must be between 0 and 1",
 )
 
 _COUNT_BYTES = 4
@@ -45,7 +45,7 @@ class BloomFilter(FileIndexKind):
 
     def check(self, settings: TableOptions) -> str | None:
         if _min_bits(settings) >= _MAX_BITS:
-            return "asks for a filter of more than 256 MB: set a smaller 'items' or a greater 'fpp'"
+            return "requires a filter of more than 256 MB: set a smaller 'items' or a larger 'fpp'"
         return None
 
     def builder(self, data_type: t.DataType, settings: TableOptions) -> IndexBuilder:

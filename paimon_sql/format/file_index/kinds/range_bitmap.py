@@ -46,7 +46,7 @@ from paimon_sql.format.schema import types as t
 CHUNK_SIZE = memory_size(
     "chunk-size",
     None,
-    "How many bytes of values a look-up reads; by default 16 kb, or each value alone if it is small.",
+    "The number of bytes of values that a lookup reads; by default 16 kb, or each value alone if it is small.",
 )
 
 _VERSION = 1
@@ -180,7 +180,7 @@ class _Reader(RowsReader):
                 raise ValueError(f"a range bitmap of version {version}")
             check_count(self._rows, MAX_FILE_ROWS, "rows")
             check_count(count, self._rows, "values")
-            check_range(_INT.size, size, len(data), "the head of a range bitmap")
+            check_range(_INT.size, size, len(data), "the header of a range bitmap")
             body = _INT.size + size
             (dictionary,) = _INT.unpack_from(data, body - _INT.size)
             check_range(body, dictionary, len(data), "the dictionary of a range bitmap")

@@ -114,7 +114,7 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
         at, shift = at + 1, shift + 7
         if byte < 0x80:
             return number, at
-    raise ValueError("a number does not end")
+    raise ValueError("a number is cut off")
 
 
 class Bitmap(GlobalIndexKind):

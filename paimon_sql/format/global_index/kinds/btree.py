@@ -175,5 +175,5 @@ def _listed(values: pa.Array) -> tuple[Longs, Longs]:
     heads = np.searchsorted(offsets, starts[:-1] - starts[0])
     sizes = np.diff(heads, append=len(numbers))
     if not np.array_equal(numbers[heads], sizes - 1):
-        raise ValueError("a key does not list as many rows as it says")
+        raise ValueError("a key does not list as many rows as it declares")
     return np.delete(numbers, heads), sizes - 1

@@ -32,19 +32,20 @@ WRITE_HIVE_STYLE_DYNAMIC_PARTITION_ENABLED = boolean(
 WRITE_DATA_EVOLUTION_UPDATE_CONFLICT_RETRY_MAX_ATTEMPTS = integer(
     "write.data-evolution.update-conflict-retry.max-attempts",
     "20",
-    "How often a change of single columns of rows is tried where others change them too.",
+    "The maximum number of attempts of a change of single columns of rows that conflicts with concurrent changes.",
     scope=Scope.SPARK,
 )
 WRITE_DATA_EVOLUTION_UPDATE_CONFLICT_RETRY_WAIT_MS = long(
     "write.data-evolution.update-conflict-retry.wait-ms",
     "10",
-    "How many milliseconds lie between two such tries; without either option eight are made, ever farther apart.",
+    "The wait in milliseconds between these attempts; if neither option is set, eight attempts are made with"
+    " increasing waits.",
     scope=Scope.SPARK,
 )
 READ_CHANGELOG = boolean(
     "read.changelog",
     "false",
-    "Whether a stream shows what each row does in a column of its own.",
+    "Whether a stream shows the row kind of each row in an additional column.",
     scope=Scope.SPARK,
     alternatives=("readChangeFeed",),
     renamed=True,
@@ -58,64 +59,63 @@ READ_ALLOW_FULL_SCAN = boolean(
 READ_PUSH_DOWN_ENABLED = boolean(
     "read.push-down.enabled",
     "true",
-    "Whether conditions, limits, orders and aggregates of a query may be answered by metadata, indexes and readers;"
-    " without it whole tables are read, and Spark computes everything by itself.",
+    "Whether conditions, limits, orders and aggregates of a query may be evaluated with metadata, indexes and"
+    " readers; otherwise whole tables are read, and Spark computes everything.",
     scope=Scope.SPARK,
 )
 READ_KEY_PRUNING_MIN_SIZE = memory_size(
     "read.key-pruning.min-size",
     "64 mb",
-    "From how many bytes on a scan leaves out files by the keys on the other side of a join, which Spark plans once"
-    " more for that.",
+    "The size from which a scan skips files by the join keys of the other side, which Spark plans once more for that.",
     scope=Scope.SPARK,
 )
 STREAM_UNKNOWN_EPOCH = choice(
     "write.stream.unknown-epoch",
     "error",
-    "What a stream does with its first micro-batch after a restart if the table's history does not say any more whether"
-    " it was committed: end with an error, leave it out, or commit it.",
+    "What a stream does with its first micro-batch after a restart if the table's history does not show any more"
+    " whether it was committed: fail, skip it, or commit it.",
     ("error", "skip", "commit"),
     scope=Scope.SPARK,
 )
 READ_STREAM_MAX_FILES_PER_TRIGGER = integer(
     "read.stream.maxFilesPerTrigger",
     None,
-    "How many files a micro-batch reads at most.",
+    "The maximum number of files that a micro-batch reads.",
     scope=Scope.SPARK,
     check=at_least(1),
 )
 READ_STREAM_MAX_BYTES_PER_TRIGGER = long(
     "read.stream.maxBytesPerTrigger",
     None,
-    "How many bytes a micro-batch reads at most.",
+    "The maximum number of bytes that a micro-batch reads.",
     scope=Scope.SPARK,
     check=at_least(1),
 )
 READ_STREAM_MAX_ROWS_PER_TRIGGER = long(
     "read.stream.maxRowsPerTrigger",
     None,
-    "How many rows a micro-batch reads at most.",
+    "The maximum number of rows that a micro-batch reads.",
     scope=Scope.SPARK,
     check=at_least(1),
 )
 READ_STREAM_MIN_ROWS_PER_TRIGGER = long(
     "read.stream.minRowsPerTrigger",
     None,
-    "For how many rows a micro-batch waits.",
+    "The minimum number of rows that a micro-batch waits for.",
     scope=Scope.SPARK,
     check=at_least(1),
 )
 READ_STREAM_MAX_TRIGGER_DELAY_MS = long(
     "read.stream.maxTriggerDelayMs",
     None,
-    "How many milliseconds a micro-batch waits for these rows at most.",
+    "The maximum wait in milliseconds of a micro-batch for these rows.",
     scope=Scope.SPARK,
     check=at_least(1),
 )
 SOURCE_SPLIT_TARGET_SIZE_WITH_COLUMN_PRUNING = boolean(
     "source.split.target-size-with-column-pruning",
     "false",
-    "Whether only the columns that are read count for the size of a split, by the widths that Spark reckons with.",
+    "Whether only the columns that are read count for the size of a split, by Spark's estimated widths.",
     scope=Scope.SPARK,
 )
 LEGACY_TIMESTAMP_MAPPING_ENABLED = boolean(
@@ -135,13 +135,13 @@ REQUIRED_SPARK_CONFS_CHECK_ENABLED = boolean(
 FORMAT_TABLE_REPAIR_COLLECT_STATISTICS = boolean(
     "format-table.repair.collect-statistics",
     "false",
-    "Whether MSCK REPAIR TABLE tells a catalog that lists the partitions of a format table the size of each.",
+    "Whether MSCK REPAIR TABLE reports the size of each partition of a format table to a catalog that lists them.",
     scope=Scope.SPARK,
 )
 FORMAT_TABLE_STATISTICS_PARALLELISM = integer(
     "format-table.statistics.parallelism",
     "8",
-    "How many partitions of a format table are counted at a time.",
+    "The number of partitions of a format table that are counted in parallel.",
     scope=Scope.SPARK,
     check=at_least(1),
     status=kept_for("Java's Spark connector"),
@@ -149,7 +149,7 @@ FORMAT_TABLE_STATISTICS_PARALLELISM = integer(
 VECTOR_SEARCH_LATERAL_JOIN_PARALLELISM = integer(
     "vector-search.lateral-join.parallelism",
     "16",
-    "Over how many tasks the input of a lateral vector search is spread.",
+    "The number of tasks over which the input of a lateral vector search is distributed.",
     scope=Scope.SPARK,
     check=at_least(1),
     status=kept_for("Java's Spark connector"),

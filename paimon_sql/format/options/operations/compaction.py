@@ -23,131 +23,137 @@ def _hour(value: int) -> str | None:
 WRITE_ONLY = boolean(
     "write-only",
     "false",
-    "Whether writers leave compaction and expiry to a job of their own.",
+    "Whether writers skip compaction and expiration, so that a dedicated job runs them.",
     alternatives=("write.compaction-skip",),
 )
 NUM_SORTED_RUNS_COMPACTION_TRIGGER = integer(
     "num-sorted-run.compaction-trigger",
     "5",
-    "How many sorted runs (files of level 0 and deeper levels) a bucket holds before it is compacted.",
+    "The number of sorted runs (files of level 0 and deeper levels) from which a bucket is compacted.",
     check=at_least(1),
 )
 NUM_SORTED_RUNS_STOP_TRIGGER = integer(
     "num-sorted-run.stop-trigger",
     None,
-    "How many sorted runs a bucket may hold before a stream's writer waits; merges keep so many open at a time.",
+    "The number of sorted runs of a bucket from which a stream's writer waits; also the number of runs that a merge"
+    " keeps open at a time.",
     check=at_least(1),
 )
 NUM_LEVELS = integer(
     "num-levels",
     None,
-    "How many levels a bucket has; one more than the compaction trigger without it.",
+    "The number of levels of a bucket; defaults to the compaction trigger plus one.",
     check=at_least(2),
 )
 FULL_COMPACTION_DELTA_COMMITS = integer(
     "full-compaction.delta-commits",
     None,
-    "After how many commits a stream compacts fully; a batch write does so each time when this is above 0.",
+    "The number of commits after which a stream compacts fully; a batch write compacts fully each time if this is"
+    " above 0.",
 )
 COMPACTION_OPTIMIZATION_INTERVAL = duration(
     "compaction.optimization-interval",
     None,
-    "How often a bucket is compacted fully, so that read-optimised reads stay fresh.",
+    "The interval between full compactions of a bucket, so that read-optimized reads stay fresh.",
 )
 COMPACTION_TOTAL_SIZE_THRESHOLD = memory_size(
-    "compaction.total-size-threshold", None, "Below which size a bucket is always compacted fully."
+    "compaction.total-size-threshold", None, "The size below which a bucket is always compacted fully."
 )
 COMPACTION_INCREMENTAL_SIZE_THRESHOLD = memory_size(
-    "compaction.incremental-size-threshold", None, "How much data above the last level bring a full compaction."
+    "compaction.incremental-size-threshold",
+    None,
+    "The size of the data above the max level from which a bucket is compacted fully.",
 )
 COMPACTION_MAX_SIZE_AMPLIFICATION_PERCENT = integer(
     "compaction.max-size-amplification-percent",
     "200",
-    "How many percent of the last level the newer runs may take before a full compaction.",
+    "The size of the newer runs, as a percentage of the max level, from which a bucket is compacted fully.",
 )
 COMPACTION_SIZE_RATIO = integer(
-    "compaction.size-ratio", "1", "How many percent smaller than the next run the chosen ones may be to take it in too."
+    "compaction.size-ratio",
+    "1",
+    "The percentage by which the picked runs may be smaller than the next run for it to be included.",
 )
 COMPACTION_OFFPEAK_START_HOUR = integer(
     "compaction.offpeak.start.hour",
     "-1",
-    "The hour at which quiet time begins; -1 for none.",
+    "The hour at which off-peak time starts; -1 for none.",
     check=_hour,
 )
 COMPACTION_OFFPEAK_END_HOUR = integer(
     "compaction.offpeak.end.hour",
     "-1",
-    "The hour before which quiet time ends; -1 for none.",
+    "The hour before which off-peak time ends; -1 for none.",
     check=_hour,
 )
 COMPACTION_OFFPEAK_RATIO = integer(
     "compaction.offpeak-ratio",
     "0",
-    "The percentage that is added to the size ratio in quiet time, by the machine's clock.",
+    "The percentage that is added to the size ratio in off-peak time, by the machine's clock.",
 )
 COMPACTION_MIN_FILE_NUM = integer(
     "compaction.min.file-num",
     "5",
-    "How many small files an append table gathers before they are compacted.",
+    "The number of small files from which an append table is compacted.",
     check=at_least(1),
 )
 COMPACTION_SMALL_FILE_RATIO = double(
-    "compaction.small-file-ratio", "0.7", "Below which part of the target size a file counts as small."
+    "compaction.small-file-ratio", "0.7", "The fraction of the target size below which a file is small."
 )
 COMPACTION_DELETE_RATIO_THRESHOLD = double(
-    "compaction.delete-ratio-threshold", "0.2", "Which part of a file's rows must be deleted for it to be rewritten."
+    "compaction.delete-ratio-threshold", "0.2", "The fraction of deleted rows from which a file is rewritten."
 )
 COMPACTION_FILE_NUM_LIMIT = integer(
     "compaction.file-num-limit",
     "100000",
-    "How many files the plan of an append table's compaction holds at a time.",
+    "The maximum number of files that the plan of an append table's compaction holds at a time.",
     status=kept_for("Java engines"),
 )
 COMPACTION_FORCE_UP_LEVEL_0 = boolean(
-    "compaction.force-up-level-0", "false", "Whether every compaction takes all files of level 0."
+    "compaction.force-up-level-0", "false", "Whether every compaction includes all files of level 0."
 )
 COMPACTION_FORCE_REWRITE_ALL_FILES = boolean(
     "compaction.force-rewrite-all-files",
     "false",
-    "Whether a full compaction rewrites files that need it not, as when data move.",
+    "Whether a full compaction also rewrites files that do not need it, for example to move data.",
 )
 COMPACTION_SKIP_EXPIRED_PARTITIONS = boolean(
     "compaction.skip-expired-partitions",
     "false",
-    "Whether partitions whose time is over are not compacted any more.",
+    "Whether compaction skips expired partitions.",
 )
 FORCE_LOOKUP = boolean(
-    "force-lookup", "false", "Whether compaction looks old rows up even where nothing else asks for it.", immutable=True
+    "force-lookup", "false", "Whether compaction looks up old rows even if no other option requires it.", immutable=True
 )
 LOOKUP_WAIT = boolean(
     "lookup-wait",
     "true",
-    "Whether a stream's commit waits for the compaction that looks old rows up; a statement always does.",
+    "Whether a stream's commit waits for the compaction that looks up old rows; a statement always does.",
     alternatives=("changelog-producer.lookup-wait",),
     status=kept_for("Java engines"),
 )
 LOOKUP_COMPACT = choice(
     "lookup-compact",
     "RADICAL",
-    "Whether look-up compaction takes new files at once or waits for more of them.",
+    "Whether lookup compaction includes new files immediately or waits for more of them.",
     ("RADICAL", "GENTLE"),
 )
 LOOKUP_COMPACT_MAX_INTERVAL = integer(
     "lookup-compact.max-interval",
     None,
-    "After how many compactions at most a gentle look-up compaction takes the new files.",
+    "The maximum number of compactions after which a gentle lookup compaction includes the new files.",
     check=at_least(1),
 )
 CLUSTERING_COLUMNS = string(
     "clustering.columns",
     None,
-    "The columns, with commas between, by which the rows of an append table are ordered.",
+    "The columns, comma-separated, by which the rows of an append table are clustered.",
     alternatives=("sink.clustering.by-columns",),
 )
 CLUSTERING_STRATEGY = choice(
     "clustering.strategy",
     "auto",
-    "Along which curve rows are ordered; auto goes by the number of columns.",
+    "How rows are ordered; auto decides by the number of columns.",
     ("auto", "order", "zorder", "hilbert"),
     registry="paimon_sql.storage.write.clustering.registry:LAYOUTS.keys",
     alternatives=("sink.clustering.strategy",),
@@ -158,24 +164,26 @@ CLUSTERING_INCREMENTAL = boolean(
 CLUSTERING_INCREMENTAL_MODE = choice(
     "clustering.incremental.mode",
     "global-sort",
-    "Whether clustering orders rows over all files or within each task's files.",
+    "Whether clustering orders rows across all files or within the files of each task.",
     ("global-sort", "local-sort"),
 )
 CLUSTERING_INCREMENTAL_OPTIMIZE_WRITE = boolean(
     "clustering.incremental.optimize-write", "false", "Whether new rows are clustered before they are written."
 )
 CLUSTERING_HISTORY_PARTITION_LIMIT = integer(
-    "clustering.history-partition.limit", "5", "How many quiet partitions a clustering run orders fully."
+    "clustering.history-partition.limit",
+    "5",
+    "The maximum number of idle partitions that a clustering run orders fully.",
 )
 CLUSTERING_HISTORY_PARTITION_IDLE_TO_FULL_SORT = duration(
-    "clustering.history-partition.idle-to-full-sort", None, "After what time without data a partition counts as quiet."
+    "clustering.history-partition.idle-to-full-sort", None, "The time without data after which a partition is idle."
 )
 PK_CLUSTERING_OVERRIDE = boolean(
     "pk-clustering-override",
     "false",
-    "Whether the files of a primary-key table are ordered by the clustering columns and not by the key.",
+    "Whether the files of a primary-key table are ordered by the clustering columns instead of the key.",
     immutable=True,
-    status=refused("files are ordered by the key here; what such a table has settled is read"),
+    status=refused("files are ordered by the key here; the compacted files of such a table can be read"),
 )
 SORT_COMPACTION_RANGE_STRATEGY = choice(
     "sort-compaction.range-strategy",
@@ -187,13 +195,13 @@ SORT_COMPACTION_RANGE_STRATEGY = choice(
 SORT_COMPACTION_SAMPLE_MAGNIFICATION = integer(
     "sort-compaction.local-sample.magnification",
     "1000",
-    "How many rows of each task are sampled to find the ranges, times the number of tasks.",
+    "The number of rows of each task that are sampled to determine the ranges, as a multiple of the number of tasks.",
     check=at_least(20),
     status=kept_for("Flink"),
 )
 ZORDER_VAR_LENGTH_CONTRIBUTION = integer(
     "zorder.var-length-contribution",
     "8",
-    "How many bytes of a text or binary take part in the z-order.",
+    "The number of bytes of a string or binary value that contribute to the z-order.",
     check=at_least(1),
 )

@@ -37,7 +37,9 @@ SCAN_MODE = choice(
 SCAN_SNAPSHOT_ID = long("scan.snapshot-id", None, "The snapshot to read, or from which a stream starts.")
 SCAN_TAG_NAME = string("scan.tag-name", None, "The tag to read, or from which a stream starts.")
 SCAN_VERSION = string(
-    "scan.version", None, "The tag or snapshot to read, as in VERSION AS OF; a tag wins over a snapshot of that number."
+    "scan.version",
+    None,
+    "The tag or snapshot to read, as in VERSION AS OF; a tag takes precedence over a snapshot of that number.",
 )
 SCAN_TIMESTAMP_MILLIS = long(
     "scan.timestamp-millis",
@@ -46,13 +48,13 @@ SCAN_TIMESTAMP_MILLIS = long(
     alternatives=("log.scan.timestamp-millis",),
 )
 SCAN_TIMESTAMP = string(
-    "scan.timestamp", None, "The time, as text in the session's time zone, whose latest snapshot is read."
+    "scan.timestamp", None, "The time, as a string in the session's time zone, whose latest snapshot is read."
 )
 SCAN_WATERMARK = long("scan.watermark", None, "The watermark whose first snapshot at or after it is read.")
 SCAN_CREATION_TIME_MILLIS = long(
     "scan.creation-time-millis",
     None,
-    "The time, in milliseconds since the epoch, from which on snapshots are read, or else files by their creation.",
+    "The time, in milliseconds since the epoch, from which snapshots are read, or else files by their creation time.",
 )
 SCAN_FILE_CREATION_TIME_MILLIS = long(
     "scan.file-creation-time-millis",
@@ -60,12 +62,12 @@ SCAN_FILE_CREATION_TIME_MILLIS = long(
     "The time, in milliseconds since the epoch, after which a file must have been created to be read.",
 )
 SCAN_BOUNDED_WATERMARK = long(
-    "scan.bounded.watermark", None, "The watermark behind which a stream ends.", status=kept_for("Java's streams")
+    "scan.bounded.watermark", None, "The watermark after which a stream ends.", status=kept_for("Java's streams")
 )
 SCAN_BUCKET = integer(
     "scan.bucket",
     None,
-    "The one bucket to read, by its number; UPDATE, DELETE and MERGE see them all.",
+    "The number of the only bucket to read; UPDATE, DELETE and MERGE read all buckets.",
     check=at_least(0),
 )
 SCAN_FALLBACK_BRANCH = string(
@@ -81,52 +83,50 @@ SCAN_FALLBACK_SNAPSHOT_BRANCH = string(
     "scan.fallback-snapshot-branch", None, "The branch of a chain table that holds whole partitions."
 )
 SCAN_FALLBACK_DELTA_BRANCH = string(
-    "scan.fallback-delta-branch", None, "The branch of a chain table that holds the changes since."
+    "scan.fallback-delta-branch", None, "The branch of a chain table that holds the changes since the whole partitions."
 )
 SCAN_PRIMARY_BRANCH = string(
-    "scan.primary-branch", None, "The branch whose partitions win over those of the current branch."
+    "scan.primary-branch", None, "The branch whose partitions take precedence over those of the current branch."
 )
 SCAN_IGNORE_CORRUPT_FILES = boolean(
     "scan.ignore-corrupt-files",
     "false",
-    "Whether a read goes on without data files that it cannot read.",
+    "Whether reads skip data files that cannot be read.",
 )
-SCAN_IGNORE_LOST_FILES = boolean(
-    "scan.ignore-lost-files", "false", "Whether a read goes on without data files that are gone."
-)
+SCAN_IGNORE_LOST_FILES = boolean("scan.ignore-lost-files", "false", "Whether reads skip data files that are missing.")
 SCAN_MANIFEST_PARALLELISM = integer(
     "scan.manifest.parallelism",
     None,
-    "How many manifests are read at a time; without it four.",
+    "The number of manifests that are read in parallel; defaults to four.",
     check=at_least(1),
 )
 SCAN_MAX_SPLITS_PER_TASK = integer(
     "scan.max-splits-per-task",
     "10",
-    "How many splits a stream plans ahead for each task.",
+    "The maximum number of splits that a stream plans ahead for each task.",
     check=at_least(1),
     status=kept_for("Flink"),
 )
 SCAN_PLAN_SORT_PARTITION = boolean(
     "scan.plan-sort-partition",
     "false",
-    "Whether partitions are read in their order and not in that of writing.",
+    "Whether partitions are read in the order of their values instead of that of writing.",
 )
 SCAN_PLAN_AUTO_TAG_FOR_READ_TIME_RETAINED = duration(
     "scan.plan-auto-tag-for-read.time-retained",
     None,
-    "How long a tag lives that a batch read makes, so that its snapshot does not expire under it.",
+    "The time for which a tag is retained that a batch read creates to keep its snapshot.",
     status=kept_for("Java engines"),
 )
 INCREMENTAL_BETWEEN = string(
     "incremental-between",
     None,
-    "Two snapshots or tags, with a comma between: what changed after the first up to the second.",
+    "Two snapshots or tags, comma-separated: reads the changes after the first up to the second.",
 )
 INCREMENTAL_BETWEEN_TIMESTAMP = string(
     "incremental-between-timestamp",
     None,
-    "Two times, with a comma between: what changed after the first up to the second.",
+    "Two times, comma-separated: reads the changes after the first up to the second.",
 )
 INCREMENTAL_BETWEEN_SCAN_MODE = choice(
     "incremental-between-scan-mode",
@@ -137,43 +137,43 @@ INCREMENTAL_BETWEEN_SCAN_MODE = choice(
 INCREMENTAL_BETWEEN_TAG_TO_SNAPSHOT = boolean(
     "incremental-between-tag-to-snapshot",
     "false",
-    "Whether two tags stand for their snapshots, whose changes are read one by one.",
+    "Whether two tags are resolved to their snapshots, whose changes are read one by one.",
 )
 INCREMENTAL_TO_AUTO_TAG = string(
-    "incremental-to-auto-tag", None, "The tag up to which changes are read, from the automatic tag before it."
+    "incremental-to-auto-tag", None, "The tag up to which changes are read, from the previous automatic tag on."
 )
 SOURCE_SPLIT_TARGET_SIZE = memory_size(
     "source.split.target-size",
     "128 mb",
-    "How much data a split holds; splits are smaller where readers would have no work.",
+    "The target size of a split; splits are smaller if readers would be idle otherwise.",
 )
 SOURCE_SPLIT_OPEN_FILE_COST = memory_size(
     "source.split.open-file-cost",
     "4 mb",
-    "As how much data opening a file counts when splits and compactions are planned.",
+    "The size that opening a file counts as when splits and compactions are planned.",
 )
 READ_BATCH_SIZE = integer(
     "read.batch-size",
     "1024",
-    "How many rows a Python worker reads of a file at a time; without it as many as suit the read.",
+    "The number of rows that a Python worker reads from a file at a time; if not set, it depends on the read.",
     check=at_least(1),
 )
 FILE_READER_ASYNC_THRESHOLD = memory_size(
     "file-reader-async-threshold",
     "10 mb",
-    "From which size on a file is read ahead in the background.",
+    "The size from which a file is read ahead in the background.",
     status=kept_for("Java engines"),
 )
 CONTINUOUS_DISCOVERY_INTERVAL = duration(
     "continuous.discovery-interval",
     "10 s",
-    "How often a stream looks for a new snapshot.",
+    "The interval at which a stream checks for new snapshots.",
     status=kept_for("Flink"),
 )
 STREAMING_READ_SNAPSHOT_DELAY = duration(
     "streaming.read.snapshot.delay",
     None,
-    "How old a snapshot must be for a stream to read it.",
+    "The minimum age of a snapshot for a stream to read it.",
 )
 STREAMING_READ_OVERWRITE = boolean(
     "streaming-read-overwrite", "false", "Whether a stream reads the changes of INSERT OVERWRITE."
@@ -184,13 +184,13 @@ STREAMING_READ_APPEND_OVERWRITE = boolean(
 STREAM_SCAN_MODE = string(
     "stream-scan-mode",
     "none",
-    "Which special stream Java engines start inside; set by them alone.",
+    "The special stream that Java engines start internally; set only by them.",
     status=kept_for("Flink"),
 )
 BATCH_SCAN_MODE = string(
     "batch-scan-mode",
     "none",
-    "Which special read Java engines start inside; set by them alone.",
+    "The special read that Java engines start internally; set only by them.",
     status=kept_for("Flink"),
 )
 TABLE_READ_SEQUENCE_NUMBER_ENABLED = boolean(
@@ -201,19 +201,19 @@ TABLE_READ_SEQUENCE_NUMBER_ENABLED = boolean(
 KEY_VALUE_SEQUENCE_NUMBER_ENABLED = boolean(
     "key-value.sequence_number.enabled",
     "false",
-    "Whether reads inside Java engines carry the sequence number.",
+    "Whether internal reads of Java engines include the sequence number.",
     status=kept_for("Java engines"),
 )
 CHAIN_TABLE_ENABLED = boolean(
-    "chain-table.enabled", "false", "Whether partitions are read as the latest whole one and the changes since."
+    "chain-table.enabled", "false", "Whether partitions are read as the latest whole one merged with the changes since."
 )
 CHAIN_TABLE_CHAIN_PARTITION_KEYS = string(
     "chain-table.chain-partition-keys",
     None,
-    "The last partition columns, with commas between, along which a chain runs; without it all of them.",
+    "The last partition columns, comma-separated, along which a chain runs; defaults to all of them.",
 )
 CHAIN_TABLE_SPLIT_KEY_RANGE_ENABLED = boolean(
-    "chain-table.split.key-range-enabled", "true", "Whether a bucket of a chain is split by ranges of the key."
+    "chain-table.split.key-range-enabled", "true", "Whether a bucket of a chain is split by key ranges."
 )
 CHAIN_TABLE_STREAMING_MERGE_SNAPSHOT = boolean(
     "chain-table.streaming.merge-snapshot",

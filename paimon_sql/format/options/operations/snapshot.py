@@ -14,40 +14,44 @@ from paimon_sql.format.options.values import (
 )
 
 SNAPSHOT_NUM_RETAINED_MIN = integer(
-    "snapshot.num-retained.min", "10", "How many snapshots stay at least.", check=at_least(1)
+    "snapshot.num-retained.min", "10", "The minimum number of snapshots to retain.", check=at_least(1)
 )
 SNAPSHOT_NUM_RETAINED_MAX = integer(
-    "snapshot.num-retained.max", UNLIMITED_INTEGER, "How many snapshots stay at most.", check=at_least(1)
+    "snapshot.num-retained.max", UNLIMITED_INTEGER, "The maximum number of snapshots to retain.", check=at_least(1)
 )
-SNAPSHOT_TIME_RETAINED = duration("snapshot.time-retained", "1 h", "How long a snapshot stays before it may expire.")
+SNAPSHOT_TIME_RETAINED = duration(
+    "snapshot.time-retained", "1 h", "The time for which a snapshot is retained before it may expire."
+)
 SNAPSHOT_EXPIRE_LIMIT = integer(
-    "snapshot.expire.limit", "50", "How many snapshots expire at a time.", check=at_least(1)
+    "snapshot.expire.limit", "50", "The maximum number of snapshots that expire at a time.", check=at_least(1)
 )
 SNAPSHOT_EXPIRE_EXECUTION_MODE = choice(
     "snapshot.expire.execution-mode",
     "sync",
-    "Whether a commit waits for the snapshots that it lets expire.",
+    "Whether a commit waits for the expiration of snapshots.",
     ("sync", "async"),
 )
 SNAPSHOT_CLEAN_EMPTY_DIRECTORIES = boolean(
     "snapshot.clean-empty-directories",
     "false",
-    "Whether directories that expiry leaves empty are removed, which object stores do slowly.",
+    "Whether directories that are empty after expiration are removed, which is slow on object stores.",
     alternatives=("snapshot.expire.clean-empty-directories",),
 )
 SNAPSHOT_IGNORE_EMPTY_COMMIT = boolean(
     "snapshot.ignore-empty-commit",
     None,
-    "Whether a commit without any change makes no snapshot, which is so without it.",
+    "Whether a commit without changes creates no snapshot; true if not set.",
 )
 SNAPSHOT_WATERMARK_IDLE_TIMEOUT = duration(
     "snapshot.watermark-idle-timeout",
     None,
-    "After what time without data a stream makes a snapshot all the same, so that tags by watermark appear.",
+    "The time without data after which a stream creates a snapshot anyway, so that tags by watermark are created.",
     status=kept_for("Flink"),
 )
 CONSUMER_ID = string(
-    "consumer-id", None, "The name under which a stream records how far it has read, so that snapshots wait for it."
+    "consumer-id",
+    None,
+    "The name under which a stream records its progress, so that snapshots that it has not read do not expire.",
 )
 CONSUMER_MODE = choice(
     "consumer.mode",
@@ -59,13 +63,13 @@ CONSUMER_MODE = choice(
 CONSUMER_EXPIRATION_TIME = duration(
     "consumer.expiration-time",
     None,
-    "How long after its last progress a consumer is forgotten.",
+    "The time since its last progress after which a consumer expires.",
     alternatives=("consumer.expire-time",),
     renamed=True,
 )
 CONSUMER_IGNORE_PROGRESS = boolean(
-    "consumer.ignore-progress", "false", "Whether a new stream starts as if its consumer had not read yet."
+    "consumer.ignore-progress", "false", "Whether a new stream ignores the recorded progress of its consumer."
 )
 CONSUMER_CHANGELOG_ONLY = boolean(
-    "consumer.changelog-only", "false", "Whether consumers hold on to changelogs only and let snapshots expire."
+    "consumer.changelog-only", "false", "Whether consumers retain only changelogs and let snapshots expire."
 )

@@ -31,94 +31,95 @@ def _bucket_limit(value: int) -> str | None:
 BUCKET = integer(
     "bucket",
     "-1",
-    "How many buckets a partition has: a number fixes them, -1 lets them grow with the data, -2 chooses them when the"
+    "The number of buckets per partition: a positive number is fixed, -1 grows with the data, -2 is chosen when the"
     " table is compacted.",
     check=_bucket_number,
 )
 BUCKET_KEY = string(
     "bucket-key",
     None,
-    "The columns, with commas between, whose hash decides on the bucket of a row; without it the primary key does.",
+    "The columns, comma-separated, whose hash determines the bucket of a row; defaults to the primary key.",
     immutable=True,
 )
 BUCKET_FUNCTION_TYPE = choice(
     "bucket-function.type",
     "default",
-    "How the bucket follows from the bucket key: Paimon's own hash, the remainder of a whole number, or Hive's hash.",
+    "The function from bucket key to bucket: Paimon's own hash, the remainder of an integer, or Hive's hash.",
     ("default", "mod", "hive"),
     immutable=True,
 )
 BUCKET_APPEND_ORDERED = boolean(
     "bucket-append-ordered",
     "true",
-    "Whether the rows of a bucket of an append table keep the order in which they were written; here they do always.",
+    "Whether the rows of a bucket of an append table keep the order in which they were written; here they always do.",
     status=kept_for("Java engines"),
 )
 DYNAMIC_BUCKET_TARGET_ROW_NUM = long(
-    "dynamic-bucket.target-row-num", "2000000", "How many rows a dynamic bucket takes before the next one is opened."
+    "dynamic-bucket.target-row-num", "2000000", "The number of rows in a dynamic bucket before the next one is created."
 )
 DYNAMIC_BUCKET_INITIAL_BUCKETS = integer(
     "dynamic-bucket.initial-buckets",
     None,
-    "How many buckets a partition with dynamic buckets starts with.",
+    "The initial number of buckets of a partition with dynamic buckets.",
     immutable=True,
 )
 DYNAMIC_BUCKET_MAX_BUCKETS = integer(
     "dynamic-bucket.max-buckets",
     "-1",
-    "The greatest number of dynamic buckets in a partition; -1 sets no limit.",
+    "The maximum number of dynamic buckets per partition; -1 for no limit.",
     check=_bucket_limit,
 )
 DYNAMIC_BUCKET_ASSIGNER_PARALLELISM = integer(
     "dynamic-bucket.assigner-parallelism",
     None,
-    "How many tasks share the work of finding a dynamic bucket for each key.",
+    "The number of tasks that assign keys to dynamic buckets.",
     check=at_least(1),
 )
 CROSS_PARTITION_UPSERT_INDEX_TTL = duration(
     "cross-partition-upsert.index-ttl",
     None,
-    "How long a key is remembered when the primary key lacks a partition column; forgotten keys may become duplicates.",
+    "The time after which keys expire from the index if the primary key lacks a partition column; expired keys may"
+    " become duplicates.",
 )
 CROSS_PARTITION_UPSERT_BOOTSTRAP_PARALLELISM = integer(
     "cross-partition-upsert.bootstrap-parallelism",
     "10",
-    "How many files at a time a task reads to learn where existing keys stand.",
+    "The number of files that a task reads in parallel to locate existing keys.",
 )
 POSTPONE_BATCH_WRITE_FIXED_BUCKET = boolean(
     "postpone.batch-write-fixed-bucket",
     "true",
-    "Whether a batch write into a table with postponed buckets chooses real buckets at once.",
+    "Whether a batch write to a table with postponed buckets assigns real buckets immediately.",
 )
 POSTPONE_BATCH_WRITE_FIXED_BUCKET_MAX_PARALLELISM = integer(
     "postpone.batch-write-fixed-bucket.max-parallelism",
     "2048",
-    "The greatest number of buckets that a batch write chooses for a partition.",
+    "The maximum number of buckets that a batch write assigns to a partition.",
 )
 POSTPONE_BATCH_WRITE_FIXED_BUCKET_RESCALE_LOAD_FACTOR = integer(
     "postpone.batch-write-fixed-bucket.rescale-load-factor",
     "32",
-    "How many times more buckets than exist must be needed before a batch write gives a partition more of them.",
+    "The ratio of required to existing buckets from which a batch write adds buckets to a partition.",
 )
 POSTPONE_DEFAULT_BUCKET_NUM = integer(
     "postpone.default-bucket-num",
     None,
-    "How many real buckets a partition gets first; without it the number is estimated from the data.",
+    "The initial number of real buckets of a partition; by default it is estimated from the data.",
     check=at_least(1),
 )
 POSTPONE_TARGET_ROW_NUM_PER_BUCKET = long(
     "postpone.target-row-num-per-bucket",
     None,
-    "How many rows a bucket should get when the number of real buckets is estimated.",
+    "The target number of rows per bucket when the number of real buckets is estimated.",
     check=at_least(1),
 )
 POSTPONE_TARGET_SIZE_PER_BUCKET = memory_size(
     "postpone.target-size-per-bucket",
     "1 gb",
-    "How much data a bucket should get when the number of real buckets is estimated and no number of rows is set.",
+    "The target size of a bucket when the number of real buckets is estimated and no target number of rows is set.",
 )
 POSTPONE_MERGE_ON_READ = boolean(
     "postpone.merge-on-read",
     "false",
-    "Whether batch reads merge rows that still wait in the postponed bucket with those of real buckets.",
+    "Whether batch reads merge the rows of the postponed bucket with those of real buckets.",
 )

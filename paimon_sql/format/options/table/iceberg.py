@@ -11,32 +11,32 @@ HADOOP_CATALOG, HIVE_CATALOG, REST_CATALOG = "hadoop-catalog", "hive-catalog", "
 METADATA_ICEBERG_STORAGE = choice(
     "metadata.iceberg.storage",
     DISABLED,
-    "Whether commits are followed by metadata for Iceberg's readers, and where these find it: in the table's folder, in"
-    " a folder that is the warehouse of an Iceberg Hadoop catalog, or there and in a Hive metastore or REST catalog.",
+    "Whether commits publish Iceberg metadata, and where Iceberg's readers find it: in the table's directory, in a"
+    " directory that is the warehouse of an Iceberg Hadoop catalog, or there and in a Hive metastore or REST catalog.",
     allowed=(DISABLED, TABLE_LOCATION, HADOOP_CATALOG, HIVE_CATALOG, REST_CATALOG),
 )
 METADATA_ICEBERG_STORAGE_LOCATION = optional_choice(
     "metadata.iceberg.storage-location",
-    "Where the metadata stands, whatever the storage: in the table's folder, or in `iceberg/<database>/<table>` of the"
-    " warehouse; by default the former for `table-location`, the latter for catalogs.",
+    "Where the metadata is stored, whatever the storage: in the table's directory, or in `iceberg/<database>/<table>`"
+    " of the warehouse; defaults to the former for `table-location`, to the latter for catalogs.",
     allowed=(TABLE_LOCATION, CATALOG_LOCATION),
 )
 METADATA_ICEBERG_FORMAT_VERSION = integer(
     "metadata.iceberg.format-version",
     "2",
     "The version of Iceberg's format: 2, or 3, which has deletion vectors and row lineage.",
-    check=lambda value: None if value in (2, 3) else "it takes 2 or 3",
+    check=lambda value: None if value in (2, 3) else "it must be 2 or 3",
 )
 METADATA_ICEBERG_COMPACTION_MIN_FILE_NUM = integer(
     "metadata.iceberg.compaction.min.file-num",
     "10",
-    "How many small manifests of Iceberg's there must be before they are put together.",
+    "The minimum number of small Iceberg manifests to merge.",
     check=at_least(1),
 )
 METADATA_ICEBERG_COMPACTION_MAX_FILE_NUM = integer(
     "metadata.iceberg.compaction.max.file-num",
     "50",
-    "How many small manifests of Iceberg's are put together however small they are in all.",
+    "The number of small Iceberg manifests that are merged regardless of their total size.",
     check=at_least(1),
 )
 METADATA_ICEBERG_DELETE_AFTER_COMMIT = boolean(
@@ -47,19 +47,19 @@ METADATA_ICEBERG_DELETE_AFTER_COMMIT = boolean(
 METADATA_ICEBERG_PREVIOUS_VERSIONS_MAX = integer(
     "metadata.iceberg.previous-versions-max",
     "0",
-    "How many old versions of Iceberg's table metadata are kept; with `rest-catalog` one at least.",
+    "The maximum number of old versions of Iceberg's table metadata to keep; with `rest-catalog` at least one is kept.",
     check=at_least(0),
 )
-METADATA_ICEBERG_URI = string("metadata.iceberg.uri", None, "The address of the Hive metastore for `hive-catalog`.")
+METADATA_ICEBERG_URI = string("metadata.iceberg.uri", None, "The URI of the Hive metastore for `hive-catalog`.")
 METADATA_ICEBERG_HIVE_CONF_DIR = string(
     "metadata.iceberg.hive-conf-dir",
     None,
-    "The folder of the `hive-site.xml` that names the Hive metastore for `hive-catalog`.",
+    "The directory of the `hive-site.xml` that names the Hive metastore for `hive-catalog`.",
 )
 METADATA_ICEBERG_HADOOP_CONF_DIR = string(
     "metadata.iceberg.hadoop-conf-dir",
     None,
-    "The folder of Hadoop's configuration for `hive-catalog`, which Java engines read.",
+    "The directory of the Hadoop configuration for `hive-catalog`, which Java engines read.",
     status=kept_for("Java engines with a Hive metastore"),
 )
 METADATA_ICEBERG_MANIFEST_COMPRESSION = string(
@@ -70,24 +70,24 @@ METADATA_ICEBERG_MANIFEST_COMPRESSION = string(
 METADATA_ICEBERG_MANIFEST_LEGACY_VERSION = boolean(
     "metadata.iceberg.manifest-legacy-version",
     "false",
-    "Whether manifest lists name their counts as Iceberg 1.4 did, which some readers want, such as AWS Athena.",
+    "Whether manifest lists name their counts as Iceberg 1.4 did, which some readers require, such as AWS Athena.",
 )
 METADATA_ICEBERG_HIVE_CLIENT_CLASS = string(
     "metadata.iceberg.hive-client-class",
     "org.apache.hadoop.hive.metastore.HiveMetaStoreClient",
-    "The class by which Java engines speak with the Hive metastore.",
+    "The class of the Hive metastore client in Java engines.",
     status=kept_for("Java engines with a Hive metastore"),
 )
 METADATA_ICEBERG_DATABASE = string(
     "metadata.iceberg.database",
     None,
-    "The database in the Hive metastore or REST catalog, where it is called otherwise; a metastore takes several, with"
-    " semicolons between.",
+    "The database in the Hive metastore or REST catalog, if its name differs; a metastore takes several, separated by"
+    " semicolons.",
 )
 METADATA_ICEBERG_TABLE = string(
     "metadata.iceberg.table",
     None,
-    "The table in the Hive metastore or REST catalog, where it is called otherwise.",
+    "The table in the Hive metastore or REST catalog, if its name differs.",
 )
 METADATA_ICEBERG_GLUE_SKIP_ARCHIVE = boolean(
     "metadata.iceberg.glue.skip-archive",
@@ -97,7 +97,7 @@ METADATA_ICEBERG_GLUE_SKIP_ARCHIVE = boolean(
 METADATA_ICEBERG_HIVE_SKIP_UPDATE_STATS = boolean(
     "metadata.iceberg.hive-skip-update-stats",
     "false",
-    "Whether Hive works out no statistics of the table.",
+    "Whether Hive computes no statistics of the table.",
 )
 METADATA_ICEBERG_REST = string(
     "metadata.iceberg.rest.<property>",

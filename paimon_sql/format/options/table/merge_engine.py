@@ -7,8 +7,8 @@ from paimon_sql.format.options.values import at_least, boolean, choice, integer,
 MERGE_ENGINE = choice(
     "merge-engine",
     "deduplicate",
-    "What becomes of several rows with one key: the last stays, later values fill earlier rows, values are aggregated,"
-    " or the first stays.",
+    "How rows with the same key are merged: keep the last one, update it with later values, aggregate the values,"
+    " or keep the first one.",
     ("deduplicate", "partial-update", "aggregation", "first-row"),
     registry="paimon_sql.storage.merge.registry:ENGINES.keys",
     immutable=True,
@@ -16,37 +16,38 @@ MERGE_ENGINE = choice(
 SEQUENCE_FIELD = string(
     "sequence.field",
     None,
-    "The columns, with commas between, whose values decide which row with a key is the latest; then the last written.",
+    "The columns, comma-separated, whose values determine the latest row of a key; with equal values it is the last"
+    " written one.",
 )
 SEQUENCE_FIELD_SORT_ORDER = choice(
     "sequence.field.sort-order",
     "ascending",
-    "Whether the row with the greatest or with the least sequence value is the latest.",
+    "Whether the row with the maximum or the minimum sequence value is the latest.",
     ("ascending", "descending"),
 )
 SEQUENCE_SNAPSHOT_ORDERING = boolean(
     "sequence.snapshot-ordering",
     "false",
-    "Whether rows of a later snapshot win whatever their sequence numbers are, for several writers on one table; it"
-    " needs `write-only`, so that only compactions of their own merge rows.",
+    "Whether rows of a later snapshot win regardless of their sequence numbers, for several writers on one table;"
+    " it needs `write-only`, so that only dedicated compactions merge rows.",
     immutable=True,
 )
 ROWKIND_FIELD = string(
-    "rowkind.field", None, "The column that says with +I, -U, +U or -D what a written row does.", immutable=True
+    "rowkind.field", None, "The column that holds the row kind (+I, -U, +U or -D) of a written row.", immutable=True
 )
 IGNORE_DELETE = boolean(
     "ignore-delete",
     "false",
-    "Whether deletes in the input and in unmerged files are passed over.",
+    "Whether deletes in the input and in unmerged files are ignored.",
     alternatives=("first-row.ignore-delete", "deduplicate.ignore-delete", "partial-update.ignore-delete"),
 )
 IGNORE_UPDATE_BEFORE = boolean(
-    "ignore-update-before", "false", "Whether rows that tell the state before an update are passed over."
+    "ignore-update-before", "false", "Whether rows of kind -U, the state before an update, are ignored."
 )
 AGGREGATION_REMOVE_RECORD_ON_DELETE = boolean(
     "aggregation.remove-record-on-delete",
     "false",
-    "Whether a delete removes the whole aggregated row and does not only retract its own values.",
+    "Whether a delete removes the whole aggregated row instead of only retracting its own values.",
     immutable=True,
 )
 PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE = boolean(
@@ -58,80 +59,79 @@ PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE = boolean(
 PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP = string(
     "partial-update.remove-record-on-sequence-group",
     None,
-    "The sequence fields, with commas between, of the groups whose delete removes the whole row.",
+    "The sequence fields, comma-separated, of the groups whose delete removes the whole row.",
     immutable=True,
 )
 FIELDS_DEFAULT_AGG_FUNCTION = string(
-    "fields.default-aggregate-function", None, "The aggregate function of columns that name none of their own."
+    "fields.default-aggregate-function", None, "The aggregate function of columns that do not set their own."
 )
-FIELD_AGG_FUNCTION = string(
-    "fields.<column>.aggregate-function", None, "The function that combines the values of the column."
-)
+FIELD_AGG_FUNCTION = string("fields.<column>.aggregate-function", None, "The aggregate function of the column.")
 FIELD_SEQUENCE_GROUP = string(
     "fields.<columns>.sequence-group",
     None,
-    "The columns, with commas between, that change only when these sequence columns grow.",
+    "The columns, comma-separated, that are updated only when these sequence columns increase.",
 )
 FIELD_IGNORE_RETRACT = boolean(
-    "fields.<column>.ignore-retract", "false", "Whether the aggregate function of the column passes retractions over."
+    "fields.<column>.ignore-retract", "false", "Whether the aggregate function of the column ignores retractions."
 )
 FIELD_DISTINCT = boolean(
-    "fields.<column>.distinct", "false", "Whether collect or listagg keeps each value of the column once only."
+    "fields.<column>.distinct", "false", "Whether collect or listagg keeps only distinct values of the column."
 )
 FIELD_LIST_AGG_DELIMITER = string(
-    "fields.<column>.list-agg-delimiter", ",", "What listagg puts between the values of the column."
+    "fields.<column>.list-agg-delimiter", ",", "The delimiter between the values that listagg concatenates."
 )
 FIELD_NESTED_KEY = string(
     "fields.<column>.nested-key",
     None,
-    "The members, with commas between, that are the key of the rows that nested_update collects in the column.",
+    "The fields, comma-separated, that are the key of the rows that nested_update collects in the column.",
 )
 FIELD_NESTED_KEY_NULL_STRATEGY = choice(
     "fields.<column>.nested-key-null-strategy",
     "merge",
-    "Whether nested_update takes a row whose nested key holds a null, passes it over or refuses it.",
+    "Whether nested_update accepts, ignores or rejects a row whose nested key contains a null.",
     ("merge", "ignore", "error"),
 )
 FIELD_NESTED_SEQUENCE_FIELD = string(
     "fields.<column>.nested-sequence-field",
     None,
-    "The members, with commas between, by which nested_update tells the latest of the rows with one nested key.",
+    "The fields, comma-separated, by which nested_update determines the latest row of a nested key.",
 )
 FIELD_COUNT_LIMIT = integer(
     "fields.<column>.count-limit",
     "2147483647",
-    "The greatest number of rows that nested_update keeps in the column without a nested key.",
+    "The maximum number of rows that nested_update keeps in the column without a nested key.",
     check=at_least(1),
 )
 FIELD_TS_FIELD = string(
     "fields.<column>.ts-field",
     None,
-    "The member of a map's values by which merge_map_with_keytime finds the latest one of a map key; else the last.",
+    "The field of a map's values by which merge_map_with_keytime determines the latest value of a map key; by default"
+    " it is the last written one.",
 )
 FIELD_DEFAULT_VALUE = string(
     "fields.<column>.default-value",
     None,
-    "What reads show where the column is null (a default in DDL is better).",
+    "The value that reads return for nulls of the column (a default in DDL is better).",
     status=kept_for("Java engines older than 1.3"),
 )
 FIELD_MAP_STORAGE_LAYOUT = choice(
     "fields.<column>.map.storage-layout",
     "default",
-    "Whether a map column is stored as keys and values or as columns that frequent keys share.",
+    "Whether a map column is stored as keys and values or as columns shared by frequent keys.",
     ("default", "shared-shredding"),
     status=kept_for("Java engines"),
 )
 FIELD_MAP_SHARED_SHREDDING_MAX_COLUMNS = integer(
     "fields.<column>.map.shared-shredding.max-columns",
     "256",
-    "How many columns a shredded map may take in a data file.",
+    "The maximum number of columns of a shredded map in a data file.",
     check=at_least(1),
     status=kept_for("Java engines"),
 )
 FIELD_MAP_SHARED_SHREDDING_PLACEMENT = choice(
     "fields.<column>.map.shared-shredding.column-placement-policy",
     "lru",
-    "Which keys of a shredded map get a column: the first of a row, the first ever seen or those used lately.",
+    "Which keys of a shredded map get a column: the first of a row, the first ever seen or the recently used ones.",
     ("plain", "sequential", "lru"),
     status=kept_for("Java engines"),
 )

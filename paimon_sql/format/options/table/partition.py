@@ -10,11 +10,11 @@ PARTITION_DEFAULT_NAME = string(
 PARTITION_LEGACY_NAME = boolean(
     "partition.legacy-name",
     "true",
-    "Whether directory names tell dates and times as their numbers, as older versions did, and not as text.",
+    "Whether directory names contain dates and times as numbers, as in older versions, instead of text.",
 )
-PARTITION_EXPIRATION_TIME = duration("partition.expiration-time", None, "How long a partition lives.")
+PARTITION_EXPIRATION_TIME = duration("partition.expiration-time", None, "The time after which a partition expires.")
 PARTITION_EXPIRATION_CHECK_INTERVAL = duration(
-    "partition.expiration-check-interval", "1 h", "How often commits look for partitions whose time is over."
+    "partition.expiration-check-interval", "1 h", "The interval at which commits check for expired partitions."
 )
 PARTITION_EXPIRATION_STRATEGY = string(
     "partition.expiration-strategy",
@@ -22,58 +22,63 @@ PARTITION_EXPIRATION_STRATEGY = string(
     "Whether a partition's age counts from the time in its values (values-time) or from its last change (update-time).",
 )
 PARTITION_EXPIRATION_MAX_NUM = integer(
-    "partition.expiration-max-num", "100", "How many partitions expire at a time.", check=at_least(1)
+    "partition.expiration-max-num", "100", "The maximum number of partitions that expire at a time.", check=at_least(1)
 )
 PARTITION_EXPIRATION_BATCH_SIZE = integer(
-    "partition.expiration-batch-size", None, "How many partitions one commit of the expiry drops.", check=at_least(1)
+    "partition.expiration-batch-size",
+    None,
+    "The maximum number of partitions that one commit of the expiration drops.",
+    check=at_least(1),
 )
 PARTITION_TIMESTAMP_FORMATTER = string(
-    "partition.timestamp-formatter", None, "How the time in partition values is written, as in yyyy-MM-dd."
+    "partition.timestamp-formatter", None, "The format of the time in partition values, as in yyyy-MM-dd."
 )
 PARTITION_TIMESTAMP_PATTERN = string(
     "partition.timestamp-pattern",
     None,
-    "How the time is put together from partition columns, as in $dt $hour:00:00; without it the first column tells it.",
+    "The pattern that builds the time from partition columns, as in $dt $hour:00:00; defaults to the first column.",
 )
 PARTITION_TIMESTAMP_FORMAT_STRICT = boolean(
-    "partition.timestamp-format.strict", "false", "Whether rows are refused whose partition does not tell a time so."
+    "partition.timestamp-format.strict",
+    "false",
+    "Whether rows are refused if the time of their partition cannot be parsed.",
 )
 PARTITION_SINK_STRATEGY = choice(
     "partition.sink-strategy",
     "NONE",
-    "Whether the rows of a partition come to one writer, where they need not come to those of their buckets; otherwise"
-    " they are written where they are. By the size of partitions Flink alone spreads them.",
+    "Whether the rows of a partition are sent to one writer unless they must be sent to the writers of their buckets;"
+    " otherwise they are written where they are. Only Flink distributes them by the size of partitions.",
     ("NONE", "HASH", "PARTITION_DYNAMIC"),
 )
 PARTITION_MARK_DONE_ACTION = string(
     "partition.mark-done-action",
     "success-file",
-    "What tells that a partition is complete, with commas between: success-file, done-partition, mark-event,"
+    "The actions that mark a partition as done, comma-separated: success-file, done-partition, mark-event,"
     " http-report or custom.",
 )
 PARTITION_MARK_DONE_ACTION_CUSTOM_CLASS = string(
     "partition.mark-done-action.custom.class", None, "The Java class that a custom action calls."
 )
 PARTITION_MARK_DONE_ACTION_HTTP_URL = string(
-    "partition.mark-done-action.http.url", None, "The address that http-report tells."
+    "partition.mark-done-action.http.url", None, "The URL that http-report sends its report to."
 )
 PARTITION_MARK_DONE_ACTION_HTTP_PARAMS = string(
-    "partition.mark-done-action.http.params", None, "What http-report sends along."
+    "partition.mark-done-action.http.params", None, "The parameters that http-report sends."
 )
 PARTITION_END_INPUT_TO_DONE = boolean(
-    "partition.end-input-to-done", "false", "Whether the end of a batch write marks its partitions done."
+    "partition.end-input-to-done", "false", "Whether the end of a batch write marks its partitions as done."
 )
 PARTITION_IDLE_TIME_TO_REPORT_STATISTIC = duration(
     "partition.idle-time-to-report-statistic",
     "0 ms",
-    "After what time without data the numbers of a partition are told to the metastore.",
+    "The time without data after which the statistics of a partition are reported to the metastore.",
     status=kept_for("Flink and Java's Spark connector"),
 )
 RECORD_LEVEL_EXPIRE_TIME = duration(
-    "record-level.expire-time", None, "How long a row lives; compaction drops older ones."
+    "record-level.expire-time", None, "The time after which a row expires; compaction drops expired rows."
 )
 RECORD_LEVEL_TIME_FIELD = string(
     "record-level.time-field",
     None,
-    "The column that tells a row's time: a timestamp, or seconds or milliseconds as a number.",
+    "The column that holds a row's time: a timestamp, or seconds or milliseconds as a number.",
 )

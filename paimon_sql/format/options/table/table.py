@@ -7,14 +7,14 @@ from paimon_sql.format.options.values import boolean, choice, refused, string
 TYPE = choice(
     "type",
     "table",
-    "What kind of table this is.",
+    "The type of the table.",
     ("table", "format-table", "materialized-table", "object-table", "lance-table", "iceberg-table"),
     immutable=True,
 )
 PRIMARY_KEY = string(
     "primary-key",
     None,
-    "The columns of the primary key, with commas between, when DDL does not name them.",
+    "The primary key columns, comma-separated, if the DDL does not define them.",
     immutable=True,
 )
 PRIMARY_KEY_NULLABLE = boolean(
@@ -24,23 +24,24 @@ PRIMARY_KEY_NULLABLE = boolean(
     immutable=True,
 )
 PARTITION = string(
-    "partition", None, "The partition columns, with commas between, when DDL does not name them.", immutable=True
+    "partition", None, "The partition columns, comma-separated, if the DDL does not define them.", immutable=True
 )
 PATH = string("path", None, "The directory of the table.")
 BRANCH = string("branch", "main", "The branch that is read and written.")
 AUTO_CREATE = boolean(
     "auto-create",
     "false",
-    "Whether a table that is first read or written is created on the way.",
+    "Whether a table is created when it is first read or written.",
     status=refused("it is for definitions of Flink's connector, not for tables of a catalog"),
 )
 ADD_COLUMN_BEFORE_PARTITION = boolean(
     "add-column-before-partition",
     "false",
-    "Whether a new column without a stated place goes before the first partition column and not to the end.",
+    "Whether a new column without an explicit position is added before the first partition column instead of at the"
+    " end.",
 )
 ALTER_COLUMN_NULL_TO_NOT_NULL_DISABLED = boolean(
-    "alter-column-null-to-not-null.disabled", "true", "Whether a nullable column must stay nullable."
+    "alter-column-null-to-not-null.disabled", "true", "Whether a nullable column cannot be changed to NOT NULL."
 )
 DISABLE_EXPLICIT_TYPE_CASTING = boolean(
     "disable-explicit-type-casting",
@@ -50,8 +51,8 @@ DISABLE_EXPLICIT_TYPE_CASTING = boolean(
 QUERY_AUTH_ENABLED = boolean(
     "query-auth.enabled",
     "false",
-    "Whether the catalog is asked for row and column rights before a query.",
-    status=refused("what a server hides cannot be hidden here"),
+    "Whether row and column permissions are requested from the catalog before a query.",
+    status=refused("only the server of a REST catalog can enforce it"),
 )
 BRANCH_MERGE_ENABLED = boolean(
     "branch-merge.enabled", "false", "Whether a branch of this append table may be merged into another one."

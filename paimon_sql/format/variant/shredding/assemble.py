@@ -99,7 +99,7 @@ class _Group:
         data, at, _ = stretches_of(plain)
         rest = Values(data, at[rows], self.dictionary[rows], self.dictionaries)
         if (rest.basic != Basic.OBJECT).any():
-            raise ValueError("a variant has fields and is no object")
+            raise ValueError("a variant has fields and is not an object")
         inside = rest.children()
         owners, keys, ids = [rows[inside.owners]], [inside.keys], [inside.ids]
         parts = [binary_of(data, inside.values.at, inside.values.sizes)]

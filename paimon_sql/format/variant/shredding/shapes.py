@@ -47,4 +47,4 @@ def _typed_type(shape: t.DataType) -> t.DataType | None:
             return t.ArrayType(True, group_type(shape.element).as_nullable(False))
         case _ if is_scalar(shape):
             return scalar_type(shape)
-    raise ValueError(f"a variant cannot be taken apart as {shape.sql()}")
+    raise ValueError(f"a variant cannot be shredded as {shape.sql()}")

@@ -97,11 +97,11 @@ class PlannedScanProxy(ScanInterface, ABC):
         return self.description()
 
     def description(self) -> str:
-        what = self._what if self.keys is None else f"{self._what}, apart by {self.keys.describe(self.plan)}"
+        what = self._what if self.keys is None else f"{self._what}, partitioned by {self.keys.describe(self.plan)}"
         if self._remaining is self.plan:
             return what
         remaining, planned = self._remaining.metrics, self.plan.metrics
-        return f"{what}, of which a join left {remaining.files_read} of {planned.files_read} files"
+        return f"{what}, {remaining.files_read} of {planned.files_read} files after runtime filters"
 
     def _is_like(self, other: ScanInterface) -> bool:
         return isinstance(other, PlannedScanProxy) and self.keys == other.keys and super()._is_like(other)

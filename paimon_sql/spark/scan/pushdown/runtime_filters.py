@@ -92,7 +92,7 @@ class RuntimeFilters:
         return self._plan.metrics.bytes_read >= int(minimum)
 
     def take(self, conditions: Iterable[ConnectorExpression]) -> None:
-        """Plan the read with conditions, for the next call of `taken` by this thread."""
+        """Plan the read with conditions, for the next call of `filtered_plan` by this thread."""
         schema = self._plan.table.schema
         found = (_values(schema, condition) for condition in conditions)
         predicate = all_of([p for p in found if p is not None])

@@ -126,7 +126,7 @@ class PartitionKeys:
     def describe(self, plan: ScanPlan) -> str:
         """A description of the key for EXPLAIN."""
         *partition_keys, column = self.columns(plan)
-        in_order = ", in the order of their keys" if self.in_order else ""
+        in_order = ", sorted by key" if self.in_order else ""
         return ", ".join([*partition_keys, f"bucket({self._bucketing.count}, {column})"]) + in_order
 
     def expressions(self, plan: ScanPlan, attributes: Mapping[str, Attribute]) -> Seq[Expression]:

@@ -64,7 +64,7 @@ class PlaceholderScanProxy(PlannedScanProxy):
 
     def planInputPartitions(self) -> Sequence[JavaObject]:
         raise UnsupportedError(
-            "Values cannot be taken out of variants here beside hidden columns.",
+            "Variant values cannot be extracted in a query that also reads metadata columns.",
             remedy="SET spark.sql.variant.pushVariantIntoScan = false.",
         )
 
@@ -77,7 +77,7 @@ _placeholders = share(lambda: WeakSet[PlaceholderScanProxy]())
 
 
 class ExtractVariantsAbove(PlanRule):
-    """Replaces a `PromisedScanProxy` with a scan of variants and a projection that extracts the values."""
+    """Replaces a `PlaceholderScanProxy` with a scan of variants and a projection that extracts the values."""
 
     reads_scans = True
 

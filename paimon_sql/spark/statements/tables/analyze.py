@@ -37,12 +37,12 @@ def analyze_partitions(statement: AnalyzeTable, table: FormatTable, context: Sta
     """
     if table.register is None:
         raise UnsupportedError(
-            f"ANALYZE TABLE is not supported for {table.name}, a format table whose partitions no catalog lists.",
-            remedy=f"A REST catalog lists those of tables made with '{METASTORE_PARTITIONED_TABLE.key}' = 'true'.",
+            f"ANALYZE TABLE is not supported for {table.name}, a format table whose partitions no catalog registers.",
+            remedy=f"A REST catalog registers partitions of tables with '{METASTORE_PARTITIONED_TABLE.key}' = 'true'.",
         )
     if statement.all_columns or statement.columns:
         raise UnsupportedError(
-            f"{table.name} is a format table: no statistics of its columns are kept.", remedy="Leave FOR COLUMNS out."
+            f"{table.name} is a format table: column statistics are not supported.", remedy="Leave FOR COLUMNS out."
         )
     text = _leading_values(statement, table, context)
     predicate = read_partition(context, statement.table, table.schema, text)[0] if text else None
@@ -67,7 +67,7 @@ def _leading_values(statement: AnalyzeTable, table: FormatTable, context: Statem
         key = keys.get(name if case_sensitive else name.lower())
         if key is None:
             raise InvalidInputError(
-                f"{name} is no partition column of {table.name}.",
+                f"{name} is not a partition column of {table.name}.",
                 remedy=f"Its partition columns are {', '.join(table.schema.partition_keys)}.",
             )
         if value is not None:
@@ -75,8 +75,8 @@ def _leading_values(statement: AnalyzeTable, table: FormatTable, context: Statem
     leading = list(table.schema.partition_keys)[: len(given)]
     if set(leading) != set(given):
         raise InvalidInputError(
-            f"ANALYZE TABLE {table.name} PARTITION takes values for a leading run of its partition columns"
-            f" [{', '.join(table.schema.partition_keys)}], and not for {', '.join(given)} alone."
+            f"ANALYZE TABLE {table.name} PARTITION requires values of its leading partition columns in"
+            f" [{', '.join(table.schema.partition_keys)}], not of {', '.join(given)} alone."
         )
     return f"({', '.join(f'{quote_name(key)} = {given[key]}' for key in leading)})" if given else ""
 
@@ -98,18 +98,21 @@ class RunAnalyzeTable(Runner[AnalyzeTable]):
         table = context.table(statement.table)
         if statement.partition is not None:
             raise UnsupportedError(
-                "ANALYZE TABLE .. PARTITION is not offered.", remedy="Leave PARTITION out: statistics are the table's."
+                "ANALYZE TABLE .. PARTITION is not supported.",
+                remedy="Leave PARTITION out: statistics are of the whole table.",
             )
         if statement.noscan:
-            raise UnsupportedError("NOSCAN does not help: the size of the files is known.", remedy="Leave NOSCAN out.")
+            raise UnsupportedError(
+                "NOSCAN is not supported: the size of the files is already known.", remedy="Leave NOSCAN out."
+            )
         if table.options.has(SCAN_BUCKET):
             raise InvalidInputError(
-                f"Statistics are those of all buckets, and '{SCAN_BUCKET.key}' reads one.", remedy="Unset the option."
+                f"Statistics require all buckets, but '{SCAN_BUCKET.key}' selects one.", remedy="Unset the option."
             )
         chain = Chain.read_by(table)
         if chain is not None:
             raise UnsupportedError(
-                f"{table.name} is a chain table, whose rows no snapshot holds that could keep statistics of them.",
+                f"{table.name} is a chain table: statistics require one snapshot with all of its rows.",
                 remedy=f"Analyze {table.name}$branch_{chain.snapshot_branch} or $branch_{chain.delta_branch}.",
             )
         columns = self._columns(statement, table, context)
@@ -145,7 +148,7 @@ class RunAnalyzeTable(Runner[AnalyzeTable]):
         for field in chosen:
             if isinstance(field.type, _WITHOUT_STATISTICS):
                 raise UnsupportedError(
-                    f"Column {field.name} of {table.name} is {field.type.sql()}, of which no statistics are kept.",
+                    f"Column {field.name} of {table.name} is {field.type.sql()}, which does not support statistics.",
                     remedy="Name the columns to analyze: FOR COLUMNS a, b.",
                 )
         return chosen

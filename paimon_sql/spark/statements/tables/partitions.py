@@ -48,7 +48,7 @@ class RunDropPartitions(Runner[DropPartitions]):
                 raise NoSuchPartitionError(
                     f"{table.name} has no partition {text}; nothing was dropped.",
                     name=text,
-                    remedy="Add IF EXISTS to pass over it.",
+                    remedy="Add IF EXISTS to ignore it.",
                 )
             chosen.append(predicate)
         if chosen:

@@ -54,7 +54,7 @@ class FormatPartitions(PartitionInterface):
     def createPartitions(self, rows: Sequence[InternalRow], properties: Sequence[Mapping[str, str]]) -> None:
         if any("location" in given for given in properties):
             raise UnsupportedError(
-                f"{self.table.name}: a partition stands in the table's folder.", remedy="Leave LOCATION out."
+                f"{self.table.name}: partitions are always in the table's directory.", remedy="Leave LOCATION out."
             )
         add_partitions(self.table, [self._directory_values(row) for row in rows])
 

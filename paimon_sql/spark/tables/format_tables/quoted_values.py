@@ -64,14 +64,14 @@ class ReadQuotedValues(PlanRule):
         mode = str(scan.options().getOrDefault("mode", _PERMISSIVE)).upper()
         corrupt = scan.options().getOrDefault(_CORRUPT, jvm.settings.columnNameOfCorruptRecord())
         names = {f["name"] for f in struct["fields"]}
-        if mode not in (_PERMISSIVE, _FAIL) or corrupt in names or texts_in(struct) == struct:
+        if mode not in (_PERMISSIVE, _FAIL) or corrupt in names or struct_as_strings(struct) == struct:
             return None
         reads = jvm.new(
             _SCAN,
             scan.sparkSession(),
             scan.fileIndex(),
-            jvm.struct(json.dumps(texts_in(data))),
-            jvm.struct(json.dumps(texts_in(struct))),
+            jvm.struct(json.dumps(struct_as_strings(data))),
+            jvm.struct(json.dumps(struct_as_strings(struct))),
             scan.readPartitionSchema(),
             scan.options(),
             jvm.array("org.apache.spark.sql.sources.Filter"),
@@ -100,8 +100,8 @@ class ReadQuotedValues(PlanRule):
         return jvm.new(f"{CATALYST}.plans.logical.Project", jvm.seq(shown), relation.makeCopy(jvm.objects(parts)))
 
 
-def texts_in(struct: StructJson) -> StructJson:
-    """As `as_texts`, for a struct."""
+def struct_as_strings(struct: StructJson) -> StructJson:
+    """As `as_strings`, for a struct."""
     return struct_of({**f, "type": as_strings(f["type"])} for f in struct["fields"])
 
 
@@ -110,7 +110,7 @@ def as_strings(kind: TypeJson) -> TypeJson:
     if isinstance(kind, str):
         return "string" if kind in _QUOTED else kind
     if kind["type"] == "struct":
-        return texts_in(kind)
+        return struct_as_strings(kind)
     if kind["type"] == "array":
         return {**kind, "elementType": as_strings(kind["elementType"])}
     if kind["type"] == "map":

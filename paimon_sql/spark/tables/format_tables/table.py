@@ -48,8 +48,8 @@ def under_format_options(table: FormatTable, options: Mapping[str, str]) -> Form
     travel_options = sorted(TRAVEL_KEYS & options.keys())
     if travel_options:
         raise WrongKindError(
-            f"{table.name} is a format table, which has no snapshots: '{travel_options[0]}' cannot be given for it.",
-            remedy="Read it as it is.",
+            f"{table.name} is a format table, which has no snapshots: '{travel_options[0]}' is not supported.",
+            remedy="Read it without time travel.",
         )
     return table.with_options({k: v for k, v in options.items() if k not in _CREATION_OPTIONS})
 

@@ -48,7 +48,7 @@ class FormatWriteBuilder(Proxy):
         return self.build()
 
     def buildForStreaming(self) -> Proxy:
-        raise UnsupportedError(f"{self.table.name} is a format table, into which no stream is written.")
+        raise UnsupportedError(f"{self.table.name} is a format table, which does not support streaming writes.")
 
     def truncate(self) -> FormatWriteBuilder:
         self._replaced = Replaced()

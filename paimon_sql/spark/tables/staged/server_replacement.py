@@ -57,11 +57,11 @@ class ServerReplacedTableProxy(StagedTableProxy):
         schema = self.catalog.table(self.identifier).schema
         if schema.id < self._expected.id:
             raise UnsupportedError(
-                f"{self.table.name} was not replaced: the catalog's server does not know how.",
-                remedy="DROP the table and CREATE it anew.",
+                f"{self.table.name} was not replaced: the catalog's server does not support it.",
+                remedy="DROP the table and CREATE it again.",
             )
         if (schema.id, schema.fields) != (self._expected.id, self._expected.fields) and self.messages:
-            raise self._rows_lost("its definition was changed meanwhile")
+            raise self._rows_lost("its definition was changed concurrently")
 
     def _fill(self, messages: Sequence[CommitMessage]) -> None:
         try:
@@ -73,8 +73,8 @@ class ServerReplacedTableProxy(StagedTableProxy):
 
     def _rows_lost(self, why: str) -> CommitUnknownError:
         return CommitUnknownError(
-            f"{self.table.name} was replaced, and is empty, as its rows could not be committed: {why}",
+            f"{self.table.name} was replaced and is empty, because its rows could not be committed: {why}",
             commit_user=self.transaction.user,
             commit_identifier=self.transaction.identifier,
-            remedy="INSERT them, or read the snapshot before.",
+            remedy="INSERT them, or read the previous snapshot.",
         )

@@ -66,8 +66,8 @@ class Successor:
         except (PaimonError, OSError) as error:
             why = error.message if isinstance(error, PaimonError) else str(error)
             raise CommitUnknownError(
-                f"{self.old.name} was dropped, and {self.temporary}, which replaces it, could not take its name: {why}",
+                f"{self.old.name} was dropped, but its replacement {self.temporary} could not be renamed: {why}",
                 commit_user="",
                 commit_identifier=0,
-                remedy=f"ALTER TABLE {self.temporary} RENAME TO {self.identifier}.",
+                remedy=f"Run ALTER TABLE {self.temporary} RENAME TO {self.identifier}.",
             ) from error

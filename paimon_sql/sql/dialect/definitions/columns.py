@@ -21,9 +21,8 @@ class ColumnParser(TypeParser):
     def _parse_constraint(self) -> exp.Expr | None:
         start = self._curr
         if self._match_text_seq("WATERMARK", "FOR"):
-            self.refuse(
-                "A table of Paimon keeps no WATERMARK here", start, "Leave it out; Spark sets it with withWatermark."
-            )
+            remedy = "Leave it out; Spark sets it with withWatermark."
+            self.refuse("WATERMARK is not supported in a table definition", start, remedy)
         if self.sees("CONSTRAINT") and self._next and self.sees("|".join(_TABLE_CONSTRAINTS), ahead=2):
             self._advance(2)
         if self._match_text_seq("PRIMARY", "KEY"):
@@ -42,7 +41,7 @@ class ColumnParser(TypeParser):
         start = self._curr
         name = self._parse_id_var(any_token=True)
         if name is None:
-            self.refuse("A column begins with its name", start)
+            self.refuse("Expected the name of a column", start)
         kind = None if self.sees("AS") else self._parse_types(schema=True)
         constraints: list[exp.Expr] = []
         position = None
@@ -73,9 +72,9 @@ class ColumnParser(TypeParser):
                 self._skip_default()
                 constraints.append(self._as_written(here))
             elif self._match_text_seq("METADATA"):
-                self.refuse("A table of Paimon has no METADATA columns", here, "Leave the column out.")
+                self.refuse("METADATA columns are not supported", here, "Leave the column out.")
             elif self._match_text_seq("AS"):
-                self.refuse("A table of Paimon has no computed columns", here, "Compute it in a view.")
+                self.refuse("Computed columns are not supported", here, "Compute it in a view.")
             else:
                 self.step()
                 constraints.append(self._as_written(here))

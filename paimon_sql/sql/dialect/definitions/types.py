@@ -128,7 +128,7 @@ class TypeParser(TextParser):
                 if self._match_text_seq(*words):
                     suffix = " " + " ".join(words)
             if self._match_text_seq("WITH", "TIME", "ZONE"):
-                self.refuse("Paimon has no times with a time zone of their own", start, "Write WITH LOCAL TIME ZONE.")
+                self.refuse(f"{name} WITH TIME ZONE is not supported", start, "Write WITH LOCAL TIME ZONE.")
         if word == "TIMESTAMP" and not suffix and self.spark_timestamps:
             if not size:
                 return LocalZonedTimestampType()

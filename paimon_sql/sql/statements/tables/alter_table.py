@@ -117,7 +117,7 @@ def _columns(parser: PaimonParser) -> exp.Schema:
     first, wrapped = parser.token, parser.sees("(")
     schema = parser.schema(exp.Table()) if wrapped else exp.Schema(expressions=[parser.column()])
     if parser.token:
-        raise parser.refusal("Nothing more is expected behind the columns")
+        raise parser.refusal("Expected the end of the statement after the columns")
     definitions = schema.expressions
     keys = [e for e in definitions if isinstance(e, exp.PrimaryKey)]
     key_columns = [c for c in definitions if isinstance(c, exp.ColumnDef) and _is_key(c)]
@@ -159,7 +159,7 @@ def _change(column: Column, node: AlterTable, reading: Reading) -> ColumnChange:
     if column.type is None:
         definition = next(d for d in node.args["columns"].expressions if d.name == column.name)
         start, end = _type_span(definition)
-        problem = f"The column '{column.name}' has no type that Paimon knows."
+        problem = f"The type of column '{column.name}' is not supported."
         raise SqlSyntaxError(problem, text=reading.source, start=start, end=end)
     position: Literal["FIRST", "AFTER"] | None = None
     after = None

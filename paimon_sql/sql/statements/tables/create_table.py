@@ -171,7 +171,7 @@ def _clauses(parser: PaimonParser) -> dict[str, exp.Expr | None]:
         if word == "TBLPROPERTIES" or (word == "WITH" and parser.sees("(")):
             options = parser.options()
             if options is None:
-                raise PositionedError(f"{word} needs options in brackets", first.start, first.end)
+                raise PositionedError(f"{word} needs options in parentheses", first.start, first.end)
             found[word] = parser.placed(options, first)
         elif word == "USING":
             found[word] = parser.parts()
@@ -202,7 +202,7 @@ def _schema(parser: PaimonParser, node: CreateTable, table: exp.Expr, columns: V
                 raise
         except PositionedError as error:
             if is_ours:
-                problem = f"The columns cannot be read: {error.problem}"
+                problem = f"The columns cannot be parsed: {error.problem}"
                 raise RefusedError(problem, error.start, error.end, error.remedy) from None
     return exp.Schema(this=table, expressions=[columns])
 
@@ -246,7 +246,7 @@ def _edits(node: CreateTable, text: str, kind: list[str]) -> Iterator[Edit]:
         if column.type is not None and not column.is_exact and (column.foreign or not is_spark_style)
     ]
     if key is not None:
-        _refuse_both(text, node.given, "primary-key", "The primary key is said twice, as a constraint and here.")
+        _refuse_both(text, node.given, "primary-key", "The primary key is specified twice, as a constraint and here.")
         additions.insert(0, _property_sql("primary-key", key))
     yield from _property_edits(text, node, additions + kind)
 
@@ -270,7 +270,7 @@ def _primary_key(text: str, columns: Sequence[Column], keys: Sequence[exp.Primar
         remedy = "Name all its columns in one PRIMARY KEY (a, b) NOT ENFORCED."
         raise SqlSyntaxError("A table has one primary key.", text=text, start=start, end=end, remedy=remedy)
     if any("," in name for name in names):
-        raise SqlSyntaxError("The name of a key's column holds a comma.", text=text, start=start, end=end)
+        raise SqlSyntaxError("The name of a key column contains a comma.", text=text, start=start, end=end)
     return ",".join(names)
 
 
@@ -295,7 +295,8 @@ def _property_edits(text: str, node: CreateTable, additions: list[str]) -> Itera
     start, end = span(given)
     partition = [option for option in given.expressions if option.name == "partition"]
     if "PARTITIONED" in clauses:
-        _refuse_both(text, partition, "partition", "The partitions are said twice, in PARTITIONED BY and here.")
+        problem = "The partition columns are specified twice, in PARTITIONED BY and here."
+        _refuse_both(text, partition, "partition", problem)
     if given.expressions and not partition and properties is None:
         yield Edit(start, start + len("WITH"), "TBLPROPERTIES")
         yield from _appended(given, additions)

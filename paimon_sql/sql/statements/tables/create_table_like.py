@@ -1,4 +1,4 @@
-"""CREATE TABLE .. LIKE, done by us for every Spark."""
+"""CREATE TABLE .. LIKE, for all versions of Spark."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class _Source(Slot):
 class _Features(Slot):
     """``(EXCLUDING OPTIONS INCLUDING CONSTRAINTS)``, as Flink writes it."""
 
-    what = "features in brackets"
+    what = "features in parentheses"
     example = "(EXCLUDING OPTIONS)"
 
     def parse(self, parser: PaimonParser) -> Names | None:
@@ -51,7 +51,7 @@ class _Features(Slot):
             found.append(exp.Var(this=f"{verb} {parser.word}"))
             parser.advance_into()
         if parser.index != inside[1]:
-            raise parser.refusal("A feature is EXCLUDING, INCLUDING or OVERWRITING and what", parser.token)
+            raise parser.refusal("Expected EXCLUDING, INCLUDING or OVERWRITING and a feature", parser.token)
         parser.advance_into()
         return Names(expressions=found)
 
@@ -72,7 +72,7 @@ SLOTS |= {"source": _Source(), "features": _Features()}
 )
 @dataclass(frozen=True)
 class CreateTableLike(Statement):
-    """CREATE TABLE .. LIKE; ``options`` win over those of the source.
+    """CREATE TABLE .. LIKE; ``options`` override those of the source.
 
     ``features`` are Flink's, such as ``EXCLUDING OPTIONS``.
     """
@@ -96,7 +96,7 @@ class CreateTableLike(Statement):
             if statement.provider and provider == _PAIMON and not is_paimons:
                 remedy = "Use CREATE TABLE .. USING paimon AS SELECT .. WHERE false."
                 start, end = span(source)
-                problem = "A table of Paimon's cannot be LIKE one that is none."
+                problem = "A Paimon table cannot be created LIKE a table of another format."
                 raise SqlSyntaxError(problem, text=reading.source, start=start, end=end, remedy=remedy)
             if not is_paimons or provider != _PAIMON:
                 return None
@@ -120,5 +120,5 @@ def columns_beside(parser: PaimonParser) -> None:
     if parser.accept("WITH|TBLPROPERTIES"):
         parser.step()
     if parser.sees("LIKE"):
-        problem, remedy = "A table LIKE another takes no columns of its own", "Add them with ALTER TABLE."
+        problem, remedy = "CREATE TABLE LIKE cannot define columns", "Add them with ALTER TABLE."
         raise parser.refusal(problem, remedy=remedy, about=table)

@@ -1,4 +1,4 @@
-"""Materialized tables, as Flink writes them: CREATE, ALTER, DROP and SHOW.
+"""Materialized tables, in Flink's syntax: CREATE, ALTER, DROP and SHOW.
 
 A query stays text, in Spark's grammar and at its position, so that Spark reports positions of its errors.
 """
@@ -22,7 +22,7 @@ from paimon_sql.sql.text.edits import Edit
 
 Unit = Literal["SECOND", "MINUTE", "HOUR", "DAY"]
 _UNITS: tuple[Unit, ...] = ("SECOND", "MINUTE", "HOUR", "DAY")
-_COLUMNS = "List names alone: (a, b, PRIMARY KEY (a) NOT ENFORCED). CAST them in the query for other types."
+_COLUMNS = "List only names: (a, b, PRIMARY KEY (a) NOT ENFORCED). CAST them in the query for other types."
 _FRESHNESS = "Write FRESHNESS = INTERVAL '3' MINUTE, in SECOND, MINUTE, HOUR or DAY."
 _PARTITION = "Write PARTITION (dt = '2024-01-01')."
 
@@ -30,7 +30,7 @@ _PARTITION = "Write PARTITION (dt = '2024-01-01')."
 class _Columns(Slot):
     """Column names with comments, and a primary key, in brackets."""
 
-    what = "names of columns in brackets"
+    what = "column names in parentheses"
     example = "(a, b, PRIMARY KEY (a) NOT ENFORCED)"
 
     def parse(self, parser: PaimonParser) -> exp.Schema | None:
@@ -42,7 +42,7 @@ class _Columns(Slot):
         while not found or parser.accept(","):
             found.append(self._element(parser))
         if parser.index != inside[1]:
-            raise parser.refusal("The columns of a materialized table have the types of its query", remedy=_COLUMNS)
+            raise parser.refusal("Column types cannot be specified for a materialized table", remedy=_COLUMNS)
         parser.advance_into()
         return exp.Schema(expressions=found)
 
@@ -53,12 +53,12 @@ class _Columns(Slot):
         if parser.accept("PRIMARY", "KEY"):
             names = parser.names_in_brackets()
             if names is None:
-                raise parser.refusal("PRIMARY KEY needs names of columns in brackets")
+                raise parser.refusal("PRIMARY KEY needs column names in parentheses")
             parser.accept("NOT", "ENFORCED")
             return parser.placed(exp.PrimaryKey(expressions=names.expressions), first)
         name = parser.identifier()
         if name is None:
-            raise parser.refusal("The name of a column is missing", remedy=_COLUMNS)
+            raise parser.refusal("Expected the name of a column", remedy=_COLUMNS)
         comment = parser.string() if parser.accept("COMMENT") else None
         constraints = [exp.ColumnConstraint(kind=exp.CommentColumnConstraint(this=comment))] if comment else None
         return parser.placed(exp.ColumnDef(this=name, constraints=constraints), first)
@@ -79,7 +79,7 @@ class _Freshness(Slot):
         at = parser.token
         number = parser.string() or parser.whole_number()
         if number is None or not number.name.strip().isdecimal() or int(number.name) == 0:
-            raise parser.refusal("FRESHNESS needs a whole number of units", at, _FRESHNESS)
+            raise parser.refusal("FRESHNESS needs an integer number of units", at, _FRESHNESS)
         unit = parser.token.text.upper().removesuffix("S") if parser.token else ""
         if unit not in _UNITS:
             raise parser.refusal("FRESHNESS needs a unit", remedy=_FRESHNESS)
@@ -93,7 +93,7 @@ class _Freshness(Slot):
 class _Values(Slot):
     """``(dt = '2024-01-01', h = 3)``: a partition spec with literals, as strings."""
 
-    what = "columns and values in brackets"
+    what = "columns and values in parentheses"
     example = "(dt = '2024-01-01')"
 
     def parse(self, parser: PaimonParser) -> Names | None:
@@ -105,7 +105,7 @@ class _Values(Slot):
         while not found or parser.accept(","):
             found.append(self._pair(parser, {each.this.name for each in found}))
         if parser.index != inside[1]:
-            raise parser.refusal("A partition's value is a literal", remedy=_PARTITION)
+            raise parser.refusal("A partition value must be a literal", remedy=_PARTITION)
         parser.advance_into()
         return Names(expressions=found)
 
@@ -114,11 +114,11 @@ class _Values(Slot):
         if name is None or not parser.accept("="):
             raise parser.refusal("PARTITION needs column = value", first, _PARTITION)
         if name.name in known:
-            raise parser.refusal(f"PARTITION names column {name.name} twice", first)
+            raise parser.refusal(f"PARTITION specifies column {name.name} twice", first)
         parser.accept("DATE|TIMESTAMP")
         value = parser.literal()
         if value is None:
-            raise parser.refusal("A partition's value is a literal", remedy=_PARTITION)
+            raise parser.refusal("A partition value must be a literal", remedy=_PARTITION)
         return exp.EQ(this=name, expression=value)
 
     def value(self, node: exp.Expr, reading: Reading) -> dict[str, str]:
@@ -135,7 +135,7 @@ class _Defining(Query):
         if query is None:
             raise parser.refusal("A materialized table is defined by a query", remedy="Write AS and a SELECT.")
         if (parameter := parser.parameter_within(query)) is not None:
-            problem = "Parameters cannot stand in the query of a materialized table"
+            problem = "The query of a materialized table cannot contain parameters"
             raise parser.refusal(problem, parameter, "Write the values.")
         return query
 
@@ -248,7 +248,7 @@ class SuspendMaterializedTable(Statement):
 @declared("ALTER MATERIALIZED TABLE {table:new_table} RESUME! [WITH {options}]")
 @dataclass(frozen=True)
 class ResumeMaterializedTable(Statement):
-    """ALTER MATERIALIZED TABLE .. RESUME, with options that the table gets."""
+    """ALTER MATERIALIZED TABLE .. RESUME; the options are added to the table."""
 
     table: TableName
     options: Options = field(default_factory=dict)
@@ -257,7 +257,7 @@ class ResumeMaterializedTable(Statement):
 @declared("ALTER MATERIALIZED TABLE {table:new_table} REFRESH! [PARTITION {partition:values}]")
 @dataclass(frozen=True)
 class RefreshMaterializedTable(Statement):
-    """ALTER MATERIALIZED TABLE .. REFRESH, of all rows or of the partitions with these values, as texts."""
+    """ALTER MATERIALIZED TABLE .. REFRESH of all rows, or of the partitions with these values."""
 
     table: TableName
     partition: Options = field(default_factory=dict)
@@ -275,7 +275,7 @@ class DropMaterializedTable(Statement):
 @declared("SHOW MATERIALIZED TABLES! [FROM|IN {database}] [LIKE {pattern:string}]")
 @dataclass(frozen=True)
 class ShowMaterializedTables(Statement):
-    """SHOW MATERIALIZED TABLES of a database, its catalog first; of those alone whose names are like the pattern."""
+    """SHOW MATERIALIZED TABLES of a database, or of those whose names match the pattern."""
 
     database: TableName
     pattern: str | None = None
@@ -303,7 +303,7 @@ def replaced(parser: PaimonParser) -> None:
     """Refuse to replace a materialized table."""
     parser.advance_into()
     remedy = "Write CREATE OR ALTER, or DROP it first."
-    raise parser.refusal("A materialized table is not replaced", remedy=remedy)
+    raise parser.refusal("A materialized table cannot be replaced", remedy=remedy)
 
 
 @reads("ALTER", "MATERIALIZED", "TABLE")
@@ -311,6 +311,6 @@ def otherwise(parser: PaimonParser) -> None:
     """Refuse other forms of ALTER MATERIALIZED TABLE."""
     parser.accept("ALTER", "MATERIALIZED", "TABLE")
     if parser.table_name() is None:
-        raise parser.refusal("The name of a materialized table is missing")
+        raise parser.refusal("Expected the name of a materialized table")
     remedy = "Write SUSPEND, RESUME, REFRESH or AS and a query."
-    raise parser.refusal("This is nothing that can become of a materialized table", remedy=remedy)
+    raise parser.refusal("Unsupported change of a materialized table", remedy=remedy)

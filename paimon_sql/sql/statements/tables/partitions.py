@@ -1,4 +1,4 @@
-"""Partition DDL that Spark's rules for v2 tables cannot execute, DESCRIBE of a partition, and ANALYZE."""
+"""Partition DDL that Spark cannot execute on v2 tables, DESCRIBE of a partition, and ANALYZE."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PartitionSpec = tuple[tuple[str, str | None], ...]
 class _Bracket(Slot):
     """A bracket with its contents, as text."""
 
-    what = "values in brackets"
+    what = "values in parentheses"
     example = "(a = 1)"
 
     def parse(self, parser: PaimonParser) -> Verbatim | None:
@@ -58,7 +58,7 @@ class _Partitions(Slot):
 class _Spec(Slot):
     """``(a = 1, b)``: partition columns, with or without a value."""
 
-    what = "columns in brackets"
+    what = "columns in parentheses"
     example = "(a = 1, b)"
 
     def parse(self, parser: PaimonParser) -> Names | None:
@@ -89,7 +89,7 @@ SLOTS |= {"bracket": _Bracket(), "partitions": _Partitions(), "spec": _Spec()}
 @declared("ALTER TABLE {table} DROP [<if_exists: IF EXISTS>] {partitions} [PURGE]")
 @dataclass(frozen=True)
 class DropPartitions(Statement):
-    """ALTER TABLE .. DROP PARTITION, of which one names some of the partition columns; each is written ``(a = 1)``.
+    """ALTER TABLE .. DROP PARTITION, where a partition spec may omit partition columns.
 
     Spark itself drops partitions for which all columns are named.
     """
@@ -116,7 +116,7 @@ class DropPartitions(Statement):
 )
 @dataclass(frozen=True)
 class RepairPartitions(Statement):
-    """MSCK REPAIR TABLE: the catalog's list of partitions is brought up to date, by what it lacks or has over."""
+    """MSCK REPAIR TABLE: adds missing partitions to the list of the catalog, and drops those without a directory."""
 
     SPARK_PARSES = True
     table: TableName
@@ -126,7 +126,7 @@ class RepairPartitions(Statement):
 @declared("DESCRIBE|DESC [TABLE] EXTENDED|FORMATTED {table} PARTITION {partition:bracket}")
 @dataclass(frozen=True)
 class DescribePartition(Statement):
-    """DESCRIBE EXTENDED of a partition that is written ``(a = 1)``; Spark tells less of it than of the table."""
+    """DESCRIBE EXTENDED of a partition."""
 
     SPARK_PARSES = True
     table: TableName
@@ -146,7 +146,7 @@ class DescribePartition(Statement):
 )
 @dataclass(frozen=True)
 class AnalyzeTable(Statement):
-    """ANALYZE TABLE .. COMPUTE STATISTICS; of rows alone, of ``columns``, or of all of them."""
+    """ANALYZE TABLE .. COMPUTE STATISTICS of rows only, of ``columns``, or of all columns."""
 
     SPARK_PARSES = True
     table: TableName

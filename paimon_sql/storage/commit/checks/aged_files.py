@@ -37,9 +37,9 @@ def _check(proposal: Proposal) -> None:
     lost = [path for path, exists in zip(paths, existing, strict=True) if not exists]
     if lost:
         raise CommitConflictError(
-            f"{table.name}: {len(lost)} files that the statement wrote were removed before it ended, {lost[0]} among"
-            " them.",
-            remedy="Run it again, and let the removal of orphan files wait for longer than statements take.",
+            f"{table.name}: {len(lost)} files that the statement wrote were removed before it ended, including"
+            f" {lost[0]}.",
+            remedy="Run it again, and remove only orphan files that are older than the longest statement.",
         )
 
 

@@ -32,7 +32,7 @@ def growth_error(table: Table, kind: CommitKind) -> UnsupportedError | None:
         return None
     return UnsupportedError(
         f"{table.name} has '{BRANCH_MERGE_ENABLED.key}', so {_WORDS[kind]}: its branches could not be merged any more.",
-        remedy="Set the option to 'false' if they need not be.",
+        remedy="Set the option to 'false' if the branches need not be merged.",
     )
 
 

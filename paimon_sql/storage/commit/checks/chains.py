@@ -47,8 +47,8 @@ def _check_append(proposal: Proposal) -> None:
     hidden = sorted(added & (_newest(chain.snapshots()) | _newest(chain.deltas()))) if added else []
     if hidden:
         raise ConstraintViolationError(
-            f"{table.name}: new rows of partition {PartitionPaths.of(table.schema).name(hidden[0])} would be read"
-            f" instead of all that the branches '{chain.snapshot_branch}' and '{chain.delta_branch}' have of it.",
+            f"{table.name}: new rows of partition {PartitionPaths.of(table.schema).name(hidden[0])} would hide"
+            f" all of its rows in the branches '{chain.snapshot_branch}' and '{chain.delta_branch}'.",
             remedy=f"Write into {table.name}$branch_{chain.delta_branch}, or INSERT OVERWRITE the partition.",
         )
 
@@ -79,9 +79,9 @@ def _check(chain: Chain, dropped: set[bytes], full: set[bytes], changed: set[byt
     for place in chain.places(sorted(dropped)):
         if timeline.is_first_needed(place):
             raise ConstraintViolationError(
-                f"{chain.table.name}: the whole partition {PartitionPaths.of(chain.table.schema).name(place.partition)}"
-                f" cannot be dropped: later ones of branch '{chain.delta_branch}' are read from it on, and there is no"
-                " whole one before it.",
+                f"{chain.table.name}: the whole partition"
+                f" {PartitionPaths.of(chain.table.schema).name(place.partition)} cannot be dropped: later ones of"
+                f" branch '{chain.delta_branch}' depend on it, and there is no whole one before it.",
                 remedy="CALL sys.compact_chain_table for the next of them first, or drop them too.",
             )
 

@@ -193,8 +193,8 @@ def _check_levels(proposal: Proposal) -> None:
         if (low[by_start][1:] <= high[by_start][:-1]).any():
             bucket = deep["bucket"][rows.values[0].as_py()]
             raise CommitConflictError(
-                f"{table.name}: another job compacted bucket {bucket} meanwhile: on level {files[0].level} two files"
-                f" would overlap; snapshot {latest.id} is of commit user {latest.commit_user}.",
+                f"{table.name}: another job concurrently compacted bucket {bucket}: on level {files[0].level} two"
+                f" files would overlap; snapshot {latest.id} is of commit user {latest.commit_user}.",
                 remedy="Run the statement again.",
             )
 
@@ -223,8 +223,8 @@ def _check_deep(proposal: Proposal) -> None:
     changed = {(partition, bucket) for partition, bucket, _ in current ^ planned} & planned_files.keys()
     if changed:
         raise CommitConflictError(
-            f"{table.name}: another job compacted or replaced bucket {min(changed)[1]} meanwhile; snapshot {latest.id}"
-            f" is of commit user {latest.commit_user} ({latest.commit_kind.value}).",
+            f"{table.name}: another job concurrently compacted or replaced bucket {min(changed)[1]}; snapshot"
+            f" {latest.id} is of commit user {latest.commit_user} ({latest.commit_kind.value}).",
             remedy="Run the statement again.",
         )
 

@@ -33,8 +33,7 @@ def changes_since(table: Table, base: Snapshot | None, latest: Snapshot | None) 
         snapshot = latest if latest is not None and number == latest.id else table.snapshots.find(number)
         if snapshot is None:
             raise CommitConflictError(
-                f"{table.name}: snapshot {number} has expired since the statement began, so that what it changed is not"
-                " known.",
+                f"{table.name}: snapshot {number} has expired since the statement began, so its changes are unknown.",
                 remedy="Run the statement again, or retain snapshots for longer.",
             )
         if base is not None and number == first and not _follows(table, snapshot, base):

@@ -54,9 +54,10 @@ def _check(proposal: Proposal, user: str | None, last_safe: int) -> None:
             path = proposal.table.locations.partition(found)
             raise NotAllowedError(
                 f"{proposal.table.name}: snapshot {snapshot.id} of commit user {snapshot.commit_user}"
-                f" ({snapshot.commit_kind.value}) changed files of {f'partition {path}' if path else 'the table'}, and"
-                f" '{_KEY}' = '{last_safe}' does not allow to commit after it.",
-                remedy="If that snapshot may stand, set the option to its number; otherwise roll it back.",
+                f" ({snapshot.commit_kind.value}) changed files of"
+                f" {f'partition {path}' if path else 'the table'}, and '{_KEY}' = '{last_safe}' does not allow a"
+                " commit after it.",
+                remedy="If that snapshot is acceptable, set the option to its number; otherwise roll it back.",
             )
 
 
@@ -69,8 +70,8 @@ def _of_others(table: Table, latest: Snapshot, user: str | None, last_safe: int)
             if last_safe < 0:
                 return []
             raise NotAllowedError(
-                f"{table.name}: snapshot {number} has expired, so that what was done since snapshot {last_safe} is not"
-                f" known, which '{_KEY}' asks for.",
+                f"{table.name}: snapshot {number} has expired, so the changes since snapshot {last_safe}, which"
+                f" '{_KEY}' checks, are unknown.",
                 remedy="Set the option to a newer snapshot, or retain snapshots for longer.",
             )
         if snapshot.commit_user == user:

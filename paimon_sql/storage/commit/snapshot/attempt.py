@@ -154,7 +154,7 @@ class Attempt:
         total = (latest.total_record_count or 0 if latest else 0) + added
         if latest is not None and max(next_row_id or 0, total) > _MAX_LONG:
             raise CorruptFileError(
-                "it counts rows, or ids of rows, so far that those of this commit are no numbers any more",
+                "its row counts or row ids are so large that those of this commit overflow",
                 path=self.table.snapshots.directory.path(latest.id),
             )
         base = self.merge(self.table, manifests_of(self.table, latest), self.files) if latest else []

@@ -57,7 +57,7 @@ def _check(
         stale |= {e.file.file_name for e in before if _owner(e) in added} - deleted
     if stale:
         raise CommitConflictError(
-            f"{table.name}: another job has changed the index file {min(stale)} meanwhile, or its bucket's.",
+            f"{table.name}: another job concurrently changed the index file {min(stale)}, or that of its bucket.",
             remedy="Run the statement again.",
         )
 

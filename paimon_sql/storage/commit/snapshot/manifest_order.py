@@ -28,7 +28,7 @@ def sort_column(table: Table) -> str | None:
     if name not in partitions:
         key = MANIFEST_SORT_PARTITION_FIELD.key
         raise InvalidOptionError(
-            f"'{key}' is '{name}', which is no partition column of {table.name}.",
+            f"'{key}' is '{name}', which is not a partition column of {table.name}.",
             key=key,
             remedy=f"Those are {', '.join(partitions)}.",
         )

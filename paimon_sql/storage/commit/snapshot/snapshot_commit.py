@@ -76,8 +76,8 @@ class SnapshotCommit(ABC):
 
     def _unknown(self, snapshot: Snapshot) -> CommitUnknownError:
         return CommitUnknownError(
-            f"{self.table.name}: whether snapshot {snapshot.id} was committed could not be found out; all its files"
-            " are kept.",
+            f"{self.table.name}: whether snapshot {snapshot.id} was committed could not be determined; all its"
+            " files are kept.",
             commit_user=snapshot.commit_user,
             commit_identifier=snapshot.commit_identifier,
             remedy=f"Look for commit user {snapshot.commit_user} in $snapshots before you run the statement again.",

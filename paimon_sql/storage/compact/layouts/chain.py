@@ -66,14 +66,14 @@ class ChainCompaction:
         table: the snapshot branch.
         tasks: the tasks.
         partitions: the partitions that are read as chains.
-        whole: the chosen partitions that the snapshot branch already has.
+        existing: the chosen partitions that the snapshot branch already has.
         skipped: whether nothing is done because of them.
     """
 
     table: Table
     tasks: list[ChainCompactionTask]
     partitions: frozenset[bytes]
-    whole: frozenset[bytes]
+    existing: frozenset[bytes]
     skipped: bool
 
 
@@ -82,9 +82,9 @@ def chain_to_compact(table: Table) -> Chain:
     chain = Chain.read_by(table)
     if chain is None:
         raise UnsupportedError(
-            f"{table.name} is no chain table with its branches beside it.",
+            f"{table.name} is not a chain table with its branches.",
             remedy=f"Set '{CHAIN_TABLE_ENABLED.key}', '{SCAN_FALLBACK_SNAPSHOT_BRANCH.key}' and"
-            f" '{SCAN_FALLBACK_DELTA_BRANCH.key}', and name the table itself.",
+            f" '{SCAN_FALLBACK_DELTA_BRANCH.key}', and specify the table itself.",
         )
     return chain
 
@@ -138,7 +138,7 @@ def compact_chain(plan: ChainCompaction, executor: Executor) -> CompactedChain:
     with Transaction(table) as transaction:
         written_messages = gather(table, executor.run(plan.tasks), lambda written: written)
         messages = transaction.staged.own(message for written in written_messages for message in written)
-        overwrite = Overwrite(dynamic=True) if plan.whole else None
+        overwrite = Overwrite(dynamic=True) if plan.existing else None
         due = transaction.staged.own(compact_due(table, messages, executor, overwrite))
         if overwrite is not None:
             snapshot = operations.overwrite(
@@ -157,8 +157,8 @@ def _partitions_are_new(messages: Sequence[CommitMessage]) -> Validation:
         table = proposal.table
         if partitions.intersection(live_files(table, proposal.latest).partitions):
             raise CommitConflictError(
-                f"{table.name}: another job wrote a partition while it was being made whole.",
-                remedy="Read it: it is whole now. Or call with overwrite => true.",
+                f"{table.name}: another job wrote a partition while it was being compacted.",
+                remedy="Read it, because it is whole now, or call with overwrite => true.",
             )
 
     return Validation("partitions that are made whole are new", check)

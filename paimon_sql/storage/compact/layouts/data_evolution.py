@@ -170,9 +170,9 @@ def plan_data_evolution_compaction(
     if table.options.get(DATA_EVOLUTION_COMPACTION_REWRITE_ROW_IDS):
         key = DATA_EVOLUTION_COMPACTION_REWRITE_ROW_IDS.key
         raise InvalidOptionError(
-            f"'{key}' = 'true' is not possible any more: compactions keep row ids.",
+            f"'{key}' = 'true' is no longer supported: compactions keep row ids.",
             key=key,
-            remedy="CALL sys.materialize_deletion_vectors leaves deleted rows out.",
+            remedy="CALL sys.materialize_deletion_vectors to remove deleted rows.",
         )
     target, min_files = WriteSettings(table.schema).target_file_size, table.options.get(COMPACTION_MIN_FILE_NUM)
     open_cost = table.options.get(SOURCE_SPLIT_OPEN_FILE_COST)

@@ -40,7 +40,7 @@ def plan_postponed(
     """
     if is_ordered_by_snapshots(table.schema):
         raise UnsupportedError(
-            f"{table.name}: the rows that wait for their buckets would lose the order of their snapshots"
+            f"{table.name}: postponed rows would lose the order of their snapshots"
             f" ('{SEQUENCE_SNAPSHOT_ORDERING.key}').",
             remedy="Copy the table's rows into one with another 'bucket'.",
         )

@@ -68,7 +68,7 @@ def plan_sort(table: Table, strategy: str, columns: Sequence[str], *, scope: Sco
         raise UnsupportedError(f"{table.name}: tables with data evolution cannot be ordered.")
     if table.options.get(CLUSTERING_INCREMENTAL):
         raise UnsupportedError(
-            f"{table.name} is clustered incrementally (clustering.incremental); it takes no order_strategy.",
+            f"{table.name} is clustered incrementally (clustering.incremental); it does not support order_strategy.",
             remedy="Leave order_strategy and order_by out.",
         )
     wanted = order_columns(table, columns, "order_by")

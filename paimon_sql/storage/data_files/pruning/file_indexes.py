@@ -124,7 +124,7 @@ class IndexFilter:
                 with decoding("a file index", index.path or f"the manifest entry of {file.file_name}"):
                     return rows_in_indexes(self.predicate, self._readers(index, file))
         except (MissingFileError, CorruptFileError) as error:
-            _LOG.warning("%s: a file index is left aside: %s", self.table.name, error)
+            _LOG.warning("%s: a file index is ignored: %s", self.table.name, error)
             return None
 
     def _readers(self, index: FileIndex, file: DataFileMeta) -> Readers:

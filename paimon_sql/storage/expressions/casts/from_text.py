@@ -127,6 +127,6 @@ def _check(array: pa.Array, good: pa.Array, call: CastCall) -> None:
     if pc.any(bad).as_py():
         first = array.filter(bad)[0].as_py()
         raise InvalidInputError(
-            f"The text '{first}' cannot be read as {call.target.sql()}.",
-            remedy="Change the column back to a text type, or correct the rows that hold such text.",
+            f"The string '{first}' cannot be read as {call.target.sql()}.",
+            remedy="Change the column back to a string type, or correct the rows with such values.",
         )

@@ -27,5 +27,5 @@ def _validated(time_zone: str) -> str:
     try:
         pc.local_timestamp(pa.scalar(0, pa.timestamp("s", time_zone)))
     except pa.ArrowInvalid as error:
-        raise InvalidInputError(f"'{time_zone}' is no time zone that this machine knows.") from error
+        raise InvalidInputError(f"Unknown time zone '{time_zone}'.") from error
     return time_zone

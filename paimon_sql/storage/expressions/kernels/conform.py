@@ -53,7 +53,7 @@ def conform_leaf(array: pa.Array, target: pa.DataType) -> pa.Array:
     if pa.types.is_timestamp(target) and pa.types.is_timestamp(array.type):
         return _timestamp(array, target)
     if pa.types.is_string(target) and not is_bytes(array.type):
-        raise pa.ArrowNotImplementedError(f"{array.type} is no text")
+        raise pa.ArrowNotImplementedError(f"{array.type} is not a string")
     return array.cast(target)
 
 
@@ -78,7 +78,7 @@ def with_validity_of(array: pa.Array, values: pa.Array) -> pa.Array:
 
 def _conform_struct(array: pa.Array, target: pa.StructType, leaf: Leaf | None) -> pa.Array:
     if not pa.types.is_struct(array.type):
-        raise pa.ArrowNotImplementedError(f"{array.type} is no struct")
+        raise pa.ArrowNotImplementedError(f"{array.type} is not a struct")
     children = []
     for i in range(target.num_fields):
         field = target.field(i)
@@ -149,7 +149,7 @@ def rebuild_struct(array: pa.Array, target: pa.StructType, children: list[pa.Arr
 
 def _conform_list(array: pa.Array, target: pa.DataType, leaf: Leaf | None) -> pa.Array:
     if not is_listlike(array.type):
-        raise pa.ArrowNotImplementedError(f"{array.type} is no list")
+        raise pa.ArrowNotImplementedError(f"{array.type} is not a list")
     if pa.types.is_list(target) and pa.types.is_list(array.type):
         return rebuild_list(array, target, conform(array.values, target.value_type, leaf))
     same_shape = pa.types.is_fixed_size_list(target) and pa.types.is_fixed_size_list(array.type)
@@ -183,7 +183,7 @@ def _conform_map(array: pa.Array, target: pa.MapType, leaf: Leaf | None) -> pa.A
     elif pa.types.is_list(array.type) and pa.types.is_struct(array.type.value_type):
         keys, items = array.values.field(0), array.values.field(1)
     else:
-        raise pa.ArrowNotImplementedError(f"{array.type} is no map")
+        raise pa.ArrowNotImplementedError(f"{array.type} is not a map")
     return rebuild_map(array, target, conform(keys, target.key_type, leaf), conform(items, target.item_type, leaf))
 
 
@@ -209,7 +209,7 @@ def as_fixed_lists(lists: pa.Array, kind: pa.FixedSizeListType) -> pa.Array:
         raise pa.ArrowInvalid(f"a vector has {size} elements")
     elements = pc.list_flatten(lists)
     if elements.null_count:
-        raise pa.ArrowInvalid("a vector has no nulls among its elements")
+        raise pa.ArrowInvalid("a vector cannot contain nulls")
     # A null list occupies as many elements as any other, with any values.
     positions = np.repeat(np.where(is_null, 0, np.cumsum(~is_null) - 1) * size, size) + np.tile(
         np.arange(size), len(lists)

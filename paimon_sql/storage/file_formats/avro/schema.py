@@ -84,7 +84,7 @@ def _not_null(data_type: t.DataType, name: str) -> AvroType:
 def _unit(data_type: t.TimestampType | t.LocalZonedTimestampType) -> str:
     if data_type.precision > _MICROS_DIGITS:
         raise UnsupportedError(
-            f"Avro files cannot hold {data_type.sql()}: they know no time finer than microseconds.",
+            f"Avro files cannot hold {data_type.sql()}: they do not support times finer than microseconds.",
             remedy="Use a precision of at most 6, or set 'file.format' = 'parquet'.",
         )
     return "millis" if data_type.precision <= _MILLIS_DIGITS else "micros"

@@ -46,8 +46,8 @@ class ByteRanges:
         total = int(sizes.sum())
         if total > _MAX_BYTES:
             raise UnsupportedError(
-                f"{self.path}: a blob of {int(sizes.max())} bytes is more than a value can hold here.",
-                remedy="Read where it lies, with the option 'blob-as-descriptor' = 'true'.",
+                f"{self.path}: a blob of {int(sizes.max())} bytes exceeds the maximum size of a value.",
+                remedy="Read its descriptor with the option 'blob-as-descriptor' = 'true'.",
             )
         bounds = np.zeros(len(sizes) + 1, dtype=np.int32)
         np.cumsum(sizes, out=bounds[1:])
@@ -60,7 +60,7 @@ class ByteRanges:
 
     def _joined(self, starts: _Numbers, sizes: _Numbers, total: int) -> npt.NDArray[np.uint8]:
         if len(starts) and not 0 <= starts.min() <= (starts + sizes).max() <= self.size:
-            raise CorruptFileError("ends before what its index says", path=self.path)
+            raise CorruptFileError("ends before a blob in its index", path=self.path)
         result = np.empty(total, dtype=np.uint8)
         if not total:
             return result
@@ -94,5 +94,5 @@ class ByteRanges:
         while done < len(buffer):
             count = self.source.readinto(buffer[done:])
             if not count:
-                raise CorruptFileError("ends before what its index says", path=self.path)
+                raise CorruptFileError("ends before a blob in its index", path=self.path)
             done += count

@@ -64,7 +64,7 @@ class BlobElement(ABC):
             case t.MapType() if isinstance(data_type.value, t.BlobType) and isinstance(data_type.key, _KEYS):
                 return _Map(data_type)
         raise UnsupportedError(
-            f"A file of blobs holds a column of type BLOB, ARRAY<BLOB> or MAP<.., BLOB>, and not {data_type.sql()}."
+            f"A blob file holds a column of type BLOB, ARRAY<BLOB> or MAP<.., BLOB>, not {data_type.sql()}."
         )
 
     @abstractmethod
@@ -147,7 +147,7 @@ class _Map(BlobElement):
         try:
             keys_array = names if self._plain else self._values(self._keys.decoded(names.cast(pa.large_binary())))
         except (ValueError, pa.ArrowInvalid) as error:
-            raise CorruptFileError(f"is a damaged file of blobs: {error}", path=file.path) from error
+            raise CorruptFileError(f"is a corrupt blob file: {error}", path=file.path) from error
         return pa.MapArray.from_arrays(_offsets(counts), keys_array, blobs)
 
     def _values(self, keys: pa.Array) -> pa.Array:
@@ -221,7 +221,7 @@ def _index(
     file: ByteRanges, starts: _Numbers, sizes: _Numbers, magic: int, parts: int
 ) -> tuple[_Numbers, list[_Lengths]]:
     """Read the number of elements per record, and the lengths of their parts."""
-    bad = CorruptFileError("is a damaged file of blobs: an array or map is not what its index says", path=file.path)
+    bad = CorruptFileError("is a corrupt blob file: an array or map does not match its index", path=file.path)
     tail = _SIZE.size * parts
     if (sizes < _HEADER.size + tail).any():
         raise bad
@@ -259,14 +259,14 @@ def _read_elements(
     try:
         check_total(sizes, file.size, "elements")
     except BoundsError as error:
-        raise CorruptFileError(f"is a damaged file of blobs: {error}", path=file.path) from error
+        raise CorruptFileError(f"is a corrupt blob file: {error}", path=file.path) from error
     sums = np.append(0, np.cumsum(sizes))
     heads = np.cumsum(counts) - counts
     firsts = sums[heads]
     begin = sums[:-1] - np.repeat(firsts, counts) + np.repeat(starts, counts)
     ends = starts + sums[heads + counts] - firsts
     if len(ends) and int(ends.max()) > file.size:
-        raise CorruptFileError("is a damaged file of blobs: an array or map is longer than the file", path=file.path)
+        raise CorruptFileError("is a corrupt blob file: an array or map is longer than the file", path=file.path)
     is_valid = lengths != _NULL
     blobs = _blobs(file, begin[is_valid], sizes[is_valid], uri)
     return (blobs if is_valid.all() else spread(blobs, is_valid)), ends
@@ -274,7 +274,7 @@ def _read_elements(
 
 def _check(ends: _Numbers, begin: _Numbers, path: str) -> None:
     if (ends != begin).any():
-        raise CorruptFileError("is a damaged file of blobs: the lengths in an array or map do not fit it", path=path)
+        raise CorruptFileError("is a corrupt blob file: the lengths in an array or map do not fit it", path=path)
 
 
 def spread(values: pa.Array, valid: npt.NDArray[np.bool_]) -> pa.Array:

@@ -127,7 +127,7 @@ class BlobFetcher:
         """
         if is_view(data):
             raise InvalidInputError(
-                "A reference to a blob of another table cannot be stored in a column of blobs.",
+                "A reference to a blob of another table cannot be stored in a blob column.",
                 remedy="Name the column in 'blob-view-field', or read the other table with its references resolved.",
             )
         return self.pieces(decode_descriptor(bytes(data)))
@@ -141,7 +141,7 @@ class BlobFetcher:
                 return None
             name = redacted(descriptor.uri)
             raise MissingFileError(
-                f"Cannot read {name}, which a descriptor of a blob names: it does not exist.", path=name
+                f"Cannot read {name}, which a blob descriptor names: it does not exist.", path=name
             ) from error
         except (NotAllowedError, InvalidInputError):
             raise
@@ -165,8 +165,8 @@ class BlobFetcher:
             data += piece
             if len(data) > _MAX_VALUE_BYTES:
                 raise PaimonError(
-                    f"{redacted(descriptor.uri)} holds more than {_MAX_VALUE_BYTES} bytes, which no value can hold.",
-                    remedy="Read where it lies, with the option 'blob-as-descriptor' = 'true'.",
+                    f"{redacted(descriptor.uri)} has more than {_MAX_VALUE_BYTES} bytes, the maximum size of a value.",
+                    remedy="Read its descriptor with the option 'blob-as-descriptor' = 'true'.",
                 )
         return bytes(data)
 
@@ -179,7 +179,7 @@ class BlobFetcher:
     def _open(self, descriptor: BlobDescriptor) -> _Stream:
         uri = descriptor.uri
         if descriptor.offset < 0 or descriptor.length < TO_THE_END:
-            raise InvalidInputError(f"A descriptor of a blob in {redacted(uri)} names bytes that no file has.")
+            raise InvalidInputError(f"A blob descriptor has an invalid byte range in {redacted(uri)}.")
         if self._last_file is not None and self._last_file[0] == uri:
             return self._last_file[1]  # consecutive blobs are often in the same file
         self.close()
@@ -210,11 +210,13 @@ class BlobFetcher:
             if isinstance(stream, HttpResponse):
                 stream.close()
         if rest > 0:
-            raise PaimonError(f"{redacted(descriptor.uri)} ends {rest} bytes before the blob that is said to be in it.")
+            raise PaimonError(
+                f"{redacted(descriptor.uri)} ends {rest} bytes before the end of the blob in its descriptor."
+            )
 
 
 def _regular(path: Path) -> str:
     """Return the path, unless it is a device or pipe, which has no end."""
     if path.exists() and not path.is_file():
-        raise PaimonError(f"Cannot read {path}, which a descriptor of a blob names: it is no file.")
+        raise PaimonError(f"Cannot read {path}, which a blob descriptor names: it is not a file.")
     return str(path)

@@ -51,7 +51,7 @@ class BlobFormat(FileFormat):
     def check_fields(self, fields: Sequence[t.DataField]) -> None:
         if len(fields) != 1:
             columns = ", ".join(f"{f.name} {f.type.sql()}" for f in fields)
-            raise UnsupportedError(f"A file of blobs holds one column of blobs, and not {columns}.")
+            raise UnsupportedError(f"A blob file holds one blob column, not {columns}.")
         BlobElement.of(fields[0].type)
 
 
@@ -98,7 +98,7 @@ class BlobFile:
         begin, lengths = begin[is_here], sizes[rows][is_here]
         if len(begin) and file.joined(begin[:1], np.array([AHEAD])) != MAGIC:
             raise CorruptFileError(
-                "is a damaged file of blobs: a record does not begin where it should", path=self.path
+                "is a corrupt blob file: a record does not begin at its position in the index", path=self.path
             )
         values = BlobElement.of(self.field.type).read(file, begin + AHEAD, lengths - AHEAD - BEHIND, uri)
         return values if is_here.all() else spread(values, is_here)
@@ -140,7 +140,7 @@ def _lengths(source: pa.NativeFile, path: str) -> _Numbers:
         source.seek(size - FOOTER.size)
         index_size, version = FOOTER.unpack(source.read(FOOTER.size))
         if version != VERSION:
-            raise CorruptFileError(f"is of version {version} of blob files, which is not known", path=path)
+            raise CorruptFileError(f"is a blob file of the unknown version {version}", path=path)
         begin = size - FOOTER.size - index_size
         if index_size >= 0 and begin >= 0:
             source.seek(begin)
@@ -148,8 +148,8 @@ def _lengths(source: pa.NativeFile, path: str) -> _Numbers:
                 lengths = decode(source.read(index_size))
                 check_total(np.maximum(lengths, 0), begin, "records")
             except ValueError as error:
-                raise CorruptFileError(f"is a damaged file of blobs: {error} in its index", path=path) from error
+                raise CorruptFileError(f"is a corrupt blob file: {error} in its index", path=path) from error
             invalid = (lengths < ELSEWHERE) | ((lengths >= 0) & (lengths < AHEAD + BEHIND))
             if int(np.maximum(lengths, 0).sum()) == begin and not invalid.any():
                 return lengths
-    raise CorruptFileError("is no file of blobs, or is damaged: its index does not fit its size", path=path)
+    raise CorruptFileError("is not a blob file, or is corrupt: its index does not match its size", path=path)

@@ -121,7 +121,7 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
             return value, at
-    raise ValueError("a number does not end")
+    raise ValueError("a number is cut off")
 
 
 def _varints(data: bytes) -> Iterator[int]:

@@ -24,7 +24,7 @@ _READ_AHEAD = 32
 def read_orc(file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Yield the requested columns of an ORC file as canonical batches, each with its first row's position."""
     with translate_errors("read", wanted.path), file_io.open_input(wanted.path) as source:
-        with decoding_file("no ORC file", wanted.path):
+        with decoding_file("not an ORC file", wanted.path):
             tail = read_tail(source)
             arrow_source = _for_arrow(source, tail)
         with decoding_file("cannot be read as ORC", wanted.path):

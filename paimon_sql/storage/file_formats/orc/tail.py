@@ -256,16 +256,16 @@ def _decompress(codec: str, data: bytes, limit: int) -> bytes:
     try:
         return decompress(codec, data, limit)
     except Exception as error:  # each codec has its own errors
-        raise ValueError(f"a block cannot be unpacked: {error}") from error
+        raise ValueError(f"a block cannot be decompressed: {error}") from error
 
 
 def _check_tree(tail: OrcTail) -> None:
     """Check that each type has exactly one parent, which precedes it."""
     inside = [child for column in range(len(tail.types)) for child in tail.children(column)]
     if sorted(inside) != list(range(1, len(tail.types))):
-        raise ValueError("its types are no tree")
+        raise ValueError("its types are not a tree")
     if any(child <= column for column in range(len(tail.types)) for child in tail.children(column)):
-        raise ValueError("a type stands inside of one that comes after it")
+        raise ValueError("a type is nested in a later one")
 
 
 def read_tail(source: pa.NativeFile) -> OrcTail:

@@ -103,7 +103,7 @@ class OrcWriter(DataFileWriter):
     def _with_java_types(self, end_of_file: bytes) -> bytes:
         tail = parse_tail(end_of_file, len(end_of_file))
         if isinstance(tail, int):
-            raise OSError(f"the footer takes {tail} bytes and only {len(end_of_file)} were held back")
+            raise OSError(f"the footer takes {tail} bytes but only {len(end_of_file)} were reserved")
         return end_of_file[: tail.body_size] + tail.with_types(orc_types(self._fields)).encode()
 
     def abort(self) -> None:

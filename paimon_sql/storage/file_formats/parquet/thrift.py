@@ -80,7 +80,7 @@ class _Reader:
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
                 return value
-        raise ValueError("a number does not end")
+        raise ValueError("a number is cut off")
 
     def _zigzag(self) -> int:
         value = self._varint()

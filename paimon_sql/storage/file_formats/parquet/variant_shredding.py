@@ -101,15 +101,15 @@ def given_shapes(options: TableOptions) -> dict[str, t.DataType] | None:
     try:
         found = t.parse_type(_with_ids(load_json(text)))
         if not isinstance(found, t.RowType):
-            raise ValueError(f"{found.sql()} is no ROW type")
+            raise ValueError(f"{found.sql()} is not a ROW type")
         for field in found.fields:
             group_type(field.type)
     except (PaimonError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise InvalidOptionError(
-            f"'{VARIANT_SHREDDING_SCHEMA.key}' = '{text}' does not tell how to take variants apart: {error}.",
+            f"Invalid value '{text}' of option '{VARIANT_SHREDDING_SCHEMA.key}': {error}.",
             key=VARIANT_SHREDDING_SCHEMA.key,
-            remedy="Give a ROW type as JSON, with a field for each column of variants: its type says which fields of"
-            " the values get columns of their own.",
+            remedy="Use a ROW type as JSON, with a field for each variant column: its type defines which fields of"
+            " the values get separate columns.",
         ) from error
     return {f.name: f.type for f in found.fields}
 

@@ -83,10 +83,10 @@ class HttpResponse:
         except (OSError, ValueError, http.client.HTTPException) as error:
             raise self._translate(error) from None
         if not data and self._answer.length and size:
-            raise PaimonError(f"{self._shown} ends {self._answer.length} bytes before the length that it says.")
+            raise PaimonError(f"{self._shown} ends {self._answer.length} bytes before its declared length.")
         self._remaining -= len(data)
         if self._remaining < 0:
-            raise PaimonError(f"{self._shown} answers with more than the {self._max_bytes} bytes that are allowed.")
+            raise PaimonError(f"{self._shown} returns more than the {self._max_bytes} bytes that are allowed.")
         return data
 
     def seek(self, offset: int) -> None:
@@ -137,7 +137,7 @@ class HttpResponse:
             return PaimonError(f"{self._shown} did not answer in time: {self._seconds:g} seconds are allowed.")
         if isinstance(error, (OSError, ValueError, http.client.HTTPException)) and not isinstance(error, PaimonError):
             return PaimonError(
-                f"{self._shown} cannot be asked: {' '.join(str(error).split()) or type(error).__name__}."
+                f"The request to {self._shown} failed: {' '.join(str(error).split()) or type(error).__name__}."
             )
         return error
 

@@ -46,7 +46,7 @@ class Location:
         authority, path = without_scheme(uri)
         if scheme == "file":
             if authority not in ("", "localhost"):
-                raise ValueError(f"'{authority}' is another machine's")
+                raise ValueError(f"'{authority}' is another machine")
             try:
                 return cls(scheme, "", Path(path or "/").resolve().parts[1:])
             except (OSError, RuntimeError) as error:
@@ -77,7 +77,7 @@ def redacted(uri: str) -> str:
 
 def _of_web(uri: str) -> Location:
     if any(ord(c) <= 0x20 or ord(c) > 0x7E or c == "\\" for c in uri):
-        raise ValueError("it has characters that an address does not have")
+        raise ValueError("it has characters that a URL cannot have")
     parts = urlsplit(uri)
     if not uri[len(parts.scheme) :].startswith("://") or not parts.hostname:
         raise ValueError("it names no host")
@@ -93,5 +93,5 @@ def _parts(path: str) -> tuple[str, ...]:
     for part in parts:
         plain = unquote(part)
         if plain in _DOT_PARTS or "/" in plain or "\\" in plain or unquote(plain) in _DOT_PARTS:
-            raise ValueError("a part of its path climbs")
+            raise ValueError("its path has '.' or '..' parts")
     return tuple(map(unquote, parts))

@@ -90,13 +90,11 @@ class ExternalAccess:
         try:
             place = Location.of(uri)
         except ValueError as error:
-            raise InvalidInputError(
-                f"A descriptor of a blob names '{redacted(uri)}', which is no place: {error}."
-            ) from None
+            raise InvalidInputError(f"A blob descriptor has the invalid URI '{redacted(uri)}': {error}.") from None
         if not any(place.is_below(Location.of(root)) for root in (*self.blob_roots, *own)):
             raise NotAllowedError(
-                f"A descriptor of a blob names {redacted(uri)}, from where the catalog allows no blobs.",
-                remedy=f"Add its directory, bucket or address to the catalog's option '{BLOB_ALLOWED_ROOTS.key}'.",
+                f"A blob descriptor names {redacted(uri)}, from which the catalog does not allow blobs.",
+                remedy=f"Add its directory, bucket or URL to the catalog's option '{BLOB_ALLOWED_ROOTS.key}'.",
             )
         return place
 
@@ -116,13 +114,11 @@ class ExternalAccess:
             if place.scheme not in WEB_PORTS:
                 raise ValueError("it does not begin with http:// or https://")
         except ValueError as error:
-            raise InvalidOptionError(
-                f"The option '{key}' is '{redacted(url)}', which is no address: {error}.", key=key
-            ) from None
+            raise InvalidOptionError(f"Invalid value '{redacted(url)}' of option '{key}': {error}.", key=key) from None
         if not any(place.is_below(Location.of(root)) for root in self.urls):
             raise NotAllowedError(
-                f"The option '{key}' of a table leads to {redacted(url)}, which the catalog does not allow.",
-                remedy=f"Add the address to the catalog's option '{HTTP_ALLOWED_URLS.key}'.",
+                f"The option '{key}' of a table names {redacted(url)}, which the catalog does not allow.",
+                remedy=f"Add the URL to the catalog's option '{HTTP_ALLOWED_URLS.key}'.",
             )
 
     def check_settings(self, settings: Mapping[str, str], prefix: str) -> None:
@@ -150,6 +146,6 @@ def _locations(text: str | None, option: Option[str | None], *, web_only: bool) 
                 raise ValueError("it does not begin with http:// or https://")
         except ValueError as error:
             raise InvalidOptionError(
-                f"The option '{option.key}' names '{redacted(location)}', which is no place: {error}.", key=option.key
+                f"The option '{option.key}' has the invalid location '{redacted(location)}': {error}.", key=option.key
             ) from None
     return locations

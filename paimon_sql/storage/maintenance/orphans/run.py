@@ -135,6 +135,6 @@ def _unused(table: Table, usage_scan: UsageScan) -> Hashes:
         raise
     except PaimonError as error:
         raise PaimonError(
-            f"{table.name}: what is in use cannot be found out, so no file was deleted: {error.message}",
+            f"{table.name}: the files in use cannot be determined, so no file was deleted: {error.message}",
             remedy=error.remedy,
         ) from error

@@ -221,7 +221,7 @@ class UsageScan:
             raise MissingFileError(
                 f"{reference.what} needs {path}, which is missing.",
                 path=path,
-                remedy="Restore the file from a copy, or let go of what needs it.",
+                remedy="Restore the file from a copy, or delete what needs it.",
             )
 
 
@@ -251,12 +251,12 @@ def _check_history(branch: Table) -> None:
         path = branch.snapshots.directory.path(missing[0].start)
         if branch.snapshots.late_snapshots():
             raise MissingFileError(
-                f"{path} is missing: a rollback has not come to its end.", path=path, remedy="CALL sys.repair."
+                f"{path} is missing: a rollback was not completed.", path=path, remedy="CALL sys.repair."
             )
         later = next((i for i in branch.snapshots.directory.versions() if i >= missing[-1].stop), None)
         goes_on = "" if later is None else f", or CALL sys.repair_earliest_snapshot(.., snapshot_id => {later})"
         raise MissingFileError(
-            f"{path} is missing, and nobody knows which files it needs.",
+            f"{path} is missing, so the files that it needs are unknown.",
             path=path,
             remedy=f"Restore the file from a copy{goes_on}.",
         )

@@ -106,12 +106,13 @@ class HttpReport(DoneAction):
                 result = _result(answer.read())
         except PaimonError as error:
             raise PaimonError(
-                f"{self.table.name}: {redacted(url)} could not be told that partition {partition} is done: {error.message}"
+                f"{self.table.name}: partition {partition} could not be reported as done to {redacted(url)}:"
+                f" {error.message}"
             ) from error
         if result.upper() != "SUCCESS":
             raise PaimonError(
-                f"{self.table.name}: {redacted(url)} answered '{result[:100]}' and not 'SUCCESS' when told that partition"
-                f" {partition} is done."
+                f"{self.table.name}: {redacted(url)} answered '{result[:100]}' instead of 'SUCCESS' to the report"
+                f" that partition {partition} is done."
             )
 
 
@@ -144,8 +145,8 @@ class _MetastoreAction(DoneAction):
             return self.table.partition_registry
         raise UnsupportedError(
             f"{self.table.name}: the action '{self.name}' {self.what}, but its catalog keeps no partitions.",
-            remedy=f"Set '{PARTITION_MARK_DONE_ACTION.key}' to {SuccessFile.name} or {HttpReport.name}; a Hive catalog"
-            f" keeps those of tables that are made with '{METASTORE_PARTITIONED_TABLE.key}'.",
+            remedy=f"Set '{PARTITION_MARK_DONE_ACTION.key}' to {SuccessFile.name} or {HttpReport.name}; a Hive"
+            f" catalog keeps those of tables that are created with '{METASTORE_PARTITIONED_TABLE.key}'.",
         )
 
 
@@ -193,7 +194,8 @@ class Custom(DoneAction):
     def check(self) -> None:
         class_name = self.table.options.get(PARTITION_MARK_DONE_ACTION_CUSTOM_CLASS)
         raise UnsupportedError(
-            f"{self.table.name}: the action '{self.name}' calls {class_name or 'a class'} of Java, as only Java can.",
+            f"{self.table.name}: the action '{self.name}' calls {class_name or 'a class'} of Java, which only"
+            " Java engines support.",
             remedy=f"Set '{PARTITION_MARK_DONE_ACTION.key}' to {SuccessFile.name} or {HttpReport.name}.",
         )
 
@@ -219,7 +221,7 @@ def done_actions(table: Table) -> list[DoneAction]:
     for name in names:
         if name not in ACTIONS:
             raise InvalidOptionError(
-                f"The option '{key}' cannot be '{name}'.", key=key, remedy=f"It is some of {', '.join(ACTIONS)}."
+                f"The option '{key}' cannot be '{name}'.", key=key, remedy=f"Use some of {', '.join(ACTIONS)}."
             )
     if not names:
         raise InvalidOptionError(f"The option '{key}' names no action.", key=key)

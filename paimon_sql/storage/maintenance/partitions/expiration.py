@@ -141,7 +141,7 @@ def plan_partition_expiry(table: Table, now_millis: int | None = None) -> Partit
         raise InvalidInputError(f"{table.name} has no partitions that could expire.")
     if expiration_time is None:
         raise InvalidInputError(
-            f"{table.name} does not say how long a partition lives.",
+            f"{table.name} does not define an expiration time of partitions.",
             remedy=f"Set '{PARTITION_EXPIRATION_TIME.key}', or give expiration_time.",
         )
     now = wall_clock_millis() if now_millis is None else now_millis
@@ -204,7 +204,7 @@ def _of_chain(
     """
     if _strategy(chain.table) != VALUES_TIME:
         raise InvalidOptionError(
-            f"{chain.table.name} is a chain table, whose partitions expire by their values alone.",
+            f"{chain.table.name} is a chain table, whose partitions expire only by their values.",
             key=PARTITION_EXPIRATION_STRATEGY.key,
             remedy=f"Set '{PARTITION_EXPIRATION_STRATEGY.key}' to '{VALUES_TIME}'.",
         )
@@ -297,6 +297,6 @@ def _strategy(table: Table) -> str:
     if strategy not in STRATEGIES:
         key = PARTITION_EXPIRATION_STRATEGY.key
         raise InvalidOptionError(
-            f"The option '{key}' cannot be '{strategy}'.", key=key, remedy=f"It is {' or '.join(STRATEGIES)}."
+            f"The option '{key}' cannot be '{strategy}'.", key=key, remedy=f"Use {' or '.join(STRATEGIES)}."
         )
     return strategy

@@ -104,7 +104,7 @@ def _first_after(table: Table, snapshot_id: int) -> int | None:
 def _all(table: Table, ids: Sequence[int]) -> tuple[int, str]:
     next_snapshot = table.consumers.min_next_snapshot()
     if next_snapshot is not None and next_snapshot <= ids[-1]:
-        return next_snapshot, f"a consumer still wants snapshot {next_snapshot}"
+        return next_snapshot, f"a consumer still needs snapshot {next_snapshot}"
     return ids[-1] + 1, ""
 
 
@@ -112,14 +112,14 @@ def _end(
     table: Table, find: Callable[[int], Changelog | None], ids: Sequence[int], latest: int, retention: Retention
 ) -> tuple[int, str]:
     """Return the first retained changelog, and what retains it."""
-    end, reason = ids[-1], "the last changelog joins those before it to the snapshots"
+    end, reason = ids[-1], "the last changelog connects those before it to the snapshots"
     if latest - retention.min + 1 < end:
-        end, reason = latest - retention.min + 1, f"the last {retention.min} snapshots and changelogs stay"
+        end, reason = latest - retention.min + 1, f"the last {retention.min} snapshots and changelogs are retained"
     if ids[0] + retention.limit < end:
-        end, reason = ids[0] + retention.limit, f"one run takes no more than {retention.limit}"
+        end, reason = ids[0] + retention.limit, f"one run expires at most {retention.limit}"
     next_snapshot = table.consumers.min_next_snapshot()
     if next_snapshot is not None and next_snapshot < end:
-        end, reason = next_snapshot, f"a consumer still wants snapshot {next_snapshot}"
+        end, reason = next_snapshot, f"a consumer still needs snapshot {next_snapshot}"
     for changelog_id in ids:
         if not latest - retention.max < changelog_id <= end:
             continue

@@ -90,7 +90,7 @@ def expire_snapshots(
         plan = _round(table, seen, part, rest, keeps_changelog=changelogs is not None, dry_run=dry_run)
         seen = SnapshotView(table.snapshots)
         if plan is None:
-            result.reason = "another job lets snapshots expire at the same time"
+            result.reason = "another job is expiring snapshots concurrently"
             break
         result.snapshots += [s.id for s in plan.snapshots]
         result.earliest = plan.end

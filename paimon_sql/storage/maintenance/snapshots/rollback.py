@@ -100,13 +100,15 @@ def _roll_back(table: Table, target: Snapshot, *, dry_run: bool) -> RollbackResu
     snapshots = table.snapshots
     latest = snapshots.latest_id()
     if latest is None or target.id > latest:
-        raise NoSuchSnapshotError(f"{table.name}: there is no snapshot {target.id} to go back to.", name=str(target.id))
+        raise NoSuchSnapshotError(
+            f"{table.name}: there is no snapshot {target.id} to roll back to.", name=str(target.id)
+        )
     result = RollbackResult(latest, target.id)
     existing = snapshots.find(target.id)
     if existing is not None and not is_same_commit(existing, target):
         raise CommitConflictError(
             f"{table.name}: the snapshot {target.id} of that tag is not the one of the table's history.",
-            remedy="The tag was made while the table was being rolled back: delete it.",
+            remedy="The tag was created while the table was being rolled back: delete it.",
         )
     tags = [tag.name for tag in table.tags.all() if tag.snapshot.id > target.id]
     if dry_run:
@@ -178,7 +180,7 @@ def _drop_later(table: Table, target: Snapshot, rewind: Rollback) -> int:
             return dropped
         dropped += drop_newest_first(table, later)
     raise CommitConflictError(
-        f"{table.name}: others keep committing while it is rolled back to snapshot {target.id}.",
+        f"{table.name}: other jobs keep committing while it is rolled back to snapshot {target.id}.",
         remedy="Stop the writers and roll back again.",
     )
 
@@ -229,8 +231,8 @@ def restore_snapshot(table: Table, target: Snapshot, is_passed: Callable[[], boo
         # Snapshots expire in id order: before an expired one there is none.
         if any(i < target.id for i in directory.versions()) and not directory.exists(target.id):
             raise CommitConflictError(
-                f"{table.name}: another job rolls back to a snapshot before {target.id} at the same time.",
-                remedy="Look at $snapshots before you roll back again.",
+                f"{table.name}: another job is concurrently rolling back to a snapshot before {target.id}.",
+                remedy="Check $snapshots before you roll back again.",
             )
         data = without_lost_changelog(table, target).to_json().encode()
         with table.lock.acquire(table.branch) as hold:

@@ -60,9 +60,9 @@ def expired_tags(table: Table, now: datetime | None = None, older_than: datetime
         else:
             created = _creation_millis(tag.create_time, status)
         if time_retained is not None and current - created > time_retained // MILLISECOND:
-            found.append(ExpiredTag(name, tag, f"it was to live {format_duration(time_retained)}"))
+            found.append(ExpiredTag(name, tag, f"its retention time was {format_duration(time_retained)}"))
         elif before is not None and created < before:
-            found.append(ExpiredTag(name, tag, f"it was made at {show_instant(created)}"))
+            found.append(ExpiredTag(name, tag, f"it was created at {show_instant(created)}"))
     return found
 
 

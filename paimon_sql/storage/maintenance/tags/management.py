@@ -190,7 +190,7 @@ def _snapshot(table: Table, snapshot_id: int | None) -> Snapshot:
         latest = table.snapshots.latest()
         if latest is None:
             raise NoSuchSnapshotError(
-                f"{table.name} has no snapshot yet that a tag could keep.", name="latest", remedy="Write rows first."
+                f"{table.name} has no snapshot yet to tag.", name="latest", remedy="Write rows first."
             )
         return latest
     return referenced_snapshot(table, snapshot_id)
@@ -198,6 +198,8 @@ def _snapshot(table: Table, snapshot_id: int | None) -> Snapshot:
 
 def _retained(table: Table, given: timedelta | None) -> timedelta | None:
     if given is not None and given <= timedelta():
-        raise InvalidInputError("A tag must live longer than no time at all.", remedy="Write such as '7 d' or '36 h'.")
+        raise InvalidInputError(
+            "The retention time of a tag must be positive.", remedy="Use a duration such as '7 d' or '36 h'."
+        )
     default: timedelta | None = table.options.get(TAG_DEFAULT_TIME_RETAINED)
     return default if given is None else given

@@ -61,11 +61,11 @@ class TagPeriod:
         delay: timedelta = options.get(TAG_CREATION_DELAY)
         if length // MILLISECOND < 1:
             key = TAG_CREATION_PERIOD_DURATION.key
-            raise InvalidOptionError(f"The option '{key}' must be longer than no time at all.", key=key)
+            raise InvalidOptionError(f"The option '{key}' must be positive.", key=key)
         if delay >= length:
             key = TAG_CREATION_DELAY.key
             raise InvalidOptionError(
-                f"The option '{key}' must be shorter than the span of time for which a tag is made.",
+                f"The option '{key}' must be shorter than the period for which a tag is created.",
                 key=key,
                 remedy=f"Shorten it, or choose a longer '{TAG_CREATION_PERIOD.key}'.",
             )

@@ -19,7 +19,7 @@ from paimon_sql.format.options.table.merge_engine import FIELD_IGNORE_RETRACT
 from paimon_sql.format.schema.types import DataField, DataType, RowType
 from paimon_sql.storage.expressions.kernels.segments import NOWHERE, Mask, Segments
 from paimon_sql.storage.expressions.kernels.sorting import Indices
-from paimon_sql.storage.metadata.definition import Definition, conflict, listed
+from paimon_sql.storage.metadata.definition import Definition, conflict, quoted_list
 
 
 class Effect(IntEnum):
@@ -193,7 +193,7 @@ def unknown_fields(key: str, names: Iterable[str], row: RowType) -> Iterator[Pai
     for name in names:
         if name not in row.names:
             yield conflict(
-                key, f"names '{name}', which is no field of {row.sql()}.", f"Fields are {listed(row.names)}."
+                key, f"names '{name}', which is not a field of {row.sql()}.", f"Fields are {quoted_list(row.names)}."
             )
 
 
@@ -201,7 +201,7 @@ def no_retraction(function: AggregateFunction) -> ConstraintViolationError:
     """Return the error for a retraction that the function does not support."""
     name = function.column.name
     return ConstraintViolationError(
-        f"The aggregate function '{function.name}' of column '{name}' does not support retraction: it cannot take back"
-        " what a row of kind -D or -U says.",
+        f"The aggregate function '{function.name}' of column '{name}' does not support retraction: it cannot"
+        " retract the values of rows of kind -D or -U.",
         remedy=f"Set 'fields.{name}.ignore-retract' = 'true', or leave such rows out.",
     )

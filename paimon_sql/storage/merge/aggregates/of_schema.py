@@ -66,7 +66,7 @@ def _named(column: DataField, options: TableOptions) -> AggregateFunction | None
         return None
     if name not in FUNCTIONS:
         raise UnsupportedError(
-            f"The aggregate function '{name}' of column '{column.name}' is not known here.",
-            remedy=f"There are {', '.join(sorted(FUNCTIONS))}.",
+            f"Unknown aggregate function '{name}' of column '{column.name}'.",
+            remedy=f"Use one of {', '.join(sorted(FUNCTIONS))}.",
         )
     return FUNCTIONS[name](column, options)

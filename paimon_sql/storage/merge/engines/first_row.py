@@ -29,7 +29,7 @@ class FirstRow(SelectingEngine):
     def problems(cls, table: Definition) -> Iterator[PaimonError]:
         if table.sequence_fields:
             yield conflict(
-                SEQUENCE_FIELD, "is not for 'merge-engine' = 'first-row', where the first row written stays."
+                SEQUENCE_FIELD, "is not for 'merge-engine' = 'first-row', where the first row written is kept."
             )
         producer = changelog_producer(table.options)
         if producer.produces and not producer.looks_up:
@@ -41,7 +41,7 @@ class FirstRow(SelectingEngine):
         if table.has_key and table.is_on(DELETION_VECTORS_ENABLED) and not table.is_on(PK_CLUSTERING_OVERRIDE):
             yield conflict(
                 DELETION_VECTORS_ENABLED,
-                "has no use with 'merge-engine' = 'first-row', where old rows are never replaced.",
+                "has no effect with 'merge-engine' = 'first-row', where old rows are never replaced.",
                 "Leave it out.",
             )
 

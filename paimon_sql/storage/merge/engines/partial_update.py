@@ -309,7 +309,7 @@ def _functions_in_groups(table: Definition, members: set[str], ordering: set[str
             key = FIELD_AGG_FUNCTION.for_name(name) if own else FIELDS_DEFAULT_AGG_FUNCTION.key
             yield conflict(
                 key,
-                f"needs a sequence group for column '{name}': a partial update knows no order without one.",
+                f"needs a sequence group for column '{name}': a partial update has no order without one.",
                 f"Set 'fields.<sequence columns>.sequence-group' = '{name}'.",
             )
 

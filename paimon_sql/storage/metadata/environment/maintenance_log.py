@@ -103,7 +103,7 @@ class MaintenanceLog:
             if key.int % _PRUNE_INTERVAL == 0:
                 self.prune()
         except (PaimonError, OSError) as error:
-            _LOG.warning("%s: the record of %s could not be kept: %s", self.catalog, run.procedure, error)
+            _LOG.warning("%s: the record of %s could not be stored: %s", self.catalog, run.procedure, error)
 
     def prune(self) -> None:
         """Delete the oldest records of calls, and of commits, beyond the maximum."""

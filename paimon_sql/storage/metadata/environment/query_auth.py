@@ -57,7 +57,9 @@ class QueryAuthResult:
             parsed_masks = {column: json.loads(text) for column, text in masks.items() if text}
             return QueryAuthResult(tuple(json.loads(text) for text in filters if text), parsed_masks)
         except ValueError as error:
-            raise CatalogUnavailableError(f"The catalog's server tells rights that cannot be read: {error}") from None
+            raise CatalogUnavailableError(
+                f"The catalog's server returned an invalid query authorization: {error}"
+            ) from None
 
 
 class QueryAuth(ABC):

@@ -162,7 +162,7 @@ def check_branch_name(name: str) -> str:
             allow.
     """
     if name == MAIN_BRANCH:
-        raise InvalidInputError(f"'{MAIN_BRANCH}' is the table itself and no name for a branch.")
+        raise InvalidInputError(f"'{MAIN_BRANCH}' is the table itself and cannot be the name of a branch.")
     check_file_name(name, "branch")
     if name.isdecimal():
         raise InvalidInputError(
@@ -170,7 +170,7 @@ def check_branch_name(name: str) -> str:
         )
     if "$" in name:
         raise InvalidInputError(
-            f"'{name}' cannot be the name of a branch: '$' stands between the parts of a table's name.",
+            f"'{name}' cannot be the name of a branch: '$' separates the parts of a table's name.",
             remedy="Choose a name without it.",
         )
     return name

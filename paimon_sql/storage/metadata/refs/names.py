@@ -25,7 +25,7 @@ def check_file_name(name: str, kind: str, longest: int = _MAX_NAME_BYTES) -> str
     if not name.strip() or _FORBIDDEN.search(name):
         raise InvalidInputError(
             f"{name!r} cannot be the name of a {kind}.",
-            remedy="A name must not be blank, nor hold a slash, backslash or control character.",
+            remedy="A name must not be blank, nor contain a slash, backslash or control character.",
         )
     length = len(name.encode("utf-8", "surrogatepass"))
     if length > longest:

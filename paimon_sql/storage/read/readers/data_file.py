@@ -78,7 +78,7 @@ def read_data_file(
 ) -> Iterator[pa.RecordBatch]:
     """Read a data file in its order.
 
-    Args: as `read_places`.
+    Args: as `read_with_positions`.
     """
     for _, rows in read_with_positions(
         table,
@@ -155,7 +155,7 @@ def read_contiguous(
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Read a data file in its order, deleted rows included; each batch has consecutive rows.
 
-    Args: as of `read_places`.
+    Args: as of `read_with_positions`.
 
     Returns:
         For each batch the position of its first row in the file, from 0 on, and the rows.

@@ -29,9 +29,9 @@ def ignoring_failures(table: Table, path: str, read: Callable[[], Iterator[T]]) 
     except MissingFileError:
         if not table.options.get(SCAN_IGNORE_LOST_FILES):
             raise
-        _LOG.warning("%s: passing over %s, which is gone ('%s')", table.name, path, SCAN_IGNORE_LOST_FILES.key)
+        _LOG.warning("%s: skipping %s, which is missing ('%s')", table.name, path, SCAN_IGNORE_LOST_FILES.key)
     except CorruptFileError as error:
         if not table.options.get(SCAN_IGNORE_CORRUPT_FILES):
             raise
         option = SCAN_IGNORE_CORRUPT_FILES.key
-        _LOG.warning("%s: passing over the rest of %s: %s ('%s')", table.name, path, error, option)
+        _LOG.warning("%s: skipping the rest of %s: %s ('%s')", table.name, path, error, option)

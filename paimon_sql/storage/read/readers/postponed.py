@@ -35,7 +35,7 @@ def read_postponed(table: Table, split: PostponedSplit, columns: Sequence[str]) 
     names = [name for name in dict.fromkeys(wanted) if name in table.schema.names]
     made = {VALUE_KIND.name, SEQUENCE_NUMBER.name}
     if unknown := set(wanted) - set(names) - made:
-        raise UnsupportedError(f"{table.name}: {', '.join(sorted(unknown))} of rows that wait cannot be read.")
+        raise UnsupportedError(f"{table.name}: {', '.join(sorted(unknown))} of postponed rows cannot be read.")
     batches = [*_from_bucket(table, split, names), *_postponed(table, split, names)]
     if not batches:
         return

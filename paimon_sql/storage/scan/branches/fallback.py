@@ -82,7 +82,7 @@ def _other(table: Table, name: str, key: str) -> Table:
         raise InvalidOptionError(
             f"{table.name}: the option '{key}' names branch '{name}', which does not exist.",
             key=key,
-            remedy="Unset the option, or make the branch.",
+            remedy="Unset the option, or create the branch.",
         ) from error
     options = {k: v for k, v in other.schema.options.items() if k not in OTHER_BRANCHES}
     schema = replace(other.schema, options=options)

@@ -89,8 +89,8 @@ class CommitChanges(ABC):
         before = self.table.snapshots.find(number)
         if before is None:
             raise NoSuchSnapshotError(
-                f"{self.table.name}: what snapshot {self.snapshot.id} changed cannot be told without the one before it:"
-                f" {retained_range(self.table)}.",
+                f"{self.table.name}: the changes of snapshot {self.snapshot.id} cannot be determined without the"
+                f" one before it: {retained_range(self.table)}.",
                 name=str(number),
             )
         return before

@@ -90,8 +90,8 @@ class GroupChangesLayout(ChangesLayout):
     ) -> Iterable[Split]:
         if complete_and_partial(table, files)[1]:
             raise UnsupportedError(
-                f"{table.name}: columns were changed in files of their own (data evolution), so the changes cannot be"
-                " told row by row.",
+                f"{table.name}: columns were changed in separate files (data evolution), so the changes of rows"
+                " cannot be determined.",
                 remedy="Read the table itself, or changes of a time in which rows were only added, or use Spark's"
                 " CHANGES.",
             )

@@ -250,7 +250,7 @@ def search_index(
             read = exactly(lambda start, length: bytes(stream.read_at(length, start)), size, "a part of the index")
             return ask(kind.reader(read, size, keys_of(field.type)))
     except (MissingFileError, UnsupportedError, CorruptFileError) as error:
-        _LOG.warning("%s: a global index is left aside: %s", table.name, error)
+        _LOG.warning("%s: a global index is ignored: %s", table.name, error)
         return None
 
 

@@ -69,7 +69,7 @@ def dotted(path: Path) -> str:
 def missing_column(path: Path, among: Iterable[str]) -> InvalidSchemaError:
     """The error for a column or field that does not exist."""
     return InvalidSchemaError(
-        f"Column '{dotted(path)}' does not exist.", remedy=f"Those that do are: {', '.join(among) or 'none'}."
+        f"Column '{dotted(path)}' does not exist.", remedy=f"Existing columns: {', '.join(among) or 'none'}."
     )
 
 

@@ -33,7 +33,9 @@ def check_alteration(schema: TableSchema, changes: Sequence[SchemaChange]) -> No
                 remedy="CREATE another table and INSERT the rows into it.",
             )
         if isinstance(change, AddColumn) and (change.position is not None or len(change.path) > 1):
-            raise UnsupportedError("A new column of a format table stands at the end.", remedy="Leave its place out.")
+            raise UnsupportedError(
+                "A new column of a format table can only be added at the end.", remedy="Leave its position out."
+            )
         if isinstance(change, (SetOption, RemoveOption)) and change.key in _IMMUTABLE:
             raise InvalidOptionError(
                 f"The option '{change.key}' of a format table is fixed when it is created.", key=change.key

@@ -23,7 +23,7 @@ from paimon_sql.format.options.table.partition import (
 )
 from paimon_sql.format.options.table.row_tracking import DATA_EVOLUTION_ENABLED
 from paimon_sql.storage.merge.registry import engine_of
-from paimon_sql.storage.metadata.definition import Definition, conflict, listed
+from paimon_sql.storage.metadata.definition import Definition, conflict, quoted_list
 from paimon_sql.storage.table.changelog_producer import changelog_producer
 
 
@@ -37,7 +37,7 @@ def incremental_clustering(table: Definition) -> Iterator[PaimonError]:
         if table.is_on(BUCKET_APPEND_ORDERED):
             yield conflict(CLUSTERING_INCREMENTAL, f"needs '{BUCKET_APPEND_ORDERED.key}' = 'false' with fixed buckets.")
         if table.is_on(DELETION_VECTORS_ENABLED):
-            yield conflict(CLUSTERING_INCREMENTAL, "does not go with deletion vectors and fixed buckets.")
+            yield conflict(CLUSTERING_INCREMENTAL, "cannot be combined with deletion vectors and fixed buckets.")
 
 
 def clustered_keys(table: Definition) -> Iterator[PaimonError]:
@@ -45,7 +45,7 @@ def clustered_keys(table: Definition) -> Iterator[PaimonError]:
     if table.is_on(PK_CLUSTERING_OVERRIDE):
         yield conflict(
             PK_CLUSTERING_OVERRIDE,
-            "is not offered: files of a table with a primary key are ordered by it.",
+            "is not supported: files of a table with a primary key are ordered by it.",
             f"Leave it out; '{CLUSTERING_COLUMNS.key}' order tables without a key.",
         )
 
@@ -61,8 +61,8 @@ def manifest_order(table: Definition) -> Iterator[PaimonError]:
     if name and name not in partitions:
         yield conflict(
             MANIFEST_SORT_PARTITION_FIELD,
-            f"names '{name}', which is no partition column.",
-            f"Those are {listed(partitions) or 'none'}.",
+            f"names '{name}', which is not a partition column.",
+            f"Those are {quoted_list(partitions) or 'none'}.",
         )
 
 
@@ -84,7 +84,7 @@ def chains(table: Definition) -> Iterator[PaimonError]:
         if not met:
             yield conflict(key, f"needs {need}.")
     if table.is_on(DELETION_VECTORS_ENABLED) and not engine_of(table.options).newest_wins:
-        yield conflict(key, "goes with deletion vectors only for 'merge-engine' = 'deduplicate'.")
+        yield conflict(key, "can be combined with deletion vectors only for 'merge-engine' = 'deduplicate'.")
     if table.options.has(PARTITION_EXPIRATION_TIME):
         strategy = table.options.get(PARTITION_EXPIRATION_STRATEGY)
         if strategy != "values-time":
@@ -94,5 +94,5 @@ def chains(table: Definition) -> Iterator[PaimonError]:
         if not names or schema.partition_keys[-len(names) :] != names:
             yield conflict(
                 CHAIN_TABLE_CHAIN_PARTITION_KEYS,
-                f"must be the last of the partition columns {listed(schema.partition_keys)}.",
+                f"must be the last of the partition columns {quoted_list(schema.partition_keys)}.",
             )

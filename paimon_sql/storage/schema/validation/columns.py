@@ -11,7 +11,7 @@ from paimon_sql.format.schema.system_fields import KEY_PREFIX, LEVEL, ROW_ID, SE
 from paimon_sql.format.schema.types import RowType, walk
 from paimon_sql.storage.columns.defaults import default_scalar
 from paimon_sql.storage.merge.aggregates.type_groups import UNORDERED
-from paimon_sql.storage.metadata.definition import Definition, listed, wrong
+from paimon_sql.storage.metadata.definition import Definition, invalid, quoted_list
 
 RESERVED_NAMES = frozenset((*(f.name for f in (SEQUENCE_NUMBER, VALUE_KIND, LEVEL, ROW_ID)), "rowkind"))
 """The names of columns that Paimon adds."""
@@ -20,17 +20,17 @@ RESERVED_NAMES = frozenset((*(f.name for f in (SEQUENCE_NUMBER, VALUE_KIND, LEVE
 def column_names(table: Definition) -> Iterator[PaimonError]:
     """Column names are unique and not reserved."""
     if not table.schema.fields:
-        yield wrong("A table needs at least one column.")
+        yield invalid("A table needs at least one column.")
     if any(not name.strip() for name in table.schema.names):
-        yield wrong("A column has no name.", "Give each column one.")
+        yield invalid("A column has no name.", "Give each column one.")
     for name in _duplicates(table.schema.names):
-        yield wrong(f"The column '{name}' is defined twice (a duplicate).")
+        yield invalid(f"The column '{name}' is defined twice (a duplicate).")
     for field in table.schema.fields:
         for nested in walk(field.type):
             if isinstance(nested, RowType) and (duplicates := _duplicates(nested.names)):
-                yield wrong(f"Column '{field.name}': the field '{duplicates[0]}' is defined twice (a duplicate).")
+                yield invalid(f"Column '{field.name}': the field '{duplicates[0]}' is defined twice (a duplicate).")
         if field.name in RESERVED_NAMES or field.name.startswith(KEY_PREFIX):
-            yield wrong(
+            yield invalid(
                 f"The column name '{field.name}' is reserved for Paimon's own columns.", "Give the column another name."
             )
 
@@ -40,22 +40,23 @@ def key_columns(table: Definition) -> Iterator[PaimonError]:
     schema = table.schema
     for kind, names in (("partition", schema.partition_keys), ("primary", schema.primary_keys)):
         for name in _duplicates(names):
-            yield wrong(f"The {kind} key names the column '{name}' twice (a duplicate).")
+            yield invalid(f"The {kind} key names the column '{name}' twice (a duplicate).")
         for name in names:
             if name not in table.columns:
-                yield wrong(
-                    f"The {kind} key names '{name}', which is no column.", f"Columns are {listed(schema.names)}."
+                yield invalid(
+                    f"The {kind} key names '{name}', which is not a column.",
+                    f"Columns are {quoted_list(schema.names)}.",
                 )
             elif isinstance(table.columns[name].type, UNORDERED):
-                yield wrong(f"Column '{name}' of type {table.columns[name].type.sql()} cannot be in the {kind} key.")
+                yield invalid(f"Column '{name}' of type {table.columns[name].type.sql()} cannot be in the {kind} key.")
     if schema.has_key and set(schema.primary_keys) <= set(schema.partition_keys):
-        yield wrong(
+        yield invalid(
             f"The primary key ({', '.join(schema.primary_keys)}) holds only partition columns, so a partition could"
             " hold one row only.",
             "Add a column to the key that is not a partition column.",
         )
     if not schema.has_key and table.is_on(PRIMARY_KEY_NULLABLE):
-        yield wrong(f"The option '{PRIMARY_KEY_NULLABLE.key}' needs a primary key.", "Define one, or leave it out.")
+        yield invalid(f"The option '{PRIMARY_KEY_NULLABLE.key}' needs a primary key.", "Define one, or leave it out.")
 
 
 def default_values(table: Definition) -> Iterator[PaimonError]:

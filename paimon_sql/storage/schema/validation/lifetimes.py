@@ -10,7 +10,7 @@ from paimon_sql.format.options.table.partition import PARTITION_EXPIRATION_STRAT
 from paimon_sql.storage.maintenance.partitions.done_actions import ACTIONS
 from paimon_sql.storage.maintenance.partitions.expiration import STRATEGIES
 from paimon_sql.storage.maintenance.tags.periods import TagPeriod
-from paimon_sql.storage.metadata.definition import Definition, conflict, listed
+from paimon_sql.storage.metadata.definition import Definition, conflict, quoted_list
 from paimon_sql.storage.table.partitioning.times import PartitionTimes
 from paimon_sql.storage.table.time_travel.local_times import zone_of
 
@@ -28,7 +28,7 @@ def automatic_tags(table: Definition) -> Iterator[PaimonError]:
                 zone_of(name)
         except InvalidInputError:
             yield conflict(
-                option, f"cannot be '{name}', which is no time zone.", "Write such as 'UTC' or 'Asia/Tokyo'."
+                option, f"cannot be '{name}', which is not a time zone.", "Use a name such as 'UTC' or 'Asia/Tokyo'."
             )
 
 
@@ -41,9 +41,9 @@ def partition_ends(table: Definition) -> Iterator[PaimonError]:
             yield error
     strategy = table.options.get(PARTITION_EXPIRATION_STRATEGY).strip()
     if strategy not in STRATEGIES:
-        yield conflict(PARTITION_EXPIRATION_STRATEGY, f"cannot be '{strategy}'.", f"It is {' or '.join(STRATEGIES)}.")
+        yield conflict(PARTITION_EXPIRATION_STRATEGY, f"cannot be '{strategy}'.", f"Use {' or '.join(STRATEGIES)}.")
     for action in table.options.get(PARTITION_MARK_DONE_ACTION).split(","):
         if action.strip() not in ACTIONS:
             yield conflict(
-                PARTITION_MARK_DONE_ACTION, f"cannot be '{action.strip()}'.", f"It is some of {listed(ACTIONS)}."
+                PARTITION_MARK_DONE_ACTION, f"cannot be '{action.strip()}'.", f"Use some of {quoted_list(ACTIONS)}."
             )

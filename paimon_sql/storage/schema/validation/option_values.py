@@ -10,7 +10,7 @@ from paimon_sql.format.options.table.data_file import ORC_COLUMN_ENCODING_DIRECT
 from paimon_sql.format.options.table.table import AUTO_CREATE, TYPE
 from paimon_sql.format.schema.types import RowType
 from paimon_sql.storage.columns.in_options import named_columns
-from paimon_sql.storage.metadata.definition import Definition, conflict, listed
+from paimon_sql.storage.metadata.definition import Definition, conflict, quoted_list
 
 ORDINARY_TYPES = ("table", "materialized-table")
 """The values of ``type`` for tables with snapshots."""
@@ -38,8 +38,8 @@ def option_columns(table: Definition) -> Iterator[PaimonError]:
         else:
             yield conflict(
                 named.key,
-                f"names '{named.column}', which is no column.",
-                f"Columns are {listed(table.schema.names)}.",
+                f"names '{named.column}', which is not a column.",
+                f"Columns are {quoted_list(table.schema.names)}.",
             )
 
 

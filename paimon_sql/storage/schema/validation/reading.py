@@ -22,7 +22,7 @@ from paimon_sql.format.options.operations.scan import (
     SCAN_VERSION,
     SCAN_WATERMARK,
 )
-from paimon_sql.storage.metadata.definition import Definition, conflict, listed
+from paimon_sql.storage.metadata.definition import Definition, conflict, quoted_list
 
 _MODE_OPTIONS: dict[str, tuple[Option[object], ...]] = {
     "from-timestamp": (SCAN_TIMESTAMP_MILLIS, SCAN_TIMESTAMP),
@@ -52,12 +52,13 @@ def scan_starts(options: Mapping[str, str]) -> Iterator[PaimonError]:
     given = [option for option in wanted if typed.has(option)]
     if wanted and len(given) != 1:
         yield conflict(
-            SCAN_MODE, f"'{mode}' takes exactly one of {listed(o.key for o in wanted)}; given are {len(given)}."
+            SCAN_MODE,
+            f"'{mode}' requires exactly one of {quoted_list(o.key for o in wanted)}, but {len(given)} are set.",
         )
     for option in _ALL:
         if typed.has(option) and option not in wanted:
             reason = f"'{given[0].key}'" if given else f"'{SCAN_MODE.key}' = '{mode}'"
-            yield conflict(option, f"does not go with {reason}.", "Leave one of them out.")
+            yield conflict(option, f"cannot be combined with {reason}.", "Leave one of them out.")
 
 
 def read_starts(table: Definition) -> Iterator[PaimonError]:
@@ -68,4 +69,6 @@ def read_starts(table: Definition) -> Iterator[PaimonError]:
 def branches(table: Definition) -> Iterator[PaimonError]:
     """A table has a fallback branch or a primary branch, not both."""
     if table.options.get(SCAN_FALLBACK_BRANCH) and table.options.get(SCAN_PRIMARY_BRANCH):
-        yield conflict(SCAN_FALLBACK_BRANCH, f"does not go with '{SCAN_PRIMARY_BRANCH.key}'.", "Leave one of them out.")
+        yield conflict(
+            SCAN_FALLBACK_BRANCH, f"cannot be combined with '{SCAN_PRIMARY_BRANCH.key}'.", "Leave one of them out."
+        )

@@ -17,7 +17,7 @@ from paimon_sql.format.options.table.format_table import (
 )
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.format_tables import FORMATS
-from paimon_sql.storage.metadata.definition import Definition, conflict, holds, listed, wrong
+from paimon_sql.storage.metadata.definition import Definition, conflict, holds, invalid, quoted_list
 from paimon_sql.storage.object_tables.definition import OBJECT_FIELDS
 
 _NOT_EMPTY = {
@@ -40,7 +40,7 @@ def format_of_files(table: Definition) -> Iterator[PaimonError]:
     """The file format exists, and its delimiters are not empty."""
     found = _format(table)
     if found not in FORMATS:
-        yield conflict(FILE_FORMAT, f"cannot be '{found}' for a format table.", f"It takes {', '.join(FORMATS)}.")
+        yield conflict(FILE_FORMAT, f"cannot be '{found}' for a format table.", f"Use one of {', '.join(FORMATS)}.")
     for option in _NOT_EMPTY.get(found, ()):
         try:
             if not table.options.get(option):
@@ -55,15 +55,15 @@ def columns_of_files(table: Definition) -> Iterator[PaimonError]:
     found = _format(table)
     stored = [f for f in table.schema.fields if f.name not in table.schema.partition_keys]
     if not stored:
-        yield wrong("A format table needs a column beside its partition columns, for its files to hold.")
+        yield invalid("A format table needs a column beside its partition columns, for its files to hold.")
     if found == "text" and stored and (len(stored) > 1 or not isinstance(stored[0].type, (t.VarCharType, t.CharType))):
-        yield wrong(
-            f"Files of text hold one column of type STRING, and not {listed(f.name for f in stored)}.",
+        yield invalid(
+            f"Text files hold one column of type STRING, not {quoted_list(f.name for f in stored)}.",
             "Use 'csv' or 'json', or leave the others out.",
         )
     for field in stored:
         if holds(field.type, _UNSUPPORTED.get(found, ())):
-            yield wrong(f"Column '{field.name}' is a {field.type.sql()}, which files of {found} cannot hold.")
+            yield invalid(f"Column '{field.name}' is a {field.type.sql()}, which files of {found} cannot hold.")
 
 
 def _format(table: Definition) -> str:
@@ -76,6 +76,6 @@ def _format(table: Definition) -> str:
 def columns_of_objects(table: Definition) -> Iterator[PaimonError]:
     """The columns are those of all object tables."""
     if [(f.name, f.type) for f in table.schema.fields] != [(f.name, f.type) for f in OBJECT_FIELDS]:
-        yield wrong("The columns of an object table are always the same.", "Leave them out.")
+        yield invalid("The columns of an object table are always the same.", "Leave them out.")
     if table.schema.partition_keys:
-        yield wrong("An object table has no partitions.", "Leave PARTITIONED BY out.")
+        yield invalid("An object table has no partitions.", "Leave PARTITIONED BY out.")

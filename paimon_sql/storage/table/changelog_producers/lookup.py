@@ -21,6 +21,6 @@ class LookupChangelog(ChangelogProducer):
         if table.options.has(FULL_COMPACTION_DELTA_COMMITS):
             yield conflict(
                 FULL_COMPACTION_DELTA_COMMITS,
-                f"does not go with '{CHANGELOG_PRODUCER.key}' = 'lookup'.",
+                f"cannot be combined with '{CHANGELOG_PRODUCER.key}' = 'lookup'.",
                 f"Leave it out, or set '{CHANGELOG_PRODUCER.key}' = 'full-compaction'.",
             )

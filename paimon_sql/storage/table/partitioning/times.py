@@ -123,8 +123,8 @@ class StrictPartitions:
             values = dict(zip((f.name for f in self._fields), self._codec.decode(partition), strict=True))
             if self._times.of(values) is None:
                 raise InvalidInputError(
-                    f"The partition {PartitionPaths.of(self._schema).name(partition)} tells no time as"
-                    f" '{PARTITION_TIMESTAMP_FORMATTER.key}' and '{PARTITION_TIMESTAMP_PATTERN.key}' want it.",
-                    remedy=f"Mend the values, or set '{PARTITION_TIMESTAMP_FORMAT_STRICT.key}' to 'false'.",
+                    f"The partition {PartitionPaths.of(self._schema).name(partition)} has no time as defined by"
+                    f" '{PARTITION_TIMESTAMP_FORMATTER.key}' and '{PARTITION_TIMESTAMP_PATTERN.key}'.",
+                    remedy=f"Correct the values, or set '{PARTITION_TIMESTAMP_FORMAT_STRICT.key}' to 'false'.",
                 )
             self._valid.add(partition)

@@ -42,7 +42,7 @@ class ExternalPlacement:
             return cls("none", ())
         if plain := [root for root in roots if ":" not in root.partition("/")[0]]:
             raise _invalid(
-                DATA_FILE_EXTERNAL_PATHS.key, f"names '{plain[0]}', which has no scheme.", "Write file:///.. or s3://.."
+                DATA_FILE_EXTERNAL_PATHS.key, f"names '{plain[0]}', which has no scheme.", "Use file:///.. or s3://.."
             )
         if strategy == "specific-fs":
             scheme = (options.get(DATA_FILE_EXTERNAL_PATHS_SPECIFIC_FS) or "").strip().lower()
@@ -85,9 +85,7 @@ def _weights(options: TableOptions, roots: int) -> tuple[int, ...] | None:
         return None
     parts = comma_separated(text)
     if len(parts) != roots or not all(part.isdecimal() and int(part) > 0 for part in parts):
-        raise _invalid(
-            DATA_FILE_EXTERNAL_PATHS_WEIGHTS.key, f"cannot be '{text}'.", f"It takes {roots} whole numbers above 0."
-        )
+        raise _invalid(DATA_FILE_EXTERNAL_PATHS_WEIGHTS.key, f"cannot be '{text}'.", f"Use {roots} positive integers.")
     return tuple(map(int, parts))
 
 

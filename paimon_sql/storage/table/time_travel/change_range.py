@@ -113,7 +113,7 @@ def time_span(text: str, zone: tzinfo | None = None) -> tuple[int, int]:
 def _ends(text: str, key: str) -> tuple[str, str]:
     parts = [part.strip() for part in text.split(",")]
     if len(parts) != 2 or not all(parts):
-        raise InvalidOptionError(f"{key} takes a start and an end, with a comma between, not '{text}'.", key=key)
+        raise InvalidOptionError(f"{key} requires a start and an end, separated by a comma, not '{text}'.", key=key)
     return parts[0], parts[1]
 
 
@@ -229,4 +229,4 @@ def _number(table: Table, text: str) -> int:
 
 
 def _reversed(start: str, end: str) -> InvalidOptionError:
-    return InvalidOptionError(f"The span from {start} to {end} ends before it begins.", key=INCREMENTAL_BETWEEN.key)
+    return InvalidOptionError(f"The range from {start} to {end} ends before it begins.", key=INCREMENTAL_BETWEEN.key)

@@ -36,7 +36,7 @@ def zone_of(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError) as error:
-        raise InvalidInputError(f"'{name}' is no time zone that this machine knows.") from error
+        raise InvalidInputError(f"Unknown time zone '{name}'.") from error
 
 
 def in_zone(table: Table, zone: Callable[[], tzinfo]) -> Table:

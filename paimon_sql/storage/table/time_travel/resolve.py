@@ -191,7 +191,7 @@ def snapshot_at_watermark(table: Table, watermark: int) -> Snapshot:
     if reached < len(ids):
         return seen.get(ids[reached])
     last = _watermark(seen, ids[-1]) if ids else _NO_WATERMARK
-    state = "no snapshot carries a watermark" if last == _NO_WATERMARK else f"the newest snapshot is at {last}"
+    state = "no snapshot has a watermark" if last == _NO_WATERMARK else f"the newest snapshot is at {last}"
     raise NoSuchSnapshotError(
         f"{table.name}: no retained snapshot has reached the watermark {watermark}: {state}.", name=str(watermark)
     )

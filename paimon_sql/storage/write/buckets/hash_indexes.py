@@ -53,7 +53,7 @@ class HashIndexFile:
         hashes = read_hash_index(table.file_io.read_bytes(self.path), self.path)
         if len(hashes) != self.file.row_count:
             raise CorruptFileError(
-                f"the hash index holds {len(hashes)} keys, and {self.file.row_count} by the index manifest",
+                f"the hash index holds {len(hashes)} keys, but {self.file.row_count} according to the index manifest",
                 path=self.path,
             )
         return hashes
@@ -92,7 +92,7 @@ def check_hash_indexes(
         partition = next(iter(dict(now.items() ^ then.items())))[0]
         path = table.locations.partition(partition)
         raise CommitConflictError(
-            f"{table.name}: another job brought new keys into the dynamic buckets of"
-            f" {f'partition {path}' if path else 'the table'} meanwhile, so a key could stand in two buckets.",
+            f"{table.name}: another job concurrently added new keys to the dynamic buckets of"
+            f" {f'partition {path}' if path else 'the table'}, so a key could be in two buckets.",
             remedy="Run the statement again; let one job at a time write to a partition with dynamic buckets.",
         )

@@ -38,5 +38,5 @@ def order_columns(table: Table, names: Sequence[str], asked_by: str) -> tuple[st
             raise InvalidInputError(f"{asked_by} names {name}, but {kind} has no order.", remedy="Name another column.")
         found.append(name)
     if not found:
-        raise InvalidInputError(f"{asked_by} names no column.", remedy=f"Write {asked_by} => 'a,b'.")
+        raise InvalidInputError(f"{asked_by} names no column.", remedy=f"Use {asked_by} => 'a,b'.")
     return tuple(dict.fromkeys(found))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from paimon_sql.discovery import by_name
+from paimon_sql.discovery import instances
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.storage.write.clustering.base import ClusteringOrder
 
-LAYOUTS: dict[str, ClusteringOrder] = {
-    name: layout() for name, layout in by_name("paimon_sql.storage.write.clustering.orders", ClusteringOrder).items()
-}
+LAYOUTS = instances("paimon_sql.storage.write.clustering.orders", ClusteringOrder)
 
 
 def row_layout(name: str) -> ClusteringOrder:
@@ -19,5 +17,5 @@ def row_layout(name: str) -> ClusteringOrder:
     """
     layout = LAYOUTS.get(name.lower())
     if layout is None:
-        raise InvalidInputError(f"order_strategy cannot be '{name}'.", remedy=f"It is {', '.join(LAYOUTS)} or none.")
+        raise InvalidInputError(f"order_strategy cannot be '{name}'.", remedy=f"Use {', '.join(LAYOUTS)} or none.")
     return layout

@@ -21,7 +21,7 @@ class FileNamer:
 
     def __init__(self, prefix: str) -> None:
         if not is_file_name(f"{prefix}-"):
-            raise InvalidInputError(f"{prefix!r} cannot be the prefix of files: it leads to another folder.")
+            raise InvalidInputError(f"{prefix!r} cannot be the prefix of files: it leads to another directory.")
         self._prefix = prefix
         self._run = str(uuid.uuid4())
         self._count = 0

@@ -26,7 +26,7 @@ def check_references(schema: TableSchema, rows: pa.RecordBatch) -> None:
         descriptor_columns(schema).intersection(names),
         are_descriptors,
         f"holds descriptors of blobs ('{BLOB_DESCRIPTOR_FIELD.key}')",
-        "sys.path_to_descriptor(path), or read a column of blobs with 'blob-as-descriptor' = 'true'",
+        "sys.path_to_descriptor(path), or read a blob column with 'blob-as-descriptor' = 'true'",
     )
     _check(
         rows,
@@ -53,6 +53,6 @@ def refuse_managed(schema: TableSchema, name: str) -> None:
     """
     if managed := managed_by_key(schema):
         raise UnsupportedError(
-            f"{name}: column '{managed[0]}' of blobs beside a primary key is read, and not written yet.",
+            f"{name}: blob column '{managed[0]}' of a table with a primary key can be read, but not written.",
             remedy=f"Name it in '{BLOB_DESCRIPTOR_FIELD.key}', or leave the primary key out.",
         )

@@ -82,7 +82,7 @@ def _chosen(job: SparkJob) -> Row | None:
 
 
 def _rows_of(found: Sequence[tuple[Any, ...]]) -> list[Row]:
-    return [Row(*row) for row in found]  # type: ignore[arg-type]
+    return [Row(*row) for row in found]
 
 
 def _condition(job: SparkJob, row: Row) -> str:

@@ -82,7 +82,7 @@ class Product(AggregateFunction):
             return quotients
         if (right == 0).any():
             raise ConstraintViolationError(
-                f"The product in column '{self.column.name}' cannot take back a zero.",
+                f"The product in column '{self.column.name}' cannot retract a zero.",
                 remedy=f"Set 'fields.{self.column.name}.ignore-retract' = 'true', or leave such rows out.",
             )
         if unit is not None:

@@ -46,7 +46,7 @@ class _Union(AggregateFunction):
                 raise InvalidInputError(
                     f"Column '{self.column.name}' holds bytes that the aggregate function '{self.name}' cannot read:"
                     f" {error}",
-                    remedy="Write values that the same kind of bitmap or sketch was serialised to.",
+                    remedy="Write serialized bitmaps or sketches of the same type.",
                 ) from error
         return pa.array(made, steps.values.type)
 

@@ -57,7 +57,7 @@ class Count(Sum):
     """
 
     name = "count"
-    supported_types = "a whole number"
+    supported_types = "an integer"
 
     @classmethod
     def supports(cls, data_type: DataType) -> bool:

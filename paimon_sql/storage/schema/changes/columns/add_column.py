@@ -45,7 +45,7 @@ class AddColumn(SchemaChange):
         if self.default is not None:
             raise InvalidSchemaError(
                 f"Column '{label}' cannot be added with a default value: it is null in the rows that exist.",
-                remedy=f"Add it without, then say ALTER COLUMN {label} SET DEFAULT for rows to come.",
+                remedy=f"Add it without, then ALTER COLUMN {label} SET DEFAULT for new rows.",
             )
         parent = resolve(schema, self.path[:-1], context)
         next_id = count(schema.highest_field_id + 1)

@@ -64,7 +64,7 @@ def _refuse_dependent(schema: TableSchema, path: Path, source: DataType, target:
     label = dotted(path)
     if any(isinstance(inner, BlobType) for side in (source, target) for inner in walk(side)):
         raise InvalidSchemaError(
-            f"Column '{label}' cannot change from {source.sql()} to {target.sql()}: blobs stay blobs."
+            f"Column '{label}' cannot change from {source.sql()} to {target.sql()}: the type of blobs is fixed."
         )
     if len(path) > 1:
         return

@@ -78,7 +78,11 @@ class Promotion:
         if not can_cast(source, target) or (self.widening_only and not is_widening(source, target)):
             raise InvalidSchemaError(
                 f"Column '{dotted(path)}' cannot change from {source.sql()} to {target.sql()}"
-                + (" without losing information." if can_cast(source, target) else ": old rows cannot be read so."),
+                + (
+                    " without losing information."
+                    if can_cast(source, target)
+                    else ": existing rows cannot be read as the new type."
+                ),
                 remedy="Add a new column of the wanted type and fill it with UPDATE.",
             )
         return target
@@ -104,7 +108,7 @@ class Promotion:
         retained = [f.name for f in target.fields if f.name in old]
         if retained != [name for name in source.names if name in retained]:
             raise InvalidSchemaError(
-                f"Column '{dotted(path)}': the order of the fields {', '.join(retained)} must stay.",
+                f"Column '{dotted(path)}': the order of the fields {', '.join(retained)} must not change.",
                 remedy="Move a field with ALTER COLUMN .. AFTER.",
             )
         fields = []

@@ -78,9 +78,9 @@ def shared_shredding(table: Definition) -> Iterator[PaimonError]:
         return
     layout_key = FIELD_MAP_STORAGE_LAYOUT.for_name(shredded[0][1].name)
     if any(holds(f.type, (t.VariantType, t.MultisetType)) for f in table.schema.fields):
-        yield conflict(layout_key, "does not go with columns of type VARIANT or MULTISET.")
+        yield conflict(layout_key, "cannot be combined with columns of type VARIANT or MULTISET.")
     if table.bucket == -2:
-        yield conflict(layout_key, "does not go with postponed buckets ('bucket' = -2).")
+        yield conflict(layout_key, "cannot be combined with postponed buckets ('bucket' = -2).")
     for option, name in _formats(table):
         known = formats().get(name.lower())
         if known is None or not known.shreds_maps:
@@ -110,11 +110,11 @@ def variant_shredding(table: Definition) -> Iterator[PaimonError]:
     min_ratio = table.options.get(VARIANT_SHREDDING_MIN_FIELD_CARDINALITY_RATIO)
     retained_ratio = table.options.get(VARIANT_SHREDDING_ADAPTIVE_RETENTION_RATIO)
     if not 0 <= min_ratio <= 1:
-        yield conflict(VARIANT_SHREDDING_MIN_FIELD_CARDINALITY_RATIO, "must lie between 0 and 1.")
+        yield conflict(VARIANT_SHREDDING_MIN_FIELD_CARDINALITY_RATIO, "must be between 0 and 1.")
     elif table.options.get(VARIANT_SHREDDING_INFERENCE_MODE) == "adaptive" and not 0 <= retained_ratio <= min_ratio:
         yield conflict(
             VARIANT_SHREDDING_ADAPTIVE_RETENTION_RATIO,
-            f"must lie between 0 and '{VARIANT_SHREDDING_MIN_FIELD_CARDINALITY_RATIO.key}', which is {min_ratio}.",
+            f"must be between 0 and '{VARIANT_SHREDDING_MIN_FIELD_CARDINALITY_RATIO.key}', which is {min_ratio}.",
         )
 
 
@@ -135,7 +135,7 @@ def file_prefixes(table: Definition) -> Iterator[PaimonError]:
         value = table.options.get(option)
         if value and _NOT_IN_NAMES.search(value):
             yield conflict(
-                option, f"cannot be {value!r}: a file's name holds no slash, backslash or control character."
+                option, f"cannot be {value!r}: a file name must not contain a slash, backslash or control character."
             )
 
 
@@ -148,8 +148,8 @@ def data_directory(table: Definition) -> Iterator[PaimonError]:
     if "://" in path or any(part in ("", ".", "..") or _NOT_IN_NAMES.search(part) for part in parts):
         yield conflict(
             DATA_FILE_PATH_DIRECTORY,
-            f"cannot be {path!r}: the data stand in a folder under the table's.",
-            "Give a path such as 'data', without '.', '..' or a slash at its beginning.",
+            f"cannot be {path!r}: the data must be in a subdirectory of the table's directory.",
+            "Use a path such as 'data', without '.', '..' or a slash at its beginning.",
         )
 
 

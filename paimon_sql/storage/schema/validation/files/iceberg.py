@@ -11,7 +11,7 @@ from paimon_sql.format.options.table.data_file import FILE_FORMAT
 from paimon_sql.format.options.table.iceberg import DISABLED, METADATA_ICEBERG_FORMAT_VERSION, METADATA_ICEBERG_STORAGE
 from paimon_sql.format.options.table.index import DELETION_VECTORS_BITMAP64, DELETION_VECTORS_ENABLED
 from paimon_sql.format.options.table.row_tracking import DATA_EVOLUTION_ENABLED
-from paimon_sql.storage.metadata.definition import Definition, conflict, wrong
+from paimon_sql.storage.metadata.definition import Definition, conflict, invalid
 
 
 def iceberg_readers(table: Definition) -> Iterator[PaimonError]:
@@ -23,9 +23,9 @@ def iceberg_readers(table: Definition) -> Iterator[PaimonError]:
         try:
             iceberg_field(field, field.name, version)
         except PaimonError as error:
-            yield wrong(error.message, error.remedy)
+            yield invalid(error.message, error.remedy)
     if table.is_on(DATA_EVOLUTION_ENABLED):
-        yield conflict(METADATA_ICEBERG_STORAGE, f"does not go with '{DATA_EVOLUTION_ENABLED.key}'.")
+        yield conflict(METADATA_ICEBERG_STORAGE, f"cannot be combined with '{DATA_EVOLUTION_ENABLED.key}'.")
     if table.options.get(FILE_FORMAT).lower() != "parquet":
         yield conflict(METADATA_ICEBERG_STORAGE, f"needs '{FILE_FORMAT.key}' = 'parquet'.")
     vectors_readable = version >= ROW_LINEAGE and table.is_on(DELETION_VECTORS_BITMAP64)

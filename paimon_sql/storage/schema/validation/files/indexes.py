@@ -24,7 +24,7 @@ from paimon_sql.format.options.values import comma_separated
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.columns.in_options import GLOBAL_INDEXES
 from paimon_sql.storage.merge.registry import engine_of
-from paimon_sql.storage.metadata.definition import Definition, conflict, listed
+from paimon_sql.storage.metadata.definition import Definition, conflict, quoted_list
 
 _STRINGS = (t.CharType, t.VarCharType)
 _DISTANCES = ("l2", "cosine", "inner_product")
@@ -36,7 +36,7 @@ def file_indexes(table: Definition) -> Iterator[PaimonError]:
     for (kind,), columns in table.options.matching(FILE_INDEX_COLUMNS):
         key = FILE_INDEX_COLUMNS.for_name(kind)
         if kind not in KINDS:
-            yield conflict(key, f"names no kind of file index: '{kind}'.", f"There are {', '.join(KINDS)}.")
+            yield conflict(key, f"has the unknown file index type '{kind}'.", f"Use one of {', '.join(KINDS)}.")
             continue
         for name in comma_separated(columns):
             head, map_key = split_name(name)
@@ -46,12 +46,12 @@ def file_indexes(table: Definition) -> Iterator[PaimonError]:
                 continue
             indexed = value_type(field.type, map_key)
             if indexed is None:
-                yield conflict(key, f"names '{name}', but '{head}' is {field.type.sql()} and no map with text keys.")
+                yield conflict(key, f"names '{name}', but '{head}' is {field.type.sql()}, not a map with string keys.")
                 continue
             if map_key is not None and table.options.get(FIELD_MAP_STORAGE_LAYOUT, head) == "shared-shredding":
                 yield conflict(key, f"names '{name}', but the keys of '{head}' share columns.")
             if not KINDS[kind].supports(indexed):
-                yield conflict(key, f"names '{name}' of type {indexed.sql()}, which the index does not take.")
+                yield conflict(key, f"names '{name}' of type {indexed.sql()}, which the index does not support.")
     yield from _index_settings(table, declared)
 
 
@@ -72,7 +72,7 @@ def _index_settings(table: Definition, declared: set[tuple[str, str]]) -> Iterat
         option = next((o for o in KINDS[kind].settings if o.key == setting), None)
         if option is None:
             available = ", ".join(o.key for o in KINDS[kind].settings)
-            yield conflict(key, "sets nothing.", f"A {kind} index has {available or 'no settings'}.")
+            yield conflict(key, "is not a setting of the index.", f"A {kind} index has {available or 'no settings'}.")
             continue
         option.read(value or "", key)
         settings.setdefault((kind, column), {})[setting] = value or ""
@@ -103,19 +103,19 @@ def table_indexes(table: Definition) -> Iterator[PaimonError]:
         if table.bucket == -1:
             yield conflict(option, "needs fixed or postponed buckets.", "Set 'bucket' to a number above 0, or to -2.")
         if table.is_on(PK_CLUSTERING_OVERRIDE):
-            yield conflict(option, f"does not go with '{PK_CLUSTERING_OVERRIDE.key}'.")
+            yield conflict(option, f"cannot be combined with '{PK_CLUSTERING_OVERRIDE.key}'.")
         if searched and len(columns) > 1:
-            yield conflict(option, f"takes one column, and names {listed(columns)}.")
+            yield conflict(option, f"requires one column, but names {quoted_list(columns)}.")
     yield from _searched_types(table)
 
 
 def _searched_types(table: Definition) -> Iterator[PaimonError]:
     for name in table.names_of(PK_FULL_TEXT_INDEX_COLUMNS):
         if name in table.columns and not isinstance(table.columns[name].type, _STRINGS):
-            yield conflict(PK_FULL_TEXT_INDEX_COLUMNS, f"names '{name}', which is no text.")
+            yield conflict(PK_FULL_TEXT_INDEX_COLUMNS, f"names '{name}', which is not a string.")
     for name in table.names_of(PK_MULTIVALUE_INDEX_COLUMNS):
         if name in table.columns and not isinstance(table.columns[name].type, t.ArrayType):
-            yield conflict(PK_MULTIVALUE_INDEX_COLUMNS, f"names '{name}', which is no array.")
+            yield conflict(PK_MULTIVALUE_INDEX_COLUMNS, f"names '{name}', which is not an array.")
     for name in table.names_of(PK_VECTOR_INDEX_COLUMNS):
         kind = table.columns[name].type if name in table.columns else None
         if kind is not None and not (isinstance(kind, t.VectorType) and isinstance(kind.element, t.FloatType)):

@@ -21,7 +21,7 @@ from paimon_sql.format.options.table.row_tracking import (
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.columns.blobs import is_blob, managed_by_key
 from paimon_sql.storage.file_formats.registry import file_format, format_names
-from paimon_sql.storage.metadata.definition import Definition, conflict, holds, wrong
+from paimon_sql.storage.metadata.definition import Definition, conflict, holds, invalid
 from paimon_sql.storage.table.changelog_producer import changelog_producer
 
 
@@ -36,7 +36,7 @@ def row_tracking(table: Definition) -> Iterator[PaimonError]:
         if not tracked:
             yield conflict(DATA_EVOLUTION_ENABLED, f"needs '{ROW_TRACKING_ENABLED.key}' = 'true'.")
         if table.is_on(CLUSTERING_INCREMENTAL):
-            yield conflict(DATA_EVOLUTION_ENABLED, f"does not go with '{CLUSTERING_INCREMENTAL.key}'.")
+            yield conflict(DATA_EVOLUTION_ENABLED, f"cannot be combined with '{CLUSTERING_INCREMENTAL.key}'.")
 
 
 def blobs(table: Definition) -> Iterator[PaimonError]:
@@ -44,7 +44,7 @@ def blobs(table: Definition) -> Iterator[PaimonError]:
     columns = [f for f in table.schema.fields if is_blob(f.type)]
     for field in table.schema.fields:
         if holds(field.type, t.BlobType) and not is_blob(field.type):
-            yield wrong(
+            yield invalid(
                 f"Column '{field.name}' of type {field.type.sql()}: a BLOB cannot be inside a column like this.",
                 "Use BLOB, ARRAY<BLOB> or MAP<.., BLOB>.",
             )
@@ -52,7 +52,7 @@ def blobs(table: Definition) -> Iterator[PaimonError]:
             try:
                 file_format("blob").check_fields([field])
             except PaimonError as error:
-                yield wrong(f"Column '{field.name}': {error.message}", "Use keys of another type.")
+                yield invalid(f"Column '{field.name}': {error.message}", "Use keys of another type.")
     for option, test in (
         (BLOB_FIELD, is_blob),
         (BLOB_DESCRIPTOR_FIELD, lambda d: isinstance(d, t.BlobType)),
@@ -60,19 +60,19 @@ def blobs(table: Definition) -> Iterator[PaimonError]:
     ):
         for name in table.names_of(option):
             if name in table.columns and not test(table.columns[name].type):
-                yield conflict(option, f"names '{name}' of type {table.columns[name].type.sql()}, which is no blob.")
+                yield conflict(option, f"names '{name}' of type {table.columns[name].type.sql()}, which is not a blob.")
     for name in table.names_of(BLOB_VIEW_FIELD):
         if name in table.names_of(BLOB_DESCRIPTOR_FIELD):
             yield conflict(BLOB_VIEW_FIELD, f"names '{name}', which '{BLOB_DESCRIPTOR_FIELD.key}' names too.")
     if not columns:
         return
     if not table.has_key and not table.is_on(DATA_EVOLUTION_ENABLED):
-        yield wrong(
+        yield invalid(
             f"Column '{columns[0].name}' is a blob, which needs rows with ids.",
             f"Set '{ROW_TRACKING_ENABLED.key}' = 'true' and '{DATA_EVOLUTION_ENABLED.key}' = 'true'.",
         )
     if len(columns) == len(table.schema.fields):
-        yield wrong("A table cannot consist of blobs alone.", "Add a column of another type.")
+        yield invalid("A table cannot consist of blobs alone.", "Add a column of another type.")
     yield from _blobs_with_primary_key(table)
 
 
@@ -82,8 +82,8 @@ def vectors(table: Definition) -> Iterator[PaimonError]:
         if name in table.columns and not isinstance(table.columns[name].type, t.VectorType):
             yield conflict(
                 VECTOR_FIELD,
-                f"names '{name}' of type {table.columns[name].type.sql()}, which is no vector.",
-                f"Say its length: 'field.{name}.vector-dim' = '128'.",
+                f"names '{name}' of type {table.columns[name].type.sql()}, which is not a vector.",
+                f"Set its length: 'field.{name}.vector-dim' = '128'.",
             )
     own_format = table.options.get(VECTOR_FILE_FORMAT)
     if own_format is None:
@@ -99,7 +99,7 @@ def vectors(table: Definition) -> Iterator[PaimonError]:
         except PaimonError as error:
             yield conflict(VECTOR_FILE_FORMAT, f"cannot be '{own_format}': {error.message}")
     if all(isinstance(f.type, t.VectorType) for f in table.schema.fields):
-        yield wrong("A table cannot consist of vectors alone.", "Add a column of another type.")
+        yield invalid("A table cannot consist of vectors alone.", "Add a column of another type.")
 
 
 def _blobs_with_primary_key(table: Definition) -> Iterator[PaimonError]:
@@ -111,7 +111,7 @@ def _blobs_with_primary_key(table: Definition) -> Iterator[PaimonError]:
         yield conflict(CHANGELOG_PRODUCER, f"must be 'none' for a table with the blob '{name}'.")
     for option in (DATA_FILE_EXTERNAL_PATHS, PK_CLUSTERING_OVERRIDE):
         if table.options.get(option):
-            yield conflict(option, f"does not go with the blob '{name}'.")
+            yield conflict(option, f"cannot be combined with the blob '{name}'.")
     for names_option in (BUCKET_KEY, SEQUENCE_FIELD):
         for named in table.names_of(names_option):
             if named in managed:

@@ -33,15 +33,16 @@ def aggregate_functions(table: Definition) -> Iterator[PaimonError]:
         if function not in FUNCTIONS:
             yield conflict(
                 key,
-                f"names '{function}', which is no aggregate function.",
-                f"There are {', '.join(sorted(FUNCTIONS))}.",
+                f"names '{function}', which is not an aggregate function.",
+                f"Use one of {', '.join(sorted(FUNCTIONS))}.",
             )
             continue
         kind = FUNCTIONS[function]
         if name not in excluded and not kind.supports(field.type):
             yield conflict(
                 key,
-                f"names '{function}', which takes {kind.supported_types}, for column '{name}' of type {field.type.sql()}.",
+                f"names '{function}', which supports {kind.supported_types}, for column '{name}' of type"
+                f" {field.type.sql()}.",
             )
         elif name not in excluded:
             yield from kind.problems(table, field)

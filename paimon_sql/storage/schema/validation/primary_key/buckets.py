@@ -9,7 +9,7 @@ from paimon_sql.format.options.operations.compaction import FULL_COMPACTION_DELT
 from paimon_sql.format.options.table.bucket import BUCKET, BUCKET_FUNCTION_TYPE, BUCKET_KEY
 from paimon_sql.format.schema.types import BigIntType, IntType
 from paimon_sql.storage.merge.aggregates.type_groups import UNORDERED
-from paimon_sql.storage.metadata.definition import Definition, conflict, listed
+from paimon_sql.storage.metadata.definition import Definition, conflict, quoted_list
 
 
 def bucket_number(table: Definition) -> Iterator[PaimonError]:
@@ -42,14 +42,16 @@ def bucket_key(table: Definition) -> Iterator[PaimonError]:
         )
     for name in given:
         if name not in table.columns:
-            yield conflict(BUCKET_KEY, f"names '{name}', which is no column.", f"Columns are {listed(schema.names)}.")
+            yield conflict(
+                BUCKET_KEY, f"names '{name}', which is not a column.", f"Columns are {quoted_list(schema.names)}."
+            )
         elif name in schema.partition_keys:
             yield conflict(BUCKET_KEY, f"names the partition column '{name}', which is the same for all buckets.")
         elif schema.has_key and name not in schema.primary_keys:
             yield conflict(
                 BUCKET_KEY,
-                f"names '{name}', which is not in the primary key: rows of one key would lie in several buckets.",
-                f"Choose among {listed(k for k in schema.primary_keys if k not in schema.partition_keys)}.",
+                f"names '{name}', which is not in the primary key: rows of one key would be in several buckets.",
+                f"Choose among {quoted_list(k for k in schema.primary_keys if k not in schema.partition_keys)}.",
             )
         elif isinstance(table.columns[name].type, UNORDERED):
             yield conflict(BUCKET_KEY, f"names '{name}' of type {table.columns[name].type.sql()}, which has no hash.")

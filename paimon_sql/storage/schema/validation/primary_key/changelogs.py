@@ -58,7 +58,7 @@ def snapshot_ordering(table: Definition) -> Iterator[PaimonError]:
         yield conflict(SEQUENCE_SNAPSHOT_ORDERING, "is for tables with a primary key.", "Define one.")
     if table.options.get(SEQUENCE_FIELD):
         yield conflict(
-            SEQUENCE_SNAPSHOT_ORDERING, f"does not go with '{SEQUENCE_FIELD.key}'.", "Leave one of them out."
+            SEQUENCE_SNAPSHOT_ORDERING, f"cannot be combined with '{SEQUENCE_FIELD.key}'.", "Leave one of them out."
         )
     if not table.is_on(WRITE_ONLY):
         yield conflict(
@@ -69,7 +69,7 @@ def snapshot_ordering(table: Definition) -> Iterator[PaimonError]:
     if table.bucket == POSTPONE_BUCKET:
         yield conflict(
             SEQUENCE_SNAPSHOT_ORDERING,
-            "does not go with postponed buckets, whose rows get the snapshot of a compaction.",
+            "cannot be combined with postponed buckets, whose rows get the snapshot of a compaction.",
             f"Set '{BUCKET.key}' to a number above 0, or to -1.",
         )
 

@@ -15,7 +15,7 @@ from paimon_sql.format.options.table.partition import RECORD_LEVEL_TIME_FIELD
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.merge.aggregates.type_groups import UNORDERED
 from paimon_sql.storage.merge.registry import engine_of
-from paimon_sql.storage.metadata.definition import Definition, conflict, listed
+from paimon_sql.storage.metadata.definition import Definition, conflict, quoted_list
 
 _TIMES = (t.IntType, t.BigIntType, t.TimestampType, t.LocalZonedTimestampType)
 
@@ -38,7 +38,7 @@ def sequence_fields(table: Definition) -> Iterator[PaimonError]:
             SEQUENCE_FIELD,
             "is not for a table whose primary key lacks a partition column: a late row cannot be compared across"
             " partitions.",
-            f"Add {listed(table.schema.partition_keys)} to the primary key.",
+            f"Add {quoted_list(table.schema.partition_keys)} to the primary key.",
         )
 
 

@@ -44,7 +44,7 @@ class FixedRouter(Router):
         return InvalidInputError(
             f"{self._table.name}: {where} has {self._known[partition]} buckets, but the option 'bucket' is"
             f" {self.buckets}.",
-            remedy="INSERT OVERWRITE it, or CALL sys.rescale, to bring its rows into the new buckets; or set 'bucket'"
+            remedy="INSERT OVERWRITE it, or CALL sys.rescale, to move its rows to the new buckets; or set 'bucket'"
             " back.",
         )
 

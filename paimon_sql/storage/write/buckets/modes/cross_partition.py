@@ -50,9 +50,9 @@ class CrossPartition(BucketMode):
     def plan(self, state: WriteState) -> WriteTask:
         if state.overwrite is not None and state.overwrite.dynamic:
             raise UnsupportedError(
-                f"{state.table.name}: keys may move between partitions, so that a dynamic overwrite cannot tell which"
-                " partitions it replaces.",
-                remedy="Say the partition: INSERT OVERWRITE .. PARTITION (..).",
+                f"{state.table.name}: keys may move between partitions, so a dynamic overwrite cannot determine"
+                " which partitions it replaces.",
+                remedy="Specify the partition: INSERT OVERWRITE .. PARTITION (..).",
             )
         replaces_all = state.overwrite is not None and state.overwrite.partitions is None
         return CrossPartitionTask(
@@ -148,7 +148,7 @@ def _check_base(table: Table, base: Snapshot | None, latest: Snapshot | None) ->
     for snapshot in changes_since(table, base, latest):
         if snapshot.commit_kind not in (CommitKind.COMPACT, CommitKind.ANALYZE):
             raise CommitConflictError(
-                f"{table.name}: another job wrote rows meanwhile (snapshot {snapshot.id} of commit user"
-                f" {snapshot.commit_user}), so a key could come to stand in two partitions.",
+                f"{table.name}: another job concurrently wrote rows (snapshot {snapshot.id} of commit user"
+                f" {snapshot.commit_user}), so a key could be in two partitions.",
                 remedy="Run the statement again; let one job at a time write to a table whose keys move.",
             )

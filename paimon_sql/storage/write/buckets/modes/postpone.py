@@ -144,7 +144,7 @@ class StagedTask(PostponeTask):
         return self.finalize(super().run(batches), LocalExecutor(1))
 
     def distributed(self, rows: Rows) -> tuple[WriteTask, Rows]:
-        """Leave the rows where they are: the tasks write postponed files, which `settled` distributes."""
+        """Leave the rows where they are: the tasks write postponed files, which `finalize` distributes."""
         return PostponeTask(self.table, run_id=self.run_id), rows
 
     def finalize(self, messages: Sequence[CommitMessage], executor: Executor) -> list[CommitMessage]:
