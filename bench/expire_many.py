@@ -24,16 +24,16 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from paimon_sql.format.data_file import DataFileMeta, FileSource
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.snapshot import CommitKind
-from paimon_sql.format.types import DataField, IntType
-from paimon_sql.storage.commit.messages import Changes, CommitMessage, append_changes
+from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
+from paimon_sql.format.metadata.snapshot import CommitKind
+from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.types import DataField, IntType
 from paimon_sql.storage.commit.transaction import Transaction
-from paimon_sql.storage.expire.retention import Retention
-from paimon_sql.storage.expire.run import expire_snapshots
 from paimon_sql.storage.file_io import FileStatus, LocalFileIO
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.retention.policy import Retention
+from paimon_sql.storage.staging.commit_messages import Changes, CommitMessage, append_changes
+from paimon_sql.storage.table.table import Table
 
 _PARTITION = b"\x00\x00\x00\x00" + b"\x00" * 8
 _FILE_BYTES = 1_000_000

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 
 import paimon_sql
-from paimon_sql.spark.bridge import Bridge
+from paimon_sql.spark.session.bridge import Bridge
 from paimon_sql.sql.rewrite import RewriteContext, rewrite
 
 LONG = 10_000

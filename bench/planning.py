@@ -27,18 +27,18 @@ from pyspark.sql import SparkSession
 
 import paimon_sql
 from bench.expire_many import peak_bytes
-from paimon_sql.format.arrow import arrow_schema
-from paimon_sql.format.row_decode import decode_columns
-from paimon_sql.format.row_encode import encode_rows
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.simple_stats import SimpleStats
-from paimon_sql.format.snapshot import CommitKind
-from paimon_sql.format.types import BigIntType, DataField, DoubleType, string_type
-from paimon_sql.storage.commit.messages import CommitMessage, append_changes
+from paimon_sql.format.metadata.snapshot import CommitKind
+from paimon_sql.format.rows.decode import decode_columns
+from paimon_sql.format.rows.encode import encode_rows
+from paimon_sql.format.schema.arrow_types import arrow_schema
+from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.types import BigIntType, DataField, DoubleType, string_type
+from paimon_sql.format.statistics.simple_stats import SimpleStats
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.staging.commit_messages import CommitMessage, append_changes
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.plan import plan_write
 from paimon_sql.system_tables import system_tables
 
 _PARTITIONS = 100

@@ -24,13 +24,13 @@ from pyhive.exc import OperationalError
 from pyspark.sql import SparkSession
 
 import paimon_sql
-from paimon_sql.spark.bridge import Bridge
-from paimon_sql.spark.idle_connections import EVERY
+from paimon_sql.spark.jvm.callbacks import RELEASE_INTERVAL
+from paimon_sql.spark.session.bridge import Bridge
 from paimon_sql.spark.thrift.server import HOST, PORT, ThriftServer
 
 _KEYS = 50
 """Keys that a writer owns."""
-_REST = 2 * EVERY + 5
+_REST = 2 * RELEASE_INTERVAL + 5
 """Seconds until the threads of idle pools have ended, and what they left has been let go of."""
 _LOOKS = 10
 """How often what the process holds is looked at while it works."""

@@ -1,8 +1,8 @@
-"""The errors that callers can act on: one root, one child for each thing that a caller can do about it.
+"""Errors: one root, and one class for each reaction that a caller can have.
 
-Every error carries one short message, an optional ``remedy`` that says what to do, and its data as attributes.
-``str(error)`` is the message followed by the remedy: what the shell, a notebook or a JDBC client shows.
-Every error can be pickled and copied with its class and all its data; its traceback and its cause stay behind.
+Every error has one short message, an optional ``remedy`` (what to do), and its data as attributes. ``str(error)`` is
+the message followed by the remedy, as the shell, a notebook or a JDBC client shows it.
+Errors can be pickled and copied with class and data, without traceback and cause.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ class PaimonError(Exception):
     """Something that paimon-sql refuses or cannot do.
 
     Args:
-        message: what is wrong and where, in one sentence.
-        remedy: what the caller can do about it, in one sentence.
+        message: what is wrong and where; one sentence.
+        remedy: what the caller can do about it; one sentence.
     """
 
     def __init__(self, message: str, *, remedy: str | None = None) -> None:
@@ -27,7 +27,7 @@ class PaimonError(Exception):
         return f"{self.message} {self.remedy}" if self.remedy else self.message
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # An exception is pickled as its class and `args`, which is not what the constructors of our classes take.
+        # Exceptions are pickled as class and `args`, which do not fit the constructors of these classes.
         return _rebuilt, (type(self), self.args, self.__dict__)
 
 
@@ -39,11 +39,11 @@ def _rebuilt(kind: type[PaimonError], arguments: tuple[Any, ...], state: dict[st
 
 
 class InvalidInputError(PaimonError, ValueError):
-    """A statement, value or argument that cannot be accepted; nothing was changed."""
+    """A statement, value or argument is invalid; nothing was changed."""
 
 
 class InvalidOptionError(InvalidInputError):
-    """An option key that does not exist or a value that its key does not take; ``key`` names it."""
+    """An option key does not exist, or its value is invalid; ``key`` is the key."""
 
     def __init__(self, message: str, *, key: str, remedy: str | None = None) -> None:
         super().__init__(message, remedy=remedy)
@@ -51,23 +51,23 @@ class InvalidOptionError(InvalidInputError):
 
 
 class InvalidSchemaError(InvalidInputError):
-    """A table definition, or a change of one, that the format or the table's data do not allow."""
+    """A table definition, or a change of one, is not allowed by the format or by the table's data."""
 
 
 class ConstraintViolationError(InvalidInputError):
-    """A row that the table refuses, such as a null in a key; no row of the statement was written."""
+    """A row violates a constraint, such as a null in a key; no row of the statement was written."""
 
 
 class UnsupportedError(PaimonError, NotImplementedError):
-    """A feature that exists in Paimon but that this version does not offer here."""
+    """A feature of Paimon that this version does not support here."""
 
 
 class WrongKindError(UnsupportedError):
-    """Something that tables with snapshots do, asked of a table of another kind; the message says what it can do."""
+    """The table is of a kind that does not support the operation; the message names what it supports."""
 
 
 class NotFoundError(PaimonError, LookupError):
-    """A named thing (database, table, snapshot, tag, branch) that does not exist; ``name`` is its name."""
+    """A named object (database, table, snapshot, tag, branch) does not exist; ``name`` is its name."""
 
     def __init__(self, message: str, *, name: str, remedy: str | None = None) -> None:
         super().__init__(message, remedy=remedy)
@@ -95,11 +95,11 @@ class NoSuchPartitionError(NotFoundError):
 
 
 class NoSuchSnapshotError(NotFoundError):
-    """The snapshot, tag, time or watermark asked for is not retained; the message names what is."""
+    """The requested snapshot, tag, time or watermark is not retained; the message names what is."""
 
 
 class AlreadyExistsError(PaimonError):
-    """A thing of this name exists already; ``name`` is its name."""
+    """An object of this name exists already; ``name`` is its name."""
 
     def __init__(self, message: str, *, name: str, remedy: str | None = None) -> None:
         super().__init__(message, remedy=remedy)
@@ -111,7 +111,7 @@ class DatabaseExistsError(AlreadyExistsError):
 
 
 class DatabaseNotEmptyError(PaimonError):
-    """The database still holds tables, views or functions, and CASCADE was not said."""
+    """The database holds tables, views or functions, and CASCADE was not given."""
 
 
 class TableExistsError(AlreadyExistsError):
@@ -127,11 +127,11 @@ class FunctionExistsError(AlreadyExistsError):
 
 
 SET_ASIDE = "Restore the file from a copy, or CALL sys.repair, which sets it aside and says what is lost."
-"""The remedy for a metadata file of a table that cannot be read."""
+"""The remedy for an unreadable metadata file."""
 
 
 class CorruptFileError(PaimonError):
-    """A file that breaks the format; ``path`` names it and the message names the defect."""
+    """A file violates its format; ``path`` is its path, and the message names the defect."""
 
     def __init__(self, message: str, *, path: str, remedy: str | None = None) -> None:
         restore = "Restore the file from a copy, or read a snapshot from before it was written."
@@ -140,11 +140,11 @@ class CorruptFileError(PaimonError):
 
 
 class UnsafePathError(CorruptFileError):
-    """Metadata names a file outside of the folders that its table may use; nothing was read or deleted there."""
+    """Metadata names a file outside of its table's directories; nothing was read or deleted there."""
 
 
 class MissingFileError(PaimonError, FileNotFoundError):
-    """A file that the metadata refers to is not there; the message says the likely cause."""
+    """A file that the metadata refers to is missing; the message names the likely cause."""
 
     def __init__(self, message: str, *, path: str, remedy: str | None = None) -> None:
         super().__init__(message, remedy=remedy)
@@ -152,15 +152,15 @@ class MissingFileError(PaimonError, FileNotFoundError):
 
 
 class CommitConflictError(PaimonError):
-    """Another writer won and this commit cannot be replayed on top of it; nothing was changed, so run it again."""
+    """A concurrent commit conflicts with this one; nothing was changed, so run the statement again."""
 
 
 class AlreadyCommittedError(CommitConflictError):
-    """These very changes are in the table already; their files belong to a snapshot."""
+    """These changes are committed already; their files belong to a snapshot."""
 
 
 class CommitUnknownError(PaimonError):
-    """The answer to a commit was lost: it may or may not have happened, so nothing is cleaned up.
+    """The outcome of a commit is unknown, because the answer was lost; nothing is cleaned up.
 
     Re-read the table and look for ``commit_user`` and ``commit_identifier`` before running the statement again.
     """
@@ -172,19 +172,19 @@ class CommitUnknownError(PaimonError):
 
 
 class CancelledError(PaimonError):
-    """Work ended between two of its tasks, because whoever had wanted it cancelled it."""
+    """The work was cancelled by its caller, and ended between two of its tasks."""
 
 
 class CatalogUnavailableError(PaimonError):
-    """What keeps a catalog, such as a database server, does not answer or refuses; the message says which and why."""
+    """A catalog's backend, such as a database server, refuses or does not answer; the message names it and why."""
 
 
 class AnswerLostError(CatalogUnavailableError):
-    """What keeps a catalog was asked and failed or fell silent: it may have done what it was asked to, or not."""
+    """A catalog's backend failed or fell silent during a request, which may or may not have taken effect."""
 
 
 class NotAllowedError(PaimonError):
-    """Something that options of the catalog or table, or the server, do not allow; the message names what and which."""
+    """Options of the catalog or table, or the server, forbid the operation; the message names both."""
 
 
 class SetupError(PaimonError):

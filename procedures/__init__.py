@@ -1,7 +1,7 @@
-"""The stored procedures of ``sys``: one module each.
+"""Stored procedures of ``sys``: one module each.
 
-A module declares one `Procedure`; its name, arguments, result columns and example are said once, and signature,
-``DESCRIBE PROCEDURE``, documentation and listing follow from them. `call` runs one without Spark:
+A module declares one `Procedure`; signature, ``DESCRIBE PROCEDURE``, reference page and listing follow from the
+declaration. `call` runs a procedure without Spark:
 
 >>> from paimon_sql import procedures
 >>> procedures.call("/tmp/warehouse", "expire_snapshots", table="db.t", retain_max=5)  # doctest: +SKIP
@@ -10,7 +10,7 @@ A module declares one `Procedure`; its name, arguments, result columns and examp
 from __future__ import annotations
 
 from paimon_sql.procedures.base import Procedure
-from paimon_sql.procedures.calling import Answer, call, run
+from paimon_sql.procedures.calling import ProcedureResult, call, run
 from paimon_sql.procedures.registry import find_procedure, procedures
 
-__all__ = ["Answer", "Procedure", "call", "find_procedure", "procedures", "run"]
+__all__ = ["Procedure", "ProcedureResult", "call", "find_procedure", "procedures", "run"]

@@ -1,81 +1,72 @@
-"""What a stored procedure is: a declaration, and a body over the storage core."""
+"""Base class and context of stored procedures."""
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import Any, ClassVar, Protocol
 
 from paimon_sql.catalog.base import Catalog, with_snapshots
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier, parse_identifier
-from paimon_sql.catalog.kinds import AnyTable
+from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.errors import InvalidInputError, UnsupportedError
-from paimon_sql.format.types import DataField, DataType, string_type
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.procedures.declaration import Argument, arguments_of, columns_of
 from paimon_sql.procedures.refresher import Refresher
-from paimon_sql.storage.branching import on_its_branch
-from paimon_sql.storage.executor import Executor, LocalExecutor
-from paimon_sql.storage.migration import PlainTable
-from paimon_sql.storage.progress import Work
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.branches.management import with_branch
+from paimon_sql.storage.copy.migration import PlainTable
+from paimon_sql.storage.execution.progress import Work
+from paimon_sql.storage.execution.task_executor import Executor, LocalExecutor
+from paimon_sql.storage.table.table import Table
 
-
-@dataclass(frozen=True)
-class Argument:
-    """One argument of a procedure; one that is not ``required`` may be left out and is None then."""
-
-    name: str
-    type: DataType
-    meaning: str
-    required: bool = False
-
-
-TABLE = Argument("table", string_type(), "The table: t, db.t or catalog.db.t; a branch is `t$branch_b`.", required=True)
-
-
-def result(name: str, data_type: DataType, meaning: str) -> DataField:
-    """A result column of a procedure."""
-    return DataField(-1, name, data_type, meaning)
+THE_TABLE = "The table: t, db.t or catalog.db.t; a branch is `t$branch_b`."
+"""Meaning of the argument ``table``."""
 
 
 class PlainTables(Protocol):
-    """Tables of plain files that a session knows."""
+    """Tables of plain files (Hive tables, directories) that a session can read."""
 
     def table(self, source_type: str, name: str, known: Table | None) -> PlainTable:
-        """A table of the session's own catalog, or a folder.
+        """A table of the session's catalog, or a directory.
 
         Args:
-            source_type: ``hive``, or the format of the files of a folder.
-            name: its name, or the folder.
-            known: a table with the columns of the folder's files, if there is one.
+            source_type: ``hive``, or the file format of a directory.
+            name: the table, or the directory.
+            known: a table with the columns of the directory's files, if there is one.
 
         Raises:
-            NotFoundError: there is none.
+            NotFoundError: there is no such table or directory.
         """
 
-    def places(self, source_type: str, name: str) -> list[str]:
-        """The directories that may hold files of a table; the arguments and errors are those of `table`."""
+    def directories(self, source_type: str, name: str) -> list[str]:
+        """The directories that may hold files of a table; arguments and errors as in `table`."""
 
     def names(self, database: str) -> list[str]:
-        """The names of the tables of a database, sorted; NoSuchDatabaseError if there is none of that name."""
+        """The tables of a database, sorted.
+
+        Raises:
+            NoSuchDatabaseError: there is no such database.
+        """
 
 
 @dataclass(frozen=True)
 class Context:
-    """What a call stands in.
+    """The environment of a call.
 
     Attributes:
-        catalog: the catalog whose ``sys`` holds the procedure.
+        catalog: the catalog of the procedure.
         database: the current database, for names without one.
-        executor: runs a plan's tasks.
-        zone: the session's time zone, in which arguments name times; None is this machine's.
-        settings: the session's settings ``spark.paimon.*`` that apply, without that prefix.
-        work: is told how far the call has come; None where nobody asks.
-        is_cancelled: whether the call is no longer wanted; asked by its own thread.
+        executor: runs the tasks of a plan.
+        zone: the session's time zone, for times in arguments; None for this machine's.
+        settings: the session's settings ``spark.paimon.*``, without that prefix.
+        work: progress of the call, if it is observed.
+        is_cancelled: whether the call was cancelled; called in the call's thread.
         others: the other Paimon catalogs of the session, by name.
-        plain_tables: the tables of plain files that the session knows; None without a session of Spark.
-        refresher: refreshes materialized tables; None without a session of Spark.
+        plain_tables: the tables of plain files of the session; None without Spark.
+        refresher: refreshes materialized tables; None without Spark.
     """
 
     catalog: Catalog
@@ -90,26 +81,26 @@ class Context:
     refresher: Refresher | None = None
 
     def table(self, name: str) -> Table:
-        """The table of that name, as an argument of a call spells it.
+        """The table that an argument names.
 
         Raises:
             InvalidInputError: the name is blank or names another catalog.
-            NoSuchTableError: there is none.
+            NoSuchTableError: there is no such table.
         """
-        return on_its_branch(with_snapshots(self.any_table(name)))
+        return with_branch(with_snapshots(self.any_table(name)))
 
     def any_table(self, name: str) -> AnyTable:
-        """The table of that name, of any kind; the errors are those of `table`."""
+        """The table that an argument names, of any kind; errors as in `table`."""
         catalog, identifier = self.locate(name)
         if catalog is not self.catalog:
             raise _not_named(name, "table", self.catalog)
         return catalog.any_table(identifier)
 
-    def the_refresher(self) -> Refresher:
-        """What refreshes materialized tables.
+    def require_refresher(self) -> Refresher:
+        """The refresher of materialized tables.
 
         Raises:
-            UnsupportedError: there is no session of Spark, which runs their queries.
+            UnsupportedError: there is no Spark session, which would run their queries.
         """
         if self.refresher is None:
             raise UnsupportedError(
@@ -119,19 +110,19 @@ class Context:
         return self.refresher
 
     def locate(self, name: str) -> tuple[Catalog, Identifier]:
-        """The catalog and the identifier that an argument of a call names, of this catalog or another of the session.
+        """Resolve a table's name to its catalog, this one or another of the session, and its identifier.
 
         Raises:
-            InvalidInputError: the name is blank, or names no catalog of Paimon.
+            InvalidInputError: the name is blank, or its catalog is not a Paimon catalog.
         """
         catalog, database, found = self._located(name, "table")
         return catalog, parse_identifier(database, found)
 
     def locate_object(self, name: str, kind: str) -> tuple[Catalog, Identifier]:
-        """The same for a view or a function, as ``kind`` says, whose name is whole: it has no system tables.
+        """Resolve the name of a view or function (``kind``), in which ``$`` has no meaning.
 
         Raises:
-            InvalidInputError: the name is blank, or names no catalog of Paimon or what is the catalog's own.
+            InvalidInputError: the name is blank, in ``sys``, or its catalog is not a Paimon catalog.
         """
         catalog, database, found = self._located(name, kind)
         if database.lower() == SYSTEM_DATABASE:
@@ -159,27 +150,39 @@ def _not_named(name: str, kind: str, catalog: Catalog) -> InvalidInputError:
 class Procedure(ABC):
     """A stored procedure.
 
-    Attributes:
-        name: its name in ``sys``.
-        summary: what it does, in one sentence.
-        arguments: its arguments in their order.
-        results: the columns of its answer that Apache Paimon's connector has, in its order.
-        details: columns behind them that say what was done.
-        example: a call.
+    Class attributes:
+        name: its name in ``sys``; by default the class's in snake case.
+        summary: its effect; one sentence.
+        example: an example call.
+        Arguments: a dataclass of its arguments in order (see `declaration`).
+        Result: a dataclass of its result columns, those of Apache Paimon's connector first.
+        arguments: the arguments of ``Arguments``.
+        results: the result columns that the connector has, too.
+        details: the further result columns, with details.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
+    example: ClassVar[str]
+    Arguments: ClassVar[type]
+    Result: ClassVar[type]
     arguments: ClassVar[tuple[Argument, ...]]
     results: ClassVar[tuple[DataField, ...]]
-    details: ClassVar[tuple[DataField, ...]] = ()
-    example: ClassVar[str]
+    details: ClassVar[tuple[DataField, ...]]
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "Arguments" in vars(cls):
+            cls.name = vars(cls).get("name") or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
+            cls.arguments = arguments_of(cls.Arguments)
+            cls.results = columns_of(cls.Result, details=False)
+            cls.details = columns_of(cls.Result, details=True)
 
     @abstractmethod
-    def call(self, context: Context, **arguments: Any) -> list[tuple[Any, ...]]:
-        """Do it; the rows of the answer, with the columns of ``results`` and ``details``.
+    def call(self, context: Context, arguments: Any) -> Iterable[Any]:
+        """Run the procedure; returns rows of ``Result``.
 
         Args:
-            context: where the call stands.
-            **arguments: a value for each argument, None for those left out.
+            context: the environment of the call.
+            arguments: an instance of ``Arguments``.
         """

@@ -1,4 +1,4 @@
-"""The values that calls give, fitted to the arguments that a procedure declares."""
+"""Binding of the values of a call to the declared arguments of a procedure."""
 
 from __future__ import annotations
 
@@ -6,23 +6,24 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.format.types import BigIntType, BooleanType, DataType, IntType, MapType
-from paimon_sql.procedures.base import Argument, Procedure
+from paimon_sql.format.schema.types import BigIntType, BooleanType, DataType, IntType, MapType
+from paimon_sql.procedures.base import Procedure
+from paimon_sql.procedures.declaration import Argument
 
 _BITS: dict[type[DataType], int] = {IntType: 31, BigIntType: 63}
-_TRUTHS = {"true": True, "false": False}
+_BOOLEANS = {"true": True, "false": False}
 
 
-def bound(procedure: Procedure, values: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
-    """A value for each argument of a procedure, None for those that were left out.
+def bind_arguments(procedure: Procedure, values: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+    """Bind the arguments of a call; returns a value per argument, None for omitted ones.
 
     Args:
         procedure: the procedure.
-        values: arguments in their order.
+        values: positional arguments.
         named: arguments by name, in any case.
 
     Raises:
-        InvalidInputError: an argument is unknown, given twice or missing, or a value is not of its type.
+        InvalidInputError: an argument is unknown, repeated or missing, or a value has the wrong type.
     """
     declared, what = procedure.arguments, f"sys.{procedure.name}"
     if len(values) > len(declared):
@@ -44,14 +45,14 @@ def bound(procedure: Procedure, values: Sequence[Any], named: Mapping[str, Any])
 
 
 def read_value(argument: Argument, text: str) -> Any:
-    """The value of an argument that is written as a text, as on a command line.
+    """Parse the value of an argument from text, as on a command line.
 
     Raises:
-        InvalidInputError: the text is none.
+        InvalidInputError: the text is not a value of the argument's type.
     """
     kind = argument.type
-    if isinstance(kind, BooleanType) and text.strip().lower() in _TRUTHS:
-        return _TRUTHS[text.strip().lower()]
+    if isinstance(kind, BooleanType) and text.strip().lower() in _BOOLEANS:
+        return _BOOLEANS[text.strip().lower()]
     if type(kind) in _BITS and text.strip().lstrip("+-").isdecimal():
         return int(text)
     if isinstance(kind, MapType):
@@ -60,7 +61,7 @@ def read_value(argument: Argument, text: str) -> Any:
             return {key.strip(): value.strip() for key, _, value in pairs}
     elif type(kind) not in _BITS and not isinstance(kind, BooleanType):
         return text
-    raise InvalidInputError(f"{argument.name} cannot be '{text}'.", remedy=f"It is {_spelled(kind)}.")
+    raise InvalidInputError(f"{argument.name} cannot be '{text}'.", remedy=f"It is {_type_name(kind)}.")
 
 
 def _checked(what: str, argument: Argument, value: Any) -> Any:
@@ -75,11 +76,11 @@ def _checked(what: str, argument: Argument, value: Any) -> Any:
     else:
         fits = isinstance(value, Mapping if isinstance(kind, MapType) else str)
     if not fits:
-        raise InvalidInputError(f"{what}: {argument.name} cannot be {value!r}.", remedy=f"It is {_spelled(kind)}.")
+        raise InvalidInputError(f"{what}: {argument.name} cannot be {value!r}.", remedy=f"It is {_type_name(kind)}.")
     return value
 
 
-def _spelled(kind: DataType) -> str:
+def _type_name(kind: DataType) -> str:
     if isinstance(kind, BooleanType):
         return "true or false"
     if isinstance(kind, MapType):

@@ -1,4 +1,4 @@
-"""Which partitions a call is about: the arguments ``partitions`` and ``where``, of which one may be given."""
+"""Partitions of a call: the arguments ``partitions`` and ``where``, of which at most one may be given."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ import sqlglot
 from sqlglot import exp
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.format.arrow import arrow_type
-from paimon_sql.format.partition import PartitionPaths
-from paimon_sql.format.schema import TableSchema
-from paimon_sql.format.types import string_type
-from paimon_sql.format.value_text import parse_text
-from paimon_sql.procedures.base import Argument
-from paimon_sql.storage.predicates import And, Comparison, IsNull, Or, Predicate, StartsWith
-from paimon_sql.storage.table import Table
+from paimon_sql.format.layout.partitions import PartitionPaths
+from paimon_sql.format.schema.arrow_types import arrow_type
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.format.text.values import parse_text
+from paimon_sql.storage.expressions.predicates import And, Comparison, IsNull, Or, Predicate, StartsWith
+from paimon_sql.storage.table.table import Table
 
-PARTITIONS = Argument("partitions", string_type(), "Partitions, as 'dt=x,h=1;dt=y,h=2'; all by default.")
-WHERE = Argument("where", string_type(), "A condition on partition columns.")
+PARTITIONS = "Partitions, as 'dt=x,h=1;dt=y,h=2'; all by default."
+WHERE = "A condition on partition columns."
+"""Meanings of the arguments of these names."""
 
 _COMPARED: dict[type, tuple[str, str]] = {
     exp.EQ: ("=", "="),
@@ -36,16 +35,16 @@ _COMPARED: dict[type, tuple[str, str]] = {
 def chosen_partitions(
     table: Table, partitions: str | None, where: str | None, zone: tzinfo | None = None
 ) -> Predicate | None:
-    """The condition that the chosen partitions satisfy; None for all.
+    """The predicate of the chosen partitions; None for all.
 
     Args:
         table: the table.
-        partitions: partitions with semicolons between.
+        partitions: partition specs, separated by semicolons.
         where: a condition on partition columns.
-        zone: the session's time zone, in which a TIMESTAMP_LTZ is written; None is UTC.
+        zone: the session's time zone, for TIMESTAMP_LTZ; None for UTC.
 
     Raises:
-        InvalidInputError: both are given, or one cannot be read or names a column that is no partition column.
+        InvalidInputError: both are given, one is malformed, or names a column that is not a partition column.
     """
     listed, condition = (partitions or "").strip(), (where or "").strip()
     if listed and condition:
@@ -60,10 +59,10 @@ def chosen_partitions(
 
 
 def listed_partitions(table: Table, partitions: str | None) -> list[dict[str, str]] | None:
-    """The texts of the values by column of partitions with semicolons between; None without any.
+    """Parse partition specs, separated by semicolons; returns values as strings by column, None without any spec.
 
     Raises:
-        InvalidInputError: one cannot be read or names a column that is no partition column.
+        InvalidInputError: a spec is malformed, or names a column that is not a partition column.
     """
     parts = [text for text in (partitions or "").split(";") if text.strip()]
     return [dict(_pairs(table.schema, text)) for text in parts] or None
@@ -71,13 +70,13 @@ def listed_partitions(table: Table, partitions: str | None) -> list[dict[str, st
 
 @dataclass(frozen=True)
 class _Values:
-    """Reads the values of a table's partition columns."""
+    """Parses values of partition columns."""
 
     schema: TableSchema
     zone: tzinfo
 
     def of(self, name: str, text: str) -> Any:
-        """The value that a partition's name tells for a column."""
+        """Parse a value of a partition spec; None for the default partition."""
         if text == PartitionPaths.of(self.schema).default_name:
             return None
         try:
@@ -86,7 +85,7 @@ class _Values:
             raise InvalidInputError(f"'{text}' is no value of partition column {name}: {error}") from error
 
     def scalar(self, name: str, text: str) -> pa.Scalar:
-        """The value that a text is for a column."""
+        """Parse a value as an Arrow scalar."""
         data_type = self.schema.field(name).type
         try:
             return pa.scalar(parse_text(text, data_type, self.zone), arrow_type(data_type))
@@ -94,26 +93,26 @@ class _Values:
             raise InvalidInputError(f"'{text}' is no value of partition column {name}: {error}") from error
 
     def equals(self, name: str, text: str) -> Predicate:
-        """That a column has the value which a partition's name tells."""
+        """The predicate that a column has a value of a partition spec."""
         if text == PartitionPaths.of(self.schema).default_name:
             return IsNull(name)
         return Comparison(name, "=", self.scalar(name, text))
 
 
-def named_folders(table: Table, partitions: str, zone: tzinfo | None = None) -> list[str]:
-    """The folders of partitions below the table's, each once, in the order given.
+def partition_directories(table: Table, partitions: str, zone: tzinfo | None = None) -> list[str]:
+    """The directories of partitions relative to the table, without duplicates, in the given order.
 
     Args:
         table: the table.
-        partitions: partitions with semicolons between; of one the last columns may be left out.
-        zone: as `chosen_partitions`.
+        partitions: partition specs, separated by semicolons; trailing columns may be omitted.
+        zone: as in `chosen_partitions`.
 
     Raises:
-        InvalidInputError: one cannot be read, or none is named.
+        InvalidInputError: a spec is malformed, or there is none.
     """
     schema = table.schema
     keys, paths, values = schema.partition_keys, PartitionPaths.of(schema), _Values(schema, zone or timezone.utc)
-    folders: dict[str, None] = {}
+    directories: dict[str, None] = {}
     for text in (part for part in partitions.split(";") if part.strip()):
         spec = dict(_pairs(schema, text))
         given = list(keys[: len(spec)])
@@ -125,13 +124,13 @@ def named_folders(table: Table, partitions: str, zone: tzinfo | None = None) -> 
             )
         known = [values.of(name, spec[name]) for name in given]
         path = paths.path([*known, *[None] * (len(keys) - len(known))])
-        folders["/".join(path.split("/")[: len(known)])] = None
-    if not folders:
+        directories["/".join(path.split("/")[: len(known)])] = None
+    if not directories:
         raise InvalidInputError(
             f"'{partitions}' names no partition of {table.name}.",
             remedy=f"Write column=value; partition columns are {', '.join(keys)}." if keys else None,
         )
-    return list(folders)
+    return list(directories)
 
 
 def _partition(values: _Values, text: str) -> Predicate:
@@ -140,7 +139,7 @@ def _partition(values: _Values, text: str) -> Predicate:
 
 
 def _pairs(schema: TableSchema, text: str) -> list[tuple[str, str]]:
-    """The columns that a partition's text names, and the texts of their values, without quotes."""
+    """Parse a partition spec to columns and unquoted values."""
     found = []
     for pair in text.split(","):
         name, equals, value = (part.strip() for part in pair.partition("="))
@@ -155,7 +154,7 @@ def _pairs(schema: TableSchema, text: str) -> list[tuple[str, str]]:
 
 
 class _Condition:
-    """Reads conditions in SQL: comparisons of a partition column with a literal, IN, BETWEEN, LIKE 'x%', IS NULL."""
+    """Parses SQL conditions: comparisons of a partition column with a literal, IN, BETWEEN, LIKE 'x%', IS NULL."""
 
     def __init__(self, values: _Values) -> None:
         self._values = values

@@ -1,4 +1,4 @@
-"""Regular expressions that choose databases, tables and consumers by their names."""
+"""Regular expressions for names of databases, tables and consumers."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from paimon_sql.errors import InvalidInputError
 
 
 class NameExpression:
-    """A regular expression for whole names.
+    """A regular expression that matches full names.
 
-    RE2 decides, in time that grows with the name: no expression can hold the process up. Python's engine decides for
-    expressions that RE2 does not know, with lookarounds or references to groups.
+    RE2 matches in linear time, so that no expression can block the process. Python's engine is used for expressions
+    that RE2 does not support (lookarounds, back references).
 
     Args:
         text: the expression.
 
     Raises:
-        re.error: it is none.
+        re.error: the expression is invalid.
     """
 
     def __init__(self, text: str) -> None:
-        self._whole = f"^(?:{text})$"
+        self._anchored = f"^(?:{text})$"
         self._python: re.Pattern[str] | None = None
         try:
             self._matches("")
@@ -32,19 +32,19 @@ class NameExpression:
             self._python = re.compile(text)
 
     def accepts(self, name: str) -> bool:
-        """Whether the whole name matches."""
+        """Whether the full name matches."""
         return self._matches(name) if self._python is None else self._python.fullmatch(name) is not None
 
     def _matches(self, name: str) -> bool:
-        found: bool = pc.match_substring_regex(pa.scalar(name), self._whole).as_py()
+        found: bool = pc.match_substring_regex(pa.scalar(name), self._anchored).as_py()
         return found
 
 
 def pattern_of(text: str | None, argument: str, default: str) -> NameExpression:
-    """What an argument chooses; ``default`` where it is left out or blank.
+    """The expression of an argument; ``default`` if it is omitted or blank.
 
     Raises:
-        InvalidInputError: it is no regular expression.
+        InvalidInputError: the text is not a regular expression.
     """
     try:
         return NameExpression(text if text and text.strip() else default)

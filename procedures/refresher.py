@@ -1,4 +1,4 @@
-"""What a refresh did or would do, and who carries it out."""
+"""Interface for refreshes of materialized tables, and their results."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ NONE, FULL, INCREMENTAL = "NONE", "FULL", "INCREMENTAL"
 
 
 @dataclass(frozen=True)
-class Refreshed:
-    """One refresh.
+class RefreshResult:
+    """The result of a refresh.
 
     Attributes:
-        mode: FULL where all rows, or all of some partitions, were worked out anew, INCREMENTAL where what is new was
-            added, NONE where nothing was to be done.
-        partitions: the partitions, ``dt=x/h=1`` with commas between; None for the whole table.
-        rows: how many rows were written; None if nothing was to be written or is only foreseen.
-        snapshot: the id of the snapshot that was made; None if none was.
-        seconds: how long it took.
-        note: why it was done in this way, or not done.
+        mode: FULL if the table or whole partitions were recomputed, INCREMENTAL if new rows were added, NONE if the
+            table was up to date.
+        partitions: the partitions ``dt=x/h=1``, separated by commas; None for the whole table.
+        rows: number of written rows; None in a dry run, and if nothing was to be written.
+        snapshot: the id of the new snapshot, if any.
+        seconds: the duration.
+        note: the reason for the mode, or for not refreshing.
     """
 
     mode: str
@@ -34,7 +34,7 @@ class Refreshed:
 
 
 class Refresher(ABC):
-    """Refreshes the materialized tables of a catalog in a session that can run their queries."""
+    """Refreshes materialized tables of a catalog, in a session that runs their queries."""
 
     @abstractmethod
     def refresh(
@@ -44,20 +44,20 @@ class Refresher(ABC):
         *,
         scheduled: bool = False,
         dry_run: bool = False,
-    ) -> Refreshed:
-        """Bring a table up to date.
+    ) -> RefreshResult:
+        """Refresh a table.
 
         Args:
             identifier: the table.
-            partitions: the partitions that are worked out anew, as texts by column; None leaves it to the table.
-            scheduled: whether a table whose partitions tell their time is refreshed in those alone that are due.
-            dry_run: only say what would be done.
+            partitions: the partitions to recompute, as strings by column; None to decide by the table.
+            scheduled: whether to refresh only the due partitions of a table with time partitions.
+            dry_run: whether to only report what would be done.
 
         Raises:
-            InvalidInputError: it is no materialized table, or its query cannot be run.
-            CommitConflictError: a rival changed the table meanwhile; nothing was changed.
+            InvalidInputError: the table is not a materialized table, or its query cannot be run.
+            CommitConflictError: a concurrent commit changed the table; nothing was changed.
         """
 
     @abstractmethod
     def sources(self, identifier: Identifier) -> set[str]:
-        """The full names of the tables that a table's query reads."""
+        """The full names of the tables that the query of a table reads."""

@@ -1,41 +1,27 @@
-"""All procedures, found by themselves: one module each in this room."""
+"""Registry of procedures: one module each in this package, discovered automatically."""
 
 from __future__ import annotations
 
 import difflib
-import importlib
-import pkgutil
 from functools import cache
-from pathlib import Path
 
+from paimon_sql.discovery import implementations
 from paimon_sql.errors import NotFoundError
 from paimon_sql.procedures.base import Procedure
-
-_ROOM = __name__.rpartition(".")[0]
 
 
 @cache
 def procedures() -> dict[str, Procedure]:
-    """All procedures by name."""
-    found: dict[str, Procedure] = {}
-    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
-        home = f"{_ROOM}.{module.name}"
-        for member in vars(importlib.import_module(home)).values():
-            if (
-                isinstance(member, type)
-                and issubclass(member, Procedure)
-                and member.__module__ == home
-                and member is not Procedure
-            ):
-                found[member.name] = member()
+    """The procedures by name."""
+    found = {kind.name: kind() for kind in implementations("paimon_sql.procedures", Procedure)}
     return dict(sorted(found.items()))
 
 
 def find_procedure(name: str) -> Procedure:
-    """The procedure of that name, in any case, with or without ``sys`` before it.
+    """Find a procedure by name, in any case, with or without ``sys.``.
 
     Raises:
-        NotFoundError: there is none.
+        NotFoundError: there is no such procedure.
     """
     found = procedures().get(name.lower().removeprefix("sys."))
     if found is None:

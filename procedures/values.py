@@ -1,4 +1,4 @@
-"""What the arguments of calls mean: options, times, lengths of time, lists of names."""
+"""Parsing of arguments: options, times, durations, lists of names."""
 
 from __future__ import annotations
 
@@ -6,23 +6,24 @@ from collections.abc import Mapping
 from datetime import timedelta, tzinfo
 
 from paimon_sql.errors import InvalidInputError, InvalidOptionError
-from paimon_sql.format.durations import parse_duration
 from paimon_sql.format.options import find_option, nearest_key
 from paimon_sql.format.options.values import comma_separated
-from paimon_sql.format.types import BooleanType, string_type
-from paimon_sql.procedures.base import Argument
-from paimon_sql.storage.instants import parse_instant
+from paimon_sql.format.text.durations import parse_duration
+from paimon_sql.format.text.instants import parse_instant
 
-OPTIONS = Argument("options", string_type(), "Options for this call, as 'k=v,k=v'.")
-DRY_RUN = Argument("dry_run", BooleanType(), "Only say what would be done.")
+OPTIONS = "Options for this call, as 'k=v,k=v'."
+DRY_RUN = "Only say what would be done."
+OLDER_THAN = "Between the two, only older ones go: '2024-01-31 08:00:00' of the session's clock."
+MAX_DELETES = "How many go at most in this call."
+"""Meanings of the arguments of these names."""
 NOTHING_DONE = "dry run, nothing was changed"
 
 
 def options_of(text: str | None) -> dict[str, str]:
-    """Options for one call, written ``k=v,k=v``; none without text.
+    """Parse the options of a call, ``k=v,k=v``; empty without text.
 
     Raises:
-        InvalidOptionError: a pair has no ``=``, a key is none of Paimon's, or its value is none that it takes.
+        InvalidOptionError: a pair has no ``=``, a key is unknown, or a value is invalid.
     """
     found: dict[str, str] = {}
     for pair in comma_separated(text or ""):
@@ -34,10 +35,10 @@ def options_of(text: str | None) -> dict[str, str]:
 
 
 def checked_options(given: Mapping[str, str]) -> dict[str, str]:
-    """Options as they are given.
+    """Validate options and return them.
 
     Raises:
-        InvalidOptionError: a key is none of Paimon's, or its value is none that it takes.
+        InvalidOptionError: a key is unknown, or a value is invalid.
     """
     for key, value in given.items():
         option = find_option(key)
@@ -50,27 +51,27 @@ def checked_options(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def instant_of(text: str | None, zone: tzinfo | None) -> int | None:
-    """A time, written ``2024-01-31 08:00:00``, in milliseconds since the epoch.
+    """Parse a time, ``2024-01-31 08:00:00``, to milliseconds since the epoch; None without text.
 
     Args:
         text: the text.
-        zone: the zone whose clock is meant; None is this machine's.
+        zone: the time zone; None for this machine's.
 
     Raises:
-        InvalidInputError: the text is no time.
+        InvalidInputError: the text is not a time.
     """
     return parse_instant(text, zone) if text and text.strip() else None
 
 
-def length_of(text: str | None, argument: str) -> timedelta | None:
-    """A length of time, written ``36 h``, ``2 d`` or ``90 min``.
+def duration_of(text: str | None, argument: str) -> timedelta | None:
+    """Parse a duration, ``36 h``, ``2 d`` or ``90 min``; None without text.
 
     Args:
         text: the text.
         argument: the argument's name.
 
     Raises:
-        InvalidInputError: the text is no length of time.
+        InvalidInputError: the text is not a duration.
     """
     if text is None or not text.strip():
         return None
@@ -81,10 +82,10 @@ def length_of(text: str | None, argument: str) -> timedelta | None:
 
 
 def names_of(text: str, argument: str) -> list[str]:
-    """Names with commas between them.
+    """Parse names, separated by commas.
 
     Raises:
-        InvalidInputError: there is none.
+        InvalidInputError: there is no name.
     """
     names = list(comma_separated(text))
     if not names:
@@ -92,8 +93,8 @@ def names_of(text: str, argument: str) -> list[str]:
     return names
 
 
-def truth_of(text: str | None, argument: str) -> bool:
-    """A switch that is written as a text: ``'true'`` or ``'false'``, in any case; off without text.
+def boolean_of(text: str | None, argument: str) -> bool:
+    """Parse a boolean, ``'true'`` or ``'false'`` in any case; False without text.
 
     Raises:
         InvalidInputError: the text is neither.

@@ -1,16 +1,16 @@
-"""The system tables: one module each, found by themselves.
+"""System tables: one module each, discovered automatically.
 
-There are three kinds of tables ``t$name``: those whose rows are worked out from metadata, those whose rows are the
-table's in another form, and those that show the table in another state. Those about a whole catalog are ``sys.name``.
+There are three kinds of tables ``t$name``: rows computed from metadata, rows of the table in another form, and the
+table in another state. Tables about a whole catalog are ``sys.name``.
 """
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
+from collections.abc import Callable
 from functools import cache
 from typing import TypeVar
 
+from paimon_sql.discovery import implementations
 from paimon_sql.system_tables.base import SystemTable
 from paimon_sql.system_tables.scanned import ScannedTable
 from paimon_sql.system_tables.views import TableView
@@ -32,34 +32,27 @@ _Kind = TypeVar("_Kind", SystemTable, ScannedTable, TableView, CatalogTable)
 
 @cache
 def system_tables() -> dict[str, SystemTable]:
-    """The system tables whose rows are worked out from metadata, by name."""
-    return _found(SystemTable)  # type: ignore[type-abstract]
+    """System tables whose rows are computed from metadata, by name."""
+    return _found(SystemTable)
 
 
 @cache
 def scanned_tables() -> dict[str, ScannedTable]:
-    """The system tables whose rows are those of the data table in another form, by name."""
-    return _found(ScannedTable)  # type: ignore[type-abstract]
+    """System tables whose rows are those of the data table in another form, by name."""
+    return _found(ScannedTable)
 
 
 @cache
 def table_views() -> dict[str, TableView]:
-    """The system tables that show the data table in another state, by name."""
-    return _found(TableView)  # type: ignore[type-abstract]
+    """System tables that show the data table in another state, by name."""
+    return _found(TableView)
 
 
 @cache
 def catalog_tables() -> dict[str, CatalogTable]:
-    """The tables of ``sys``, whose rows are about a whole catalog, by name."""
-    return _found(CatalogTable)  # type: ignore[type-abstract]
+    """Tables of ``sys``, about a whole catalog, by name."""
+    return _found(CatalogTable)
 
 
-def _found(kind: type[_Kind]) -> dict[str, _Kind]:
-    found: dict[str, _Kind] = {}
-    for module in pkgutil.iter_modules(__path__):
-        home = f"{__name__}.{module.name}"
-        for member in vars(importlib.import_module(home)).values():
-            own = isinstance(member, type) and member.__module__ == home
-            if own and issubclass(member, kind) and member is not kind:
-                found[member.name] = member()
-    return dict(sorted(found.items()))
+def _found(kind: Callable[..., _Kind]) -> dict[str, _Kind]:
+    return dict(sorted((each.name, each()) for each in implementations(__name__, kind)))

@@ -1,7 +1,7 @@
-"""What could be done for a table that is not well: one sentence, mostly with the statement that does it.
+"""Advice on the maintenance of a table: one sentence, mostly with the statement to run.
 
-Each function gives None where nothing need be done. They keep to what the table's own options say is too much, and
-where these say nothing, to what is worth somebody's while.
+Each function returns None if there is nothing to do. Thresholds are those of the table's options; without an option,
+constants here.
 """
 
 from __future__ import annotations
@@ -11,33 +11,33 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from paimon_sql.errors import PaimonError
-from paimon_sql.format.manifest import ManifestFileMeta
-from paimon_sql.format.options.bucket import BUCKET
-from paimon_sql.format.options.commit import MANIFEST_MERGE_MIN_COUNT, MANIFEST_TARGET_FILE_SIZE
-from paimon_sql.format.options.compaction import (
+from paimon_sql.format.metadata.manifest import ManifestFileMeta
+from paimon_sql.format.options.operations.commit import MANIFEST_MERGE_MIN_COUNT, MANIFEST_TARGET_FILE_SIZE
+from paimon_sql.format.options.operations.compaction import (
     COMPACTION_DELETE_RATIO_THRESHOLD,
     COMPACTION_MIN_FILE_NUM,
     NUM_SORTED_RUNS_COMPACTION_TRIGGER,
 )
-from paimon_sql.storage.expire.retention import Retention, choose_range, retention_of
-from paimon_sql.storage.held_space import HeldSpace
-from paimon_sql.storage.instants import present_millis
-from paimon_sql.storage.layout import Layout
-from paimon_sql.storage.scan.file_groups import evolves
-from paimon_sql.storage.scan.visible import reads_compacted
-from paimon_sql.storage.table import Table
-from paimon_sql.system_tables.texts import size_text
+from paimon_sql.format.options.table.bucket import BUCKET
+from paimon_sql.format.text.instants import current_millis
+from paimon_sql.storage.compact.file_layout import Layout
+from paimon_sql.storage.data_files.file_groups import has_data_evolution
+from paimon_sql.storage.data_files.visibility import reads_compacted
+from paimon_sql.storage.maintenance.snapshots.retained_size import RetainedSize
+from paimon_sql.storage.retention.policy import Retention, choose_range, retention_of
+from paimon_sql.storage.table.table import Table
+from paimon_sql.system_tables.formatting import size_text
 
 _GIB = 1 << 30
-_MUCH = 128 << 20
-"""From how many bytes on it is worth while to free them."""
+_MIN_FREED_BYTES = 128 << 20
+"""The min number of bytes that is worth freeing."""
 _LARGE_BUCKET = 2 * _GIB
 _SMALL_BUCKET = 16 << 20
 _MANY_BUCKETS = 100
 
 
 def deleted_records(table: Table, layout: Layout) -> str | None:
-    """On rows that are marked as deleted and read past."""
+    """Advice on rows that deletion vectors hide."""
     share = (layout.hidden or 0) / (layout.records or 1)
     if share <= table.options.get(COMPACTION_DELETE_RATIO_THRESHOLD):
         return None
@@ -45,16 +45,16 @@ def deleted_records(table: Table, layout: Layout) -> str | None:
 
 
 def small_files(table: Table, layout: Layout) -> str | None:
-    """On small files that a compaction of an append table would put together."""
-    if not layout.crowded or evolves(table):
+    """Advice on small files that a compaction of an append table would merge."""
+    if not layout.buckets_to_compact or has_data_evolution(table):
         return None
-    many = _many(layout.crowded, "bucket gathers", "buckets gather")
-    least = max(table.options.get(COMPACTION_MIN_FILE_NUM), 2)
-    return f"{many} {least} or more files below {size_text(layout.small_size)}: {_call(table, 'compact')}"
+    many = _many(layout.buckets_to_compact, "bucket gathers", "buckets gather")
+    minimum = max(table.options.get(COMPACTION_MIN_FILE_NUM), 2)
+    return f"{many} {minimum} or more files below {size_text(layout.small_size)}: {_call(table, 'compact')}"
 
 
 def bucket_sizes(table: Table, layout: Layout) -> str | None:
-    """On fixed buckets that are too large for one task, or so small that they make for tiny files."""
+    """Advice on fixed buckets that are too large for one task, or too small for files of a useful size."""
     buckets = table.options.get(BUCKET)
     if buckets < 1:
         return None
@@ -67,31 +67,31 @@ def bucket_sizes(table: Table, layout: Layout) -> str | None:
 
 
 def sorted_runs(table: Table, layout: Layout) -> str | None:
-    """On buckets in which reads have much to merge."""
+    """Advice on buckets with many sorted runs to merge on read."""
     if not layout.unmerged:
         return None
-    least = table.options.get(NUM_SORTED_RUNS_COMPACTION_TRIGGER)
+    minimum = table.options.get(NUM_SORTED_RUNS_COMPACTION_TRIGGER)
     many = _many(layout.unmerged, "bucket has", "buckets have")
-    return f"{many} {least} or more sorted runs to be merged by reads: {_call(table, 'compact')}"
+    return f"{many} {minimum} or more sorted runs to be merged by reads: {_call(table, 'compact')}"
 
 
 def unread_files(table: Table, layout: Layout) -> str | None:
-    """On files of level 0 where reads see compacted files alone."""
+    """Advice on files of level 0 where reads see compacted files only."""
     fresh = layout.levels.get(0, 0)
     if not fresh or not reads_compacted(table):
         return None
     return f"{_many(fresh, 'file', 'files')} of level 0 cannot be read yet: {_call(table, 'compact')}"
 
 
-def waiting_files(table: Table) -> str:
-    """On files that wait for their bucket."""
+def postponed_files(table: Table) -> str:
+    """Advice on files of postponed buckets."""
     return f"Their rows cannot be read yet: {_call(table, 'compact')}"
 
 
 def snapshots(table: Table) -> str | None:
-    """On snapshots that need no longer be kept."""
+    """Advice on snapshots that may expire."""
     try:
-        retention = retention_of(table.options, present_millis())
+        retention = retention_of(table.options, current_millis())
         due = _due(table, retention)
     except PaimonError as error:
         return str(error)
@@ -102,23 +102,23 @@ def snapshots(table: Table) -> str | None:
 
 
 def consumers(table: Table) -> str | None:
-    """On consumers for which snapshots stay."""
+    """Advice on consumers that retain snapshots."""
     try:
-        retention = retention_of(table.options, present_millis())
-        kept = _due(table, replace(retention, consumers=False)) - _due(table, retention)
+        retention = retention_of(table.options, current_millis())
+        retained = _due(table, replace(retention, consumers=False)) - _due(table, retention)
         slowest = min(table.consumers.all().items(), key=lambda named: named[1].next_snapshot, default=None)
     except PaimonError as error:
         return str(error)
-    if not kept or slowest is None:
+    if not retained or slowest is None:
         return None
-    name, wanted = slowest[0], slowest[1].next_snapshot
-    many = _many(kept, "snapshot stays", "snapshots stay")
-    # How a name stands in a regular expression is left to whoever calls.
-    return f"{many} because '{name}' still wants snapshot {wanted}; one that reads no more: CALL sys.clear_consumers"
+    name, needed = slowest[0], slowest[1].next_snapshot
+    many = _many(retained, "snapshot stays", "snapshots stay")
+    # The advice has no arguments: the name would need quoting as a regular expression.
+    return f"{many} because '{name}' still wants snapshot {needed}; one that reads no more: CALL sys.clear_consumers"
 
 
 def manifests(table: Table, found: Sequence[ManifestFileMeta]) -> str | None:
-    """On small manifests, which every plan opens."""
+    """Advice on small manifests, which every plan opens."""
     target = table.options.get(MANIFEST_TARGET_FILE_SIZE)
     small = sum(m.file_size < target for m in found)
     if small < 2 * table.options.get(MANIFEST_MERGE_MIN_COUNT):
@@ -126,16 +126,16 @@ def manifests(table: Table, found: Sequence[ManifestFileMeta]) -> str | None:
     return f"{small} are below {size_text(target)}: {_call(table, 'compact_manifest')}"
 
 
-def older_snapshots(table: Table, space: HeldSpace) -> str | None:
-    """On much that older snapshots hold."""
-    if space.older < max(_MUCH, space.live):
+def older_snapshots(table: Table, space: RetainedSize) -> str | None:
+    """Advice on the space of older snapshots."""
+    if space.older < max(_MIN_FREED_BYTES, space.live):
         return None
     return f"More than the table itself: {_call(table, 'expire_snapshots')}, or lower snapshot.num-retained.max"
 
 
-def tags(table: Table, space: HeldSpace) -> str | None:
-    """On much that tags hold."""
-    if space.tags < max(_MUCH, space.live):
+def tags(table: Table, space: RetainedSize) -> str | None:
+    """Advice on the space of tags."""
+    if space.tags < max(_MIN_FREED_BYTES, space.live):
         return None
     return "More than the table itself: CALL sys.delete_tag for those that nobody needs, or give them tag.time-retained"
 
@@ -146,7 +146,7 @@ def _due(table: Table, retention: Retention) -> int:
 
 
 def _call(table: Table, procedure: str, **arguments: int) -> str:
-    """The call of a procedure for a table, whose name stands behind that of its catalog."""
+    """The call of a procedure for a table, whose name begins with its catalog."""
     name = (table.name.partition(".")[2] or table.name).replace("\\", "\\\\").replace("'", "\\'")
     others = "".join(f", {key} => {value}" for key, value in arguments.items())
     return f"CALL sys.{procedure}(table => '{name}'{others})"

@@ -1,4 +1,4 @@
-"""What a system table is: a schema, and a producer of its rows as Arrow columns."""
+"""Base class of system tables with rows from metadata: columns, and a producer of Arrow rows."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from paimon_sql.format.types import DataField, DataType
-from paimon_sql.storage.predicates import Predicate
-from paimon_sql.storage.table import Table
+from paimon_sql.format.schema.types import DataField, DataType
+from paimon_sql.storage.expressions.predicates import Predicate
+from paimon_sql.storage.table.table import Table
 
 
 def column(name: str, data_type: DataType, meaning: str) -> DataField:
@@ -19,11 +19,11 @@ def column(name: str, data_type: DataType, meaning: str) -> DataField:
 
 
 class SystemTable(ABC):
-    """A table ``t$name`` whose rows are worked out from the metadata of ``t``.
+    """A table ``t$name`` whose rows are computed from the metadata of ``t``.
 
     Attributes:
-        name: what stands behind the ``$``.
-        summary: what its rows are, in one sentence.
+        name: the name after ``$``.
+        summary: its rows; one sentence.
         columns: its columns.
     """
 
@@ -36,18 +36,17 @@ class SystemTable(ABC):
         """The rows, with all columns.
 
         Args:
-            table: the data table, opened at its newest schema under the options of the read; time travel stands in
-                its options.
-            predicate: a condition on this table's own columns; it may be used to produce fewer rows and is evaluated
-                again by whoever asked.
+            table: the data table with its newest schema and the options of the read, including time travel.
+            predicate: a condition on this table's columns, which may be used to produce fewer rows; the caller
+                evaluates it again.
         """
 
     def selected(self, table: Table, names: Sequence[str], predicate: Predicate | None = None) -> pa.Table:
-        """The rows with some columns only, in this order; tables whose columns take long work out no others.
+        """The rows with some columns, in this order; tables with expensive columns compute no others.
 
         Args:
-            table: as for `rows`.
+            table: as in `rows`.
             names: the columns.
-            predicate: as for `rows`.
+            predicate: as in `rows`.
         """
         return self.rows(table, predicate).select(list(names))

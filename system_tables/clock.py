@@ -1,7 +1,7 @@
-"""Points in time as system tables show them: the wall clock of this machine, to the millisecond.
+"""Timestamps of system tables: the local time of this machine, in milliseconds.
 
-Paimon keeps commit times as milliseconds since the epoch, but the creation of files and tags as the writer's wall
-clock; shown together they must be of one kind.
+Paimon stores commit times as milliseconds since the epoch, but creation times of files and tags as the writer's local
+time; system tables show both as local time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _WALL = pa.timestamp("us")
 
 
 def wall_clock(epoch_millis: int) -> datetime:
-    """The wall clock of this machine at a time, without a zone."""
+    """Convert milliseconds since the epoch to local time."""
     seconds, millis = divmod(epoch_millis, 1000)
     try:
         return datetime.fromtimestamp(seconds) + timedelta(milliseconds=millis)
@@ -24,10 +24,10 @@ def wall_clock(epoch_millis: int) -> datetime:
 
 
 def wall_clocks(wall_millis: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
-    """Wall-clock times that are kept as milliseconds, as manifests keep the creation of files."""
+    """Convert local times in milliseconds, as of file creations (Paimon: `DataFileMeta`), to timestamps."""
     return wall_millis.cast(pa.timestamp("ms")).cast(_WALL)
 
 
 def epoch_millis(wall: pa.ChunkedArray | pa.Array) -> pa.Array:
-    """The milliseconds since the epoch of the times that `wall_clocks` gives."""
+    """Convert times of `wall_clocks` to milliseconds since the epoch."""
     return pa.array([None if w is None else round(w.timestamp() * 1000) for w in wall.to_pylist()], pa.int64())

@@ -1,7 +1,7 @@
-"""All tables of a catalog, asked one by one: those that a condition on their names leaves, by several threads.
+"""Reading of all tables of a catalog, with a predicate on their names, by several threads.
 
-A table that cannot be read must not hide the others: what it would tell is missing, and the log says why. Whoever asks
-that table alone, as in ``t$snapshots``, gets its error.
+A table that cannot be read must not hide the others: its rows are missing, and the log has the reason. A read of that
+table alone, as of ``t$snapshots``, raises its error.
 """
 
 from __future__ import annotations
@@ -15,34 +15,34 @@ import pyarrow.compute as pc
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier
-from paimon_sql.catalog.kinds import AnyTable
+from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.errors import NotFoundError, PaimonError, WrongKindError
-from paimon_sql.format.arrow import arrow_schema
-from paimon_sql.format.types import DataField, string_type
-from paimon_sql.storage.predicates import Predicate, about
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.threads import spread
+from paimon_sql.format.schema.arrow_types import arrow_schema
+from paimon_sql.format.schema.types import DataField, string_type
+from paimon_sql.storage.execution.threads import map_in_threads
+from paimon_sql.storage.expressions.predicates import Predicate, conjuncts_on
+from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables.base import SystemTable, column
 
 DATABASE = column("database_name", string_type(), "the table's database")
 TABLE = column("table_name", string_type(), "the table")
 NAMES = (DATABASE, TABLE)
 _THREADS = 8
-_TROUBLE = (PaimonError, OSError, pa.ArrowException)
+_READ_ERRORS = (PaimonError, OSError, pa.ArrowException)
 _LOG = logging.getLogger(__name__)
 
 R = TypeVar("R")
 
 
 def wanted_tables(catalog: Catalog, predicate: Predicate | None) -> list[Identifier]:
-    """The tables for whose names a condition may hold, sorted; a database that it rules out is not looked into."""
+    """The tables whose names may match a predicate, sorted; databases that cannot match are not listed."""
     databases = pa.array([d for d in catalog.list_databases() if d != SYSTEM_DATABASE], pa.string())
-    of_database = about(predicate, [DATABASE.name])
+    of_database = conjuncts_on(predicate, [DATABASE.name])
     if of_database is not None:
         databases = databases.filter(_holds(of_database, {DATABASE.name: databases}))
-    listed = spread(lambda database: _tables_of(catalog, database), databases.to_pylist(), _THREADS)
+    listed = map_in_threads(lambda database: _tables_of(catalog, database), databases.to_pylist(), _THREADS)
     found = [Identifier(d, t) for d, tables in zip(databases.to_pylist(), listed, strict=True) for t in tables]
-    of_names = about(predicate, [f.name for f in NAMES])
+    of_names = conjuncts_on(predicate, [f.name for f in NAMES])
     if of_names is None or not found:
         return found
     names = {
@@ -52,30 +52,31 @@ def wanted_tables(catalog: Catalog, predicate: Predicate | None) -> list[Identif
     return [i for i, wanted in zip(found, _holds(of_names, names).to_pylist(), strict=True) if wanted]
 
 
-def ask_tables(
+def map_tables(
     catalog: Catalog, predicate: Predicate | None, question: Callable[[Table], R]
 ) -> list[tuple[Identifier, R | None]]:
-    """What the wanted tables answer, sorted by their names; None for one that cannot be read or has no snapshots.
+    """Apply a function to the tables whose names may match a predicate; returns results sorted by name.
 
-    A table that is dropped meanwhile is passed over.
+    The result is None for a table that cannot be read or has no snapshots. Tables that are dropped concurrently are
+    left out.
 
     Args:
         catalog: the catalog.
-        predicate: a condition that may look at `NAMES`; what it asks of other columns is not considered.
-        question: what is asked of each table, which is opened under its stored options.
+        predicate: a condition; only its parts about `NAMES` are used.
+        question: the function, for a table with its stored options.
     """
 
-    return _asked(catalog, predicate, lambda identifier: question(catalog.table(identifier)))
+    return _apply(catalog, predicate, lambda identifier: question(catalog.table(identifier)))
 
 
-def ask_any_tables(
+def map_any_tables(
     catalog: Catalog, predicate: Predicate | None, question: Callable[[AnyTable], R]
 ) -> list[tuple[Identifier, R | None]]:
-    """As `ask_tables`, of tables of every kind."""
-    return _asked(catalog, predicate, lambda identifier: question(catalog.any_table(identifier)))
+    """As `map_tables`, for tables of every kind."""
+    return _apply(catalog, predicate, lambda identifier: question(catalog.any_table(identifier)))
 
 
-def _asked(
+def _apply(
     catalog: Catalog, predicate: Predicate | None, question: Callable[[Identifier], R]
 ) -> list[tuple[Identifier, R | None]]:
     def ask(identifier: Identifier) -> tuple[bool, R | None]:
@@ -83,26 +84,26 @@ def _asked(
             return True, question(identifier)
         except WrongKindError:
             return True, None
-        except _TROUBLE as error:
-            there = _is_there(catalog, identifier)
-            if there:
+        except _READ_ERRORS as error:
+            exists = _exists(catalog, identifier)
+            if exists:
                 _LOG.warning("%s.%s cannot be read: %s", catalog.name, identifier, error)
-            return there, None
+            return exists, None
 
     wanted = wanted_tables(catalog, predicate)
-    answers = spread(ask, wanted, _THREADS)
-    return [(identifier, answer) for identifier, (there, answer) in zip(wanted, answers, strict=True) if there]
+    answers = map_in_threads(ask, wanted, _THREADS)
+    return [(identifier, answer) for identifier, (exists, answer) in zip(wanted, answers, strict=True) if exists]
 
 
 def rows_of_all(catalog: Catalog, system_table: SystemTable, predicate: Predicate | None) -> pa.Table:
-    """The rows that a system table has for each table of a catalog, behind the table's names; of main branches only."""
-    own = about(predicate, [f.name for f in system_table.columns])
-    answers = ask_tables(catalog, predicate, lambda table: system_table.rows(table, own))
-    return behind_names(answers, system_table.columns)
+    """The rows of a system table for the main branch of each table of a catalog, after the columns `NAMES`."""
+    own = conjuncts_on(predicate, [f.name for f in system_table.columns])
+    answers = map_tables(catalog, predicate, lambda table: system_table.rows(table, own))
+    return with_table_names(answers, system_table.columns)
 
 
-def behind_names(answers: Iterable[tuple[Identifier, pa.Table | None]], columns: Sequence[DataField]) -> pa.Table:
-    """The rows that tables answered with, as columns behind `NAMES`; a table may have none."""
+def with_table_names(answers: Iterable[tuple[Identifier, pa.Table | None]], columns: Sequence[DataField]) -> pa.Table:
+    """Concatenate the rows of tables, after the columns `NAMES`."""
     schema = arrow_schema((*NAMES, *columns))
     parts = [schema.empty_table()]
     for identifier, rows in answers:
@@ -119,10 +120,10 @@ def _tables_of(catalog: Catalog, database: str) -> list[str]:
         return []
 
 
-def _is_there(catalog: Catalog, identifier: Identifier) -> bool:
+def _exists(catalog: Catalog, identifier: Identifier) -> bool:
     try:
         return catalog.table_exists(identifier)
-    except _TROUBLE:
+    except _READ_ERRORS:
         return True
 
 

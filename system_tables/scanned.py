@@ -1,4 +1,4 @@
-"""What a system table is whose rows are data: it is read by tasks, as its table is."""
+"""Base class of system tables whose rows are data, read by tasks as the data table is."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import ClassVar, Protocol
 
 import pyarrow as pa
 
-from paimon_sql.format.types import DataField
-from paimon_sql.storage.predicates import Predicate
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.scan.split import Split
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
 
 
 class RowsTask(Protocol):
-    """A share of the rows, as it travels to a worker."""
+    """A task for a share of the rows, pickled to a worker."""
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows."""
@@ -25,8 +25,8 @@ class ScannedTable(ABC):
     """A table ``t$name`` whose rows are those of ``t`` in another form.
 
     Attributes:
-        name: what stands behind the ``$``.
-        summary: what its rows are, in one sentence.
+        name: the name after ``$``.
+        summary: its rows; one sentence.
     """
 
     name: ClassVar[str]
@@ -34,20 +34,19 @@ class ScannedTable(ABC):
 
     @abstractmethod
     def fields(self, table: Table) -> tuple[DataField, ...]:
-        """Its columns."""
+        """The columns."""
 
     @abstractmethod
     def task(self, table: Table, split: Split, names: Sequence[str], predicate: Predicate | None) -> RowsTask:
         """The task that reads a split.
 
         Args:
-            table: the data table, under the options of the read.
-            split: what is read.
-            names: the columns wanted, in this order.
-            predicate: a condition on columns that this table shares with the data table; the task may leave out rows
-                for which it is not true.
+            table: the data table, with the options of the read.
+            split: the split.
+            names: the columns to read, in this order.
+            predicate: a condition on the columns of `shared`; the task may leave out rows that do not match.
         """
 
     def shared(self, table: Table) -> tuple[DataField, ...]:
-        """The columns that hold just what the data table holds, so that conditions on them can be passed on."""
+        """The columns with the values of the data table, on which predicates can be pushed down."""
         return ()

@@ -1,19 +1,19 @@
-"""What a system table is that shows a table in another state, with the same columns."""
+"""Base class of system tables that show a table in another state, with the same columns."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
 
 
 class TableView(ABC):
-    """A table ``t$name`` that is read as ``t`` is, but sees other rows.
+    """A table ``t$name`` that is read like ``t``, but sees other rows.
 
     Attributes:
-        name: what stands behind the ``$``.
-        summary: what its rows are, in one sentence.
+        name: the name after ``$``.
+        summary: its rows; one sentence.
     """
 
     name: ClassVar[str]
@@ -21,4 +21,4 @@ class TableView(ABC):
 
     @abstractmethod
     def of(self, table: Table) -> Table:
-        """The table to be read in place of the data table."""
+        """The table to read in place of the data table."""

@@ -1,4 +1,4 @@
-"""What a catalog-wide table is: a table in ``sys`` whose rows are about a whole catalog."""
+"""Base class of tables of ``sys``, whose rows are about a whole catalog."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import ClassVar
 import pyarrow as pa
 
 from paimon_sql.catalog.base import Catalog
-from paimon_sql.format.types import DataField
-from paimon_sql.storage.predicates import Predicate
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.storage.expressions.predicates import Predicate
 
 
 @dataclass(frozen=True)
-class Offered:
-    """A procedure that a catalog offers, as texts: its arguments and results with their types."""
+class ProcedureInfo:
+    """A procedure of a catalog; ``arguments`` and ``results`` are strings with names and types."""
 
     name: str
     arguments: str
@@ -27,7 +27,7 @@ class Offered:
 
 @dataclass(frozen=True)
 class View:
-    """What a catalog-wide table looks at.
+    """The input of a catalog-wide table.
 
     Attributes:
         catalog: the catalog.
@@ -35,7 +35,7 @@ class View:
     """
 
     catalog: Catalog
-    procedures: Sequence[Offered] = field(default_factory=tuple)
+    procedures: Sequence[ProcedureInfo] = field(default_factory=tuple)
 
 
 class CatalogTable(ABC):
@@ -43,9 +43,9 @@ class CatalogTable(ABC):
 
     Attributes:
         name: its name in ``sys``.
-        summary: what its rows are, in one sentence.
+        summary: its rows; one sentence.
         columns: its columns.
-        is_listed: whether `SHOW TABLES IN sys` names it, as it does with those that Paimon has everywhere.
+        is_listed: whether `SHOW TABLES IN sys` lists it: the tables that every Paimon engine has.
     """
 
     name: ClassVar[str]
@@ -62,7 +62,7 @@ class CatalogTable(ABC):
         """The rows, with all columns.
 
         Args:
-            view: what it looks at.
-            predicate: a condition on this table's own columns; it may be used to produce fewer rows and is evaluated
-                again by whoever asked.
+            view: the catalog and its procedures.
+            predicate: a condition on this table's columns, which may be used to produce fewer rows; the caller
+                evaluates it again.
         """

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 if sys.version_info >= (3, 11):
-    from re import _constants as code
-    from re import _parser as parser
+    from re import _constants as code  # type: ignore[attr-defined]
+    from re import _parser as parser  # type: ignore[attr-defined]
 else:
     import sre_constants as code
     import sre_parse as parser

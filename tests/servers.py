@@ -77,12 +77,13 @@ def postgresql() -> Iterator[Server]:
         if user:
             for path in (folder, folder / "password"):
                 shutil.chown(path, user, "nogroup")
-        made = [folder / "bin/initdb", "-D", folder / "data", "-U", "paimon", "-A", "scram-sha-256", "-E", "UTF8"]
-        made += ["--locale=C", "--pwfile", folder / "password", "--no-sync"]
+        made: list[str | Path] = [folder / "bin/initdb", "-D", folder / "data", "-U", "paimon", "-A", "scram-sha-256"]
+        made += ["-E", "UTF8", "--locale=C", "--pwfile", folder / "password", "--no-sync"]
         subprocess.run(made, check=True, user=user, cwd=folder, stdout=subprocess.DEVNULL)
         port = _free_port()
         settings = ["fsync=off", f"unix_socket_directories={folder}", "timezone=Asia/Tokyo", "max_connections=300"]
-        command = [folder / "bin/postgres", "-D", folder / "data", "-p", str(port), "-h", "127.0.0.1"]
+        command: list[str | Path] = [folder / "bin/postgres", "-D", folder / "data", "-p", str(port)]
+        command += ["-h", "127.0.0.1"]
         command += [part for setting in settings for part in ("-c", setting)]
 
         def execute(database: str, statement: str) -> None:
@@ -109,7 +110,8 @@ def mariadb() -> Iterator[Server]:
     try:
         (folder / "data").mkdir()
         share = programs / "share"
-        command = [programs / "bin/mariadbd", "--no-defaults", f"--basedir={programs}", f"--datadir={folder / 'data'}"]
+        command: list[str | Path] = [programs / "bin/mariadbd", "--no-defaults", f"--basedir={programs}"]
+        command += [f"--datadir={folder / 'data'}"]
         command += [f"--lc-messages-dir={share}", f"--character-sets-dir={share}/charsets"]
         command += ["--innodb-flush-log-at-trx-commit=0", "--user=root"] if os.geteuid() == 0 else []
         names = ("mariadb_system_tables", "mariadb_performance_tables", "mariadb_system_tables_data")

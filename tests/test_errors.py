@@ -62,7 +62,7 @@ def test_an_error_can_be_pickled_and_copied_with_all_its_data(kind: type[PaimonE
 
 def test_the_walk_finds_errors_of_all_rooms() -> None:
     names = {kind.__name__ for kind in classes()}
-    assert {"CommitUnknownError", "SqlSyntaxError", "NameTakenError", "NotThereError"} <= names
+    assert {"CommitUnknownError", "SqlSyntaxError", "NameExistsError", "NotFoundAnswerError"} <= names
 
 
 def test_what_was_pickled_twice_says_no_more_than_before() -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from paimon_sql.shell.splitter import split
-from paimon_sql.spark.compat import HAS_CHANGE_QUERIES, HAS_VIEWS
+from paimon_sql.shell.text.splitter import split
+from paimon_sql.spark.jvm.compat import HAS_CHANGE_QUERIES, HAS_VIEWS
 from tests.conformance.session import make
 
 pytestmark = pytest.mark.smoke

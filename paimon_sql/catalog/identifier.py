@@ -1,17 +1,17 @@
-"""Names of tables: database, table, and behind a ``$`` a branch or a system table."""
+"""Identifiers of tables: database, table, and after a ``$`` a branch or a system table."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.storage.names import check_file_name
+from paimon_sql.storage.metadata.refs.names import check_file_name
 
 MAIN_BRANCH = "main"
 SYSTEM_DATABASE = "sys"
 _BRANCH_PREFIX = "branch_"
-_LONGEST = 240
-"""Bytes of a name: file systems take 255, of which prefixes and suffixes such as ``branch-`` and ``.db`` need some."""
+_MAX_BYTES = 240
+"""The max bytes of a name: file systems allow 255, of which prefixes and suffixes such as ``branch-`` need some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Identifier:
 
     @property
     def object_name(self) -> str:
-        """The name behind the database, as SQL writes it between back-quotes."""
+        """The name after the database, as in SQL between back-quotes."""
         parts = [self.table]
         if self.branch != MAIN_BRANCH:
             parts.append(_BRANCH_PREFIX + self.branch)
@@ -38,10 +38,10 @@ class Identifier:
 
 
 def parse_identifier(database: str, object_name: str) -> Identifier:
-    """Take a name apart.
+    """Parse a name.
 
     Raises:
-        InvalidInputError: the name has too many parts or would leave the database's folder.
+        InvalidInputError: the name has too many parts, or is not valid as a directory name.
     """
     parts = object_name.split("$")
     table, rest = check_name(parts[0], "table"), parts[1:]
@@ -57,16 +57,16 @@ def parse_identifier(database: str, object_name: str) -> Identifier:
 
 
 def check_name(name: str, kind: str) -> str:
-    """The name itself, if it can be a folder's name inside its parent, with what is put around it there.
+    """Return the name if it is valid as a directory name, including prefixes and suffixes.
 
     Args:
         name: a database's, table's, branch's or tag's name.
-        kind: what it names, for the error.
+        kind: the kind of object, for the error.
 
     Raises:
-        InvalidInputError: the name is empty, too long, holds a path separator or control character, or is ``.`` or
+        InvalidInputError: the name is empty, too long, contains a path separator or control character, or is ``.`` or
             ``..``.
     """
     if name in (".", ".."):
         raise InvalidInputError(f"'{name}' cannot be the name of a {kind}.", remedy="It stands for another folder.")
-    return check_file_name(name, kind, _LONGEST)
+    return check_file_name(name, kind, _MAX_BYTES)

@@ -1,4 +1,4 @@
-"""Tables by their folders: a catalog that keeps no names."""
+"""Path catalog: tables by the path of their directory, without names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier, parse_identifier
-from paimon_sql.catalog.kinds import AnyTable, kind_of
+from paimon_sql.catalog.table_types import AnyTable, kind_of
 from paimon_sql.errors import (
     InvalidInputError,
     NoSuchDatabaseError,
@@ -16,23 +16,23 @@ from paimon_sql.errors import (
     TableExistsError,
     UnsupportedError,
 )
-from paimon_sql.format.paths import TablePaths
-from paimon_sql.format.schema import TableSchema
-from paimon_sql.storage.branches import BranchManager
-from paimon_sql.storage.branching import check_named_branches
+from paimon_sql.format.layout.paths import TablePaths
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.storage.branches.management import check_named_branches
 from paimon_sql.storage.file_io import FileIO, file_io_of
 from paimon_sql.storage.file_io.paths import join, name_of, parent_of
-from paimon_sql.storage.schemas import SchemaManager
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.table_directory import drop_directory
+from paimon_sql.storage.metadata.directories import drop_directory
+from paimon_sql.storage.metadata.refs.branches import BranchManager
+from paimon_sql.storage.metadata.schemas import SchemaManager
+from paimon_sql.storage.table.table import Table
 
 
 @dataclass(frozen=True, slots=True)
 class PathIdentifier(Identifier):
-    """A table by the path of its folder, which stands where others have a name; it is in no database.
+    """A table by the path of its directory in place of a name; it is in no database.
 
     Attributes:
-        file_system: the options of the file system that holds it.
+        file_system: the options of its file system.
     """
 
     file_system: tuple[tuple[str, str], ...] = ()
@@ -42,36 +42,36 @@ class PathIdentifier(Identifier):
 
     @property
     def file_io(self) -> FileIO:
-        """The file system that holds the table."""
+        """The table's file system."""
         return file_io_of(self.table, dict(self.file_system))
 
     @property
     def schemas(self) -> SchemaManager:
-        """The versions of the definition of the table, or of its branch."""
+        """The schemas of the table, or of its branch."""
         root = self.table if self.branch == MAIN_BRANCH else join(self.table, "branch", f"branch-{self.branch}")
         return SchemaManager(self.file_io, root)
 
 
 def identifier_at(path: str, file_system: Mapping[str, str]) -> PathIdentifier:
-    """What a path stands for: a table's folder, with a branch or system table behind a ``$`` as names have them.
+    """Parse a path: a table's directory, with a branch or system table after a ``$`` as in names.
 
     Args:
-        path: the path from the root, or a URI.
-        file_system: the options of the file system that holds it.
+        path: an absolute path, or a URI.
+        file_system: the options of its file system.
 
     Raises:
-        InvalidInputError: what stands behind the ``$`` is too much.
+        InvalidInputError: there are too many parts after the ``$``.
     """
-    place = path.rstrip("/")
+    stripped = path.rstrip("/")
     options = tuple(sorted(file_system.items()))
-    if "$" not in name_of(place):
-        return PathIdentifier("", place, file_system=options)
-    own = parse_identifier("", name_of(place))
-    return PathIdentifier("", join(parent_of(place), own.table), own.branch, own.system_table, options)
+    if "$" not in name_of(stripped):
+        return PathIdentifier("", stripped, file_system=options)
+    parsed = parse_identifier("", name_of(stripped))
+    return PathIdentifier("", join(parent_of(stripped), parsed.table), parsed.branch, parsed.system_table, options)
 
 
 class PathCatalog(Catalog):
-    """All tables that have a folder, by `PathIdentifier`; there are no databases, and nothing is listed."""
+    """All tables with a directory, by `PathIdentifier`; there are no databases, and nothing can be listed."""
 
     renames_tables: ClassVar[bool] = False
 
@@ -106,44 +106,44 @@ class PathCatalog(Catalog):
         return _at(identifier).table
 
     def any_table(self, identifier: Identifier) -> AnyTable:
-        place = _at(identifier)
-        schema = place.schemas.latest()
-        own = str(replace(place, system_table=None))
+        target = _at(identifier)
+        schema = target.schemas.latest()
+        label = str(replace(target, system_table=None))
         if schema is None:
             raise NoSuchTableError(
-                f"There is no Paimon table at {own}.",
-                name=own,
+                f"There is no Paimon table at {label}.",
+                name=label,
                 remedy="Give the path of the table's own folder; a write without a mode makes a table.",
             )
-        found = Table(own, place.table, place.file_io, schema, place.branch, executor=self.executor)
-        table = kind_of(schema).opened(found, dict(place.file_system))
+        found = Table(label, target.table, target.file_io, schema, target.branch, executor=self.executor)
+        table = kind_of(schema).opened(found, dict(target.file_system))
         if isinstance(table, Table):
             return table
         raise UnsupportedError(
-            f"At {own} there is a format table, which is used by its name only.",
+            f"At {label} there is a format table, which is used by its name only.",
             remedy=f"Read its files: spark.read.format('{table.format}').load('{table.location}').",
         )
 
     def create_any_table(self, identifier: Identifier, schema: TableSchema) -> AnyTable:
-        place = _at(identifier)
-        if self.table_exists(place):
-            raise TableExistsError(f"There is a Paimon table at {place} already.", name=str(place))
+        target = _at(identifier)
+        if self.table_exists(target):
+            raise TableExistsError(f"There is a Paimon table at {target} already.", name=str(target))
         if kind_of(schema).may_stand_elsewhere:
-            raise UnsupportedError(f"No format table can be made at {place}: it is found by its name only.")
-        check_named_branches(schema, BranchManager(place.file_io, TablePaths(place.table)))
-        # Whoever gives a table up removes its folder, in which nothing else may be lost.
-        if place.file_io.list(place.table):
+            raise UnsupportedError(f"No format table can be made at {target}: it is found by its name only.")
+        check_named_branches(schema, BranchManager(target.file_io, TablePaths(target.table)))
+        # A failed or dropped table is removed with its directory, so the directory must contain nothing else.
+        if target.file_io.list(target.table):
             raise InvalidInputError(
-                f"No table can be made at {place}: the folder holds something else.", remedy="Choose an empty folder."
+                f"No table can be made at {target}: the folder holds something else.", remedy="Choose an empty folder."
             )
-        if not place.schemas.try_add(replace(schema, id=0)):
-            raise TableExistsError(f"There is a Paimon table at {place} already.", name=str(place))
-        return self.any_table(place)
+        if not target.schemas.try_add(replace(schema, id=0)):
+            raise TableExistsError(f"There is a Paimon table at {target} already.", name=str(target))
+        return self.any_table(target)
 
     def drop_table(self, identifier: Identifier) -> None:
-        place = _at(identifier)
-        self.any_table(place)
-        drop_directory(place.file_io, place.table)
+        target = _at(identifier)
+        self.any_table(target)
+        drop_directory(target.file_io, target.table)
 
     def rename_table(self, source: Identifier, target: Identifier) -> None:
         raise UnsupportedError(f"{source} cannot be renamed: its path is its name.", remedy="Copy the table.")

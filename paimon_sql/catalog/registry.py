@@ -1,4 +1,4 @@
-"""The kinds of catalogs, by the option ``metastore``."""
+"""Registry of the kinds of catalogs, by the option ``metastore``."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 
 from paimon_sql.catalog.base import Catalog
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.jdbc.catalog import JdbcCatalog
 from paimon_sql.catalog.warehouse import absolute_warehouse
 from paimon_sql.errors import InvalidOptionError, SetupError
 
 Kind = Callable[[str, Mapping[str, str]], Catalog]
-"""Opens a catalog of a kind, by its name and options."""
+"""Opens a catalog by name and options."""
 
 
 def _of_extra(extra: str, catalog: str, client: str) -> Kind:
-    """A kind whose client is an extra of this package: it is imported when a catalog of the kind is opened.
+    """A kind whose client is an extra of this package, imported when a catalog of the kind is opened.
 
     Args:
-        extra: the extra, by which its module is named, too.
+        extra: the name of the extra and of the module.
         catalog: the class in the module.
-        client: what the extra brings, for the error.
+        client: the client, for the error.
     """
 
     def opened(name: str, options: Mapping[str, str]) -> Catalog:
@@ -33,8 +33,8 @@ def _of_extra(extra: str, catalog: str, client: str) -> Kind:
                 f"Catalog {name}: {client} is not installed ({error}).",
                 remedy=f"Run: pip install 'paimon-sql[{extra}]'.",
             ) from error
-        made: Catalog = getattr(module, catalog)(name, options)
-        return made
+        opened_catalog: Catalog = getattr(module, catalog)(name, options)
+        return opened_catalog
 
     return opened
 
@@ -47,15 +47,15 @@ KINDS: dict[str, Kind] = {
 }
 """The kinds by the values of ``metastore``."""
 
-_NAMING = ("rest",)
-"""The kinds whose ``warehouse`` is a name that a server knows, and no folder."""
+_NAMED_WAREHOUSE = ("rest",)
+"""The kinds whose ``warehouse`` is a name on a server, not a directory."""
 
 
 def open_catalog(name: str, options: Mapping[str, str]) -> Catalog:
-    """The catalog that the options describe.
+    """Open the catalog of these options.
 
     Raises:
-        InvalidOptionError: ``metastore`` names no kind, or an option that the kind needs is missing.
+        InvalidOptionError: ``metastore`` is unknown, or a required option is missing.
     """
     kind = _kind(options)
     if kind not in KINDS:
@@ -65,9 +65,9 @@ def open_catalog(name: str, options: Mapping[str, str]) -> Catalog:
     return KINDS[kind](name, options)
 
 
-def kept_warehouse(warehouse: str | os.PathLike[str], options: Mapping[str, str]) -> str:
-    """The warehouse of a catalog with these options as it is kept: a folder gets its full path, a name stays."""
-    return os.fspath(warehouse) if _kind(options) in _NAMING else absolute_warehouse(warehouse)
+def normalized_warehouse(warehouse: str | os.PathLike[str], options: Mapping[str, str]) -> str:
+    """The normalized warehouse of a catalog: directories as absolute paths, names unchanged."""
+    return os.fspath(warehouse) if _kind(options) in _NAMED_WAREHOUSE else absolute_warehouse(warehouse)
 
 
 def _kind(options: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""Catalogs whose tables stand in a warehouse: ``<warehouse>/<database>.db/<table>/schema/schema-N``."""
+"""Base class of catalogs with a warehouse directory: ``<warehouse>/<database>.db/<table>/schema/schema-N``."""
 
 from __future__ import annotations
 
@@ -11,56 +11,56 @@ from pathlib import Path
 
 from paimon_sql.catalog.base import Catalog, with_snapshots
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier, check_name
-from paimon_sql.catalog.kinds import KINDS, AnyTable, offered_kind
+from paimon_sql.catalog.table_types import KINDS, AnyTable, offered_kind
 from paimon_sql.errors import InvalidOptionError, NoSuchDatabaseError, NoSuchTableError, PaimonError
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.catalog import LOCK_ENABLED, MAINTENANCE_RUNS_RETAINED
-from paimon_sql.format.options.table import TYPE
-from paimon_sql.format.schema import TableSchema
-from paimon_sql.storage.external.access import ExternalAccess
+from paimon_sql.format.options.engines.catalog import LOCK_ENABLED, MAINTENANCE_RUNS_RETAINED
+from paimon_sql.format.options.table.table import TYPE
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.file_io import FileIO, file_io_of
-from paimon_sql.storage.locks import UNLOCKED, HeldLock, TableLock
-from paimon_sql.storage.maintenance_runs import RunLog
-from paimon_sql.storage.partition_listing import PartitionListing
-from paimon_sql.storage.schemas import SchemaManager
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.threads import spread
+from paimon_sql.storage.file_io.external.policy import ExternalAccess
+from paimon_sql.storage.metadata.environment.locks import UNLOCKED, HeldLock, TableLock
+from paimon_sql.storage.metadata.environment.maintenance_log import MaintenanceLog
+from paimon_sql.storage.metadata.environment.partition_registry import PartitionRegistry
+from paimon_sql.storage.metadata.schemas import SchemaManager
+from paimon_sql.storage.table.table import Table
 
 _DATABASE_SUFFIX = ".db"
-_RUNS_FOLDER = "_maintenance_runs"
+_RUNS_DIRECTORY = "_maintenance_runs"
 _THREADS = 8
 
 
 def absolute_warehouse(warehouse: str | os.PathLike[str]) -> str:
-    """A warehouse's folder or URI as it is kept: a folder gets its full path, so that it stays the same everywhere."""
-    text = os.fspath(warehouse)
-    return text if ":" in text.split("/", 1)[0] else str(Path(text).expanduser().absolute())
+    """A warehouse's directory as an absolute path, which is valid in any working directory; a URI unchanged."""
+    location = os.fspath(warehouse)
+    return location if ":" in location.split("/", 1)[0] else str(Path(location).expanduser().absolute())
 
 
 @dataclass(frozen=True)
-class Place:
-    """A table or branch as its catalog finds it.
+class LocatedTable:
+    """A table or branch as found by its catalog.
 
     Attributes:
-        path: the table's folder.
-        file_io: the file system that holds it.
-        schema: its newest definition.
-        listing: the list of its partitions that the catalog keeps.
+        path: the table's directory.
+        file_io: its file system.
+        schema: its latest schema.
+        partition_registry: the catalog's registry of its partitions.
     """
 
     path: str
     file_io: FileIO
     schema: TableSchema
-    listing: PartitionListing | None = None
+    partition_registry: PartitionRegistry | None = None
 
 
 class WarehouseCatalog(Catalog):
-    """A table stands in the folder that its name says; which tables there are, the kinds of catalogs know.
+    """A catalog whose tables are in directories by name; subclasses know which tables exist.
 
     Attributes:
-        warehouse: the folder or URI.
-        file_io: the file system behind it.
-        takes_locks: whether commits, and changes of names and definitions, take the catalog's lock.
+        warehouse: the directory or URI.
+        file_io: its file system.
+        takes_locks: whether commits, and changes of names and schemas, take the catalog's lock.
     """
 
     takes_locks = False
@@ -78,7 +78,7 @@ class WarehouseCatalog(Catalog):
         self.file_io: FileIO = file_io_of(warehouse, self.options)
         self.access = ExternalAccess.of(self.options, warehouse)
         retained = TableOptions(self.options).get(MAINTENANCE_RUNS_RETAINED)
-        self.run_log = RunLog(self.file_io, f"{warehouse}/{_RUNS_FOLDER}", name, retained)
+        self.run_log = MaintenanceLog(self.file_io, f"{warehouse}/{_RUNS_DIRECTORY}", name, retained)
 
     def table_location(self, identifier: Identifier) -> str:
         return f"{self._database_path(identifier.database)}/{check_name(identifier.table, 'table')}"
@@ -101,9 +101,11 @@ class WarehouseCatalog(Catalog):
         schema = SchemaManager(file_io, location).newest_readable()
         if schema is None:
             return None
-        return with_snapshots(self._opened(replace(identifier, branch=MAIN_BRANCH), Place(location, file_io, schema)))
+        return with_snapshots(
+            self._opened(replace(identifier, branch=MAIN_BRANCH), LocatedTable(location, file_io, schema))
+        )
 
-    def _opened(self, identifier: Identifier, place: Place) -> AnyTable:
+    def _opened(self, identifier: Identifier, place: LocatedTable) -> AnyTable:
         own = replace(identifier, system_table=None)
         kind = offered_kind(place.schema, self.name, self.options)
         found = Table(
@@ -114,56 +116,56 @@ class WarehouseCatalog(Catalog):
             branch=identifier.branch,
             run_log=self.run_log,
             lock=self._lock(identifier),
-            listing=place.listing,
+            partition_registry=place.partition_registry,
             access=self.access,
             executor=self.executor,
         )
         return kind.opened(found, self.options)
 
-    def _place(self, identifier: Identifier) -> Place | None:
-        """Where a table or branch stands and what it is; None if there is no such table."""
+    def _place(self, identifier: Identifier) -> LocatedTable | None:
+        """Find a table or branch; None if it does not exist."""
         schema = self._schema(identifier)
-        return None if schema is None else Place(self.table_location(identifier), self.file_io, schema)
+        return None if schema is None else LocatedTable(self.table_location(identifier), self.file_io, schema)
 
     @abstractmethod
     def _schema(self, identifier: Identifier) -> TableSchema | None:
-        """The newest definition of a table or branch; None if there is no such table."""
+        """The latest schema of a table or branch; None if it does not exist."""
 
     def _lock(self, identifier: Identifier) -> TableLock:
         """The lock of a table."""
         return UNLOCKED
 
     def _wants_locks(self) -> bool:
-        """Whether the catalog's options, or else its storage, ask for locks."""
-        said = self.options.get(LOCK_ENABLED.key)
-        # Object stores that create nothing exclusively need the lock.
-        return self.file_io.is_object_store(self.warehouse) if said is None else bool(LOCK_ENABLED.read(said))
+        """Whether the catalog's options, or else its storage, require locks."""
+        value = self.options.get(LOCK_ENABLED.key)
+        # Object stores may lack exclusive creation of files, and then need the lock.
+        return self.file_io.is_object_store(self.warehouse) if value is None else bool(LOCK_ENABLED.read(value))
 
     @contextmanager
     def _alone(self, *identifiers: Identifier) -> Iterator[HeldLock]:
-        """Hold the locks of these names, where the catalog takes locks, and hand out the last one."""
-        plain = {str(i): i for i in (Identifier(i.database, i.table) for i in identifiers)}
-        with ExitStack() as held:
-            # In one order, so that no two wait for each other.
-            *_, last = [held.enter_context(self._lock(plain[key]).held(MAIN_BRANCH)) for key in sorted(plain)]
+        """Hold the locks of these names, if the catalog takes locks, and yield the last one."""
+        tables = {str(i): i for i in (Identifier(i.database, i.table) for i in identifiers)}
+        with ExitStack() as locks:
+            # In a fixed order, so that no two callers wait for each other.
+            *_, last = [locks.enter_context(self._lock(tables[key]).acquire(MAIN_BRANCH)) for key in sorted(tables)]
             yield last
 
     def _database_folders(self) -> list[str]:
-        """The names of the databases that have a folder."""
+        """The names of the databases with a directory."""
         found = self.file_io.list(self.warehouse)
         return sorted(s.name.removesuffix(_DATABASE_SUFFIX) for s in found if s.is_dir and _is_database(s.name))
 
     def _table_folders(self, database: str) -> list[str]:
-        """The names of the tables that have a folder, of the kinds that this catalog has."""
+        """The names of the tables with a directory, of the types that this catalog has."""
         path = self._database_path(database)
-        folders = [s for s in self.file_io.list(path) if s.is_dir]
+        directories = [s for s in self.file_io.list(path) if s.is_dir]
         threads = _THREADS if self.file_io.is_object_store(path) else 1
-        are_tables = spread(lambda s: self._is_shown(SchemaManager(self.file_io, s.path)), folders, threads)
-        return sorted(s.name for s, is_table in zip(folders, are_tables, strict=True) if is_table)
+        are_tables = map_in_threads(lambda s: self._is_shown(SchemaManager(self.file_io, s.path)), directories, threads)
+        return sorted(s.name for s, is_table in zip(directories, are_tables, strict=True) if is_table)
 
     def _is_shown(self, schemas: SchemaManager) -> bool:
-        """Whether a folder with such schemas is a table that this catalog has."""
-        # A table whose schema cannot be read is still there, to be repaired or dropped.
+        """Whether a directory with such schemas is a table of this catalog."""
+        # A table with an unreadable schema is listed, so that it can be repaired or dropped.
         ids = schemas.ids()
         if not ids or all(kind.is_offered(self.options) for kind in KINDS.values()):
             return bool(ids)
@@ -174,20 +176,20 @@ class WarehouseCatalog(Catalog):
         return name not in KINDS or KINDS[name].is_offered(self.options)
 
     def _require(self, database: str) -> None:
-        """Raise NoSuchDatabaseError unless there is that database."""
+        """Raise NoSuchDatabaseError unless the database exists."""
         if not self.database_exists(database):
             raise NoSuchDatabaseError(f"Database {database} does not exist in catalog {self.name}.", name=database)
 
     def _schemas(self, identifier: Identifier) -> SchemaManager:
-        """The definitions in the folder of a table or branch."""
+        """The schemas in the directory of a table or branch."""
         path = self.table_location(identifier)
         root = path if identifier.branch == MAIN_BRANCH else f"{path}/branch/branch-{identifier.branch}"
         return SchemaManager(self.file_io, root)
 
     def _database_path(self, database: str) -> str:
-        """The folder of a database."""
+        """The directory of a database."""
         return f"{self.warehouse}/{check_name(database, 'database')}{_DATABASE_SUFFIX}"
 
 
-def _is_database(folder: str) -> bool:
-    return folder.endswith(_DATABASE_SUFFIX) and len(folder) > len(_DATABASE_SUFFIX)
+def _is_database(directory: str) -> bool:
+    return directory.endswith(_DATABASE_SUFFIX) and len(directory) > len(_DATABASE_SUFFIX)

@@ -1,1 +1,1 @@
-"""The table format: bytes in and out, and nothing else."""
+"""The table format: encoding and decoding of bytes, without I/O."""

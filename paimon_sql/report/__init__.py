@@ -1,1 +1,1 @@
-"""How a table is doing, in pictures: its figures gathered, drawn and put on one page."""
+"""Report of a table: its statistics, charts and HTML page."""

@@ -1,4 +1,4 @@
-"""The charts of a report: each a small class that draws one thing from the facts."""
+"""Charts of a report, one small class each."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, Locator, MaxNLocator
 
-from paimon_sql.format.options.compaction import NUM_SORTED_RUNS_COMPACTION_TRIGGER
+from paimon_sql.format.options.operations.compaction import NUM_SORTED_RUNS_COMPACTION_TRIGGER
 from paimon_sql.report.facts import Facts
 from paimon_sql.report.style import Palette, axes
-from paimon_sql.system_tables.texts import size_text
+from paimon_sql.system_tables.formatting import size_text
 
 _HEIGHT = 3.0
 _ROW = 0.30
@@ -25,12 +25,12 @@ _KINDS = ("APPEND", "COMPACT", "OVERWRITE", "ANALYZE")
 
 
 class Chart(ABC):
-    """One picture.
+    """A chart.
 
     Attributes:
-        name: what its file is called.
-        title: what stands above it.
-        about: one sentence on how to read it.
+        name: the name of its file.
+        title: its title.
+        about: a sentence on how to read it.
     """
 
     name: ClassVar[str]
@@ -39,20 +39,20 @@ class Chart(ABC):
 
     @abstractmethod
     def applies(self, facts: Facts) -> bool:
-        """Whether there is anything to show."""
+        """Whether there are data to show."""
 
     @abstractmethod
     def draw(self, facts: Facts, palette: Palette, width: float) -> Figure:
-        """The picture.
+        """Draw the chart.
 
         Args:
-            facts: what to show.
+            facts: the data.
             palette: the colours.
-            width: how wide it is, in inches.
+            width: the width in inches.
         """
 
     def remark(self, facts: Facts) -> str | None:
-        """A sentence on what these facts leave out of the picture."""
+        """A sentence on the data that the chart does not show."""
         return None
 
 
@@ -67,19 +67,19 @@ class RowsOverTime(Chart):
         return any(c.records is not None for c in facts.commits)
 
     def draw(self, facts: Facts, palette: Palette, width: float) -> Figure:
-        figure, at = axes(width, _HEIGHT)
-        told = [c for c in facts.commits if c.records is not None]
-        records = [c.records or 0 for c in told]
-        at.step(np.array([dates.date2num(c.time) for c in told]), records, where="post", color=palette["six"], lw=1.2)
-        for place, kind in enumerate(_KINDS):
-            of_kind = [(dates.date2num(c.time), c.records) for c in told if c.kind == kind]
+        figure, ax = axes(width, _HEIGHT)
+        points = [c for c in facts.commits if c.records is not None]
+        records = [c.records or 0 for c in points]
+        ax.step(np.array([dates.date2num(c.time) for c in points]), records, where="post", color=palette["six"], lw=1.2)
+        for index, kind in enumerate(_KINDS):
+            of_kind = [(dates.date2num(c.time), c.records) for c in points if c.kind == kind]
             if of_kind:
                 xs, ys = zip(*of_kind, strict=True)
-                at.scatter(xs, ys, s=16, color=palette.series(place), label=kind, zorder=3)
-        _time_axis(at, width)
-        at.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
-        at.set_ylim(bottom=0)
-        _legend(at)
+                ax.scatter(xs, ys, s=16, color=palette.series(index), label=kind, zorder=3)
+        _time_axis(ax, width)
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
+        ax.set_ylim(bottom=0)
+        _legend(ax)
         return figure
 
     def remark(self, facts: Facts) -> str | None:
@@ -87,7 +87,7 @@ class RowsOverTime(Chart):
 
 
 class BytesOverTime(Chart):
-    """Bytes that are live, and what snapshots added and took away."""
+    """Live bytes, and bytes added and deleted by each snapshot."""
 
     name = "bytes"
     title = "Bytes over time"
@@ -97,16 +97,16 @@ class BytesOverTime(Chart):
         return bool(facts.commits)
 
     def draw(self, facts: Facts, palette: Palette, width: float) -> Figure:
-        figure, at = axes(width, _HEIGHT)
+        figure, ax = axes(width, _HEIGHT)
         ids = [c.id for c in facts.commits]
-        at.bar(ids, [c.added_bytes for c in facts.commits], width=0.8, color=palette["three"], label="added")
-        at.bar(ids, [-c.removed_bytes for c in facts.commits], width=0.8, color=palette["five"], label="taken away")
-        at.step(ids, [c.live_bytes for c in facts.commits], where="mid", color=palette["one"], lw=1.8, label="live")
-        at.axhline(0, color=palette["line"], lw=1)
-        at.set_xlabel("snapshot")
-        at.xaxis.set_major_locator(MaxNLocator(nbins=6 if width < 5 else 12, integer=True))
-        _bytes_on(at.yaxis, 6)
-        _legend(at)
+        ax.bar(ids, [c.added_bytes for c in facts.commits], width=0.8, color=palette["three"], label="added")
+        ax.bar(ids, [-c.removed_bytes for c in facts.commits], width=0.8, color=palette["five"], label="taken away")
+        ax.step(ids, [c.live_bytes for c in facts.commits], where="mid", color=palette["one"], lw=1.8, label="live")
+        ax.axhline(0, color=palette["line"], lw=1)
+        ax.set_xlabel("snapshot")
+        ax.xaxis.set_major_locator(MaxNLocator(nbins=6 if width < 5 else 12, integer=True))
+        _bytes_on(ax.yaxis, 6)
+        _legend(ax)
         return figure
 
     def remark(self, facts: Facts) -> str | None:
@@ -114,7 +114,7 @@ class BytesOverTime(Chart):
 
 
 class FileSizes(Chart):
-    """How large the live data files are."""
+    """Sizes of live data files."""
 
     name = "file_sizes"
     title = "File sizes"
@@ -124,21 +124,21 @@ class FileSizes(Chart):
         return len(facts.sizes) > 0
 
     def draw(self, facts: Facts, palette: Palette, width: float) -> Figure:
-        figure, at = axes(width, _HEIGHT)
+        figure, ax = axes(width, _HEIGHT)
         powers = np.log2(np.maximum(facts.sizes.to_numpy(), 1))
         first, last = int(np.floor(powers.min())), int(np.floor(powers.max())) + 1
         edges = np.arange(first, max(last, first + 4) + 1)
         counts, _ = np.histogram(powers, bins=edges)
-        at.bar(edges[:-1], counts, width=0.92, align="edge", color=palette["one"])
+        ax.bar(edges[:-1], counts, width=0.92, align="edge", color=palette["one"])
         small = np.log2(max(facts.layout.small_size, 1))
         if edges[0] <= small <= edges[-1]:
-            at.axvline(small, color=palette["two"], lw=1.4, ls="--")
-        at.set_xlim(edges[0], edges[-1])
-        at.xaxis.set_major_locator(MaxNLocator(nbins=5 if width < 5 else 9, integer=True))
-        at.xaxis.set_major_formatter(FuncFormatter(lambda power, _: size_text(2.0**power).replace(".0 ", " ")))
-        at.yaxis.set_major_locator(MaxNLocator(integer=True))
-        at.set_ylabel("files")
-        at.grid(axis="x", visible=False)
+            ax.axvline(small, color=palette["two"], lw=1.4, ls="--")
+        ax.set_xlim(edges[0], edges[-1])
+        ax.xaxis.set_major_locator(MaxNLocator(nbins=5 if width < 5 else 9, integer=True))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda power, _: size_text(2.0**power).replace(".0 ", " ")))
+        ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+        ax.set_ylabel("files")
+        ax.grid(axis="x", visible=False)
         return figure
 
     def remark(self, facts: Facts) -> str | None:
@@ -149,7 +149,7 @@ class FileSizes(Chart):
 
 
 class Levels(Chart):
-    """What the buckets with most to merge hold on their levels."""
+    """Bytes by level of the buckets with the most sorted runs."""
 
     name = "levels"
     title = "Levels per bucket"
@@ -160,25 +160,25 @@ class Levels(Chart):
 
     def draw(self, facts: Facts, palette: Palette, width: float) -> Figure:
         shown = facts.buckets[:_BUCKETS_SHOWN][::-1]
-        figure, at = axes(width, max(1.4, 0.9 + _ROW * len(shown)))
+        figure, ax = axes(width, max(1.4, 0.9 + _ROW * len(shown)))
         levels = sorted({level for b in shown for level in b.levels})
-        labels = [_cut(b.label, 20 if width < 5 else 40) for b in shown]
+        labels = [_shorten(b.label, 20 if width < 5 else 40) for b in shown]
         left = np.zeros(len(shown))
-        for place, level in enumerate(levels):
+        for index, level in enumerate(levels):
             sizes = np.array([b.levels.get(level, 0) for b in shown], np.float64)
             name = f"level {level}" if facts.keys else "files"
-            at.barh(range(len(shown)), sizes, left=left, height=0.72, color=palette.series(place), label=name)
+            ax.barh(range(len(shown)), sizes, left=left, height=0.72, color=palette.series(index), label=name)
             left += sizes
         what = "runs" if facts.keys else "files"
         for row, bucket in enumerate(shown):
-            _beside(at, left[row], row, f"{bucket.runs:,} {what}", palette["quiet"])
-        at.set_yticks(range(len(shown)), labels, fontsize=8.5)
-        at.set_xlim(right=max(left.max(), 1) * (1.32 if width < 5 else 1.18))
-        at.set_ylim(-0.6, len(shown) - 0.4)
-        at.grid(axis="y", visible=False)
-        _bytes_on(at.xaxis, 3 if width < 5 else 6)
+            _label_bar(ax, left[row], row, f"{bucket.runs:,} {what}", palette["quiet"])
+        ax.set_yticks(range(len(shown)), labels, fontsize=8.5)
+        ax.set_xlim(right=max(left.max(), 1) * (1.32 if width < 5 else 1.18))
+        ax.set_ylim(-0.6, len(shown) - 0.4)
+        ax.grid(axis="y", visible=False)
+        _bytes_on(ax.xaxis, 3 if width < 5 else 6)
         if facts.keys:
-            _legend(at)
+            _legend(ax)
         return figure
 
     def remark(self, facts: Facts) -> str | None:
@@ -187,7 +187,7 @@ class Levels(Chart):
 
 
 class ReadAmplification(Chart):
-    """How many sorted runs or files the buckets make a read bring together."""
+    """Numbers of sorted runs or files by bucket."""
 
     name = "read_amplification"
     title = "Read amplification"
@@ -197,7 +197,7 @@ class ReadAmplification(Chart):
         return bool(facts.buckets)
 
     def draw(self, facts: Facts, palette: Palette, width: float) -> Figure:
-        figure, at = axes(width, _HEIGHT)
+        figure, ax = axes(width, _HEIGHT)
         runs = np.array([b.runs for b in facts.buckets])
         trigger = int(facts.options.get(NUM_SORTED_RUNS_COMPACTION_TRIGGER.key, _TRIGGER)) if facts.keys else 0
         last = max(int(runs.max()), trigger, 4)
@@ -206,28 +206,28 @@ class ReadAmplification(Chart):
         counts, _ = np.histogram(runs, bins=edges)
         heavy = (edges[:-1] >= trigger) if trigger else np.zeros(len(counts), np.bool_)
         colours = [palette["two"] if is_heavy else palette["one"] for is_heavy in heavy]
-        at.bar(edges[:-1] + (step - 1) / 2, counts, width=0.86 * step, color=colours)
-        at.xaxis.set_major_locator(MaxNLocator(nbins=6 if width < 5 else 10, integer=True))
-        at.yaxis.set_major_locator(MaxNLocator(integer=True))
-        at.set_xlabel("sorted runs" if facts.keys else "files")
-        at.set_ylabel("buckets")
-        at.grid(axis="x", visible=False)
+        ax.bar(edges[:-1] + (step - 1) / 2, counts, width=0.86 * step, color=colours)
+        ax.xaxis.set_major_locator(MaxNLocator(nbins=6 if width < 5 else 10, integer=True))
+        ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+        ax.set_xlabel("sorted runs" if facts.keys else "files")
+        ax.set_ylabel("buckets")
+        ax.grid(axis="x", visible=False)
         return figure
 
     def remark(self, facts: Facts) -> str | None:
         mean = sum(b.runs for b in facts.buckets) / len(facts.buckets)
         what = "sorted runs" if facts.keys else "files"
-        said = f"On average {mean:.1f} {what}, at most {max(b.runs for b in facts.buckets):,}."
+        text = f"On average {mean:.1f} {what}, at most {max(b.runs for b in facts.buckets):,}."
         if facts.keys:
             trigger = facts.options.get(NUM_SORTED_RUNS_COMPACTION_TRIGGER.key, str(_TRIGGER))
-            said += f" From {trigger} on a write compacts the bucket."
+            text += f" From {trigger} on a write compacts the bucket."
         if hidden := facts.layout.hidden:
-            said += f" {hidden:,} of {facts.layout.records:,} records are read past, as they are marked as deleted."
-        return said
+            text += f" {hidden:,} of {facts.layout.records:,} records are read past, as they are marked as deleted."
+        return text
 
 
-class HeldFor(Chart):
-    """What holds the space."""
+class RetainedSpace(Chart):
+    """Bytes by what retains them."""
 
     name = "space"
     title = "What holds the space"
@@ -237,29 +237,29 @@ class HeldFor(Chart):
         return facts.space.total > 0
 
     def draw(self, facts: Facts, palette: Palette, width: float) -> Figure:
-        held = [(name, size) for name, size in space_parts(facts) if size]
-        figure, at = axes(width, 0.9 + 0.36 * len(held))
-        sizes = [size for _, size in held][::-1]
-        at.barh(range(len(held)), sizes, height=0.68, color=[palette.series(i) for i in range(len(held))][::-1])
+        parts = [(name, size) for name, size in space_parts(facts) if size]
+        figure, ax = axes(width, 0.9 + 0.36 * len(parts))
+        sizes = [size for _, size in parts][::-1]
+        ax.barh(range(len(parts)), sizes, height=0.68, color=[palette.series(i) for i in range(len(parts))][::-1])
         for row, size in enumerate(sizes):
-            _beside(at, size, row, size_text(size), palette["ink"])
-        at.set_yticks(range(len(held)), [name for name, _ in held][::-1])
-        at.set_xlim(right=max(*sizes, 1) * (1.4 if width < 5 else 1.2))
-        at.grid(axis="y", visible=False)
-        _bytes_on(at.xaxis, 3 if width < 5 else 6)
+            _label_bar(ax, size, row, size_text(size), palette["ink"])
+        ax.set_yticks(range(len(parts)), [name for name, _ in parts][::-1])
+        ax.set_xlim(right=max(*sizes, 1) * (1.4 if width < 5 else 1.2))
+        ax.grid(axis="y", visible=False)
+        _bytes_on(ax.xaxis, 3 if width < 5 else 6)
         return figure
 
     def remark(self, facts: Facts) -> str | None:
-        said = []
+        sentences = []
         if not (facts.space.all_snapshots and facts.space.all_tags):
-            said.append("Only the newest snapshots and tags were looked at, so that older ones may hold more.")
+            sentences.append("Only the newest snapshots and tags were looked at, so that older ones may hold more.")
         if facts.orphans is None:
-            said.append("Orphan files were not searched for: orphans => true does.")
-        return " ".join(said) or None
+            sentences.append("Orphan files were not searched for: orphans => true does.")
+        return " ".join(sentences) or None
 
 
 class ExpiryNow(Chart):
-    """What letting snapshots go would do."""
+    """The effect of an expiration of snapshots."""
 
     name = "expiry"
     title = "Expiry before and after"
@@ -272,19 +272,19 @@ class ExpiryNow(Chart):
         assert facts.expiry is not None
         figure = Figure(figsize=(width, 1.9), layout="constrained")
         left, right = figure.subplots(1, 2)
-        gone, freed = len(facts.expiry.snapshots), facts.expiry.files.bytes
+        expired, freed = len(facts.expiry.snapshots), facts.expiry.files.bytes
         total = max(facts.space.total, freed)
-        _before_and_after(left, palette, "snapshots", facts.snapshots, facts.snapshots - gone, lambda n: f"{n:,.0f}")
+        _before_and_after(left, palette, "snapshots", facts.snapshots, facts.snapshots - expired, lambda n: f"{n:,.0f}")
         _before_and_after(right, palette, "bytes", total, total - freed, size_text)
         return figure
 
     def remark(self, facts: Facts) -> str | None:
         assert facts.expiry is not None
-        gone = len(facts.expiry.snapshots)
-        if not gone:
+        expired = len(facts.expiry.snapshots)
+        if not expired:
             return f"Nothing would go: {facts.expiry.reason}." if facts.expiry.reason else "Nothing would go."
         freed = facts.expiry.files
-        return f"{gone:,} snapshots and {freed.count:,} files of {size_text(freed.bytes)} would go."
+        return f"{expired:,} snapshots and {freed.count:,} files of {size_text(freed.bytes)} would go."
 
 
 CHARTS: Sequence[Chart] = (
@@ -293,7 +293,7 @@ CHARTS: Sequence[Chart] = (
     FileSizes(),
     ReadAmplification(),
     Levels(),
-    HeldFor(),
+    RetainedSpace(),
     ExpiryNow(),
 )
 """All charts, in the order of the page."""
@@ -301,9 +301,9 @@ _TRIGGER = NUM_SORTED_RUNS_COMPACTION_TRIGGER.default
 
 
 def space_parts(facts: Facts) -> list[tuple[str, int]]:
-    """The bytes of a table by what holds them."""
+    """The bytes of a table by what retains them."""
     space = facts.space
-    held = [
+    parts = [
         ("live data", space.live),
         ("older snapshots", space.older),
         ("tags", space.tags),
@@ -311,36 +311,36 @@ def space_parts(facts: Facts) -> list[tuple[str, int]]:
         ("indexes", space.indexes),
         ("metadata", space.metadata),
     ]
-    return held if facts.orphans is None else [*held, ("orphans", facts.orphans.bytes)]
+    return parts if facts.orphans is None else [*parts, ("orphans", facts.orphans.bytes)]
 
 
 def _before_and_after(
-    at: Axes, palette: Palette, what: str, before: float, after: float, text: Callable[[float], str]
+    ax: Axes, palette: Palette, title: str, before: float, after: float, format_value: Callable[[float], str]
 ) -> None:
-    at.barh([1, 0], [before, after], height=0.62, color=[palette["six"], palette["three"]])
+    ax.barh([1, 0], [before, after], height=0.62, color=[palette["six"], palette["three"]])
     for row, value in ((1, before), (0, after)):
-        _beside(at, value, row, text(value), palette["ink"])
-    at.set_yticks([1, 0], ["before", "after"])
-    at.set_xticks([])
-    at.set_xlim(0, max(before, 1) * 1.45)
-    at.set_title(what, fontsize=10, color=palette["quiet"], loc="left")
-    at.spines["bottom"].set_visible(False)
-    at.grid(visible=False)
+        _label_bar(ax, value, row, format_value(value), palette["ink"])
+    ax.set_yticks([1, 0], ["before", "after"])
+    ax.set_xticks([])
+    ax.set_xlim(0, max(before, 1) * 1.45)
+    ax.set_title(title, fontsize=10, color=palette["quiet"], loc="left")
+    ax.spines["bottom"].set_visible(False)
+    ax.grid(visible=False)
 
 
-def _beside(at: Axes, end: float, row: int, text: str, colour: str) -> None:
-    """A text behind a lying bar."""
-    at.annotate(text, (end, row), (5, 0), textcoords="offset points", va="center", fontsize=9, color=colour)
+def _label_bar(ax: Axes, end: float, row: int, text: str, colour: str) -> None:
+    """Write a text at the end of a horizontal bar."""
+    ax.annotate(text, (end, row), (5, 0), textcoords="offset points", va="center", fontsize=9, color=colour)
 
 
-def _time_axis(at: Axes, width: float) -> None:
+def _time_axis(ax: Axes, width: float) -> None:
     locator = dates.AutoDateLocator(minticks=2, maxticks=3 if width < 5 else 7)
-    at.xaxis.set_major_locator(locator)
-    at.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))
+    ax.xaxis.set_major_locator(locator)
+    ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))
 
 
 def _bytes_on(axis: Axis, ticks: int) -> None:
-    """Let an axis count bytes: about so many ticks, at multiples of a power of two."""
+    """Scale an axis in bytes: about so many ticks, at multiples of a power of two."""
     axis.set_major_locator(_BytesLocator(ticks))
     axis.set_major_formatter(
         FuncFormatter(lambda value, _: ("-" if value < 0 else "") + size_text(abs(value)).replace(".0 ", " "))
@@ -348,7 +348,7 @@ def _bytes_on(axis: Axis, ticks: int) -> None:
 
 
 class _BytesLocator(Locator):
-    """Ticks that read well in KiB, MiB and so on."""
+    """Ticks at round values in KiB, MiB and so on."""
 
     def __init__(self, ticks: int) -> None:
         self._ticks = ticks
@@ -359,12 +359,12 @@ class _BytesLocator(Locator):
 
     def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
         step = 2.0 ** np.ceil(np.log2(max((vmax - vmin) / self._ticks, 1)))
-        places: list[float] = (np.arange(np.ceil(vmin / step), np.floor(vmax / step) + 1) * step).tolist()
-        return places
+        ticks: list[float] = (np.arange(np.ceil(vmin / step), np.floor(vmax / step) + 1) * step).tolist()
+        return ticks
 
 
-def _legend(at: Axes) -> None:
-    at.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=6, fontsize=9, handlelength=1.1, columnspacing=1.2)
+def _legend(ax: Axes) -> None:
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=6, fontsize=9, handlelength=1.1, columnspacing=1.2)
 
 
 def _short(value: float) -> str:
@@ -374,8 +374,8 @@ def _short(value: float) -> str:
     return f"{value:g}"
 
 
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most // 2 - 1]}…{text[-(most // 2) :]}"
+def _shorten(text: str, max_length: int) -> str:
+    return text if len(text) <= max_length else f"{text[: max_length // 2 - 1]}…{text[-(max_length // 2) :]}"
 
 
 def _newest_only(facts: Facts) -> str | None:

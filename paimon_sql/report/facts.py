@@ -1,4 +1,4 @@
-"""The figures that a report shows, gathered from the metadata of a table; nothing is changed."""
+"""Facts of a report: statistics of a table, collected read-only from its metadata."""
 
 from __future__ import annotations
 
@@ -7,25 +7,82 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from paimon_sql.errors import PaimonError
-from paimon_sql.report.buckets import Bucket, buckets_of
+from paimon_sql.format.text.instants import current_millis
 from paimon_sql.report.history import Commit, history_of
-from paimon_sql.storage.expire.retention import retention_of
-from paimon_sql.storage.expire.run import ExpiryResult, expire_snapshots
-from paimon_sql.storage.held_space import HeldSpace, held_space
-from paimon_sql.storage.index_files import index_entries
-from paimon_sql.storage.instants import present_millis
-from paimon_sql.storage.layout import Layout, layout_of
-from paimon_sql.storage.scan.live_files import live_files
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.compact.file_layout import Layout, layout_of
+from paimon_sql.storage.data_files.live_files import live_files
+from paimon_sql.storage.maintenance.snapshots.expiration import ExpirationResult, expire_snapshots
+from paimon_sql.storage.maintenance.snapshots.retained_size import RetainedSize, held_space
+from paimon_sql.storage.retention.policy import retention_of
+from paimon_sql.storage.table.index_files import index_entries
+from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables.clock import wall_clock
-from paimon_sql.system_tables.summary import figures_of
+from paimon_sql.system_tables.files.summary import figures_of
+from paimon_sql.system_tables.formatting import partition_names
+
+_KEY = ["partition", "bucket"]
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """A bucket of a partition.
+
+    Attributes:
+        label: the partition and the bucket, as ``dt=a/bucket-0``.
+        files: its data files.
+        levels: the bytes by level.
+        runs: the number of sorted runs that a read merges; without a primary key, of files that it opens.
+    """
+
+    label: str
+    files: int
+    levels: Mapping[int, int]
+    runs: int
+
+    @property
+    def bytes(self) -> int:
+        """The size of its files."""
+        return sum(self.levels.values())
+
+
+def buckets_of(table: Table, entries: pa.Table) -> list[Bucket]:
+    """Return the buckets with files, those with the most sorted runs first, without postponed buckets.
+
+    Args:
+        table: the table.
+        entries: its live files, as a table of ``MANIFEST_SCHEMA``.
+    """
+    bucketed = entries.filter(pc.greater_equal(entries["bucket"], 0))
+    if not len(bucketed):
+        return []
+    names = partition_names(table.schema, bucketed["partition"]) if table.schema.partition_keys else None
+    grouped = bucketed.select([*_KEY, "level", "file_size"])
+    if names is not None:
+        grouped = grouped.set_column(0, "partition", names)
+    by_level = grouped.group_by([*_KEY, "level"]).aggregate([("file_size", "sum"), ("file_size", "count")])
+    found: dict[tuple[object, int], dict[int, tuple[int, int]]] = {}
+    for row in by_level.to_pylist():
+        levels = found.setdefault((row["partition"], row["bucket"]), {})
+        levels[row["level"]] = (row["file_size_sum"], row["file_size_count"])
+    has_primary_key = bool(table.schema.primary_keys)
+    buckets = [
+        Bucket(
+            f"{partition}/bucket-{bucket}" if names is not None else f"bucket-{bucket}",
+            sum(files for _, files in levels.values()),
+            {level: size for level, (size, _) in sorted(levels.items())},
+            sum(files if not has_primary_key or level == 0 else 1 for level, (_, files) in levels.items()),
+        )
+        for (partition, bucket), levels in found.items()
+    ]
+    return sorted(buckets, key=lambda b: (-b.runs, -b.bytes, b.label))
 
 
 @dataclass(frozen=True)
 class Orphans:
-    """Files that nobody uses, as a search for them found."""
+    """The result of a search for orphan files."""
 
     files: int
     bytes: int
@@ -33,27 +90,27 @@ class Orphans:
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a table at one moment.
+    """The facts of a table at one moment.
 
     Attributes:
         name: the table's name.
-        path: where it stands.
-        time: the moment, by the wall clock of this machine.
+        path: its path.
+        time: the moment, in local time.
         keys: its primary keys.
         partition_keys: its partition keys.
         options: its options.
-        commits: its newest snapshots, the oldest first.
-        snapshots: how many snapshots are retained.
+        commits: its latest snapshots, oldest first.
+        snapshots: the number of retained snapshots.
         sizes: the sizes of its live data files in bytes.
-        layout: how these lie.
-        buckets: the buckets, those with most to merge first.
-        space: what its files are held for.
-        expiry: what letting snapshots go would do now; None without any snapshot, or where it cannot be told.
-        orphans: the files that nobody uses; None where nobody searched for them.
+        layout: the statistics of their layout.
+        buckets: the buckets, those with the most sorted runs first.
+        space: the bytes of its files by what retains them.
+        expiry: the result of an expiration now, as a dry run; None without snapshots, or on an error.
+        orphans: the orphan files; None without a search.
         figures: the rows of ``$summary``: metric, value, number and advice.
-        tags: the names of the tags and the snapshots that they keep.
+        tags: the snapshots of tags, by name.
         branches: the names of the branches.
-        consumers: the names of the consumers and the snapshots that they want next.
+        consumers: the next snapshots of consumers, by name.
     """
 
     name: str
@@ -67,8 +124,8 @@ class Facts:
     sizes: pa.ChunkedArray
     layout: Layout
     buckets: Sequence[Bucket]
-    space: HeldSpace
-    expiry: ExpiryResult | None
+    space: RetainedSize
+    expiry: ExpirationResult | None
     orphans: Orphans | None
     figures: Sequence[Mapping[str, object]]
     tags: Mapping[str, int]
@@ -77,24 +134,24 @@ class Facts:
 
     @property
     def advice(self) -> list[tuple[str, str]]:
-        """What could be done, behind the figure that it is about."""
+        """The pieces of advice, each with its metric."""
         return [(str(f["metric"]), str(f["advice"])) for f in self.figures if f["advice"]]
 
 
 def facts_of(table: Table, orphans: Orphans | None = None) -> Facts:
-    """Gather the figures of a table.
+    """Collect the facts of a table.
 
     Args:
         table: the table or branch.
-        orphans: the files that nobody uses, if they were searched for.
+        orphans: the orphan files, if a search was made.
     """
-    now = present_millis()
+    now = current_millis()
     latest = table.snapshots.latest()
     live = live_files(table, latest).entries
     indexes = index_entries(table, latest)
     earliest = table.snapshots.earliest_id() or 0
     layout = layout_of(table, live, indexes)
-    space = held_space(table, latest, live, indexes) if latest else HeldSpace()
+    space = held_space(table, latest, live, indexes) if latest else RetainedSize()
     return Facts(
         name=table.name,
         path=table.path,
@@ -117,8 +174,8 @@ def facts_of(table: Table, orphans: Orphans | None = None) -> Facts:
     )
 
 
-def _expiry(table: Table, now: int) -> ExpiryResult | None:
+def _expiry(table: Table, now: int) -> ExpirationResult | None:
     try:
         return expire_snapshots(table, retention_of(table.options, now), dry_run=True, now_millis=now)
     except PaimonError:
-        return None  # the advice says why
+        return None  # the advice reports why

@@ -1,4 +1,4 @@
-"""What the newest snapshots of a table did, told from their manifests."""
+"""History of a report: the changes of the latest snapshots, by their manifests."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.errors import CorruptFileError, MissingFileError
-from paimon_sql.format.manifest import FileKind
-from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.threads import spread
+from paimon_sql.format.metadata.manifest import FileKind
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.storage.execution.threads import map_in_threads
+from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables.clock import wall_clock
 
-LOOKED_AT = 500
-"""How many of the newest snapshots are shown."""
+MAX_SNAPSHOTS = 500
+"""The max number of latest snapshots in a report."""
 _THREADS = 8
 
 
 @dataclass(frozen=True)
 class Commit:
-    """One snapshot.
+    """A snapshot and its changes.
 
     Attributes:
-        id: its number.
-        time: when it was committed, by the wall clock of this machine.
+        id: its id.
+        time: its commit time, in local time.
         kind: APPEND, COMPACT, OVERWRITE or ANALYZE.
-        records: the records in all live files after it, before merging; None where its file does not tell.
-        added_files: the data files that it added.
+        records: the records in all live files after it, before merging; None if not recorded.
+        added_files: the number of data files that it added.
         added_bytes: their size.
-        removed_files: the data files that it took away.
+        removed_files: the number of data files that it deleted.
         removed_bytes: their size.
         live_bytes: the size of all live files after it.
     """
@@ -49,20 +49,20 @@ class Commit:
 
 
 def history_of(table: Table, live_bytes: int) -> list[Commit]:
-    """The newest snapshots, the oldest first; one that expires meanwhile is left out.
+    """Return the latest snapshots, oldest first, without those that expire concurrently.
 
     Args:
         table: the table or branch.
-        live_bytes: the size of the live files of the newest snapshot.
+        live_bytes: the size of the live files of the latest snapshot.
     """
     earliest = table.snapshots.earliest_id() or 0
-    snapshots = [s for s in table.snapshots.listed() if s.id >= earliest][-LOOKED_AT:]
+    snapshots = [s for s in table.snapshots.listed() if s.id >= earliest][-MAX_SNAPSHOTS:]
     threads = table.file_io.threads_for(table.path, len(snapshots), _THREADS)
-    changes = spread(lambda snapshot: _change(table, snapshot), snapshots, threads)
+    changes = map_in_threads(lambda snapshot: _change(table, snapshot), snapshots, threads)
     found: list[Commit] = []
     for snapshot, change in zip(reversed(snapshots), reversed(changes), strict=True):
         if change is None:
-            break  # it expired meanwhile, and with it all older ones
+            break  # it expired concurrently, with all older ones
         found.append(_commit(snapshot, change, live_bytes))
         live_bytes -= change.added_bytes - change.removed_bytes
     return found[::-1]
@@ -84,12 +84,12 @@ def _change(table: Table, snapshot: Snapshot) -> _Change | None:
         return None
     if not entries:
         return _Change()
-    return _Change(*_counted(entries, FileKind.ADD), *_counted(entries, FileKind.DELETE))
+    return _Change(*_count(entries, FileKind.ADD), *_count(entries, FileKind.DELETE))
 
 
-def _counted(entries: Sequence[pa.Table], kind: FileKind) -> tuple[int, int]:
-    every = pa.concat_tables(entries)
-    sizes = every.filter(pc.equal(every["kind"], int(kind)))["file_size"]
+def _count(entries: Sequence[pa.Table], kind: FileKind) -> tuple[int, int]:
+    joined = pa.concat_tables(entries)
+    sizes = joined.filter(pc.equal(joined["kind"], int(kind)))["file_size"]
     return len(sizes), pc.sum(sizes).as_py() or 0
 
 

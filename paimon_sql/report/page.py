@@ -1,4 +1,4 @@
-"""A report as one HTML page that needs nothing beside it, and its charts as pictures."""
+"""HTML page of a report, self-contained, and its charts as PNG images."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from markupsafe import Markup
 from paimon_sql.report.charts import CHARTS, Chart
 from paimon_sql.report.facts import Facts
 from paimon_sql.report.style import DARK, LIGHT, PRINTED, THEMED, as_png, as_svg, drawing
-from paimon_sql.system_tables.texts import size_text
+from paimon_sql.system_tables.formatting import size_text
 
-_WIDE, _NARROW, _PICTURE = 6.1, 3.6, 8.0
-"""How wide charts are drawn, in inches: on a page of two columns, on a telephone, as a picture."""
+_WIDE, _NARROW, _IMAGE = 6.1, 3.6, 8.0
+"""The width of charts in inches: on a page of two columns, on a phone, as an image."""
 _NEWEST = 50
 
 
 @dataclass(frozen=True)
-class _Drawn:
+class _RenderedChart:
     name: str
     title: str
     about: str
@@ -30,9 +30,9 @@ class _Drawn:
 
 
 def html_of(facts: Facts) -> str:
-    """The page; it follows the reader's light or dark theme and the width of the window, and loads nothing."""
+    """Render the page; it follows the light or dark theme and the width of the window, and loads nothing."""
     with drawing(THEMED):
-        charts = [_drawn(chart, facts) for chart in CHARTS if chart.applies(facts)]
+        charts = [_render(chart, facts) for chart in CHARTS if chart.applies(facts)]
     return _template().render(
         facts=facts,
         kind=_kind(facts),
@@ -51,22 +51,22 @@ def html_of(facts: Facts) -> str:
     )
 
 
-def pictures_of(facts: Facts) -> dict[str, bytes]:
-    """The charts as PNG, by their names."""
+def images_of(facts: Facts) -> dict[str, bytes]:
+    """Render the charts as PNG, by name."""
     with drawing(PRINTED):
-        return {c.name: as_png(c.draw(facts, PRINTED, _PICTURE)) for c in CHARTS if c.applies(facts)}
+        return {c.name: as_png(c.draw(facts, PRINTED, _IMAGE)) for c in CHARTS if c.applies(facts)}
 
 
 @cache
 def _template() -> jinja2.Template:
-    # Names and options are anybody's text: all of it is escaped.
+    # Names and options are untrusted: everything is escaped.
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     return environment.from_string(resources.files(__package__).joinpath("page.html").read_text("utf-8"))
 
 
-def _drawn(chart: Chart, facts: Facts) -> _Drawn:
+def _render(chart: Chart, facts: Facts) -> _RenderedChart:
     wide, narrow = (Markup(as_svg(chart.draw(facts, THEMED, width), chart.title)) for width in (_WIDE, _NARROW))
-    return _Drawn(chart.name, chart.title, chart.about, chart.remark(facts), wide, narrow)
+    return _RenderedChart(chart.name, chart.title, chart.about, chart.remark(facts), wide, narrow)
 
 
 def _kind(facts: Facts) -> str:

@@ -1,7 +1,7 @@
-"""How charts look: the colours of the two themes, and a figure as SVG that follows the page's theme or as PNG.
+"""Style of charts: colours of the two themes, and rendering of figures as themed SVG or as PNG.
 
-Charts are drawn in stand-in colours, one for each role; the SVG names the roles as CSS variables in their place, so
-that one drawing serves the light and the dark page. A PNG is drawn with the light theme's own colours.
+Charts for pages are drawn in placeholder colours, one per role; in the SVG they are replaced by CSS variables, so that
+one drawing serves both themes. A PNG is drawn in the colours of the light theme.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LIGHT = {
     "five": "#c44e63",
     "six": "#8a8f98",
 }
-"""The roles of colours, and what they are on the light page."""
+"""The colours of the light theme, by role."""
 DARK = {
     "ink": "#e8ecf1",
     "quiet": "#9aa6b4",
@@ -41,15 +41,15 @@ DARK = {
     "five": "#ec8799",
     "six": "#8f98a5",
 }
-"""The same on the dark page."""
-_STAND_INS = {role: f"#0{place:x}f0{place:x}e" for place, role in enumerate(LIGHT, start=1)}
+"""The colours of the dark theme, by role."""
+_PLACEHOLDERS = {role: f"#0{place:x}f0{place:x}e" for place, role in enumerate(LIGHT, start=1)}
 _FONT = "DejaVu Sans"
 SERIES = ("one", "two", "three", "four", "five", "six")
-"""The roles that tell series apart, in order."""
+"""The roles of series, in order."""
 
 
 class Palette:
-    """The colours that a chart is drawn in."""
+    """The colours of a chart, by role."""
 
     def __init__(self, colours: dict[str, str]) -> None:
         self._colours = colours
@@ -57,21 +57,21 @@ class Palette:
     def __getitem__(self, role: str) -> str:
         return self._colours[role]
 
-    def series(self, place: int) -> str:
-        """The colour of a series, by its place; they come round again."""
-        return self._colours[SERIES[place % len(SERIES)]]
+    def series(self, index: int) -> str:
+        """The colour of a series by its index; colours repeat."""
+        return self._colours[SERIES[index % len(SERIES)]]
 
 
-THEMED = Palette(_STAND_INS)
-"""For pages: becomes CSS variables."""
+THEMED = Palette(_PLACEHOLDERS)
+"""Placeholder colours for pages, which become CSS variables."""
 PRINTED = Palette(LIGHT)
-"""For pictures."""
+"""Colours for images."""
 
 
 @contextmanager
 def drawing(palette: Palette) -> Iterator[None]:
-    """Within it, figures have the report's manner."""
-    manner = {
+    """Apply the report's style to figures within the ``with``."""
+    style = {
         "font.family": _FONT,
         "font.size": 10,
         "svg.fonttype": "none",
@@ -93,27 +93,27 @@ def drawing(palette: Palette) -> Iterator[None]:
         "legend.frameon": False,
         "legend.labelcolor": palette["ink"],
         "figure.facecolor": "none",
-        "text.parse_math": False,  # names may hold what would pass for formulas
+        "text.parse_math": False,  # names may look like formulas
     }
-    with mpl.rc_context(manner), warnings.catch_warnings():
-        # Names may be in any script; a browser has fonts for what matplotlib's own lacks.
+    with mpl.rc_context(style), warnings.catch_warnings():
+        # Names may be in any script; a browser has the fonts that matplotlib lacks.
         warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
         yield
 
 
 def axes(width: float, height: float) -> tuple[Figure, Axes]:
-    """A new figure with one pair of axes; inches, of which a page shows 96 points each."""
+    """A new figure with one pair of axes; the size is in inches, which pages show at 96 pixels each."""
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure, figure.add_subplot()
 
 
 def as_svg(figure: Figure, title: str) -> str:
-    """A figure drawn in `THEMED` colours as an ``svg`` element for a page."""
+    """Render a figure with `THEMED` colours as an ``svg`` element."""
     out = io.StringIO()
     figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     text = out.getvalue()
     text = text[text.index("<svg") :]
-    for role, colour in _STAND_INS.items():
+    for role, colour in _PLACEHOLDERS.items():
         text = text.replace(colour, f"var(--{role})")
     text = text.replace(f"'{_FONT}'", "var(--font)")
     text = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text, count=1)
@@ -122,7 +122,7 @@ def as_svg(figure: Figure, title: str) -> str:
 
 
 def as_png(figure: Figure) -> bytes:
-    """A figure drawn in `PRINTED` colours as a picture on white."""
+    """Render a figure with `PRINTED` colours as PNG on white."""
     out = io.BytesIO()
     figure.savefig(out, format="png", dpi=144, facecolor=LIGHT["paper"])
     return out.getvalue()

@@ -1,1 +1,1 @@
-"""The ``paimon-sql`` command: SQL from a prompt, a pipe, files or the command line."""
+"""The command ``paimon-sql``: SQL from a prompt, a pipe, files or the command line."""

@@ -1,4 +1,4 @@
-"""``paimon-sql call``: a procedure run in this process, without Spark."""
+"""``paimon-sql call``: calls of procedures in this process, without Spark."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from typing import Any
 from rich.console import Console
 
 from paimon_sql.catalog.registry import open_catalog
-from paimon_sql.procedures import Answer, Procedure, procedures, run
+from paimon_sql.procedures import Procedure, ProcedureResult, procedures, run
 from paimon_sql.procedures.base import Context
 from paimon_sql.shell.call_arguments import parse_call
-from paimon_sql.shell.engine import TICK
+from paimon_sql.shell.engine.engine import TICK
+from paimon_sql.shell.engine.progress import ProgressLine
+from paimon_sql.shell.engine.result import Column, Row
 from paimon_sql.shell.formats.base import Format
-from paimon_sql.shell.progress import Waited
-from paimon_sql.shell.result import Column, Row
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.threads import meanwhile
+from paimon_sql.storage.execution.task_executor import LocalExecutor
+from paimon_sql.storage.execution.threads import run_periodically
 
 _CATALOG = "paimon"
 HELP = ("-h", "--help")
@@ -29,34 +29,34 @@ HELP = ("-h", "--help")
 def call_procedure(
     name: str, words: Sequence[str], options: Mapping[str, str], form: Format, console: Console, *, silent: bool
 ) -> None:
-    """Call a procedure and put its answer out.
+    """Call a procedure and print its result.
 
     Args:
         name: the procedure.
-        words: its arguments, as the command line has them.
-        options: the catalog's options, ``warehouse`` among them.
-        form: how the answer looks.
-        console: standard error, for the line that shows how far it is.
-        silent: whether that line is left away.
+        words: its arguments from the command line.
+        options: the catalog's options, with ``warehouse``.
+        form: the output format.
+        console: standard error, for the progress line.
+        silent: whether to hide the progress line.
 
     Raises:
-        PaimonError: the arguments are wrong, or the procedure fails.
+        PaimonError: the arguments are invalid, or the procedure fails.
     """
     called = parse_call(name, words)
     catalog = open_catalog(_CATALOG, options)
     context = Context(catalog, called.database or "default", LocalExecutor(os.cpu_count() or 1))
-    with _shown(console, silent=silent):
+    with _progress_line(console, silent=silent):
         answer = run(context, called.procedure, called.arguments)
     show(answer, form)
 
 
 def wants_help(words: Sequence[str]) -> bool:
-    """Whether the arguments of a call ask what it takes."""
+    """Whether the arguments of a call ask for help."""
     return any(word in HELP for word in words)
 
 
 def help_text(procedure: Procedure | None) -> str:
-    """What can be called, or what a procedure takes."""
+    """The usage of a procedure; without one, the list of procedures."""
     if procedure is None:
         width = max(map(len, procedures()))
         lines = [f"  {name.ljust(width)}  {p.summary}" for name, p in procedures().items()]
@@ -68,8 +68,8 @@ def help_text(procedure: Procedure | None) -> str:
     return "\n".join(lines)
 
 
-def show(answer: Answer, form: Format) -> None:
-    """Put an answer out."""
+def show(answer: ProcedureResult, form: Format) -> None:
+    """Print a result."""
     form.begin([Column(c.name, c.type.as_nullable().sql().lower()) for c in answer.columns])
     rows: list[Row]
     if form.encoding == "json":
@@ -94,10 +94,10 @@ def _text(value: Any) -> str | None:
 
 
 @contextmanager
-def _shown(console: Console, *, silent: bool) -> Iterator[None]:
-    """The progress line, drawn beside the work: Ctrl-C is to reach the work itself, which cleans up behind it."""
+def _progress_line(console: Console, *, silent: bool) -> Iterator[None]:
+    """Show the progress line from a thread, so that Ctrl-C reaches the work in this one, which then cleans up."""
     with (
-        Waited(console, shown=not silent, idle="working") as waited,
-        meanwhile(lambda: waited.tick(None), TICK, "paimon-sql-progress"),
+        ProgressLine(console, shown=not silent, idle="working") as waited,
+        run_periodically(lambda: waited.tick(None), TICK, "paimon-sql-progress"),
     ):
         yield

@@ -1,4 +1,4 @@
-"""The arguments of ``paimon-sql call``: those of a procedure by name, as Flink's actions write them."""
+"""Arguments of ``paimon-sql call``: by name, in the style of Flink's actions."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.format.types import BooleanType
+from paimon_sql.format.schema.types import BooleanType
 from paimon_sql.procedures import Procedure, find_procedure
-from paimon_sql.procedures.base import Argument
-from paimon_sql.procedures.binding import bound, read_value
+from paimon_sql.procedures.binding import bind_arguments, read_value
+from paimon_sql.procedures.declaration import Argument
 from paimon_sql.sql.statements.call import ARGUMENTS, PROCEDURES
 
-_OF_ACTIONS = {
+_ACTION_ARGUMENTS = {
     "branch_name": "branch",
     "identifier": "table",
     "next_snapshot": "nextsnapshotid",
@@ -22,20 +22,20 @@ _OF_ACTIONS = {
     "tag_name": "tag",
     "target_tag_name": "target_tag",
 }
-"""What Flink's actions call arguments that its procedures name otherwise."""
+"""Arguments that Flink's actions name differently than procedures do."""
 
 _SEPARATORS = {"partitions": ";", "options": ","}
-"""Arguments that may be given several times, and what stands between their parts."""
+"""Separators of the arguments that may be repeated."""
 
 
 @dataclass
-class Called:
-    """A call as a command line writes it.
+class ParsedCall:
+    """A parsed call.
 
     Attributes:
         procedure: the procedure.
-        arguments: a value for each of its arguments.
-        database: the current database, if one is named.
+        arguments: its arguments by name.
+        database: the current database, if given.
     """
 
     procedure: Procedure
@@ -43,23 +43,23 @@ class Called:
     database: str | None = None
 
 
-def parse_call(name: str, words: Sequence[str]) -> Called:
-    """Read a procedure's name and its arguments ``--name value`` or ``--name=value``.
+def parse_call(name: str, words: Sequence[str]) -> ParsedCall:
+    """Parse a procedure's name and its arguments ``--name value`` or ``--name=value``.
 
-    A switch may stand alone, dashes may stand for underscores, and Flink's names are known.
+    A boolean needs no value, dashes may replace underscores, and Flink's names are known.
 
     Args:
         name: the procedure, with or without ``sys.``.
-        words: the words behind it.
+        words: the words after it.
 
     Raises:
         NotFoundError: there is no such procedure.
-        InvalidInputError: a word is no argument, one is unknown, missing or given twice, or a value does not fit.
+        InvalidInputError: an argument is unknown, missing or repeated, or a word or value is invalid.
     """
     plain = name.lower().replace("-", "_").removeprefix("sys.")
     procedure = find_procedure(PROCEDURES.get(plain, plain))
-    called, known = Called(procedure), _Names(procedure)
-    texts: dict[str, list[str]] = {}
+    called, known = ParsedCall(procedure), _Names(procedure)
+    values: dict[str, list[str]] = {}
     rest = list(words)
     while rest:
         word = rest.pop(0)
@@ -68,10 +68,10 @@ def parse_call(name: str, words: Sequence[str]) -> Called:
         spelled, equals, text = word[2:].partition("=")
         argument = known.find(spelled)
         if not equals:
-            stands_alone = argument is not None and isinstance(argument.type, BooleanType)
-            if rest and (not rest[0].startswith("--") or not stands_alone):
+            is_switch = argument is not None and isinstance(argument.type, BooleanType)
+            if rest and (not rest[0].startswith("--") or not is_switch):
                 text = rest.pop(0)
-            elif stands_alone:
+            elif is_switch:
                 text = "true"
             else:
                 raise InvalidInputError(f"{word} needs a value.", remedy=f"Write {word} VALUE.")
@@ -81,27 +81,27 @@ def parse_call(name: str, words: Sequence[str]) -> Called:
         if argument is None:
             names = ", ".join(f"--{a.name}" for a in procedure.arguments)
             raise InvalidInputError(f"{procedure.name} has no argument --{spelled}.", remedy=f"It takes {names}.")
-        texts.setdefault(argument.name, []).append(text)
-    named = {name: _value(known.find(name), parts) for name, parts in texts.items()}
-    called.arguments = bound(procedure, (), named)
+        values.setdefault(argument.name, []).append(text)
+    named = {name: _value(known.find(name), parts) for name, parts in values.items()}
+    called.arguments = bind_arguments(procedure, (), named)
     return called
 
 
 class _Names:
-    """The names of a procedure's arguments, Flink's among them."""
+    """The names of a procedure's arguments, including Flink's."""
 
     def __init__(self, procedure: Procedure) -> None:
         self._known = {a.name.lower(): a for a in procedure.arguments}
         self._others = {k: v.lower() for k, v in ARGUMENTS.get(procedure.name, {}).items()}
 
     def plain(self, spelled: str) -> str:
-        """A name in lower case, with underscores."""
+        """The name in lower case, with underscores."""
         return spelled.lower().replace("-", "_")
 
     def find(self, spelled: str) -> Argument | None:
-        """The argument of that name; None if there is none."""
+        """The argument of a name."""
         name = self.plain(spelled)
-        candidates = (name, self._others.get(name), _OF_ACTIONS.get(name), name.replace("_", ""))
+        candidates = (name, self._others.get(name), _ACTION_ARGUMENTS.get(name), name.replace("_", ""))
         return next((self._known[c] for c in candidates if c in self._known), None)
 
 

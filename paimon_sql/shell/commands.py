@@ -1,4 +1,4 @@
-"""The commands of the shell itself: small, few, and listed by ``help``."""
+"""Commands of the shell, as ``help`` lists them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from rich.text import Text
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.shell.formats import formats
-from paimon_sql.shell.runner import Leave, Runner
+from paimon_sql.shell.runner import ExitShell, Runner
 from paimon_sql.shell.sources import from_file
-from paimon_sql.shell.splitter import Piece
+from paimon_sql.shell.text.splitter import Piece
 
-_DEEPEST = 20
+_MAX_DEPTH = 20
 _EXAMPLES = (
     ("SHOW TABLES; DESCRIBE t;", "what there is"),
     ("SELECT * FROM `t$snapshots`;", "a system table: $snapshots, $files, $options, $audit_log, …"),
@@ -27,7 +27,7 @@ _EXAMPLES = (
 
 @dataclass(frozen=True)
 class Command:
-    """A command: how it is written, what it does, and what runs it, given the words behind its name."""
+    """A command; ``run`` takes the text after the name, and returns whether it succeeded."""
 
     usage: str
     meaning: str
@@ -35,15 +35,15 @@ class Command:
 
     @property
     def name(self) -> str:
-        """Its first word."""
+        """The first word of the usage."""
         return self.usage.split()[0]
 
 
 def run_command(runner: Runner, text: str) -> bool:
-    """Run the command that the text holds; whether it went well.
+    """Run a command; returns whether it succeeded.
 
     Raises:
-        Leave: it was ``quit`` or ``exit``.
+        ExitShell: the command is ``quit`` or ``exit``.
     """
     try:
         if text.startswith("!"):
@@ -82,7 +82,7 @@ def _help(runner: Runner, _: str) -> bool:
 
 
 def _quit(runner: Runner, _: str) -> bool:
-    raise Leave
+    raise ExitShell
 
 
 def _clear(runner: Runner, _: str) -> bool:
@@ -91,8 +91,8 @@ def _clear(runner: Runner, _: str) -> bool:
 
 
 def _source(runner: Runner, argument: str) -> bool:
-    if len(runner.sources) == _DEEPEST:
-        raise InvalidInputError(f"Files include one another more than {_DEEPEST} deep: {', '.join(runner.sources)}.")
+    if len(runner.sources) == _MAX_DEPTH:
+        raise InvalidInputError(f"Files include one another more than {_MAX_DEPTH} deep: {', '.join(runner.sources)}.")
     name = _word(argument, "source FILE")
     source = from_file(name)
     runner.sources.append(name)

@@ -1,4 +1,4 @@
-"""SQL in a notebook's cells: ``%%sql``, after ``%load_ext paimon_sql``."""
+"""IPython magic ``%%sql``: SQL in the cells of a notebook, after ``%load_ext paimon_sql``."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 
 from paimon_sql.errors import InvalidInputError, PaimonError, SetupError
-from paimon_sql.shell.engine import Engine, Interrupted
-from paimon_sql.shell.errors import Problem, describe
+from paimon_sql.shell.engine.engine import Engine, Interrupted
+from paimon_sql.shell.engine.errors import Problem, describe
+from paimon_sql.shell.engine.report import Report
+from paimon_sql.shell.engine.result import execute
 from paimon_sql.shell.formats.html import Html
-from paimon_sql.shell.report import Report
-from paimon_sql.shell.result import execute
-from paimon_sql.shell.splitter import Piece, split
+from paimon_sql.shell.text.splitter import Piece, split
 
 ROWS = 100
-"""How many rows of an answer are shown, unless ``-n`` says otherwise."""
+"""The default of ``-n``: the max number of rows to show."""
 
 _USAGE = "Write %%sql, or %%sql -n ROWS, and the statements below; or %sql and one statement."
 
 
 def load(shell: Any) -> None:
-    """Give IPython's shell the magic."""
+    """Register the magic in IPython's shell."""
     magic = SqlMagic(shell, importlib.import_module("IPython.display"))
     for kind in ("line", "cell"):
         shell.register_magic_function(magic, kind, "sql")
 
 
 class StatementFailedError(Exception):
-    """A statement of a cell failed: the notebook shows what went wrong and no traceback, and runs no further cell."""
+    """A statement of a cell failed: the notebook shows the error without traceback, and stops."""
 
     def __init__(self, problem: Problem, statement: str) -> None:
         text = io.StringIO()
@@ -43,15 +43,15 @@ class StatementFailedError(Exception):
         super().__init__(text.getvalue().rstrip())
 
     def _render_traceback_(self) -> list[str]:
-        # IPython asks errors how they want to be shown.
+        # IPython's hook for the display of an error.
         return [str(self)]
 
 
 class SqlMagic:
-    """Runs the statements of a cell, one after the other, and shows the answer of each below it.
+    """Runs the statements of a cell in order, and shows their results below it.
 
-    Statements run in the notebook's variable ``spark``, or else in the session that is active. They end where the
-    shell's statements end; the first that fails is the last that runs.
+    Statements run in the session of the notebook's variable ``spark``, or else in the active one. They are split as in
+    the shell; the first failure ends the cell.
 
     Args:
         shell: IPython's shell.
@@ -89,7 +89,7 @@ class SqlMagic:
         return session
 
     def _engine_of(self, session: SparkSession) -> Engine:
-        """The engine of a session, which has a thread: so all cells share it."""
+        """The engine of a session; all cells share it, since it has a thread."""
         if self._engine is None or self._engine.ready is not session:
             self._engine = Engine(lambda: session)
             self._engine.session.result()
@@ -98,7 +98,7 @@ class SqlMagic:
     def _show(self, engine: Engine, piece: Piece, limit: int) -> None:
         since = time.perf_counter()
         try:
-            result = engine.run(lambda session: execute(session, piece.text, "text", limit), _Patience())
+            result = engine.run(lambda session: execute(session, piece.text, "text", limit), _SilentWaiting())
             rows = list(chain.from_iterable(iter(result.fetch, [])))
         except Interrupted as interrupted:
             raise KeyboardInterrupt from interrupted
@@ -116,12 +116,12 @@ class SqlMagic:
         more = f"the first {limit:,} rows" if len(rows) > limit else f"{len(rows):,} row{'' if len(rows) == 1 else 's'}"
         self._put(f"{more} ({seconds:.2f} s)", table.getvalue())
 
-    def _put(self, said: str, table: str = "") -> None:
-        self._display.display(self._display.HTML(f'{table}<p style="opacity: 0.6">{escape(said)}</p>'))
+    def _put(self, caption: str, table: str = "") -> None:
+        self._display.display(self._display.HTML(f'{table}<p style="opacity: 0.6">{escape(caption)}</p>'))
 
 
-class _Patience:
-    """Waits without a word: bars are drawn by a thread of their own."""
+class _SilentWaiting:
+    """Shows nothing: progress bars have a thread of their own."""
 
     def tick(self, session: SparkSession | None) -> None:
         pass
@@ -131,7 +131,7 @@ class _Patience:
 
 
 def _console(file: io.StringIO) -> Console:
-    # In a notebook rich would show what it is given, instead of writing it.
+    # In a notebook, rich would display its output instead of writing it to the file.
     return Console(file=file, width=1000, force_jupyter=False)
 
 

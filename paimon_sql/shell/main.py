@@ -1,4 +1,4 @@
-"""The ``paimon-sql`` command: its arguments, and which way the shell works with them."""
+"""The command ``paimon-sql``: command line arguments and subcommands."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ import typer
 from rich.console import Console
 
 import paimon_sql
-from paimon_sql.catalog.registry import kept_warehouse
+from paimon_sql.catalog.registry import normalized_warehouse
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.procedures import find_procedure
 from paimon_sql.shell.call import HELP, call_procedure, help_text, wants_help
 from paimon_sql.shell.commands import run_command
-from paimon_sql.shell.commit_lines import show_commits
-from paimon_sql.shell.engine import Engine, Interrupted
-from paimon_sql.shell.errors import describe
+from paimon_sql.shell.engine.commit_lines import show_commits
+from paimon_sql.shell.engine.engine import Engine, Interrupted
+from paimon_sql.shell.engine.errors import describe
+from paimon_sql.shell.engine.report import Report
 from paimon_sql.shell.formats import formats
-from paimon_sql.shell.prompt import Prompt
-from paimon_sql.shell.report import Report
-from paimon_sql.shell.runner import Leave, Runner, Settings
-from paimon_sql.shell.serving import Serving, address
+from paimon_sql.shell.prompt.prompt import Prompt
+from paimon_sql.shell.runner import ExitShell, Runner, Settings
 from paimon_sql.shell.setup import Setup
 from paimon_sql.shell.sources import Source, from_file, from_stream, from_text, text_of
-from paimon_sql.shell.translate import LAYOUT, TRANSLATIONS, Translation, UntranslatedError, translated
-from paimon_sql.spark.session import DEFAULT_WAREHOUSE
+from paimon_sql.shell.thriftserver import Serving, address
+from paimon_sql.shell.translate import FORMAT, TRANSLATIONS, Translation, UntranslatedError, translated
+from paimon_sql.spark.session.connect import DEFAULT_WAREHOUSE
 from paimon_sql.spark.thrift.server import PREFIX
 
 FAILED = 1
@@ -51,7 +51,7 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """Run the command that the process's arguments ask for; the process ends with its status."""
+    """Run the command line; exits with its status."""
     app()
 
 
@@ -170,7 +170,7 @@ def sql(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Say the versions and leave.")
     ] = False,
 ) -> None:
-    """What the command does without a subcommand: run SQL."""
+    """Run SQL, if there is no subcommand."""
     if context.invoked_subcommand is not None:
         return
     if execute and file:
@@ -227,7 +227,7 @@ def call(
     ] = None,
     silent: Annotated[bool, typer.Option("-S", "--silent", help="Say nothing but errors.")] = False,
 ) -> None:
-    """What ``paimon-sql call`` does."""
+    """Run ``paimon-sql call``."""
     if procedure is not None and procedure not in HELP and not wants_help(context.args):
         _call(context, procedure, context.args, warehouse, catalog_option, output=output, silent=silent)
     report = _report()
@@ -235,7 +235,7 @@ def call(
     def show_help() -> None:
         typer.echo(help_text(None if procedure is None or procedure in HELP else find_procedure(procedure)))
 
-    raise typer.Exit(_ended(show_help, lambda error: report.problem(describe(error))))
+    raise typer.Exit(_exit_status(show_help, lambda error: report.problem(describe(error))))
 
 
 @app.command("report", help="Write a page with pictures of how a table is doing, without Spark.")
@@ -257,7 +257,7 @@ def report_on(
         ),
     ] = None,
 ) -> None:
-    """What ``paimon-sql report`` does: the procedure of that name is called."""
+    """Run ``paimon-sql report``: call the procedure ``report``."""
     given = {"--table": table, "--path": path, "--pictures": pictures, "--orphans": "true" if orphans else None}
     words = [word for name, value in given.items() if value is not None for word in (name, value)]
     _call(context, "report", words, warehouse, catalog_option)
@@ -287,7 +287,7 @@ def thriftserver(
     ] = None,
     master: _Master = None,
 ) -> None:
-    """What ``paimon-sql thriftserver`` does; arguments in front of it count where none follows it."""
+    """Run ``paimon-sql thriftserver``; its own arguments win over those before the subcommand."""
     before: dict[str, Any] = context.parent.params if context.parent else {}
     report = _report(before.get("verbose"))
     given = _pairs([*(before.get("conf") or []), *(conf or [])])
@@ -299,7 +299,7 @@ def thriftserver(
         conf=_settings_of_spark(settings, catalog, master or before.get("master")),
     )
     serving = Serving(setup, {**address(host, port, http=http), **options}, report)
-    raise typer.Exit(_ended(serving.run, lambda error: report.problem(describe(error))))
+    raise typer.Exit(_exit_status(serving.run, lambda error: report.problem(describe(error))))
 
 
 _Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="Files of statements, - for standard input.")]
@@ -312,7 +312,7 @@ def transpile(
         str, typer.Option("--to", metavar="NAME", help=f"Whose spelling: {', '.join(TRANSLATIONS)}.")
     ] = "spark",
 ) -> None:
-    """What ``paimon-sql transpile`` does."""
+    """Run ``paimon-sql transpile``."""
     if to not in TRANSLATIONS:
         raise typer.BadParameter(f"'{to}' is none of {', '.join(TRANSLATIONS)}.", param_hint="--to")
     _translate(files, TRANSLATIONS[to])
@@ -323,12 +323,12 @@ def format_files(
     files: _Files,
     write: Annotated[bool, typer.Option("--write", help="Change the files instead of printing them.")] = False,
 ) -> None:
-    """What ``paimon-sql format`` does."""
-    _translate(files, LAYOUT, write=write)
+    """Run ``paimon-sql format``."""
+    _translate(files, FORMAT, write=write)
 
 
 def _translate(files: Sequence[str], translation: Translation, *, write: bool = False) -> None:
-    """Translate all files, and only then print or write any."""
+    """Translate all files before any is printed or written, so that an error changes none."""
     report, name = _report(), ""
 
     def fail(error: Exception) -> None:
@@ -351,7 +351,7 @@ def _translate(files: Sequence[str], translation: Translation, *, write: bool = 
                 Path(name).expanduser().write_text(new, encoding="utf-8")
                 report.note(f"{name} changed")
 
-    raise typer.Exit(_ended(work, fail))
+    raise typer.Exit(_exit_status(work, fail))
 
 
 def _call(
@@ -364,13 +364,13 @@ def _call(
     output: str | None = None,
     silent: bool = False,
 ) -> None:
-    """Call a procedure without Spark; arguments in front of the subcommand count where none follows it."""
+    """Call a procedure without Spark; arguments of the subcommand win over those before it."""
     before: dict[str, Any] = context.parent.params if context.parent else {}
     report = _report(before.get("verbose"))
     form = formats()[output or before.get("output") or "table"](_standard_output(), header=before.get("header", True))
     given = {**_pairs(before.get("catalog_option") or []), **_pairs(catalog_option or [])}
     options = {
-        "warehouse": kept_warehouse(warehouse or before.get("warehouse") or DEFAULT_WAREHOUSE, given),
+        "warehouse": normalized_warehouse(warehouse or before.get("warehouse") or DEFAULT_WAREHOUSE, given),
         **given,
     }
     quiet = silent or bool(before.get("silent"))
@@ -378,7 +378,7 @@ def _call(
     def work() -> None:
         call_procedure(procedure, words, options, form, report.console, silent=quiet)
 
-    raise typer.Exit(_ended(work, lambda error: report.problem(describe(error))))
+    raise typer.Exit(_exit_status(work, lambda error: report.problem(describe(error))))
 
 
 def _work(runner: Runner, before: Sequence[Source], sources: Sequence[Source], setup: Setup) -> None:
@@ -389,7 +389,7 @@ def _work(runner: Runner, before: Sequence[Source], sources: Sequence[Source], s
             for source in (*before, *sources):
                 if not runner.run(source.pieces, source.origin) and not runner.settings.keep_going:
                     break
-        except Leave:
+        except ExitShell:
             pass
 
 
@@ -409,7 +409,7 @@ def _sources(execute: Sequence[str], files: Sequence[str], *, typed: bool) -> li
 
 
 def _report(verbose: bool | None = False) -> Report:
-    """What talks on standard error; to those who asked to hear everything, of each commit too."""
+    """The report on standard error; verbose, with a line per commit."""
     report = Report(Console(stderr=True, highlight=False, markup=False), verbose=bool(verbose))
     if report.verbose:
         show_commits(report.console)
@@ -417,7 +417,7 @@ def _report(verbose: bool | None = False) -> Report:
 
 
 def _standard_output() -> Console:
-    # A character that the terminal's encoding lacks is no reason to stop in the middle of an answer.
+    # Escape characters that the terminal's encoding lacks, instead of failing in the middle of a result.
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")
     width = None if sys.stdout.isatty() else _UNBOUNDED_WIDTH
@@ -425,19 +425,19 @@ def _standard_output() -> Console:
 
 
 def _status(runner: Runner, work: Callable[[], None]) -> int:
-    """The status of the process, whatever the work of the shell ends with."""
-    ended = _ended(work, runner.fail)
-    return FAILED if ended == 0 and runner.failures else ended
+    """Run the shell's work; returns the exit status, `FAILED` after any failed statement."""
+    status = _exit_status(work, runner.fail)
+    return FAILED if status == 0 and runner.failures else status
 
 
-def _ended(work: Callable[[], None], fail: Callable[[Exception], None]) -> int:
-    """The status of the process, whatever the work ends with; ``fail`` says what went wrong."""
+def _exit_status(work: Callable[[], None], fail: Callable[[Exception], None]) -> int:
+    """Run work; returns the exit status for its outcome, and reports an error by ``fail``."""
     try:
         work()
     except (KeyboardInterrupt, Interrupted):
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our answers has gone; without this Python would say so once more while it ends.
+        # The reader of standard output has closed it: Python would report that again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
     except Exception as error:

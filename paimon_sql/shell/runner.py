@@ -1,4 +1,4 @@
-"""Runs pieces one after the other: statements in Spark, commands in the shell."""
+"""Execution of pieces: statements in Spark, commands in the shell."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 from rich.console import Console
 
-from paimon_sql.shell.engine import Engine, Interrupted
-from paimon_sql.shell.errors import Problem, describe
+from paimon_sql.shell.engine.engine import Engine, Interrupted
+from paimon_sql.shell.engine.errors import Problem, describe
+from paimon_sql.shell.engine.progress import ProgressLine
+from paimon_sql.shell.engine.report import Report
+from paimon_sql.shell.engine.result import Result, execute
 from paimon_sql.shell.formats import Format, formats
-from paimon_sql.shell.progress import Waited
-from paimon_sql.shell.report import Report
-from paimon_sql.shell.result import Result, execute
-from paimon_sql.shell.splitter import Piece
+from paimon_sql.shell.text.splitter import Piece
 
 
 @dataclass
 class Settings:
-    """How the shell behaves; commands may change it.
+    """Settings of the shell; commands may change them.
 
     Attributes:
-        format: the name of the output format.
-        limit: how many rows a format for eyes shows at most; None for all.
-        header: whether column names are put out.
-        timing: whether counts and times are said.
-        silent: whether nothing is said but errors.
-        echo: whether each statement is said before it runs.
-        keep_going: whether the pieces behind an error are run.
+        format: name of the output format.
+        limit: max number of rows that limited formats show; None for all.
+        header: whether to print column names.
+        timing: whether to print row counts and times.
+        silent: whether to print errors only.
+        echo: whether to print each statement before it runs.
+        keep_going: whether to run the pieces after a failed one.
     """
 
     format: str = "table"
@@ -41,24 +41,24 @@ class Settings:
     keep_going: bool = False
 
 
-class Leave(Exception):  # noqa: N818 - nothing is wrong
-    """The user wants to leave the shell."""
+class ExitShell(Exception):  # noqa: N818 - nothing is wrong
+    """Leave the shell."""
 
 
 class Runner:
     """Runs pieces.
 
     Args:
-        engine: where statements run.
-        settings: how the shell behaves.
-        out: standard output, for answers.
-        report: says everything else.
-        command: runs a command of the shell; it may raise `Leave`.
+        engine: the engine that runs statements.
+        settings: the settings of the shell.
+        out: standard output, for results.
+        report: for everything else.
+        command: runs a command of the shell; it may raise `ExitShell`.
 
     Attributes:
-        failures: how many errors were said.
-        last_problem: the last error that was said.
-        sources: the files that include one another at this moment, the outermost first.
+        failures: number of reported errors.
+        last_problem: the last reported error.
+        sources: the files that currently include one another, outermost first.
     """
 
     def __init__(
@@ -79,37 +79,37 @@ class Runner:
         self._command = command
 
     def run(self, pieces: Iterable[Piece], origin: str | None = None) -> bool:
-        """Run the pieces; whether all went well.
+        """Run pieces; returns whether all succeeded.
 
-        The first that fails is the last that runs, unless ``keep_going`` is set.
+        The first failure ends the run, unless ``keep_going`` is set.
 
         Args:
-            pieces: what to run.
-            origin: the file they are from, for messages.
+            pieces: the pieces.
+            origin: their file, for messages.
 
         Raises:
-            Leave: a command asked for it.
-            Interrupted: by Ctrl-C.
+            ExitShell: a command leaves the shell.
+            Interrupted: Ctrl-C.
         """
-        well = True
+        succeeded = True
         for piece in pieces:
             done = self._command(self, piece.text) if piece.kind == "command" else self._statement(piece, origin)
-            well = well and done
+            succeeded = succeeded and done
             if not done and not self.settings.keep_going:
                 break
-        return well
+        return succeeded
 
     def fail(self, error: BaseException, piece: Piece | None = None, origin: str | None = None) -> None:
-        """Say that something failed."""
+        """Report and count an error."""
         statement, line = (piece.text, piece.line) if piece else ("", 1)
         self.failures += 1
         self.last_problem = describe(error, statement)
         self.report.problem(self.last_problem, statement, origin=origin, line=line)
 
     def prepare(self, work: Callable[[SparkSession], None]) -> bool:
-        """Have the engine do something without an answer; whether it went well."""
+        """Run work in the engine; returns whether it succeeded, and reports an error."""
         try:
-            with Waited(self.report.console, shown=not self.settings.silent) as waited:
+            with ProgressLine(self.report.console, shown=not self.settings.silent) as waited:
                 self.engine.run(work, waited)
         except Interrupted:
             raise
@@ -137,7 +137,7 @@ class Runner:
     def _show(self, statement: str, form: Format) -> None:
         limit = self.settings.limit if form.limited else None
         since = time.perf_counter()
-        with Waited(self.report.console, shown=not self.settings.silent) as waited:
+        with ProgressLine(self.report.console, shown=not self.settings.silent) as waited:
             result = self.engine.run(lambda session: execute(session, statement, form.encoding, limit), waited)
             try:
                 rows, more = self._write(result, form, limit, waited)
@@ -148,15 +148,15 @@ class Runner:
         if more and not self.settings.silent:
             self.report.note("There are more rows: '.limit 0' or '--limit 0' shows all, '--format csv' streams them.")
 
-    def _write(self, result: Result, form: Format, limit: int | None, waited: Waited) -> tuple[int | None, bool]:
-        """Put the answer out: how many rows were shown, and whether there are more."""
+    def _write(self, result: Result, form: Format, limit: int | None, waited: ProgressLine) -> tuple[int | None, bool]:
+        """Print a result; returns the number of shown rows (None without columns), and whether there are more."""
         if not result.columns:
             return None, False
         count, begun = 0, False
         while True:
             rows = self.engine.run(lambda _: result.fetch(), waited)
             waited.pause()
-            # Nothing is put out before the first rows are there, as that is where most statements fail.
+            # Print nothing before the first rows arrive: most statements that fail do so there.
             if not begun:
                 form.begin(result.columns)
                 begun = True

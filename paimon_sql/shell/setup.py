@@ -1,4 +1,4 @@
-"""How Spark is started for the shell."""
+"""Start of Spark for the shell."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from dataclasses import dataclass, field
 from pyspark.sql import SparkSession
 
 import paimon_sql
-from paimon_sql.sql.names import quote_name
+from paimon_sql.sql.text.names import quote_name
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What the session shall be.
+    """Settings of a new session.
 
     Attributes:
-        warehouse: the warehouse of the catalog ``paimon``; ``./warehouse`` without one.
-        conf: settings of Spark.
+        warehouse: the warehouse of the catalog ``paimon``; by default ``./warehouse``.
+        conf: Spark's settings.
         database: the current database, ``db`` or ``catalog.db``.
-        variables: what ``${name}`` stands for in statements.
+        variables: values of ``${name}`` in statements.
     """
 
     warehouse: str | None = None
@@ -29,9 +29,9 @@ class Setup:
     variables: Mapping[str, str] = field(default_factory=dict)
 
     def start(self) -> SparkSession:
-        """Start Spark, and make the session so."""
+        """Start Spark and return the session."""
         session = paimon_sql.connect(self.warehouse, **self.conf)
-        # PySpark would print every error beside raising it.
+        # PySpark would also print every error that it raises.
         logging.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL)
         for name, value in self.variables.items():
             session.conf.set(name, value)

@@ -1,4 +1,4 @@
-"""Where statements come from when nobody types them: the command line, files, standard input."""
+"""Sources of statements besides the prompt: the command line, files, standard input."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.shell.splitter import Piece, split, split_lines
+from paimon_sql.shell.text.splitter import Piece, split, split_lines
 
 
 @dataclass(frozen=True)
 class Source:
-    """Pieces to run, and the name of the file they are from, None for the command line."""
+    """Pieces to run, and the name of their file; None for the command line."""
 
     pieces: Iterable[Piece]
     origin: str | None = None
 
 
 def from_text(text: str) -> Source:
-    """The pieces of one ``-e``."""
+    """The statements of one ``-e``."""
     return Source(split(text))
 
 
 def from_file(name: str) -> Source:
-    """The pieces of a file, read and cut at once, so that a missing file is an error before anything runs.
+    """The pieces of a file, read eagerly, so that a missing file is an error before anything runs.
 
     Raises:
-        InvalidInputError: it cannot be read or is not UTF-8.
+        InvalidInputError: the file cannot be read, or is not UTF-8.
     """
     return Source(split(text_of(name)), origin=name)
 
@@ -36,7 +36,7 @@ def text_of(name: str) -> str:
     """The text of a file.
 
     Raises:
-        InvalidInputError: it cannot be read or is not UTF-8.
+        InvalidInputError: the file cannot be read, or is not UTF-8.
     """
     try:
         return Path(name).expanduser().read_text(encoding="utf-8-sig")
@@ -49,5 +49,5 @@ def text_of(name: str) -> str:
 
 
 def from_stream(stream: Iterable[str]) -> Source:
-    """The pieces of a stream of lines such as a pipe, each run as soon as it came."""
+    """The pieces of a stream of lines, such as a pipe; each runs as soon as it is complete."""
     return Source(split_lines(stream), origin="standard input")

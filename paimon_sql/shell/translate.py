@@ -1,21 +1,21 @@
-"""Files of statements in another spelling, or laid out anew; what stands between the statements stays."""
+"""Translation and formatting of files of statements; text between statements is unchanged."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from paimon_sql.shell.splitter import split
+from paimon_sql.shell.text.splitter import split
 from paimon_sql.sql.errors import SqlSyntaxError
-from paimon_sql.sql.translate import as_flink, as_spark, formatted
+from paimon_sql.sql.translate import as_flink, as_spark, format_sql
 
 Translation = Callable[[str], str]
 TRANSLATIONS: dict[str, Translation] = {"spark": as_spark, "flink": as_flink}
-"""By the name of whose spelling it is."""
-LAYOUT: Translation = formatted
+"""Translations by the name of the target dialect."""
+FORMAT: Translation = format_sql
 
 
 class UntranslatedError(Exception):
-    """A statement that cannot be translated: its text, the line where it begins, and in ``__cause__`` why."""
+    """A statement cannot be translated; ``line`` is where it begins, and ``__cause__`` the reason."""
 
     def __init__(self, statement: str, line: int) -> None:
         super().__init__(statement)
@@ -23,10 +23,10 @@ class UntranslatedError(Exception):
 
 
 def translated(text: str, translation: Translation) -> str:
-    """A text whose statements are translated one by one.
+    """Translate each statement of a text.
 
     Raises:
-        UntranslatedError: one of them is malformed.
+        UntranslatedError: a statement is malformed.
     """
     parts: list[str] = []
     position = 0

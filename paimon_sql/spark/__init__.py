@@ -1,1 +1,1 @@
-"""The bridge to Spark: sessions, parser, catalogs, tables, scans and writes as Python objects that the JVM calls."""
+"""The integration with Spark: sessions, parser, catalogs, tables, scans and writes, as proxies that the JVM calls."""

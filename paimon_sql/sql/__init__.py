@@ -1,1 +1,1 @@
-"""The SQL dialect: Paimon's, Flink's and Spark's spellings in, canonical Spark SQL out; nothing is evaluated here."""
+"""The SQL dialect: from Paimon's, Flink's and Spark's spellings to canonical Spark SQL, without evaluation."""

@@ -1,4 +1,4 @@
-"""The CALL that carries a statement of ours through Spark's parser, and the way back."""
+"""Carried statements: encoding as a CALL that passes Spark's parser, and decoding."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from typing import Any
 from urllib.parse import unquote
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.sql.names import name_sql, quote_name
-from paimon_sql.sql.statements.base import Node, Statement
+from paimon_sql.sql.grammar.statement import Node, Statement
+from paimon_sql.sql.text.names import name_sql, quote_name
 
 INTERNAL_PROCEDURE = "__execute"
-"""The procedure of database ``sys`` that executes a carried statement; it is listed nowhere."""
+"""The procedure of database ``sys`` that executes a carried statement; no list shows it."""
 
 _KIND, _MAPPING = "is", "map"
-# What a string literal would need an escape for under some setting of Spark, and what begins a variable's substitution.
+# Characters that some setting of Spark escapes in string literals, and the start of variable substitution.
 _UNSAFE = re.compile(r"[%'\\$\x00-\x1f]")
 
 
 def encode(statement: Statement) -> str:
-    """The statement as JSON without single quotes, backslashes and dollars, so that any string literal can hold it."""
+    """Encode as JSON without single quotes, backslashes and dollars, so that any string literal can hold it."""
     text = json.dumps(_to_json(statement), ensure_ascii=False, separators=(",", ":"))
     return _UNSAFE.sub(lambda match: f"%{ord(match[0]):02X}", text)
 
 
 def decode(text: str) -> Statement:
-    """The statement that ``encode`` wrote.
+    """Decode the text of `encode`.
 
     Raises:
-        InvalidInputError: the text was not written by it.
+        InvalidInputError: `encode` did not write the text.
     """
     try:
         statement = _from_json(json.loads(unquote(text)))
@@ -54,7 +54,7 @@ def _to_json(value: Any) -> Any:
     if isinstance(value, Node):
         given = ((f, getattr(value, f.name)) for f in fields(value))  # type: ignore[arg-type]
         return {_KIND: type(value).__name__} | {f.name: _to_json(v) for f, v in given if v != _default(f)}
-    if isinstance(value, Mapping):  # under a key of its own, so that no option's name is taken for ours
+    if isinstance(value, Mapping):  # under a separate key: an option's name could equal `_KIND`
         return {_MAPPING: {k: _to_json(v) for k, v in value.items()}}
     return [_to_json(v) for v in value] if isinstance(value, tuple) else value
 

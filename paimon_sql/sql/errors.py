@@ -1,4 +1,4 @@
-"""The error of a statement that cannot be read, with the place where it went wrong."""
+"""Syntax errors with their position in the statement."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from paimon_sql.sql.dialect.errors import RefusedError
 
 
 class SqlSyntaxError(InvalidInputError):
-    """A construct of the dialect that is malformed or cannot be kept; nothing was executed.
+    """A construct of the dialect is malformed or cannot be supported; nothing was executed.
 
     Args:
-        problem: what is wrong, in one sentence.
+        problem: what is wrong; one sentence.
         text: the whole statement.
         start: the offset of the first character of the wrong part.
-        end: the offset after its last character; at least one character is underlined.
-        remedy: what to write instead, in one sentence.
+        end: the offset after its last character; `highlight` marks at least one character.
+        remedy: what to write instead; one sentence.
 
     Attributes:
         line: the line of ``start``, counted from 1.
@@ -32,11 +32,11 @@ class SqlSyntaxError(InvalidInputError):
 
     @classmethod
     def of(cls, error: RefusedError, text: str) -> SqlSyntaxError:
-        """The error of a text that the dialect refused."""
+        """Convert an error of the dialect."""
         return cls(f"{error.problem}.", text=text, start=error.start, end=error.end + 1, remedy=error.remedy)
 
     def highlight(self) -> str:
-        """The line of the statement that holds the wrong part, and below it a line of carets under that part."""
+        """The line with the wrong part, and below it a line of carets under that part."""
         begin = self.start - (self.column - 1)
         stop = self.text.find("\n", begin)
         line = self.text[begin:] if stop < 0 else self.text[begin:stop]

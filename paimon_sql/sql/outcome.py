@@ -1,28 +1,26 @@
-"""What a statement becomes: edits that leave Spark to execute it, or a statement of ours that a CALL carries."""
+"""Outcome of a rewrite: edits of a statement that Spark executes, or a statement that a CALL carries."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlglot import exp
 
-from paimon_sql.sql.edits import Edit
+from paimon_sql.sql.grammar.statement import Statement
 from paimon_sql.sql.reading import Reading
-
-if TYPE_CHECKING:
-    from paimon_sql.sql.statements.base import Statement
+from paimon_sql.sql.text.edits import Edit
 
 
 @dataclass
 class Carried:
-    """A statement that a CALL carries.
+    """A carried statement.
 
     Attributes:
-        statement: what Python executes.
-        spark_parses: Spark's parser knows the statement, so that it can be asked for the errors inside it.
-        plain: the edits that it needs for that beyond those of queries; they win over what they overlap.
+        statement: the statement that Python executes.
+        spark_parses: whether Spark's parser knows the statement and can find errors inside it.
+        plain: the edits that its parser needs for that, besides those of queries; they replace edits that they overlap.
     """
 
     statement: Statement
@@ -32,14 +30,14 @@ class Carried:
 
 Outcome = list[Edit] | Carried
 Rewrite = Callable[[Any, Reading], Outcome | None]
-"""What becomes of a node; None where it is for Spark as it stands."""
+"""The outcome of a node; None where Spark takes it unchanged."""
 
 REWRITES: dict[type[exp.Expr], Rewrite] = {}
-"""By the class of a statement's node."""
+"""Rewrites by the class of the statement's node."""
 
 
 def rewrites(node: type[exp.Expr]) -> Callable[[Rewrite], Rewrite]:
-    """Register what becomes of the nodes of a class."""
+    """Register the rewrite of a class of nodes."""
 
     def register(rewrite: Rewrite) -> Rewrite:
         REWRITES[node] = rewrite

@@ -1,4 +1,4 @@
-"""A statement that is being read: its text, its tree, and what these mean in a session."""
+"""Interpretation of a statement's nodes: their SQL text, and their names in a session."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from sqlglot import exp
 
 from paimon_sql.sql.context import RewriteContext, TableName
 from paimon_sql.sql.dialect.nodes import Parts, Verbatim, span
-from paimon_sql.sql.edits import Edit, apply
-from paimon_sql.sql.names import parts_in
+from paimon_sql.sql.text.edits import Edit, apply
+from paimon_sql.sql.text.names import parts_in
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What nodes of a text's tree mean (`slots.Reading`).
+    """The SQL text and the resolved names of nodes.
 
     Attributes:
-        source: the text.
+        source: the statement's text.
         context: the session.
-        edits: what the tables of ours inside become.
+        edits: the edits of Paimon tables inside.
     """
 
     source: str
@@ -28,28 +28,28 @@ class Reading:
     edits: Sequence[Edit] = field(default=())
 
     def with_edits(self, edits: Sequence[Edit]) -> Reading:
-        """The same with further edits."""
+        """A copy with further edits."""
         return replace(self, edits=(*self.edits, *edits))
 
     def text(self, node: exp.Expr) -> str:
-        """A node's text as Spark's parser takes it."""
+        """A node's text in Spark's grammar."""
         return self.part(*span(node))
 
     def part(self, start: int, end: int) -> str:
-        """A part of the text as Spark's parser takes it."""
+        """``source[start:end]`` in Spark's grammar."""
         return apply(self.source, self.edits, start, end)
 
     def table(self, node: exp.Expr) -> TableName | None:
-        """The full name of a table of Paimon's; None where it is another catalog's."""
+        """The full name of a Paimon table; None if it is another catalog's."""
         return self.context.table(names_of(node))
 
     def new_table(self, node: exp.Expr) -> TableName | None:
-        """The same of a table that need not be there."""
-        return self.context.to_be(names_of(node))
+        """The full name of a table that may be missing; None if its catalog is not Paimon's."""
+        return self.context.resolve_new_table(names_of(node))
 
 
 def names_of(node: exp.Expr) -> tuple[str, ...] | None:
-    """The parts of a name of a table, a column or anything else; None where it is computed."""
+    """The parts of a name; None if it is computed."""
     if isinstance(node, Parts):
         return tuple(part.name for part in node.expressions)
     if isinstance(node, exp.Identifier):

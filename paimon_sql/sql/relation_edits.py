@@ -1,8 +1,7 @@
-"""What tables of ours inside queries become: plain Spark SQL, each at its own place.
+"""Rewriting of Paimon tables inside queries to Spark SQL.
 
-- ``t /*+ OPTIONS('k' = 'v') */ x`` becomes ``t WITH ('k' = 'v') x``. Spark's grammar wants the options behind a
-  time-travel clause, so they go there wherever the hint stands. ``TABLE t`` takes none in Spark and becomes ``SELECT
-  * FROM t WITH (..)``.
+- ``t /*+ OPTIONS('k' = 'v') */ x`` becomes ``t WITH ('k' = 'v') x``. Spark's grammar has options after a time-travel
+  clause only, wherever the hint is. ``TABLE t`` takes no options in Spark and becomes ``SELECT * FROM t WITH (..)``.
 - ``t$snapshots`` and ``db.t$branch_b`` are put in back-quotes.
 - ``paimon_incremental_query('t', 1, 3)`` and its like become ``t WITH ('incremental-between' = '1,3')``.
 """
@@ -15,17 +14,17 @@ from sqlglot import exp
 
 from paimon_sql.sql.dialect.nodes import Incremental, Options, Span, option_lists, span
 from paimon_sql.sql.dialect.relations import INCREMENTAL
-from paimon_sql.sql.edits import Edit, clause
-from paimon_sql.sql.names import parts_in, quote_name, string_sql
+from paimon_sql.sql.text.edits import Edit, clause
+from paimon_sql.sql.text.names import parts_in, quote_name, string_sql
 
 
 def relation_edits(tree: exp.Expr, text: str) -> Iterator[Edit]:
-    """The edits that a tree's tables and names need."""
+    """The edits of a tree's tables and names."""
     for node in tree.walk():
         if isinstance(node, exp.Identifier) and "$" in node.this and "start" in node.meta:
-            place = span(node)
-            if text[place.start] != "`":
-                yield Edit(*place, quote_name(node.this))
+            position = span(node)
+            if text[position.start] != "`":
+                yield Edit(*position, quote_name(node.this))
         elif isinstance(node, exp.Table):
             yield from _table_edits(node, text)
 
@@ -53,13 +52,13 @@ def _table_edits(table: exp.Table, text: str) -> Iterator[Edit]:
 
 
 def incremental_option(call: Incremental) -> str:
-    """The option that says what a call of a table function says."""
+    """The option that is equivalent to a call of a table function."""
     option, _ = INCREMENTAL[call.name.upper()]
     return f"'{option}' = {string_sql(','.join(each.name for each in call.expressions[1:]))}"
 
 
 def _runs(hints: list[Options], text: str) -> list[tuple[int, int]]:
-    """The places of hints, those that follow each other as one."""
+    """The spans of hints; adjacent ones are merged."""
     runs: list[tuple[int, int]] = []
     for start, end in dict.fromkeys(span(hint) for hint in hints):
         if runs and not text[runs[-1][1] : start].strip():
@@ -70,7 +69,7 @@ def _runs(hints: list[Options], text: str) -> list[tuple[int, int]]:
 
 
 def _readable(table: exp.Table) -> Iterator[Edit]:
-    """``TABLE t`` takes no options in Spark, ``SELECT * FROM t`` does."""
+    """Turn ``TABLE t`` into ``SELECT * FROM t``, which takes options in Spark."""
     keyword: Span | None = table.meta.get("keyword")
     if keyword is not None:
         yield Edit(*keyword, "SELECT * FROM")

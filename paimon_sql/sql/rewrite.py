@@ -1,8 +1,7 @@
-"""From a statement in Paimon's, Flink's or Spark's spelling to the text that goes to Spark's own parser.
+"""Rewriting of statements in Paimon's, Flink's or Spark's spelling to text for Spark's parser.
 
-Text that holds nothing of ours comes back as it is. Everything else is read into a tree, whose nodes yield edits at
-their places: what Spark parses keeps working whatever it is, since no statement is ever written anew. Nothing is
-evaluated.
+Text without any construct of the dialect is returned unchanged. Other text is parsed into a tree, whose nodes yield
+edits at their positions. No statement is regenerated, so all that Spark parses keeps working. Nothing is evaluated.
 """
 
 from __future__ import annotations
@@ -13,31 +12,31 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
 
+import paimon_sql.sql.statements  # noqa: F401  # its modules register their readers, writers and rewrites
 from paimon_sql.sql.carry import call_sql
 from paimon_sql.sql.context import RewriteContext
+from paimon_sql.sql.dialect.dialect import PaimonDialect
 from paimon_sql.sql.dialect.errors import RefusedError
 from paimon_sql.sql.dialect.nodes import Explain, Script, span
-from paimon_sql.sql.dialect.parser import PaimonParser
-from paimon_sql.sql.dialect.registry import READERS
-from paimon_sql.sql.dialect.tokenizer import behind_comments
-from paimon_sql.sql.edits import Edit, apply, outside
+from paimon_sql.sql.dialect.parser import READERS, PaimonParser
+from paimon_sql.sql.dialect.tokenizer import skip_comments
 from paimon_sql.sql.errors import SqlSyntaxError
-from paimon_sql.sql.names import string_sql
+from paimon_sql.sql.grammar.statement import RowChange, Statement
 from paimon_sql.sql.outcome import REWRITES, Carried
-from paimon_sql.sql.paimon import Paimon
 from paimon_sql.sql.reading import Reading
 from paimon_sql.sql.relation_edits import relation_edits
-from paimon_sql.sql.statements.base import RowChange, Statement
 from paimon_sql.sql.statements.explain import ExplainChange
+from paimon_sql.sql.text.edits import Edit, apply, outside
+from paimon_sql.sql.text.names import string_sql
 
-__all__ = ["RewriteContext", "Rewritten", "holds_ours", "read", "rewrite"]
+__all__ = ["RewriteContext", "Rewritten", "may_need_rewrite", "read", "rewrite"]
 
 _BEGINNINGS = frozenset(READERS) | {"DELETE", "UPDATE", "MERGE", "EXPLAIN", "BEGIN"}
 _INSERT = re.compile(r"\binsert\b", re.IGNORECASE)
 _ORDERED = re.compile(r"\bby\s+name\b|\bpartition\s*\(|\bwith\s+schema\s+evolution\b", re.IGNORECASE)
-"""What an INSERT of ours may have behind that word."""
+"""Clauses after INSERT that the dialect handles."""
 _ORDERED_WORDS = ("name", "partition", "evolution")
-"""One of these is in it then: texts are looked through for a word much sooner than for a pattern."""
+"""Words of which `_ORDERED` needs one: searching for a word is much faster than for a pattern."""
 _BY_NAME = re.compile(r"\bby\s+name\b", re.IGNORECASE)
 _CHANGES = re.compile(r"\b(?:delete|update|merge)\b", re.IGNORECASE)
 _FIRST_WORD = re.compile(r"(?:\s|--(?:\\\n|[^\r\n])*|\()*(\w*)")
@@ -47,15 +46,15 @@ _LABEL = re.compile(r"\s*\w+\s*:\s*BEGIN\b", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Rewritten:
-    """What a statement became.
+    """The result of `rewrite`.
 
     Attributes:
-        sql: the text for Spark's parser; the very text that came in where nothing is ours.
-        statements: the statements that the text carries to Python, in order; several only in a BEGIN .. END script.
-        spark_sql: the text without CALLs, where Spark's grammar knows all statements that are carried. Parsing it first
-            tells the user of errors inside expressions, with their place, before anything runs.
-        has_parameters: a carried statement holds ``?`` or ``:name``. Their values are to be put into the original text
-            before it is rewritten, since a carried expression is out of reach for Spark's own binding.
+        sql: the text for Spark's parser; identical to the input where there is nothing to rewrite.
+        statements: the carried statements, in order; several only in a BEGIN .. END script.
+        spark_sql: the text without CALLs, if Spark's grammar knows all carried statements. Parsing it first reports
+            errors inside expressions, with their positions, before anything runs.
+        has_parameters: whether a carried statement holds ``?`` or ``:name``. The caller must put their values into the
+            original text and rewrite that, since Spark cannot bind inside a carried expression.
     """
 
     sql: str
@@ -65,19 +64,19 @@ class Rewritten:
 
 
 def rewrite(text: str, context: RewriteContext) -> Rewritten:
-    """Make a statement canonical Spark SQL.
+    """Rewrite a statement to canonical Spark SQL.
 
     Args:
-        text: one statement as the user wrote it, with or without semicolons at the end; a script counts as one.
-        context: the session that it is run in.
+        text: one statement, with or without semicolons at the end; a script counts as one.
+        context: the session that runs it.
 
     Raises:
-        SqlSyntaxError: a construct of ours is malformed or cannot be kept.
+        SqlSyntaxError: a construct of the dialect is malformed or cannot be supported.
     """
-    if not holds_ours(text) or _keeps_insert(text, context):
+    if not may_need_rewrite(text) or _is_insert_for_spark(text, context):
         return Rewritten(text)
     if explained := _EXPLAIN_REWRITE.match(text, _start(text)):
-        return Rewritten(_told(rewrite(text[explained.end() :], context)))
+        return Rewritten(_explained(rewrite(text[explained.end() :], context)))
     try:
         trees = read(text)
     except RefusedError as error:
@@ -94,20 +93,20 @@ def rewrite(text: str, context: RewriteContext) -> Rewritten:
 
 
 def read(text: str) -> list[exp.Expr]:
-    """The trees of a text's statements, read shallowly.
+    """Parse a text's statements shallowly.
 
     Raises:
-        ParseError: it cannot be read; a `RefusedError` where that is for us to say.
-        TokenError: something in it is never closed.
+        ParseError: the text cannot be parsed; a `RefusedError` if the fault is in a construct of the dialect.
+        TokenError: a string, quoted name, hint or comment is never closed.
     """
-    dialect = Paimon()
+    dialect = PaimonDialect()
     parser = PaimonParser(dialect=dialect)
     parser.shallow = True
     return [tree for tree in parser.parse(dialect.tokenize(text), text) if tree is not None]
 
 
-def _told(rewritten: Rewritten) -> str:
-    """A query whose rows tell what a statement became: what Spark parses, and what we execute."""
+def _explained(rewritten: Rewritten) -> str:
+    """A query whose rows show a rewritten statement: the text for Spark, and the carried statements."""
     rows = [("executed by paimon-sql", repr(statement)) for statement in rewritten.statements]
     if not rows or rewritten.spark_sql is not None:
         rows.insert(0, ("parsed by Spark", rewritten.sql if not rows else rewritten.spark_sql or ""))
@@ -116,11 +115,11 @@ def _told(rewritten: Rewritten) -> str:
 
 
 class _Draft:
-    """What has become of a text so far.
+    """The rewriting of one text in progress.
 
     Attributes:
-        edits: what it needs to become canonical.
-        plain: the same without CALLs.
+        edits: the edits that make the text canonical.
+        plain: the same edits without CALLs.
     """
 
     def __init__(self, text: str, context: RewriteContext, trees: list[exp.Expr]) -> None:
@@ -132,7 +131,7 @@ class _Draft:
         self.has_parameters = False
 
     def add(self, tree: exp.Expr) -> None:
-        """Take in a statement, or those of a script."""
+        """Add a statement, or those of a script."""
         if isinstance(tree, Script):
             for each in tree.expressions:
                 self.add(each)
@@ -151,7 +150,7 @@ class _Draft:
         for edit in outcome.plain:
             self.plain = [*outside(self.plain, edit.start, edit.end), edit]
         if isinstance(outcome.statement, RowChange):
-            change = replace(outcome.statement, text=self._in_place(start, stop))
+            change = replace(outcome.statement, text=self._blank_before(start, stop))
             outcome.statement = change
             if isinstance(tree, Explain):
                 outcome.statement, start = (
@@ -162,13 +161,13 @@ class _Draft:
         self.edits = [*outside(self.edits, start, stop), Edit(start, stop, call_sql(catalog, outcome.statement))]
         self.has_parameters = self.has_parameters or bool(node.meta.get("has_parameters"))
 
-    def _in_place(self, start: int, stop: int) -> str:
-        """A statement as Spark's parser takes it, with blanks for all that stands before it."""
+    def _blank_before(self, start: int, stop: int) -> str:
+        """A statement in Spark's grammar at its line and column: everything before it is blanked."""
         before = "".join(c if c == "\n" else " " for c in self.text[:start])
         return before + apply(self.text, self.plain, start, stop)
 
     def result(self) -> Rewritten:
-        """The text as it is now."""
+        """The rewritten text."""
         knows_all = bool(self.carried) and all(c.spark_parses for c in self.carried)
         return Rewritten(
             apply(self.text, self.edits) if self.edits else self.text,
@@ -178,8 +177,8 @@ class _Draft:
         )
 
 
-def holds_ours(text: str) -> bool:
-    """A quick look: False where nothing of ours can be in the text; most statements need no more."""
+def may_need_rewrite(text: str) -> bool:
+    """Whether the text may hold a construct of the dialect; a cheap check that settles most statements."""
     first = _start(text)
     if "$" in text or "/*" in text[first:]:
         return True
@@ -197,8 +196,8 @@ def holds_ours(text: str) -> bool:
     return "paimon_incremental" in lowered or bool(_LABEL.match(text, first))
 
 
-def _keeps_insert(text: str, context: RewriteContext) -> bool:
-    """Whether a text is an INSERT BY NAME for Spark, by its beginning alone: rows may follow by the thousand."""
+def _is_insert_for_spark(text: str, context: RewriteContext) -> bool:
+    """Whether a text is an INSERT BY NAME that Spark executes, judged by its head: thousands of rows may follow."""
     first = _start(text)
     match = _FIRST_WORD.match(text, first)
     name = _BY_NAME.search(text, first)
@@ -215,8 +214,8 @@ def _keeps_insert(text: str, context: RewriteContext) -> bool:
 
 
 def _start(text: str) -> int:
-    """The offset of what comes first behind blanks and comments."""
-    found = behind_comments(text)
+    """The offset of the first token; the end of the text if there is none."""
+    found = skip_comments(text)
     return len(text) if found is None else found
 
 

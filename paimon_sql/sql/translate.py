@@ -1,4 +1,4 @@
-"""Statements as Spark or Flink write them, whatever session they are for, and laid out to be read."""
+"""Translation of statements to Spark's or Flink's SQL without a session, and formatting."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError, TokenError
 
 from paimon_sql.sql.context import RewriteContext, TableName
+from paimon_sql.sql.dialect.dialect import PaimonDialect
 from paimon_sql.sql.dialect.errors import RefusedError
+from paimon_sql.sql.dialect.generator import WRITERS
 from paimon_sql.sql.dialect.nodes import Explain, Travel, Verbatim
-from paimon_sql.sql.dialect.registry import WRITERS
 from paimon_sql.sql.errors import SqlSyntaxError
-from paimon_sql.sql.paimon import Paimon
 from paimon_sql.sql.rewrite import rewrite
 
 
 class _Everywhere(RewriteContext):
-    """A session whose catalogs are all Paimon's."""
+    """A context in which every catalog is Paimon's."""
 
-    def to_be(self, parts: tuple[str, ...] | None) -> TableName | None:
+    def resolve_new_table(self, parts: tuple[str, ...] | None) -> TableName | None:
         full = self.full_name(parts) if parts else None
         return full and (self.current_catalog, *full[1:])
 
@@ -29,49 +29,47 @@ _EVERYWHERE = _Everywhere("paimon", "default", frozenset(["paimon"]), other_cata
 
 
 def as_spark(text: str) -> str:
-    """A statement as Spark's parser takes it, word for word where it is Spark's already.
-
-    What this package executes and Spark has no words for stays as it is.
+    """Translate a statement to Spark's SQL; unchanged if it is Spark's already, or only this package executes it.
 
     Raises:
-        SqlSyntaxError: a construct of ours is malformed or cannot be kept.
+        SqlSyntaxError: a construct of the dialect is malformed or cannot be supported.
     """
     rewritten = rewrite(text, _EVERYWHERE)
     return text if rewritten.statements else rewritten.sql
 
 
 def as_flink(text: str) -> str:
-    """A definition, hint or time travel as Flink writes it; any other statement as it is.
+    """Translate definitions, hints and time travel to Flink's SQL; other statements are unchanged.
 
     Raises:
-        SqlSyntaxError: a construct of ours is malformed or cannot be kept.
+        SqlSyntaxError: a construct of the dialect is malformed or cannot be supported.
     """
     tree = _tree(text)
     is_ours = any(isinstance(node, (exp.Create, Travel)) or type(node) in WRITERS for node in tree.walk())
-    return text if isinstance(tree, Verbatim) or not is_ours else Paimon().generate(tree, pretty=True)
+    return text if isinstance(tree, Verbatim) or not is_ours else PaimonDialect().generate(tree, pretty=True)
 
 
-def formatted(text: str) -> str:
-    """A statement laid out over lines, each comment kept; as it is where that would lose or change anything.
+def format_sql(text: str) -> str:
+    """Format a statement over several lines with all comments; unchanged if formatting would lose or change anything.
 
     Raises:
-        SqlSyntaxError: a construct of ours is malformed or cannot be kept.
+        SqlSyntaxError: a construct of the dialect is malformed or cannot be supported.
     """
     tree = _tree(text)
     if isinstance(tree.this if isinstance(tree, Explain) else tree, Verbatim):
         return text
-    dialect: Dialect = Paimon()
+    dialect: Dialect = PaimonDialect()
     if isinstance(tree, exp.Create | exp.Alter) and as_spark(text) == text:
-        # A definition that is Spark's stays Spark's: it can be meant for a catalog that has other tables, too.
+        # Spark's definitions stay in Spark's form: the catalog may hold other tables, too.
         dialect = Spark()
         tree = _tree(text, dialect)
-    laid_out = dialect.generate(tree, pretty=True)
-    return laid_out if _comments(laid_out) == _comments(text) and _tree(laid_out, dialect) == tree else text
+    pretty_text = dialect.generate(tree, pretty=True)
+    return pretty_text if _comments(pretty_text) == _comments(text) and _tree(pretty_text, dialect) == tree else text
 
 
 def _tree(text: str, dialect: Dialect | None = None) -> exp.Expr:
-    """The tree of a statement; text alone where it cannot be read."""
-    dialect = dialect or Paimon()
+    """Parse a statement deeply; a `Verbatim` if that fails."""
+    dialect = dialect or PaimonDialect()
     try:
         trees = [tree for tree in dialect.parser().parse(dialect.tokenize(text), text) if tree is not None]
     except RefusedError as error:
@@ -82,4 +80,4 @@ def _tree(text: str, dialect: Dialect | None = None) -> exp.Expr:
 
 
 def _comments(text: str) -> Counter[str]:
-    return Counter(comment.strip() for token in Paimon().tokenize(text) for comment in token.comments)
+    return Counter(comment.strip() for token in PaimonDialect().tokenize(text) for comment in token.comments)

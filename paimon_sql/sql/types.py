@@ -1,8 +1,8 @@
-"""Paimon's types in Spark's words, and the reserved table properties that keep what Spark's words lose.
+"""Spark types of Paimon's types, and table properties for the exact types that Spark cannot declare.
 
-Spark has no ``TIMESTAMP(3)``, ``VARBINARY(10)``, ``TIME`` of Paimon's or ``MULTISET``: such a column is declared to
-Spark as the type that it reads as, and its exact type travels beside it in the table property
-``paimon-sql.type.<column>``, which the catalog takes out again.
+Spark has no ``TIMESTAMP(3)``, ``VARBINARY(10)``, Paimon's ``TIME`` or ``MULTISET``. Such a column is declared with the
+Spark type that it is read as; its exact type is in the table property ``paimon-sql.type.<column>``, which the catalog
+removes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from paimon_sql.format.types import (
+from paimon_sql.format.schema.types import (
     MAX_LENGTH,
     ArrayType,
     BinaryType,
@@ -27,18 +27,18 @@ from paimon_sql.format.types import (
     VectorType,
     parse_type,
 )
-from paimon_sql.sql.names import quote_name, string_sql
+from paimon_sql.sql.text.names import quote_name, string_sql
 
 TYPE_PROPERTY = "paimon-sql.type."
-"""The beginning of the reserved properties; the column's name follows, its letter case kept."""
+"""Prefix of the reserved properties; the column's name follows, in its letter case."""
 
 _SPARK_PRECISION = 6
 
 
 def spark_type(data_type: DataType) -> str:
-    """The type that Spark shows for a column of this type, as it is written in DDL; without NOT NULL.
+    """The Spark type of a column, as DDL without NOT NULL.
 
-    A time of day is its milliseconds as INT, as in Paimon's own connector.
+    A time of day is its milliseconds as INT (Paimon: Spark connector).
     """
     if isinstance(data_type, TimestampType):
         return "TIMESTAMP_NTZ"
@@ -66,7 +66,7 @@ def _spark_field(field: DataField) -> str:
 
 
 def is_exact(data_type: DataType) -> bool:
-    """Whether Spark's type alone leads back to this type; nullability of the type itself does not count."""
+    """Whether the Spark type determines this type, apart from its own nullability."""
     if isinstance(data_type, TimestampType | LocalZonedTimestampType):
         return data_type.precision == _SPARK_PRECISION
     if isinstance(data_type, VarBinaryType):
@@ -81,17 +81,17 @@ def is_exact(data_type: DataType) -> bool:
 
 
 def type_text(data_type: DataType) -> str:
-    """The exact type as one line: Paimon's SQL of an atomic type, the JSON of a schema file of any other."""
+    """Encode the exact type in one line: SQL for an atomic type, else the JSON of schema files (spec: Schema)."""
     body = data_type.to_json()
     return body if isinstance(body, str) else json.dumps(body, ensure_ascii=False, separators=(",", ":"))
 
 
 def read_type_text(text: str) -> DataType:
-    """The type that ``type_text`` wrote; ids of fields inside it are only their order."""
+    """Decode the text of `type_text`; field ids inside are only ordinals."""
     return parse_type(json.loads(text) if text.startswith("{") else text)
 
 
 def take_types(properties: Mapping[str, str]) -> tuple[dict[str, DataType], dict[str, str]]:
-    """Split a table's properties into the exact types of its columns, by name, and those that are the user's."""
+    """Split table properties into the exact types by column, and the user's properties."""
     types = {k[len(TYPE_PROPERTY) :]: read_type_text(v) for k, v in properties.items() if k.startswith(TYPE_PROPERTY)}
     return types, {k: v for k, v in properties.items() if not k.startswith(TYPE_PROPERTY)}

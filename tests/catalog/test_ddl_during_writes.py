@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,21 +9,19 @@ from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "storage"))
-from core_tables import COLUMNS, batch_of, rows
-
 from paimon_sql.catalog.base import Catalog
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.jdbc.catalog import JdbcCatalog
 from paimon_sql.errors import CommitUnknownError, InvalidInputError, NoSuchTableError
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.types import DataField, IntType
-from paimon_sql.storage.commit import snapshot_commit
-from paimon_sql.storage.commit.snapshot_commit import RenamingSnapshotCommit
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.types import DataField, IntType
+from paimon_sql.storage.commit.snapshot import snapshot_commit
+from paimon_sql.storage.commit.snapshot.snapshot_commit import RenamingSnapshotCommit
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
+from tests.storage.core_tables import COLUMNS, batch_of, rows
 
 T, U = Identifier("db", "t"), Identifier("db", "u")
 OLD, LATE = (1, "old", "x"), (2, "late", "x")

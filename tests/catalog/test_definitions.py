@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from paimon_sql.catalog.base import Catalog
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import (
     CorruptFileError,
@@ -22,10 +22,10 @@ from paimon_sql.errors import (
     TableExistsError,
     ViewExistsError,
 )
-from paimon_sql.format.function import FunctionSchema, changed_function, parse_function
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.types import DataField, IntType, string_type
-from paimon_sql.format.view import ViewSchema, parse_view
+from paimon_sql.format.catalog_objects.function import FunctionSchema, apply_change, parse_function
+from paimon_sql.format.catalog_objects.view import ViewSchema, parse_view
+from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.types import DataField, IntType, string_type
 
 FIELDS = (DataField(0, "ü", IntType(False), "a comment"), DataField(1, "b", string_type(), default="'x'"))
 VIEW = ViewSchema(FIELDS, "SELECT 'é'", {"spark": "SELECT 1"}, "what it is", {"k": "v"})
@@ -139,7 +139,7 @@ def test_a_database_with_definitions_is_dropped_by_cascade_only(catalog: Catalog
 
 
 def test_changes_of_a_function_are_those_of_paimon() -> None:
-    added = changed_function(
+    added = apply_change(
         FUNCTION,
         {
             "action": "addDefinition",
@@ -148,9 +148,9 @@ def test_changes_of_a_function_are_those_of_paimon() -> None:
         },
     )
     assert sorted(added.definitions) == ["flink", "spark"]
-    assert changed_function(added, {"action": "dropDefinition", "name": "flink"}) == FUNCTION
-    assert changed_function(FUNCTION, {"action": "updateComment", "comment": "c"}).comment == "c"
-    assert changed_function(FUNCTION, {"action": "updateComment"}).comment is None
+    assert apply_change(added, {"action": "dropDefinition", "name": "flink"}) == FUNCTION
+    assert apply_change(FUNCTION, {"action": "updateComment", "comment": "c"}).comment == "c"
+    assert apply_change(FUNCTION, {"action": "updateComment"}).comment is None
     wrong: list[object] = [
         {},
         [],
@@ -159,6 +159,6 @@ def test_changes_of_a_function_are_those_of_paimon() -> None:
     ]
     for bad in wrong:
         with pytest.raises(InvalidInputError):
-            changed_function(FUNCTION, bad)
+            apply_change(FUNCTION, bad)
     with pytest.raises(NotFoundError):
-        changed_function(FUNCTION, {"action": "removeOption", "key": "none"})
+        apply_change(FUNCTION, {"action": "removeOption", "key": "none"})

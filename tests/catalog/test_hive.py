@@ -17,8 +17,9 @@ from pymetastore.hive_metastore.ttypes import FieldSchema
 
 from paimon_sql.catalog.hive import client
 from paimon_sql.catalog.hive.catalog import HiveCatalog
-from paimon_sql.catalog.hive.column_types import hive_type, paimon_type
-from paimon_sql.catalog.hive.layout import EXTERNAL, MANAGED, is_external, new_entry
+from paimon_sql.catalog.hive.layout.column_types import hive_type, paimon_type
+from paimon_sql.catalog.hive.layout.tables import EXTERNAL, MANAGED, is_external, new_entry
+from paimon_sql.catalog.hive.partitions import HivePartitions
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.registry import open_catalog
 from paimon_sql.errors import (
@@ -38,12 +39,12 @@ from paimon_sql.errors import (
     UnsupportedError,
     ViewExistsError,
 )
-from paimon_sql.format import types as t
-from paimon_sql.format.schema import TableSchema, new_schema
-from paimon_sql.format.view import ViewSchema
+from paimon_sql.format.catalog_objects.view import ViewSchema
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.schema import TableSchema, new_schema
 from paimon_sql.procedures import call
 from paimon_sql.storage.format_tables import FormatTable
-from paimon_sql.storage.tagging import create_tag, delete_tags, rename_tag
+from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags, rename_tag
 from tests.servers import Metastore
 from tests.storage import core_tables as core
 
@@ -333,8 +334,8 @@ def test_repair_lists_partitions_anew(catalog: HiveCatalog, metastore: Metastore
     core.insert(table, (1, "a", "x"), (2, "b", "y"))
     with metastore.client() as asked:
         asked.drop_partition("d", "t", ["x"], False)
-    assert table.listing is not None
-    table.listing.add([{"dt": "z"}])
+    assert table.partition_registry is not None
+    table.partition_registry.add([{"dt": "z"}])
     said = {"d.t": "what Hive's metastore says of it was set right."}
     assert catalog.adopt(dry_run=True) == said and partitions(metastore) == ["dt=y", "dt=z"]
     assert catalog.adopt("d") == said and partitions(metastore) == ["dt=x", "dt=y"]
@@ -345,12 +346,13 @@ def test_a_commit_stands_whose_partitions_could_not_be_listed(
     catalog: HiveCatalog, caplog: pytest.LogCaptureFixture
 ) -> None:
     table = catalog.create_table(T, LISTED)
-    listing = table.listing
-    assert listing is not None
+    listing = table.partition_registry
+    assert isinstance(listing, HivePartitions)
     gone = client.Metastore((("127.0.0.1", 1),), "me", 1, 1.0)
     core.insert(
-        replace(table, listing=replace(listing, entries=replace(catalog.entries, metastore=gone))), (1, "a", "x")
-    )  # type: ignore[type-var]
+        replace(table, partition_registry=replace(listing, entries=replace(catalog.entries, metastore=gone))),
+        (1, "a", "x"),
+    )
     assert "the metastore could not be told of partitions" in caplog.text and core.rows(table) == [(1, "a", "x")]
 
 
@@ -490,17 +492,17 @@ def test_tables_of_a_warehouse_are_taken_up(hive: dict[str, str], metastore: Met
 
 def test_a_lock_keeps_others_away(locking: HiveCatalog) -> None:
     table = locking.create_table(T, SCHEMA)
-    with table.lock.held("main") as held:
+    with table.lock.acquire("main") as held:
         assert held
         with pytest.raises(CommitConflictError, match=r"The lock of d\.t in Hive's metastore was held by others"):
             core.insert(locking.table(T), (1, "a"))
         with pytest.raises(CommitConflictError):
             locking.drop_table(T)
-        with table.lock.held("b"):
+        with table.lock.acquire("b"):
             pass
     core.insert(locking.table(T), (1, "a"))
     assert core.rows(locking.table(T)) == [(1, "a")]
-    with ThreadPoolExecutor(1) as pool, table.lock.held("main"):
+    with ThreadPoolExecutor(1) as pool, table.lock.acquire("main"):
         waiting = pool.submit(core.insert, locking.table(T), (2, "b"))
         time.sleep(0.3)
         assert not waiting.done()

@@ -35,10 +35,10 @@ from paimon_sql.errors import (
     UnsupportedError,
     ViewExistsError,
 )
-from paimon_sql.format.function import FunctionSchema
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.types import DataField, IntType, string_type
-from paimon_sql.format.view import ViewSchema
+from paimon_sql.format.catalog_objects.function import FunctionSchema
+from paimon_sql.format.catalog_objects.view import ViewSchema
+from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.types import DataField, IntType, string_type
 from paimon_sql.procedures import call
 from tests.storage import core_tables as core
 
@@ -231,7 +231,8 @@ def test_views_are_rows(catalog: JdbcCatalog) -> None:
     catalog.rename_view(T, U)
     assert catalog.list_views("d") == ["u"]
     catalog.create_table(T, SCHEMA)
-    for act in (lambda: catalog.create_view(T, VIEW), lambda: catalog.rename_view(U, T)):
+    acts: tuple[Callable[[], object], ...] = (lambda: catalog.create_view(T, VIEW), lambda: catalog.rename_view(U, T))
+    for act in acts:
         with pytest.raises(TableExistsError, match=r"Table lake\.d\.t already exists"):
             act()
     catalog.create_view(Identifier("d", "w"), VIEW)
@@ -314,7 +315,7 @@ def test_a_table_whose_row_is_refused_leaves_no_files(catalog: JdbcCatalog) -> N
 
 def test_a_commit_holds_the_row_of_its_lock_and_gives_it_back(locking: JdbcCatalog) -> None:
     table = locking.create_table(T, SCHEMA)
-    with table.lock.held("b") as is_locked:
+    with table.lock.acquire("b") as is_locked:
         assert is_locked
         with locking.records.database.transaction() as connection:
             rows = connection.execute(text("SELECT lock_id, expire_time_seconds FROM paimon_distributed_locks")).all()

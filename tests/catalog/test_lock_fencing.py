@@ -18,12 +18,12 @@ from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.jdbc.catalog import JdbcCatalog
 from paimon_sql.catalog.warehouse import WarehouseCatalog
 from paimon_sql.errors import CatalogUnavailableError, CommitConflictError, UnsupportedError
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.types import DataField, IntType, string_type
+from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.types import DataField, IntType, string_type
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.locks import UNLOCKED, HeldLock, TableLock
-from paimon_sql.storage.schema_change import SetOption, apply_changes
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.metadata.environment.locks import UNLOCKED, HeldLock, TableLock
+from paimon_sql.storage.schema.changes import SetOption, apply_changes
+from paimon_sql.storage.table.table import Table
 from tests.conftest import Servers
 from tests.storage import core_tables as core
 
@@ -56,12 +56,12 @@ class PausedLock(TableLock):
     lock: TableLock
     pause: Callable[[], None]
 
-    def held(self, branch: str) -> AbstractContextManager[HeldLock]:
+    def acquire(self, branch: str) -> AbstractContextManager[HeldLock]:
         return self._held(branch)
 
     @contextmanager
     def _held(self, branch: str) -> Iterator[HeldLock]:
-        with self.lock.held(branch) as hold:
+        with self.lock.acquire(branch) as hold:
             self.pause()
             yield hold
 
@@ -121,12 +121,12 @@ def test_a_paused_holder_whose_lock_was_taken_over_writes_over_nothing(jdbc: dic
 def test_who_was_paused_does_not_give_back_the_lock_of_the_next_holder(jdbc: dict[str, str]) -> None:
     catalog = locking(jdbc)
     lock = catalog.create_table(T, SCHEMA).lock
-    with lock.held("main"):
+    with lock.acquire("main"):
         time.sleep(2.1)
-        other = lock.held("main")
+        other = lock.acquire("main")
         with other:
             pass
-        other = lock.held("main")
+        other = lock.acquire("main")
         other.__enter__()
     assert locks(catalog) == ["jdbc.d.t"]
     other.__exit__(None, None, None)
@@ -136,13 +136,13 @@ def test_who_was_paused_does_not_give_back_the_lock_of_the_next_holder(jdbc: dic
 def test_a_lock_that_expired_and_that_no_one_took_is_confirmed_and_lasts_anew(jdbc: dict[str, str]) -> None:
     catalog = locking(jdbc, "3 s")
     lock = catalog.create_table(T, SCHEMA).lock
-    with lock.held("main") as hold:
+    with lock.acquire("main") as hold:
         assert hold.is_locked
         time.sleep(3.2)
         hold.confirm()
         with (
             pytest.raises(CommitConflictError, match="was held by others"),
-            locking(jdbc, "1 s").table(T).lock.held("main"),
+            locking(jdbc, "1 s").table(T).lock.acquire("main"),
         ):
             pass
         hold.confirm()
@@ -150,7 +150,7 @@ def test_a_lock_that_expired_and_that_no_one_took_is_confirmed_and_lasts_anew(jd
 
 def test_a_lock_that_java_gave_back_by_mistake_is_lost_at_once(jdbc: dict[str, str]) -> None:
     catalog = locking(jdbc)
-    with catalog.create_table(T, SCHEMA).lock.held("main") as hold:
+    with catalog.create_table(T, SCHEMA).lock.acquire("main") as hold:
         # A Java process whose own lock had expired removes whatever row has its name, and another takes the lock.
         execute(catalog, "DELETE FROM paimon_distributed_locks", JAVA_ROW.format(100))
         with pytest.raises(CommitConflictError):
@@ -186,7 +186,7 @@ def test_a_database_that_is_gone_at_the_last_moment_leaves_no_manifests(jdbc: di
 
 
 def test_without_a_lock_there_is_nothing_to_confirm() -> None:
-    with UNLOCKED.held("main") as hold:
+    with UNLOCKED.acquire("main") as hold:
         hold.confirm()
     assert not hold.is_locked
 
@@ -214,7 +214,7 @@ def test_hive_s_lock_that_was_taken_over_writes_over_nothing(hive: dict[str, str
 def test_hive_s_lock_is_confirmed_as_long_as_it_is_held(hive: dict[str, str]) -> None:
     catalog = HiveCatalog("lake", {**hive, "lock.enabled": "true"})
     catalog.create_database("d", {})
-    with catalog.create_table(T, SCHEMA).lock.held("main") as hold:
+    with catalog.create_table(T, SCHEMA).lock.acquire("main") as hold:
         assert hold.is_locked
         hold.confirm()
         hold.confirm()
@@ -246,10 +246,10 @@ def test_a_fresh_lock_of_a_client_in_another_zone_is_not_taken(
 ) -> None:
     in_zone(holder)
     first = locking(jdbc, "60 s", **{"client-pool-size": "3"})
-    with first.create_table(T, SCHEMA).lock.held("main") as hold:
+    with first.create_table(T, SCHEMA).lock.acquire("main") as hold:
         in_zone(rival)
         hasty = locking(jdbc, "500 ms", **{"client-pool-size": "4"})
-        with pytest.raises(CommitConflictError, match="was held by others"), hasty.table(T).lock.held("main"):
+        with pytest.raises(CommitConflictError, match="was held by others"), hasty.table(T).lock.acquire("main"):
             pass
         hold.confirm()
 
@@ -260,12 +260,12 @@ def test_a_lock_that_a_client_in_another_zone_left_behind_is_taken_at_once(
 ) -> None:
     in_zone(holder)
     first = locking(jdbc, "1 s", **{"client-pool-size": "3"})
-    left = first.create_table(T, SCHEMA).lock.held("main")
+    left = first.create_table(T, SCHEMA).lock.acquire("main")
     left.__enter__()
     time.sleep(2.1)
     in_zone(rival)
     patient, started = locking(jdbc, "60 s", **{"client-pool-size": "4"}), time.monotonic()
-    with patient.table(T).lock.held("main") as hold:
+    with patient.table(T).lock.acquire("main") as hold:
         hold.confirm()
     assert time.monotonic() - started < 1
     left.__exit__(None, None, None)
@@ -307,7 +307,7 @@ def test_a_lock_that_java_left_behind_is_taken_once_it_was_watched_for_as_long_a
 
 def test_a_lock_that_its_holder_renews_is_not_taken_by_who_watches_it(jdbc: dict[str, str]) -> None:
     holder, rival = locking(jdbc, "2 s"), locking(jdbc, "3 s")
-    with holder.create_table(T, SCHEMA).lock.held("main") as hold, ThreadPoolExecutor(1) as pool:
+    with holder.create_table(T, SCHEMA).lock.acquire("main") as hold, ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(_take, rival)
         for _ in range(7):
             time.sleep(0.5)
@@ -317,7 +317,7 @@ def test_a_lock_that_its_holder_renews_is_not_taken_by_who_watches_it(jdbc: dict
 
 
 def _take(catalog: WarehouseCatalog) -> None:
-    with catalog.table(T).lock.held("main"):
+    with catalog.table(T).lock.acquire("main"):
         pass
 
 

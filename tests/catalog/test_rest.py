@@ -21,7 +21,7 @@ from paimon_sql.catalog.registry import open_catalog
 from paimon_sql.catalog.rest import tokens
 from paimon_sql.catalog.rest.catalog import RestCatalog
 from paimon_sql.catalog.rest.client import RestClient
-from paimon_sql.catalog.rest.tokens import Lender
+from paimon_sql.catalog.rest.tokens import Token, TokenProvider
 from paimon_sql.errors import (
     AlreadyExistsError,
     AnswerLostError,
@@ -44,17 +44,18 @@ from paimon_sql.errors import (
     ViewExistsError,
     WrongKindError,
 )
-from paimon_sql.format import types as t
-from paimon_sql.format.function import FunctionSchema
-from paimon_sql.format.schema import TableSchema, new_schema
-from paimon_sql.format.types import DataField, IntType, string_type
-from paimon_sql.format.view import ViewSchema
+from paimon_sql.format.catalog_objects.function import FunctionSchema
+from paimon_sql.format.catalog_objects.view import ViewSchema
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.schema import TableSchema, new_schema
+from paimon_sql.format.schema.types import DataField, IntType, string_type
 from paimon_sql.procedures import call
-from paimon_sql.storage.branching import create_branch, delete_branches, rename_branch
-from paimon_sql.storage.fast_forward import fast_forward
-from paimon_sql.storage.rights import Rights
-from paimon_sql.storage.rollback import rollback_to_snapshot, rollback_to_tag
-from paimon_sql.storage.schema_change import (
+from paimon_sql.storage.branches.management import create_branch, delete_branches, rename_branch
+from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot, rollback_to_tag
+from paimon_sql.storage.maintenance.tags.management import create_tag
+from paimon_sql.storage.metadata.environment.query_auth import QueryAuthResult
+from paimon_sql.storage.operations.fast_forward import fast_forward
+from paimon_sql.storage.schema.changes import (
     FIRST,
     AddColumn,
     DropColumn,
@@ -69,8 +70,7 @@ from paimon_sql.storage.schema_change import (
     UpdateComment,
     apply_changes,
 )
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag
+from paimon_sql.storage.table.table import Table
 from tests.object_stores import BUCKET
 from tests.rest_server import RestServer
 from tests.storage import core_tables as core
@@ -237,7 +237,7 @@ def test_views_live_on_the_server(catalog: RestCatalog, name: Name) -> None:
         catalog.table(name("v"))
     changes = {"dialects": {"flink": "F", "spark": "S"}, "comment": None, "options": {"l": "é"}}
     for changed in (replace(VIEW, **changes), replace(VIEW, query="SELECT 3"), replace(VIEW, dialects={})):  # type: ignore[arg-type]
-        assert catalog.alter_view(name("v"), lambda _, to=changed: to) == changed == catalog.view(name("v"))
+        assert catalog.alter_view(name("v"), lambda _: changed) == changed == catalog.view(name("v"))  # noqa: B023
     catalog.create_view(name("v"), VIEW, replace=True)
     assert catalog.view(name("v")) == VIEW
     catalog.create_table(name("t"), SCHEMA)
@@ -464,9 +464,14 @@ def test_files_are_reached_with_what_the_server_lends(
     core.insert(own.create_table(name("t"), replace(SCHEMA, options={**SCHEMA.options, **place})), (1, "a"))
     without = {k: v for k, v in s3.items() if k not in keys} | {"data-token.enabled": "true"}
     lending = RestCatalog("lake", {**rest.options, **without})
-    asked: list[Lender] = []
-    lent, clock = Lender._lent, SimpleNamespace(time=time.time)
-    monkeypatch.setattr(Lender, "_lent", lambda lender: asked.append(lender) or lent(lender))
+    asked: list[TokenProvider] = []
+    lent, clock = TokenProvider._vended, SimpleNamespace(time=time.time)
+
+    def asks(lender: TokenProvider) -> Token:
+        asked.append(lender)
+        return lent(lender)
+
+    monkeypatch.setattr(TokenProvider, "_vended", asks)
     monkeypatch.setattr(tokens, "time", clock)
 
     def lend(minutes: int, **more: str) -> None:
@@ -490,7 +495,7 @@ def test_files_are_reached_with_what_the_server_lends(
     assert catalog.table(name("t")).file_io.credentials_change is False
     monkeypatch.setattr(RestClient, "get", lambda *_: {"token": None})
     with pytest.raises(CatalogUnavailableError, match=rf"lends no token for the files of {name('t')}"):
-        asked[0]._lent()
+        asked[0]._vended()
 
 
 def test_tables_of_which_the_server_hides_something_are_opened_by_whoever_asks_it(
@@ -500,12 +505,16 @@ def test_tables_of_which_the_server_hides_something_are_opened_by_whoever_asks_i
     rest.java("alter", name("t"), "query-auth.enabled", "true")
     with pytest.raises(UnsupportedError, match="its server decides what of it is shown"):
         catalog.table(name("t"))
-    table = catalog.guarded_table(name("t"))
-    assert isinstance(table, Table) and table.guard is not None and table.guard.rights(["id"]) == Rights((), {})
+    table = catalog.authorized_table(name("t"))
+    assert (
+        isinstance(table, Table)
+        and table.query_auth is not None
+        and table.query_auth.authorize(["id"]) == QueryAuthResult((), {})
+    )
     condition = {"name": "FIELD_REF", "fieldRef": {"index": 0, "name": "id", "type": "INT"}}
     leaf = {"kind": "LEAF", "transform": condition, "function": "EQUAL", "literals": [1]}
     rest.java("rights", name("t"), json.dumps(leaf), 'v={"name": "NULL"}')
-    told = table.guard.rights(["id", "v"])
+    told = table.query_auth.authorize(["id", "v"])
     assert [f["function"] for f in told.filters] == ["EQUAL"] and told.masks == {"v": {"name": "NULL"}}
 
 
@@ -516,7 +525,7 @@ def test_external_tables_stand_anywhere_and_commit_by_their_files(
     external = replace(SCHEMA, options={**SCHEMA.options, "path": place})
     core.insert(catalog.create_table(name("t"), external), (1, "a"))
     table = catalog.table(name("t"))
-    assert core.rows(table) == [(1, "a")] and table.authority is None and table.path == place
+    assert core.rows(table) == [(1, "a")] and table.version_management is None and table.path == place
     assert core.rows(core.again(table)) == [(1, "a")]  # whoever knows its path finds it there
     catalog.drop_table(name("t"))
     other = new_schema(FIELDS[:1], primary_keys=["id"], options=dict(external.options))

@@ -8,14 +8,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import ClassVar
 
 import pytest
 
-from paimon_sql.catalog.rest import connection, transport
-from paimon_sql.catalog.rest.connection import Server
-from paimon_sql.catalog.rest.credentials import InstanceRole
+from paimon_sql.catalog.rest.http import connection, transport
+from paimon_sql.catalog.rest.http.connection import Server
+from paimon_sql.catalog.rest.http.credentials import InstanceRole
 from paimon_sql.errors import AnswerLostError, CatalogUnavailableError, PaimonError
 
 
@@ -36,7 +37,7 @@ class Handler(BaseHTTPRequestHandler):
 @contextmanager
 def serving(serve: Callable[[BaseHTTPRequestHandler], None]) -> Iterator[str]:
     Handler.asked.clear()
-    Handler.serve = staticmethod(serve)  # type: ignore[assignment]
+    Handler.serve = staticmethod(serve)
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True
         thread = threading.Thread(target=server.serve_forever, args=[0.01])
@@ -52,7 +53,7 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "_wait", lambda retry, said: None)
     monkeypatch.setattr(connection, "_RETRIES", 1)
     for kind in (transport._Connection, transport._SecureConnection):
-        made = transport.partial(transport._Answer, seconds=0.5)
+        made = partial(transport._Answer, seconds=0.5)
         monkeypatch.setattr(kind, "response_class", made)
     monkeypatch.setattr(transport, "_MOST_BYTES", 100_000)
 
@@ -143,7 +144,7 @@ def test_a_connection_serves_one_request_after_the_other() -> None:
 
 
 def test_the_service_of_a_machine_s_role_is_asked_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("paimon_sql.catalog.rest.credentials._SECONDS", 0.5)
+    monkeypatch.setattr("paimon_sql.catalog.rest.http.credentials._SECONDS", 0.5)
     cases = [
         (answering(b"x" * 1_000_000), "more than the 65536 bytes"),
         (answering(b"", 302, Location="/elsewhere"), "redirects are not followed"),

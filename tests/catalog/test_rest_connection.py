@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from paimon_sql.catalog.registry import open_catalog
-from paimon_sql.catalog.rest import connection, transport
 from paimon_sql.catalog.rest.client import RestClient, configured
+from paimon_sql.catalog.rest.http import connection, transport
 from paimon_sql.errors import (
     AlreadyExistsError,
     AnswerLostError,
@@ -48,7 +48,7 @@ class Stub:
         given = {"uri": f"127.0.0.1:{self.port}", "warehouse": "w ü", "token.provider": "bear", "token": "secret"}
         return {"metastore": "rest", **given, **more}
 
-    def client(self, config: Mapping[str, Any] | None = None, **more: str) -> RestClient:
+    def client(self, config: Mapping[str, Any] | None = None, /, **more: str) -> RestClient:
         """A client that has been told its prefix."""
         self.answers.append((200, config or {"defaults": {"prefix": "a/b"}}, {}))
         return configured("lake", self.options(**more))[0]
@@ -179,7 +179,8 @@ def test_a_question_is_asked_again_where_the_answer_was_lost_and_a_change_is_not
     client = stub.client()
     stub.answers += [None, (200, {"found": 1}, {})]
     assert client.get("x") == {"found": 1}
-    for lose in (None, (200, b"{", {}), (200, [1], {})):
+    losses: tuple[Answer | None, ...] = (None, (200, b"{", {}), (200, [1], {}))
+    for lose in losses:
         stub.answers.append(lose)
         with pytest.raises(AnswerLostError, match="to POST /v1/a%2Fb/x was lost"):
             client.post("x", body={})

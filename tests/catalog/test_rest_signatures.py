@@ -15,14 +15,14 @@ import pytest
 
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.registry import open_catalog
-from paimon_sql.catalog.rest import credentials
 from paimon_sql.catalog.rest.catalog import RestCatalog
-from paimon_sql.catalog.rest.credentials import GivenKeys, InstanceRole, TokenFile, source_of
-from paimon_sql.catalog.rest.lent import Held
-from paimon_sql.catalog.rest.signatures import DlfSignature, OpenApiSignature, signature_of
+from paimon_sql.catalog.rest.http import credentials
+from paimon_sql.catalog.rest.http.credentials import GivenKeys, InstanceRole, TokenFile, source_of
+from paimon_sql.catalog.rest.http.signatures import DlfSignature, OpenApiSignature, signature_of
+from paimon_sql.catalog.rest.http.vended import Expiring
 from paimon_sql.errors import CatalogUnavailableError, InvalidOptionError
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.types import DataField, IntType
+from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.types import DataField, IntType
 from tests.rest_server import TOKEN, RestServer
 
 SCHEMA = new_schema((DataField(0, "id", IntType(False)),), primary_keys=["id"], options={"bucket": "1"})
@@ -32,7 +32,7 @@ KEYS = {"dlf.access-key-id": "the key", "dlf.access-key-secret": TOKEN}
 @pytest.fixture(autouse=True)
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no test meet the credentials of another, and none wait for a file that will not come."""
-    monkeypatch.setattr(credentials, "_held", Held())
+    monkeypatch.setattr(credentials, "_held", Expiring())
     monkeypatch.setattr(credentials, "_PAUSE", 0.01)
 
 

@@ -34,7 +34,7 @@ def patched_time(
     now: Callable[[], float], monotonic: Callable[[], float], sleep: Callable[[float], None]
 ) -> Iterator[None]:
     """Let the functions of `time` that the product calls answer from a virtual clock."""
-    time.time, time.monotonic, time.sleep = now, monotonic, sleep
+    time.time, time.monotonic, time.sleep = now, monotonic, sleep  # type: ignore[assignment]
     try:
         yield
     finally:

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from paimon_sql.storage.file_io import FileIO, FileStatus, LocalFileIO
+from paimon_sql.storage.file_io.errors import no_exclusive_create
 from paimon_sql.storage.file_io.paths import parent_of
-from paimon_sql.storage.file_io.refusals import no_exclusive_create
 from tests.faults.injected import Call, Fault, Killed, Process
 
 R = TypeVar("R")
@@ -88,7 +88,7 @@ class FaultyFileIO(FileIO):
     def is_object_store(self, path: str) -> bool:
         return False
 
-    def answers_are_final(self, path: str) -> bool:
+    def failures_are_final(self, path: str) -> bool:
         return self.driver.final
 
     def open_input(self, path: str) -> pa.NativeFile:
@@ -143,13 +143,14 @@ class FaultyFileIO(FileIO):
             finally:
                 self._asking.now = False
 
+        asked: Callable[[bytes], bool] = meant
         if not self.driver.final:
             # The request says which content is meant, which decides when it is carried out.
             content = self._content(path)
             if content is None or not is_meant(content):
                 return False
-            meant = content.__eq__
-        done = self._do("delete", path, lambda: self._inner.delete_if(path, meant), changes=True)
+            asked = content.__eq__
+        done = self._do("delete", path, lambda: self._inner.delete_if(path, asked), changes=True)
         if done and durable:
             self.sync_directory(parent_of(path))
         return done

@@ -15,7 +15,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from paimon_sql.storage.rewinds import GENERATION
+from paimon_sql.storage.metadata.rollback_marks import GENERATION
 from tests.faults.model import NOTHING, Effect, State
 
 MAIN = "main"
@@ -255,8 +255,8 @@ class History:
             del self.lines[branch]
             self._marks.pop(branch, None)
         if by is not None and by.role is Role.DROP and not self._has(MAIN):
-            for number in self.lines.get(MAIN, {}).values():
-                self.snaps[number].cut = by  # those that had expired, too
+            for uuid in self.lines.get(MAIN, {}).values():
+                self.snaps[uuid].cut = by  # those that had expired, too
             self.lines = {MAIN: {}}
             self._marks.clear()
         if by is not None and by.role is Role.REWIND and self._has(MAIN):

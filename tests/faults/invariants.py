@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paimon_sql.errors import PaimonError
-from paimon_sql.format.options.bucket import BUCKET
-from paimon_sql.storage.branching import branch_of
-from paimon_sql.storage.buckets.rescale import rescale
+from paimon_sql.format.options.table.bucket import BUCKET
+from paimon_sql.storage.branches.management import branch_of
 from paimon_sql.storage.compact.run import compact_table
-from paimon_sql.storage.expire.retention import Retention
-from paimon_sql.storage.expire.run import expire_snapshots
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.orphans.run import Search, find_orphans, remove_orphans
-from paimon_sql.storage.repair import repair
-from paimon_sql.storage.schemas import SchemaManager
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import delete_tags
+from paimon_sql.storage.maintenance.orphans.run import Search, find_orphans, remove_orphans
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.tags.management import delete_tags
+from paimon_sql.storage.metadata.schemas import SchemaManager
+from paimon_sql.storage.repair.repair import repair
+from paimon_sql.storage.retention.policy import Retention
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.buckets.rescale import rescale
 from tests.faults.actions.job import ONE, write
 from tests.faults.history import MAIN, SAME_ROWS, History, Operation, Outcome, Role, Snap
 from tests.faults.model import Row
@@ -89,7 +89,7 @@ def check_operations(world: World) -> list[str]:
     chains = {branch: list(history.chain(history.newest(branch))) for branch in history.lines}
     present: Counter[str] = Counter()
     for branch, chain in chains.items():
-        counted = Counter(s.operation.token for s in chain if _brings_rows(s))
+        counted = Counter(s.operation.token for s in chain if s.operation is not None and _brings_rows(s))
         present |= counted
         found += [f"{token} is {n} times in the history of {branch}" for token, n in counted.items() if n > 1]
         for snap in chain:
@@ -261,7 +261,7 @@ def check_newest(world: World, tables: list[Table]) -> list[str]:
 def check_files(world: World, tables: list[Table]) -> list[str]:
     """Once orphans are removed, the files are those that metadata leads to."""
     main, found = tables[0], []
-    if any(table.snapshots.strays() for table in tables):
+    if any(table.snapshots.late_snapshots() for table in tables):
         found += _problems(main)  # nothing else ends a rollback whose process is dead
     for folder, _, names in os.walk(world.path):
         for name in names:  # orphans, and snapshots that expired, are left to their writers as long as they are young

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from paimon_sql.errors import CommitConflictError
-from paimon_sql.storage.locks import HeldLock, TableLock
+from paimon_sql.storage.metadata.environment.locks import HeldLock, TableLock
 from tests.faults.clock import Clock
 from tests.faults.schedule import Schedule
 
@@ -83,7 +83,7 @@ class LeasedLock(TableLock):
         self._server = server
 
     @contextmanager
-    def held(self, branch: str) -> Iterator[HeldLock]:
+    def acquire(self, branch: str) -> Iterator[HeldLock]:
         number = self._server.take(branch)
         yield Lease(self._server, branch, number)
         # Whoever dies gives nothing back, and nothing need be: the lease ends.

@@ -205,7 +205,7 @@ class Aggregate(Engine):
         return max(x for x in (v, row.v, "") if x is not None) or None, (n or 0) + (row.n or 0)
 
     def fits(self, entry: Any, row: Row | None) -> bool:
-        return (None if row is None else (row.v, row.n)) == entry
+        return bool((None if row is None else (row.v, row.n)) == entry)
 
 
 @dataclass(frozen=True)

@@ -11,18 +11,21 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from unittest import mock
 
-from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.storage.commit import carried, commit_order, conflicts, standing, transaction
-from paimon_sql.storage.commit import messages as messages_of
-from paimon_sql.storage.commit.messages import Changes
-from paimon_sql.storage.commit.proposal import Validation
-from paimon_sql.storage.commit.snapshot_commit import RenamingSnapshotCommit
-from paimon_sql.storage.commit.standing import Standing
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.storage.commit import transaction
+from paimon_sql.storage.commit.checks import commit_order, conflicts
+from paimon_sql.storage.commit.snapshot import carried_properties, standing
+from paimon_sql.storage.commit.snapshot.snapshot_commit import RenamingSnapshotCommit
+from paimon_sql.storage.commit.snapshot.standing import Standing
 from paimon_sql.storage.commit.transaction import Outcome, Transaction
-from paimon_sql.storage.rewinds import Rewind
-from paimon_sql.storage.snapshots import SnapshotManager
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.versioned import EARLIEST, VersionedDirectory
+from paimon_sql.storage.metadata.numbered_files import EARLIEST, NumberedDirectory
+from paimon_sql.storage.metadata.refs.tags import is_same_commit
+from paimon_sql.storage.metadata.rollback_marks import Rollback
+from paimon_sql.storage.metadata.snapshots import SnapshotManager
+from paimon_sql.storage.staging import commit_messages as messages_of
+from paimon_sql.storage.staging.commit_messages import Changes
+from paimon_sql.storage.staging.proposal import Validation
+from paimon_sql.storage.table.table import Table
 
 S = "paimon_sql.storage"
 MUTATIONS: dict[str, Mutation] = {}
@@ -57,11 +60,9 @@ class Mutation:
             yield
 
 
-def mutation(name: str, finding: str, **patches: Any) -> None:
-    """Register a mutation; in the keywords two underscores stand for a dot, three for one before a private name."""
-    names = {key: key.replace("___", "._").replace("__", ".") for key in patches}
-    targets = {f"{S}.{names[key]}": value for key, value in patches.items()}
-    MUTATIONS[name] = Mutation(name, finding, targets)
+def mutation(name: str, finding: str, patches: Mapping[str, Any]) -> None:
+    """Register a mutation, whose patches are attributes of modules of storage."""
+    MUTATIONS[name] = Mutation(name, finding, {f"{S}.{target}": patch for target, patch in patches.items()})
 
 
 def _focus() -> None:
@@ -112,7 +113,7 @@ MUTATIONS["an abort deletes staged files whatever the outcome"] = Mutation(
 mutation(
     "what a rollback took away was never committed",
     "found by this model",
-    commit__transaction__Transaction___publish=_publish_forgetting,
+    {"commit.transaction.Transaction._publish": _publish_forgetting},
 )
 
 
@@ -125,12 +126,12 @@ def _certain_in_doubt(self: RenamingSnapshotCommit, snapshot: Snapshot) -> Excep
 mutation(
     "a lost answer counts as not committed",
     "1, low",
-    commit__snapshot_commit__SnapshotCommit___unknown=_certain_in_doubt,
+    {"commit.snapshot.snapshot_commit.SnapshotCommit._unknown": _certain_in_doubt},
 )
 MUTATIONS["a missing snapshot is certain on every store"] = Mutation(
     "a missing snapshot is certain on every store",
     "low: the rename may still arrive",
-    {"tests.faults.file_system.FaultyFileIO.answers_are_final": _always(True)},
+    {"tests.faults.file_system.FaultyFileIO.failures_are_final": _always(True)},
 )
 
 # 2: exactly once.
@@ -145,8 +146,10 @@ MUTATIONS["a stream's epochs are not looked for in the history"] = Mutation(
 mutation(
     "epochs of expired snapshots are forgotten",
     "2",
-    commit__carried___ALL=(carried.LOADS,),
-    commit__epochs___is_incomplete=_always(False),
+    {
+        "commit.snapshot.carried_properties._ALL": (carried_properties.LOADS,),
+        "commit.epochs._is_incomplete": _always(False),
+    },
 )
 
 # 3: stalled writers and hints.
@@ -154,24 +157,27 @@ mutation(
 mutation(
     "a snapshot is not looked for after its creation",
     "3",
-    commit__snapshot_commit__standing_of=_always(Standing.IN_HISTORY),
+    {"commit.snapshot.snapshot_commit.standing_of": _always(Standing.IN_HISTORY)},
 )
 
 
-def _write_hint(self: VersionedDirectory, name: str, version: int) -> int:
+def _write_hint(self: NumberedDirectory, name: str, version: int) -> int:
     self.reset_hint(name, version)
     return version
 
 
-mutation("a hint is not flushed before snapshots go", "9", versioned__VersionedDirectory__sync_hint=_nothing)
+mutation(
+    "a hint is not flushed before snapshots go", "9", {"metadata.numbered_files.NumberedDirectory.sync_hint": _nothing}
+)
 mutation(
     "a change of columns is not looked for after a REPLACE",
     "11",
-    schemas__SchemaManager___has_come_into_use=_always(True),
-    schemas__descends=_always(True),
+    {"metadata.schemas.SchemaManager._is_in_use": _always(True), "metadata.schemas.descends": _always(True)},
 )
-mutation("tags of dropped commits outlive a rollback", "8", rollback___was_dropped=_always(False))
-mutation("hints may fall", "3, 7", versioned__VersionedDirectory__advance_hint=_write_hint)
+mutation(
+    "tags of dropped commits outlive a rollback", "8", {"maintenance.snapshots.rollback._was_dropped": _always(False)}
+)
+mutation("hints may fall", "3, 7", {"metadata.numbered_files.NumberedDirectory.advance_hint": _write_hint})
 
 
 def _claim_blindly(table: Table, end: int) -> bool:
@@ -179,25 +185,29 @@ def _claim_blindly(table: Table, end: int) -> bool:
     return True
 
 
-mutation("the slower of two expiries sets EARLIEST back", "7", expire__run___claimed=_claim_blindly)
+mutation(
+    "the slower of two expiries sets EARLIEST back", "7", {"maintenance.snapshots.expiration._claimed": _claim_blindly}
+)
 
 # 5: identity of tables.
 
 mutation(
     "the identity of a table is not compared",
     "5",
-    commit__identity__is_same_table=_always(True),
-    commit__standing__is_same_table=_always(True),
-    replace_table__is_same_table=_always(True),
+    {
+        "staging.table_identity.is_same_table": _always(True),
+        "commit.snapshot.standing.is_same_table": _always(True),
+        "operations.replace_table.is_same_table": _always(True),
+    },
 )
-mutation("a definition that was replaced is not noticed", "5, 11", commit__identity__descends=_always(True))
+mutation("a definition that was replaced is not noticed", "5, 11", {"staging.table_identity.descends": _always(True)})
 
 # 8: rollbacks.
 
 mutation(
     "snapshots are told by their numbers alone",
     "8",
-    commit__standing__is_same_commit=lambda one, other: one.id == other.id,
+    {"commit.snapshot.standing.is_same_commit": lambda one, other: one.id == other.id},
 )
 
 
@@ -206,22 +216,26 @@ def _not_held(table: Table, snapshot: Snapshot, why: str) -> Iterator[str]:
     yield why
 
 
-mutation("a rollback does not hold its snapshot", "8", rollback__held=_not_held)
+mutation("a rollback does not hold its snapshot", "8", {"maintenance.snapshots.rollback.guard_tag": _not_held})
 
 
-def _all_of(table: Table, ids: list[int], rewind: Rewind) -> dict[int, bytes]:
+def _all_of(table: Table, ids: list[int], rewind: Rollback) -> dict[int, bytes]:
     return {i: table.snapshots.directory.read(i) for i in ids}
 
 
-def _drop_once(table: Table, target: Snapshot, rewind: Rewind) -> int:
-    from paimon_sql.storage.rollback import _later, drop_newest_first, overtaken
+def _drop_once(table: Table, target: Snapshot, rewind: Rollback) -> int:
+    from paimon_sql.storage.maintenance.snapshots.rollback import _later, drop_newest_first, overtaken
 
     return drop_newest_first(table, overtaken(table, _later(table, target), rewind))
 
 
-mutation("a rollback looks for later snapshots once", "8", rollback___drop_later=_drop_once)
+mutation("a rollback looks for later snapshots once", "8", {"maintenance.snapshots.rollback._drop_later": _drop_once})
 
-mutation("a rollback drops what is built on its target meanwhile", "found by this model", rollback__overtaken=_all_of)
+mutation(
+    "a rollback drops what is built on its target meanwhile",
+    "found by this model",
+    {"maintenance.snapshots.rollback.overtaken": _all_of},
+)
 
 
 def _remove_by_number(self: SnapshotManager, snapshot: Snapshot, *, durable: bool = False, unless: Any = None) -> bool:
@@ -232,30 +246,34 @@ def _remove_by_number(self: SnapshotManager, snapshot: Snapshot, *, durable: boo
 mutation(
     "an expiry removes snapshots by their numbers alone",
     "found by this model",
-    snapshots__SnapshotManager__remove=_remove_by_number,
+    {"metadata.snapshots.SnapshotManager.remove": _remove_by_number},
 )
-mutation("a branch is told by its schema alone", "found by this model", table__Table__birth=None)
-mutation("marks of rollbacks are not heeded", "found by this model", rewinds__Rewind__is_stray=_always(False))
+mutation("a branch is told by its schema alone", "found by this model", {"table.table.Table.created_millis": None})
+mutation(
+    "marks of rollbacks are not heeded",
+    "found by this model",
+    {"metadata.rollback_marks.Rollback.is_late": _always(False)},
+)
 
 # 9: power loss.
 
-mutation("nothing is flushed", "9", file_io__local__LocalFileIO__sync=_nothing, file_io__local___sync_file=_nothing)
-mutation("staged files are not flushed", "9", file_io__local__LocalFileIO__sync=_nothing)
-mutation("directories are not flushed", "9", file_io__local___sync_directories=_nothing)
+mutation("nothing is flushed", "9", {"file_io.local.LocalFileIO.sync": _nothing, "file_io.local._sync_file": _nothing})
+mutation("staged files are not flushed", "9", {"file_io.local.LocalFileIO.sync": _nothing})
+mutation("directories are not flushed", "9", {"file_io.local._sync_directories": _nothing})
 
 
 def _write_unflushed(file: Any, data: bytes, *, durable: bool) -> None:
     file.write_bytes(data)
 
 
-mutation("a snapshot's file is not flushed", "9", file_io__local___write=_write_unflushed)
+mutation("a snapshot's file is not flushed", "9", {"file_io.local._write": _write_unflushed})
 
 # 10: loads.
 
 mutation(
     "a load does not look for those of others",
     "10",
-    load_history__LoadHistory__not_loaded=lambda self, files: Validation("nothing", _nothing),
+    {"copy.load_history.LoadHistory.not_loaded": lambda self, files: Validation("nothing", _nothing)},
 )
 
 
@@ -266,14 +284,16 @@ class _Unnamed:
         return {}
 
 
-mutation("the history of loads is not part of the snapshot", "10", load_history__PendingLoad__properties=_Unnamed())
+mutation(
+    "the history of loads is not part of the snapshot", "10", {"copy.load_history.PendingLoad.properties": _Unnamed()}
+)
 
 # 11: REPLACE TABLE.
 
 
 def _replace_in_two(made: Transaction, old: Table, messages: Any) -> Any:
-    from paimon_sql.storage.commit import operations
-    from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
+    from paimon_sql.storage.operations import operations
+    from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
 
     table = made.table
     table.schemas.try_add(table.schema)
@@ -309,30 +329,42 @@ def _unheld(self: Any, branch: str) -> Iterator[Any]:
 
 
 MUTATIONS["writers do not take the lock"] = Mutation(
-    "writers do not take the lock", "13", {"tests.faults.leases.LeasedLock.held": _unheld}
+    "writers do not take the lock", "13", {"tests.faults.leases.LeasedLock.acquire": _unheld}
 )
 
 # Conflicts, tags, branches, expiry, orphans: what older reviews proved.
 
 for _validation in (*conflicts.CONFLICTS, commit_order.KEEPS_ORDER):
     _left = tuple(v for v in transaction.ALWAYS if v is not _validation)
-    mutation(f"not checked: {_validation.name}", "conflicts", commit__transaction__ALWAYS=_left)
+    mutation(f"not checked: {_validation.name}", "conflicts", {"commit.transaction.ALWAYS": _left})
 MUTATIONS["changes of the same columns by others are not looked for"] = Mutation(
     "changes of the same columns by others are not looked for",
     "conflicts",
     {"tests.faults.actions.rows.columns_unchanged": lambda messages: Validation("nothing", _nothing)},
 )
 mutation(
-    "expiry does not look for new tags and branches", "expiry", expire__run__undisturbed=lambda t, find, *_: find()
+    "expiry does not look for new tags and branches",
+    "expiry",
+    {"maintenance.snapshots.expiration.retry_on_concurrent_change": lambda t, find, *_: find()},
 )
 mutation(
-    "orphan removal does not look for new tags and branches", "orphans", orphans__run__undisturbed=lambda t, f: f()
+    "orphan removal does not look for new tags and branches",
+    "orphans",
+    {"maintenance.orphans.run.retry_on_concurrent_change": lambda t, f: f()},
 )
 _sure = _always(True)
-mutation("a tag does not make sure of its snapshot", "tags", tagging__is_kept=_sure, guards__is_kept=_sure)
-mutation("a branch does not make sure of its snapshot", "branches", branching__is_kept=_sure, guards__is_kept=_sure)
-mutation("a tag is made without a guard", "found by this model", tagging__held=_not_held)
-mutation("a branch is made without a guard", "found by this model", branching__held=_not_held)
+mutation(
+    "a tag does not make sure of its snapshot",
+    "tags",
+    {"maintenance.tags.management.is_referenced": _sure, "retention.guard_tags.is_referenced": _sure},
+)
+mutation(
+    "a branch does not make sure of its snapshot",
+    "branches",
+    {"branches.management.is_referenced": _sure, "retention.guard_tags.is_referenced": _sure},
+)
+mutation("a tag is made without a guard", "found by this model", {"maintenance.tags.management.guard_tag": _not_held})
+mutation("a branch is made without a guard", "found by this model", {"branches.management.guard_tag": _not_held})
 
 
 def _delete_backwards(table: Table, plan: Any) -> None:
@@ -342,7 +374,7 @@ def _delete_backwards(table: Table, plan: Any) -> None:
     table.snapshots.forget()
 
 
-mutation("expiry removes snapshots first", "expiry", expire__run___carry_out=_delete_backwards)
+mutation("expiry removes snapshots first", "expiry", {"maintenance.snapshots.expiration._carry_out": _delete_backwards})
 
 
 def _no_tags(tags: Any, begin: int, end: int) -> list[Any]:
@@ -352,9 +384,9 @@ def _no_tags(tags: Any, begin: int, end: int) -> list[Any]:
 mutation(
     "expiry takes snapshots that came late",
     "found by this model",
-    expire__plan__without_latecomers=lambda table, snapshots: list(snapshots),
+    {"retention.plan.without_late_snapshots": lambda table, snapshots: list(snapshots)},
 )
-mutation("expiry forgets the tags", "expiry", expire__plan__nearest_tags=_no_tags)
+mutation("expiry forgets the tags", "expiry", {"retention.plan.nearest_tags": _no_tags})
 
 
 def _created_over(table: Table, number: int, data: bytes) -> bool:
@@ -363,14 +395,14 @@ def _created_over(table: Table, number: int, data: bytes) -> bool:
     return True
 
 
-mutation("a fast-forward overwrites a rival's snapshot", "13", fast_forward___created=_created_over)
+mutation("a fast-forward overwrites a rival's snapshot", "13", {"operations.fast_forward._created": _created_over})
 
 
 def _look_unordered(table: Table, snapshot: Any, base: Any, added: Any) -> Any:
     directory, number = table.snapshots.directory, snapshot.id
     ids = directory.versions()
     mine = standing._stored(table, number)
-    stands = mine is not None and standing.is_same_commit(mine, snapshot)
+    stands = mine is not None and is_same_commit(mine, snapshot)
     if not any(i > number for i in ids) and not stands:
         return Standing.OVERTAKEN
     return _LOOK(table, snapshot, base, added)
@@ -380,13 +412,13 @@ _LOOK = standing._look
 mutation(
     "a snapshot's file is read after the directory is listed",
     "found by this model",
-    commit__standing___look=_look_unordered,
+    {"commit.snapshot.standing._look": _look_unordered},
 )
 
 mutation(
     "rows of one number are in the order of their writers",
     "found by this model",
-    commit__transaction__in_commit_order=lambda proposal: proposal.changes,
+    {"commit.transaction.in_commit_order": lambda proposal: proposal.changes},
 )
 
 
@@ -399,8 +431,7 @@ def _without_marks(messages: Any) -> Changes:
 mutation(
     "a compaction does not look for rows that were marked as deleted meanwhile",
     "found by this model",
-    commit__conflicts__index_entries=_always([]),
-    commit__operations__compact_changes=_without_marks,
+    {"commit.checks.conflicts.index_entries": _always([]), "operations.operations.compact_changes": _without_marks},
 )
 
 _PLAIN, _COMPACTED = ("append", "append partitions"), ("append compacting", "keyed compacting", "partial update")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.format.special_fields import ROW_ID
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.schema.system_fields import ROW_ID
+from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.read.task import ReadTask
-from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.scan.plan import plan_scan
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
 from tests.faults.model import Row
 
 _NAMES = Row._fields

@@ -82,7 +82,7 @@ class Serial(Strategy):
     """One party after the other: faults alone are at work."""
 
     def choose(self, current: Runner | None, ready: Sequence[Runner]) -> Runner:
-        return current if current in ready else ready[0]
+        return current if current is not None and current in ready else ready[0]
 
 
 class RandomWalk(Strategy):
@@ -93,7 +93,7 @@ class RandomWalk(Strategy):
         self._often = chance.choice([0.02, 0.1, 0.3, 0.6])
 
     def choose(self, current: Runner | None, ready: Sequence[Runner]) -> Runner:
-        if current in ready and self.chance.random() > self._often:
+        if current is not None and current in ready and self.chance.random() > self._often:
             return current
         return self.chance.choice(ready)
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from paimon_sql.format.schema import TableSchema, new_schema
-from paimon_sql.format.types import BigIntType, DataField, IntType, string_type
+from paimon_sql.format.schema.schema import TableSchema, new_schema
+from paimon_sql.format.schema.types import BigIntType, DataField, IntType, string_type
 from tests.faults.model import Aggregate, AppendState, Deduplicate, Engine, FirstRow, KeyedState, PartialUpdate, State
 
 COLUMNS = (

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from paimon_sql.storage.versioned import VersionedDirectory
+from paimon_sql.storage.metadata.numbered_files import NumberedDirectory
 from tests.faults.disk import Disk
 from tests.faults.file_system import FaultyFileIO
 from tests.faults.layers import LAYERS
 from tests.faults.mutations import MUTATIONS, Mutation
 from tests.faults.report import Report, Round, details
-from tests.faults.tables import KINDS
-from tests.faults.world import Result, place, plan_round, play
+from tests.faults.tables import KINDS, place
+from tests.faults.world import Result, plan_round, play
 
 APPEND = tuple(name for name, kind in KINDS.items() if not kind.keys)
 MERGED = ("partial update", "aggregation", "aggregation changelog", "first row")
@@ -74,10 +74,10 @@ def test_a_repair_that_is_taken_out_is_noticed_and_its_seed_shows_it_again(tmp_p
 
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_a_mutation_names_what_there_is_and_is_taken_back(name: str) -> None:
-    before = dict(vars(VersionedDirectory)), dict(vars(FaultyFileIO))
+    before = dict(vars(NumberedDirectory)), dict(vars(FaultyFileIO))
     with MUTATIONS[name].applied():
         pass
-    assert (dict(vars(VersionedDirectory)), dict(vars(FaultyFileIO))) == before
+    assert (dict(vars(NumberedDirectory)), dict(vars(FaultyFileIO))) == before
 
 
 def test_a_report_says_operations_faults_outcomes_and_how_to_replay() -> None:

@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from paimon_sql.errors import CommitUnknownError, PaimonError
-from paimon_sql.storage import manifest_store, snapshots, threads
+from paimon_sql.storage.execution import threads
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.locks import UNLOCKED, TableLock
-from paimon_sql.storage.schemas import SchemaManager
+from paimon_sql.storage.metadata import manifests, snapshots
+from paimon_sql.storage.metadata.environment.locks import UNLOCKED, TableLock
+from paimon_sql.storage.metadata.schemas import SchemaManager
 from tests.faults.actions import ACTIONS, Action
 from tests.faults.actions.job import Job, Read
 from tests.faults.clock import Clock, patched_time
@@ -376,9 +377,10 @@ class World(Driver):
     def _patched(self) -> Iterator[None]:
         names = random.Random(self.plan.seed + 3)
         random.seed(self.plan.seed)
-        before = uuid.uuid4, threads.ThreadPoolExecutor, functools.cached_property.__get__
+        executor = threads.ThreadPoolExecutor  # type: ignore[attr-defined]
+        before = uuid.uuid4, executor, functools.cached_property.__get__
         uuid.uuid4 = lambda: uuid.UUID(int=names.getrandbits(128), version=4)
-        threads.ThreadPoolExecutor = _Serial  # type: ignore[assignment,misc]
+        threads.ThreadPoolExecutor = _Serial  # type: ignore[attr-defined,assignment]
         functools.cached_property.__get__ = _get_unlocked  # type: ignore[method-assign]
         clock, schedule = self.clock, self.schedule
         log = logging.getLogger("paimon_sql")
@@ -423,8 +425,8 @@ class _Serial:
 
 def forget_caches() -> None:
     """Forget what this process holds in memory, as another process never had it."""
-    manifest_store.CACHE.__init__()  # type: ignore[misc]
-    manifest_store.LISTS.__init__()  # type: ignore[misc]
+    manifests.CACHE.__init__()  # type: ignore[misc]
+    manifests.LISTS.__init__()  # type: ignore[misc]
     snapshots.LISTED.__init__()  # type: ignore[misc]
 
 

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.orc as orc
 import pyarrow.parquet as pq
 
-from paimon_sql.format.arrow import arrow_type
-from paimon_sql.format.schema import TableSchema, parse_schema
-from paimon_sql.format.types import DataField
+from paimon_sql.format.schema.arrow_types import arrow_type
+from paimon_sql.format.schema.schema import TableSchema, parse_schema
+from paimon_sql.format.schema.types import DataField
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from paimon_sql.format.types import (
+from paimon_sql.format.schema.types import (
     ArrayType,
     BigIntType,
     BinaryType,

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.errors import CorruptFileError, UnsupportedError
-from paimon_sql.format.avro import codec_name, open_container, write_container
-from paimon_sql.format.avro_columns import IrregularError, decode_columns
+from paimon_sql.format.avro.columns import IrregularError, decode_columns
+from paimon_sql.format.avro.container import codec_name, open_container, write_container
 
 FIELDS: list[dict[str, Any]] = [
     {"name": "number", "type": "long"},

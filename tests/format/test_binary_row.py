@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from golden_files import golden_files
-from java_rows import java_nested_rows, java_rows
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.format import types as t
-from paimon_sql.format.binary_row import RowCodec
-from paimon_sql.format.simple_stats import EMPTY_ROW
-from paimon_sql.format.special_fields import ROW_ID, SEQUENCE_NUMBER
+from paimon_sql.format.rows.binary_row import RowCodec
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.system_fields import ROW_ID, SEQUENCE_NUMBER
+from paimon_sql.format.statistics.simple_stats import EMPTY_ROW
+from tests.format.golden_files import golden_files
+from tests.format.java_rows import java_nested_rows, java_rows
 
 _MICROS_9999 = 253_402_300_799_999_999
 

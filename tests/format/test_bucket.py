@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from golden_files import golden_files
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from java_rows import JavaRow, java_nested_rows, java_rows
 
 from paimon_sql.errors import InvalidInputError, InvalidOptionError
-from paimon_sql.format import types as t
-from paimon_sql.format.arrow import arrow_type
-from paimon_sql.format.binary_row import RowCodec
-from paimon_sql.format.bucket import bucket_function
-from paimon_sql.format.row_decode import decode_columns
-from paimon_sql.format.row_hash import row_hash
+from paimon_sql.format.rows.binary_row import RowCodec
+from paimon_sql.format.rows.bucket_functions import bucket_function
+from paimon_sql.format.rows.decode import decode_columns
+from paimon_sql.format.rows.hash import row_hash
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.arrow_types import arrow_type
+from tests.format.golden_files import golden_files
+from tests.format.java_rows import JavaRow, java_nested_rows, java_rows
 
 
 def _by_type() -> list[tuple[t.DataType, list[JavaRow]]]:

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_sql.errors import CorruptFileError
-from paimon_sql.format.deletion_vectors import (
+from paimon_sql.format.index_files.deletion_vectors import (
     DeletionVector,
     files_of_deletion_vectors,
     read_deletion_vector,
     read_deletion_vectors,
     write_deletion_vectors,
 )
-from paimon_sql.format.index_manifest import (
+from paimon_sql.format.metadata.index_manifest import (
     DELETION_VECTORS_INDEX,
     DeletionVectorRange,
     IndexFileMeta,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paimon_sql.format.durations import format_duration, parse_duration
+from paimon_sql.format.text.durations import format_duration, parse_duration
 
 
 @pytest.mark.parametrize(

@@ -16,17 +16,17 @@ from hypothesis import strategies as st
 from pyroaring import BitMap
 
 from paimon_sql.errors import CorruptFileError
-from paimon_sql.format import types as t
-from paimon_sql.format.arrow import arrow_type
 from paimon_sql.format.file_index.base import IndexReader, Operator
-from paimon_sql.format.file_index.bitmaps import read_bitmap, serialized
+from paimon_sql.format.file_index.bitmaps import encode_bitmap, read_bitmap
 from paimon_sql.format.file_index.container import read_header, write_container
 from paimon_sql.format.file_index.declared import declared_indexes
 from paimon_sql.format.file_index.hashing import hash_bytes
 from paimon_sql.format.file_index.many_bitmaps import serialized_each
 from paimon_sql.format.file_index.registry import KINDS
 from paimon_sql.format.options import TableOptions
-from paimon_sql.storage.predicates import Comparison, In
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.arrow_types import arrow_type
+from paimon_sql.storage.expressions.predicates import Comparison, In
 
 OPERATORS: tuple[Operator, ...] = get_args(Operator)
 TEXTS = st.text(max_size=3) | st.sampled_from(["a", "b", "x" * 40, "y" * 33])
@@ -57,7 +57,7 @@ GIVEN = {
     "bitmap": {"index-block-size": "80 b"},
     "range-bitmap": {"chunk-size": "20 b"},
 }
-CASES = [(kind, data_type) for kind in KINDS for data_type in TYPES if KINDS[kind].takes(data_type)]
+CASES = [(kind, data_type) for kind in KINDS for data_type in TYPES if KINDS[kind].supports(data_type)]
 
 
 def built(kind: str, data_type: t.DataType, parts: list[pa.Array], texts: dict[str, str]) -> bytes | None:
@@ -102,9 +102,9 @@ def test_an_index_never_leaves_out_a_row_that_a_condition_is_true_for(
             )
     if probes:
         wanted = pa.array(probes, arrow)
-        check(reader.among(wanted), pc.fill_null(In("c", wanted).evaluate({"c": column}), False), exact)
+        check(reader.equal_any(wanted), pc.fill_null(In("c", wanted).evaluate({"c": column}), False), exact)
     check(reader.nulls(), pc.is_null(column), True)
-    check(reader.valued(), pc.is_valid(column), True)
+    check(reader.not_nulls(), pc.is_valid(column), True)
 
 
 def check(found: BitMap | None, true: pa.Array, exact: bool) -> None:
@@ -121,7 +121,7 @@ def test_these_kinds_answer_everything_that_they_know(kind: str) -> None:
     assert reader.compare("=", pa.scalar(3, pa.int32())) == BitMap([0, 2])
     assert reader.compare("!=", pa.scalar(3, pa.int32())) == BitMap([3])
     assert (reader.compare("<", pa.scalar(3, pa.int32())) == BitMap([3])) is (kind != "bitmap")
-    assert (reader.nulls(), reader.valued()) == (BitMap([1]), BitMap([0, 2, 3]))
+    assert (reader.nulls(), reader.not_nulls()) == (BitMap([1]), BitMap([0, 2, 3]))
 
 
 def test_a_bloom_filter_tells_of_most_values_that_are_not_there() -> None:
@@ -140,7 +140,7 @@ def test_bitmaps_are_written_in_the_portable_format(single: list[int], runs: lis
     wanted = BitMap(single)
     for first, count in runs:
         wanted |= BitMap(range(first, first + count))
-    data = serialized(np.array(wanted.to_array(), np.int64))
+    data = encode_bitmap(np.array(wanted.to_array(), np.int64))
     assert read_bitmap(data + b"more") == wanted
 
 
@@ -153,7 +153,7 @@ def test_many_bitmaps_are_written_as_each_is(groups: list[set[int]], big: bool) 
     arrays = [np.array(group, np.int64) for group in wanted]
     positions = np.concatenate([np.empty(0, np.int64), *arrays])
     counts = np.array([len(group) for group in wanted], np.int64)
-    assert serialized_each(positions, counts) == [serialized(group) for group in arrays]
+    assert serialized_each(positions, counts) == [encode_bitmap(group) for group in arrays]
 
 
 def test_texts_have_the_hashes_of_the_specification() -> None:

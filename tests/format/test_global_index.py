@@ -15,15 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.format import types as t
-from paimon_sql.format.arrow import arrow_type
+from paimon_sql.format.bytes.varints import decode, decoded_at, encode, sizes_of
 from paimon_sql.format.global_index.base import GlobalIndexReader, SortedRows, rows_of
-from paimon_sql.format.global_index.blocks import Compression, opened, sealed
+from paimon_sql.format.global_index.blocks import Compression, decode_block, encode_block
 from paimon_sql.format.global_index.keys import IndexKeys, keys_of
 from paimon_sql.format.global_index.meta import KeyRange, source_snapshot, written_source
 from paimon_sql.format.global_index.registry import KINDS
-from paimon_sql.format.global_index.varints import decoded, decoded_at, encoded, sizes_of
 from paimon_sql.format.options.table_options import TableOptions
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.arrow_types import arrow_type
 
 TIMES = st.datetimes(dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31))
 VALUES: dict[t.DataType, st.SearchStrategy[Any]] = {
@@ -142,8 +142,8 @@ def test_an_index_of_elements_tells_no_nulls_and_holds_each_row_of_a_key_once() 
     data = b"".join(kind.write(rows, keys_of(data_type), TableOptions({})))
     nulls, filled = int.from_bytes(data[-48:-40], "big"), int.from_bytes(data[-36:-28], "big")
     assert data[nulls : nulls + 8] == data[filled : filled + 8] == bytes(8)
-    assert kind.takes(data_type) and not kind.takes(t.string_type())
-    assert not kind.takes(t.ArrayType(True, data_type))
+    assert kind.supports(data_type) and not kind.supports(t.string_type())
+    assert not kind.supports(t.ArrayType(True, data_type))
 
 
 @pytest.mark.parametrize("data_type", VALUES, ids=str)
@@ -179,8 +179,8 @@ def test_a_b_tree_is_written_as_java_writes_it() -> None:
 @given(st.lists(st.integers(0, 2**63 - 1)))
 def test_numbers_are_the_same_after_they_were_written_short(numbers: list[int]) -> None:
     held = np.array(numbers, np.int64)
-    data = encoded(held)
-    found, starts = decoded(data)
+    data = encode(held)
+    found, starts = decode(data)
     assert found.tolist() == numbers
     assert np.diff(starts, append=len(data)).tolist() == sizes_of(held).tolist() if numbers else not len(data)
     assert decoded_at(data, starts)[0].tolist() == numbers
@@ -188,25 +188,25 @@ def test_numbers_are_the_same_after_they_were_written_short(numbers: list[int]) 
 
 def test_a_number_that_does_not_end_is_refused() -> None:
     with pytest.raises(ValueError, match="does not end"):
-        decoded(np.array([0x80], np.uint8))
+        decode(np.array([0x80], np.uint8))
     with pytest.raises(ValueError, match="does not end"):
         decoded_at(np.array([1, 0x80], np.uint8), np.array([1]))
 
 
 @pytest.mark.parametrize("name", ["none", "zstd", "lz4"])
 def test_a_block_that_was_changed_is_refused(name: str) -> None:
-    block, size = sealed(b"abc" * 100, Compression(name))
-    assert opened(block) == b"abc" * 100
+    block, size = encode_block(b"abc" * 100, Compression(name))
+    assert decode_block(block) == b"abc" * 100
     assert len(block) == size + 5
     with pytest.raises(ValueError, match="checksum"):
-        opened(bytes([block[0] ^ 1]) + block[1:])
+        decode_block(bytes([block[0] ^ 1]) + block[1:])
 
 
 def test_a_block_of_a_compression_that_is_not_here_says_so() -> None:
     for number, error in ((3, UnsupportedError), (9, ValueError)):
         checksum = zlib.crc32(b"x" + bytes([number]))
         with pytest.raises(error):
-            opened(b"x" + bytes([number]) + checksum.to_bytes(4, "little"))
+            decode_block(b"x" + bytes([number]) + checksum.to_bytes(4, "little"))
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from paimon_sql.errors import CorruptFileError
-from paimon_sql.format.hash_index import read_hash_index, write_hash_index
-from paimon_sql.format.index_manifest import HASH_INDEX, read_index_manifest
+from paimon_sql.format.index_files.hash_index import read_hash_index, write_hash_index
+from paimon_sql.format.metadata.index_manifest import HASH_INDEX, read_index_manifest
 
 
 def test_hash_indexes_of_the_golden_tables_are_read_and_written_byte_for_byte(golden: Path) -> None:

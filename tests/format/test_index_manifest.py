@@ -11,8 +11,8 @@ import pyarrow.parquet
 import pytest
 
 from paimon_sql.errors import CommitConflictError, CorruptFileError
-from paimon_sql.format.avro import open_container
-from paimon_sql.format.index_manifest import (
+from paimon_sql.format.avro.container import open_container
+from paimon_sql.format.metadata.index_manifest import (
     DELETION_VECTORS_INDEX,
     HASH_INDEX,
     DeletionVectorRange,
@@ -23,7 +23,7 @@ from paimon_sql.format.index_manifest import (
     read_index_manifest,
     write_index_manifest,
 )
-from paimon_sql.format.manifest import FileKind
+from paimon_sql.format.metadata.manifest import FileKind
 
 
 def added(

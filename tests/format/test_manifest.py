@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_sql.errors import CorruptFileError, PaimonError
-from paimon_sql.format.avro import open_container, write_container
-from paimon_sql.format.data_file import DataFileMeta, FileSource
-from paimon_sql.format.manifest import (
+from paimon_sql.format.avro.container import open_container, write_container
+from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
+from paimon_sql.format.metadata.manifest import (
     MANIFEST_SCHEMA,
     FileKind,
     ManifestEntry,
@@ -31,7 +31,7 @@ from paimon_sql.format.manifest import (
     write_manifest,
     write_manifest_list,
 )
-from paimon_sql.format.simple_stats import EMPTY_ROW, EMPTY_STATS, SimpleStats
+from paimon_sql.format.statistics.simple_stats import EMPTY_ROW, EMPTY_STATS, SimpleStats
 
 PLAIN = DataFileMeta("data-a-0.parquet", 10, 3)
 FULL = DataFileMeta(

@@ -19,18 +19,18 @@ from paimon_sql.format.options import (
     nearest_key,
     validate,
 )
-from paimon_sql.format.options.bucket import BUCKET
-from paimon_sql.format.options.compaction import WRITE_ONLY
-from paimon_sql.format.options.data_file import FILE_FORMAT, FILE_FORMAT_PER_LEVEL, TARGET_FILE_SIZE
-from paimon_sql.format.options.merge_engine import (
+from paimon_sql.format.options.operations.compaction import WRITE_ONLY
+from paimon_sql.format.options.operations.snapshot import CONSUMER_EXPIRATION_TIME, SNAPSHOT_TIME_RETAINED
+from paimon_sql.format.options.operations.write import WRITE_BUFFER_SIZE
+from paimon_sql.format.options.table.bucket import BUCKET
+from paimon_sql.format.options.table.data_file import FILE_FORMAT, FILE_FORMAT_PER_LEVEL, TARGET_FILE_SIZE
+from paimon_sql.format.options.table.merge_engine import (
     FIELD_AGG_FUNCTION,
     FIELD_COUNT_LIMIT,
     FIELD_SEQUENCE_GROUP,
     MERGE_ENGINE,
 )
-from paimon_sql.format.options.snapshot import CONSUMER_EXPIRATION_TIME, SNAPSHOT_TIME_RETAINED
 from paimon_sql.format.options.values import comma_separated, parse_memory_size
-from paimon_sql.format.options.write import WRITE_BUFFER_SIZE
 
 STRICTER = {"clustering.strategy", "file.format"}
 """Texts in the reference that take only known words."""

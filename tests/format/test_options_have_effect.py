@@ -11,13 +11,13 @@ from typing import Any
 import paimon_sql
 from paimon_sql.format.options import generate_docs
 from paimon_sql.format.options.registry import TOPICS, declared
-from paimon_sql.format.options.values import Option, Scope, Standing
+from paimon_sql.format.options.values import Option, Scope, Support
 
 ROOT = Path(paimon_sql.__file__).parents[1]
 DECLARATIONS = ROOT / "paimon_sql/format/options"
-CHECKS = ROOT / "paimon_sql/storage/schema_validation"
+CHECKS = ROOT / "paimon_sql/storage/schema/validation"
 """Where definitions of tables are checked, by options that others heed and such that are refused."""
-NO_READERS = {DECLARATIONS / "validation.py", ROOT / "paimon_sql/storage/option_columns.py"}
+NO_READERS = {DECLARATIONS / "validation.py", ROOT / "paimon_sql/storage/columns/in_options.py"}
 """Which changes of options are allowed, and the columns that they name: none of it is what an option says."""
 CHANGES_ALONE = {"deletion-vectors.modifiable"}
 """Options that do nothing but allow changes of others."""
@@ -43,7 +43,7 @@ NAMES = {
 def sources() -> dict[Path, str]:
     folders = ("paimon_sql", "procedures", "system_tables")
     paths = (path for folder in folders for path in sorted((ROOT / folder).rglob("*.py")))
-    return {path: path.read_text() for path in paths if path.parent != CHECKS and path not in NO_READERS}
+    return {path: path.read_text() for path in paths if CHECKS not in path.parents and path not in NO_READERS}
 
 
 @cache
@@ -52,7 +52,7 @@ def references() -> frozenset[str]:
     keys = {option.key for option in OPTIONS}
     found: set[str] = set()
     for path, text in sources().items():
-        topic = f"{PACKAGE}.{path.stem}" if path.parent == DECLARATIONS else ""
+        topic = ".".join(path.relative_to(ROOT).with_suffix("").parts) if DECLARATIONS in path.parents else ""
         if not topic:
             found |= keys & set(re.findall(r'"([A-Za-z][\w.<>-]+)"', text))
         if PACKAGE not in text and not topic:
@@ -65,12 +65,12 @@ def references() -> frozenset[str]:
     return frozenset(found)
 
 
-def of_standing(standing: Standing) -> list[Option[Any]]:
+def of_standing(standing: Support) -> list[Option[Any]]:
     return [option for option in OPTIONS if option.status.standing is standing]
 
 
 def test_every_option_that_is_supported_is_read_somewhere() -> None:
-    unread = {o.key for o in of_standing(Standing.SUPPORTED)} - references()
+    unread = {o.key for o in of_standing(Support.SUPPORTED)} - references()
     assert unread == CHANGES_ALONE
 
 
@@ -95,11 +95,11 @@ def is_tried(option: Option[Any]) -> bool:
 
 
 def test_every_option_that_is_supported_is_tried_somewhere() -> None:
-    assert {o.key for o in of_standing(Standing.SUPPORTED) if not is_tried(o)} == UNTRIED
+    assert {o.key for o in of_standing(Support.SUPPORTED) if not is_tried(o)} == UNTRIED
 
 
 def test_every_option_that_is_kept_is_read_nowhere_and_names_who_heeds_it() -> None:
-    kept = of_standing(Standing.KEPT)
+    kept = of_standing(Support.KEPT)
     # What Flink finds its jobs by is taken out of copies of a table's options, and not heeded.
     assert [o.key for o in kept if o.key in references() and o.scope is not Scope.FLINK] == []
     assert all(o.status.by for o in kept)
@@ -108,7 +108,7 @@ def test_every_option_that_is_kept_is_read_nowhere_and_names_who_heeds_it() -> N
 def test_every_option_that_is_refused_is_looked_at_where_it_is_refused_and_says_why() -> None:
     checks = "".join(path.read_text() for path in CHECKS.glob("*.py"))
     constants = {key: name for (_, name), key in NAMES.items()}
-    for option in of_standing(Standing.REFUSED):
+    for option in of_standing(Support.REFUSED):
         assert option.key in references() or constants[option.key] in checks
         assert option.status.by
 
@@ -122,6 +122,6 @@ def test_the_reference_shows_each_status() -> None:
     for option in OPTIONS:
         kept, refused = (f"*{word} {option.status.by}" in rows[option.key] for word in ("Kept for", "Refused:"))
         assert (kept, refused) == (
-            option.status.standing is Standing.KEPT,
-            option.status.standing is Standing.REFUSED,
+            option.status.standing is Support.KEPT,
+            option.status.standing is Support.REFUSED,
         ), option.key

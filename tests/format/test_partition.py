@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from golden_files import GoldenFile, golden_files
 from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_sql.errors import InvalidInputError, InvalidOptionError
-from paimon_sql.format import types as t
-from paimon_sql.format.binary_row import RowCodec
-from paimon_sql.format.partition import PartitionPaths, escape_path_name, unescape_path_name
-from paimon_sql.format.schema import TableSchema
-from paimon_sql.format.simple_stats import EMPTY_ROW
-from paimon_sql.format.statistics import stats_fields
-from paimon_sql.format.value_text import java_text
+from paimon_sql.format.layout.partitions import PartitionPaths, escape_path_name, unescape_path_name
+from paimon_sql.format.rows.binary_row import RowCodec
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.format.statistics.column_statistics import stats_fields
+from paimon_sql.format.statistics.simple_stats import EMPTY_ROW
+from paimon_sql.format.text.values import java_text
+from tests.format.golden_files import GoldenFile, golden_files
 
 _FIELDS = (t.DataField(0, "dt", t.DateType()), t.DataField(1, "h", t.string_type()))
 _DAY = dt.date(2024, 1, 1)

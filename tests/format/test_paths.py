@@ -4,16 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from paimon_sql.format.external_paths import entropy_directories, external_placer
-from paimon_sql.format.manifest import entries, read_manifest
-from paimon_sql.format.paths import (
+from paimon_sql.format.layout.external_paths import entropy_directories, external_placer
+from paimon_sql.format.layout.paths import (
     POSTPONE_BUCKET,
     SNAPSHOT,
     TablePaths,
-    beside,
     data_extension,
     data_file,
     data_file_name,
+    extra_file,
     file_index_name,
     format_of,
     index_manifest_name,
@@ -24,6 +23,7 @@ from paimon_sql.format.paths import (
     number_of,
     statistics_name,
 )
+from paimon_sql.format.metadata.manifest import entries, read_manifest
 
 T = TablePaths("w/db.db/t")
 DEV = T.of_branch("dev")
@@ -66,8 +66,8 @@ def test_index_files_stand_in_one_directory_or_beside_the_data_or_elsewhere() ->
 def test_a_data_file_stands_in_its_bucket_or_elsewhere_with_its_extra_files() -> None:
     assert data_file("b", "d.orc", None) == "b/d.orc"
     assert data_file("b", "d.orc", "s3://x/y/d.orc") == "s3://x/y/d.orc"
-    assert beside("b", "d.orc.index", None) == "b/d.orc.index"
-    assert beside("b", "d.orc.index", "s3://x/y/d.orc") == "s3://x/y/d.orc.index"
+    assert extra_file("b", "d.orc.index", None) == "b/d.orc.index"
+    assert extra_file("b", "d.orc.index", "s3://x/y/d.orc") == "s3://x/y/d.orc.index"
 
 
 def test_new_files_are_named_by_writer_and_count() -> None:

@@ -12,15 +12,15 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from java_rows import java_nested_rows, java_rows
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.format import types as t
-from paimon_sql.format.arrow import arrow_type
-from paimon_sql.format.binary_row import RowCodec
-from paimon_sql.format.row_decode import decode_columns
-from paimon_sql.format.row_encode import encode_rows
-from paimon_sql.format.simple_stats import EMPTY_ROW
+from paimon_sql.format.rows.binary_row import RowCodec
+from paimon_sql.format.rows.decode import decode_columns
+from paimon_sql.format.rows.encode import encode_rows
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.arrow_types import arrow_type
+from paimon_sql.format.statistics.simple_stats import EMPTY_ROW
+from tests.format.java_rows import java_nested_rows, java_rows
 
 _WIDE = Context(prec=40)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from paimon_sql.errors import CorruptFileError
-from paimon_sql.format.snapshot import (
+from paimon_sql.format.metadata.snapshot import (
     CommitKind,
     Consumer,
     Operation,

@@ -9,18 +9,23 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from golden_files import GoldenFile, golden_files
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.format import types as t
-from paimon_sql.format.arrow import arrow_schema, arrow_type
-from paimon_sql.format.binary_row import RowCodec
-from paimon_sql.format.simple_stats import EMPTY_STATS, SimpleStats
-from paimon_sql.format.special_fields import key_field
-from paimon_sql.format.statistics import StatsCollector, decode_stats_columns, stats_fields, truncate_high
-from paimon_sql.format.stats_mode import FULL, KEY_MODE, StatsMode, column_modes
+from paimon_sql.format.rows.binary_row import RowCodec
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.arrow_types import arrow_schema, arrow_type
+from paimon_sql.format.schema.system_fields import key_field
+from paimon_sql.format.statistics.column_statistics import (
+    StatsCollector,
+    decode_stats_columns,
+    stats_fields,
+    truncate_high,
+)
+from paimon_sql.format.statistics.modes import FULL, KEY_MODE, StatsMode, column_modes
+from paimon_sql.format.statistics.simple_stats import EMPTY_STATS, SimpleStats
+from tests.format.golden_files import GoldenFile, golden_files
 
 _WIDE = Context(prec=40)
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from paimon_sql.errors import InvalidOptionError
-from paimon_sql.format.stats_mode import FULL, KEY_MODE, Kept, StatsMode, column_modes
+from paimon_sql.format.statistics.modes import FULL, KEY_MODE, StatsMode, StoredStats, column_modes
 
-_NONE = StatsMode(Kept.NOTHING)
-_COUNTS = StatsMode(Kept.COUNTS)
-_CUT = StatsMode(Kept.BOUNDS, 16)
+_NONE = StatsMode(StoredStats.NOTHING)
+_COUNTS = StatsMode(StoredStats.COUNTS)
+_CUT = StatsMode(StoredStats.BOUNDS, 16)
 
 
 def test_modes_are_read_in_any_case() -> None:
     texts = ["none", "COUNTS", " Full ", "Truncate(3)"]
-    assert [StatsMode.parse(text) for text in texts] == [_NONE, _COUNTS, FULL, StatsMode(Kept.BOUNDS, 3)]
+    assert [StatsMode.parse(text) for text in texts] == [_NONE, _COUNTS, FULL, StatsMode(StoredStats.BOUNDS, 3)]
 
 
 @pytest.mark.parametrize("text", ["", "some", "truncate", "truncate(0)", "truncate(-1)", "truncate(x)"])

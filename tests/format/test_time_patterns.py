@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.format.time_fields import NANOS_A_DAY
-from paimon_sql.format.time_patterns import TimePattern, parse_plain_time
+from paimon_sql.format.text.time_fields import NANOS_A_DAY
+from paimon_sql.format.text.time_patterns import TimePattern, parse_plain_time
 
 # Recorded from Java 17, the root locale: the first second is that of a LocalDateTime, or of a LocalDate at midnight.
 JAVA = [

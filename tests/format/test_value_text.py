@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.format import types as t
-from paimon_sql.format.types import parse_atomic
-from paimon_sql.format.value_text import cast_text, java_text, parse_text
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.types import parse_atomic
+from paimon_sql.format.text.values import cast_text, java_text, parse_text
 
 _WIDE = Context(prec=40)
 _BERLIN = zoneinfo.ZoneInfo("Europe/Berlin")

@@ -16,12 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql.variant_utils import VariantUtils
 
-from paimon_sql.format import types as t
-from paimon_sql.format.arrow import arrow_type
-from paimon_sql.format.variant.assemble import assembled
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.format.variant.encode import encoded
-from paimon_sql.format.variant.shapes import group_type
-from paimon_sql.format.variant.shred import shredded
+from paimon_sql.format.variant.shredding.assemble import assemble
+from paimon_sql.format.variant.shredding.shapes import group_type
+from paimon_sql.format.variant.shredding.shred import shred
 
 VARIANT = arrow_type(t.VariantType())
 NO_KEYS = bytes([1, 0, 0])
@@ -48,10 +48,10 @@ def row(**fields: t.DataType) -> t.RowType:
 
 def round_trip(column: pa.StructArray, shape: t.DataType) -> pa.StructArray:
     """The column taken apart and put together."""
-    apart = shredded(column, shape)
+    apart = shred(column, shape)
     assert apart.type == arrow_type(group_type(shape, top=True))
     apart.validate(full=True)
-    together = assembled(apart, VARIANT)
+    together = assemble(apart, VARIANT)
     together.validate(full=True)
     return together
 
@@ -103,13 +103,13 @@ def test_columns_without_values_and_stretches_of_columns_are_taken_apart(shape: 
     assert round_trip(variants(None, None), shape).null_count == 2
     column = variants(*DOCUMENTS)
     assert plain(round_trip(column.slice(3, 9), shape)) == plain(column)[3:12]
-    apart = shredded(column, shape)
-    assert plain(assembled(apart.slice(2, 8), VARIANT)) == plain(column)[2:10]
+    apart = shred(column, shape)
+    assert plain(assemble(apart.slice(2, 8), VARIANT)) == plain(column)[2:10]
 
 
 def test_values_go_into_the_columns_of_their_types() -> None:
     column = variants('{"a": 1, "b": "x", "rest": 2}', '{"a": "y"}', '{"a": null, "b": 3}', "5", None)
-    apart = shredded(column, row(a=LONG, b=TEXT))
+    apart = shred(column, row(a=LONG, b=TEXT))
     typed = apart.field("typed_value")
     assert typed.is_valid().to_pylist() == [True, True, True, False, False]
     a, b = typed.field("a"), typed.field("b")
@@ -147,7 +147,7 @@ MANY = "12345678901234567890.125"
 def test_numbers_go_where_they_fit_exactly(shape: t.DataType, fitting: list[str]) -> None:
     documents = [*NUMBERS, *FRACTIONS, MANY]
     column = variants(*documents)
-    typed = shredded(column, shape).field("typed_value")
+    typed = shred(column, shape).field("typed_value")
     assert {d for d, there in zip(documents, typed.is_valid().to_pylist(), strict=True) if there} == set(fitting)
     assert plain(round_trip(column, shape)) == plain(column)
 
@@ -178,7 +178,7 @@ def test_values_of_each_type_are_read_as_they_are(kind: t.DataType, values: list
     assert made[len(values)].as_py() is None
     whole = pa.StructArray.from_arrays([made, pa.array([NO_KEYS] * len(made))], fields=list(VARIANT))
     assert plain(whole.slice(0, len(values))) == values
-    apart = shredded(whole.slice(0, len(values)), kind)
+    apart = shred(whole.slice(0, len(values)), kind)
     assert apart.field("typed_value").to_pylist() == values
     assert apart.field("value").null_count == len(values)
 
@@ -188,7 +188,7 @@ def test_values_of_each_type_stay_whole_beside_columns_of_another(kind: t.DataTy
     made = encoded(pa.array(values, arrow_type(kind)))
     whole = pa.StructArray.from_arrays([made, pa.array([NO_KEYS] * len(made))], fields=list(VARIANT))
     other = t.BooleanType() if kind != t.BooleanType() else TEXT
-    apart = shredded(whole, other)
+    apart = shred(whole, other)
     assert apart.field("typed_value").null_count == len(values)
     assert apart.field("value").equals(made)
 
@@ -210,7 +210,7 @@ def test_columns_that_others_wrote_are_put_together() -> None:
             ["metadata", "value", "typed_value"],
         )
         there = typed.is_valid().to_pylist().index(True)
-        assert assembled(apart, VARIANT).field("value")[there].as_py()[0] == head << 2
+        assert assemble(apart, VARIANT).field("value")[there].as_py()[0] == head << 2
 
 
 def test_what_is_missing_where_a_value_must_be_is_the_variant_null() -> None:
@@ -219,11 +219,11 @@ def test_what_is_missing_where_a_value_must_be_is_the_variant_null() -> None:
         [{"metadata": NO_KEYS, "value": None, "typed_value": [{"value": None, "typed_value": None}]}],
         pa.struct([("metadata", pa.binary()), ("value", pa.binary()), ("typed_value", pa.list_(group))]),
     )
-    assert plain(assembled(apart, VARIANT)) == [[None]]
+    assert plain(assemble(apart, VARIANT)) == [[None]]
     nothing = pa.array(
         [{"metadata": NO_KEYS, "value": None}], pa.struct([("metadata", pa.binary()), ("value", pa.binary())])
     )
-    assert plain(assembled(nothing, VARIANT)) == [None]
+    assert plain(assemble(nothing, VARIANT)) == [None]
 
 
 def test_keys_of_columns_that_a_dictionary_lacks_are_added() -> None:
@@ -238,7 +238,7 @@ def test_keys_of_columns_that_a_dictionary_lacks_are_added() -> None:
             ]
         ),
     )
-    assert plain(assembled(apart, VARIANT)) == [{"a": 1, "b": 2}]
+    assert plain(assemble(apart, VARIANT)) == [{"a": 1, "b": 2}]
 
 
 @pytest.mark.parametrize(

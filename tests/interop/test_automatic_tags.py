@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,7 @@ def test_both_sides_make_one_tag_of_a_period(
         f"CREATE TABLE {name} (k INT NOT NULL, v STRING) TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '1',"
         f" {OPTIONS.format(period=period, formatter=formatter)})"
     )
-    sides = [
+    sides: list[Callable[[], object]] = [
         lambda: spark.sql(f"INSERT INTO {name} VALUES (1, 'ours')"),
         lambda: java.write(warehouse, name, [[2, "j"]]),
     ]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from paimon_sql.format.blob_reference import BlobDescriptor
+from paimon_sql.format.rows.blob_reference import BlobDescriptor
 
 from .java import JavaPaimon
 

@@ -11,18 +11,18 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.format import types as t
-from paimon_sql.format.arrow import arrow_schema
-from paimon_sql.format.schema import new_schema
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.arrow_types import arrow_schema
+from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.procedures import procedures
 from paimon_sql.procedures.base import Context
-from paimon_sql.storage.predicates import Comparison, IsNull, Predicate, StartsWith
+from paimon_sql.storage.expressions.predicates import Comparison, IsNull, Predicate, StartsWith
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.plan import plan_scan
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
 
 from .java import JavaPaimon
@@ -80,11 +80,10 @@ def test_java_finds_rows_by_our_btrees(java: JavaPaimon, warehouse: Path, tmp_pa
     context = made(warehouse, name)
     options = f"btree-index.compression={compression}"
     for column in COLUMNS:
-        arguments = {"table": name, "index_column": column, "index_type": "btree", "partitions": None}
-        ((result, rows, *_),) = procedures()["create_global_index"].call(
-            context, **arguments, options=options, dry_run=None
-        )
-        assert (result, rows) == (True, ROWS)
+        procedure = procedures()["create_global_index"]
+        arguments = procedure.Arguments(table=name, index_column=column, index_type="btree", options=options)
+        (row,) = procedure.call(context, arguments)
+        assert (row.result, row.rows) == (True, ROWS)
     questions, expected = [], []
     for column in COLUMNS:
         held = values(column)
@@ -111,10 +110,10 @@ def test_we_find_rows_by_javas_btrees(java: JavaPaimon, warehouse: Path) -> None
         wanted = pa.scalar(held[5], arrow_schema(table.schema.fields).field(column).type)
         near = [i for i in range(ROWS) if held[i] == held[5]]
         plan = plan_scan(table, Comparison(column, "=", wanted))
-        assert plan.told_rows == len(near)
+        assert plan.rows_from_indexes == len(near)
         assert ids(table, Comparison(column, "=", wanted)) == near
-        assert plan_scan(table, IsNull(column)).told_rows == len(range(0, ROWS, NULLS))
+        assert plan_scan(table, IsNull(column)).rows_from_indexes == len(range(0, ROWS, NULLS))
     texts = values("texts")
-    assert plan_scan(context.table("theirs"), StartsWith("texts", "é1")).told_rows == sum(
+    assert plan_scan(context.table("theirs"), StartsWith("texts", "é1")).rows_from_indexes == sum(
         bool(text) and text.startswith("é1") for text in texts
     )

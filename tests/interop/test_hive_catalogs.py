@@ -13,9 +13,9 @@ import pytest
 from paimon_sql.catalog.hive.catalog import HiveCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import CommitConflictError
-from paimon_sql.format import types as t
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.view import ViewSchema
+from paimon_sql.format.catalog_objects.view import ViewSchema
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.schema import new_schema
 from tests.servers import Metastore
 from tests.storage import core_tables as core
 
@@ -168,7 +168,7 @@ def test_each_waits_for_the_other_s_lock(ours: HiveCatalog, java: JavaCatalog, o
         core.insert(hasty.table(T), (1, "ours"))
     core.insert(ours.table(T), (1, "ours"))
     assert java.answer() == []
-    with ours.table(T).lock.held("main"):
+    with ours.table(T).lock.acquire("main"):
         started = time.monotonic()
         java.send("write", "d.t", 2, 1, "java")
         time.sleep(1.5)

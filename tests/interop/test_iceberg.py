@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -57,18 +58,16 @@ class Seen:
         return bool(int(snapshots[-1]["summary"]["total-delete-files"]))
 
 
+Look = Callable[[str], Seen]
+"""Makes a `Seen` of a table's name."""
+
+
 @pytest.fixture
-def seen(spark: SparkSession, warehouse: Path, pyiceberg: PyIceberg, iceberg: JavaIceberg) -> type[Seen]:
-    """What makes a `Seen` of a table's name."""
-
-    class Here(Seen):
-        def __init__(self, name: str) -> None:
-            super().__init__(spark, warehouse, (pyiceberg, iceberg), name)
-
-    return Here
+def seen(spark: SparkSession, warehouse: Path, pyiceberg: PyIceberg, iceberg: JavaIceberg) -> Look:
+    return lambda name: Seen(spark, warehouse, (pyiceberg, iceberg), name)
 
 
-def test_an_append_table_is_seen_behind_each_statement(seen: type[Seen], spark: SparkSession) -> None:
+def test_an_append_table_is_seen_behind_each_statement(seen: Look, spark: SparkSession) -> None:
     table = seen("ice_append")
     spark.sql(
         f"CREATE TABLE default.ice_append (id INT NOT NULL, v STRING, n BIGINT, p STRING) PARTITIONED BY (p)"
@@ -92,7 +91,7 @@ def test_an_append_table_is_seen_behind_each_statement(seen: type[Seen], spark: 
     )
 
 
-def test_a_keyed_table_is_seen_as_of_its_last_full_compaction(seen: type[Seen], spark: SparkSession) -> None:
+def test_a_keyed_table_is_seen_as_of_its_last_full_compaction(seen: Look, spark: SparkSession) -> None:
     table = seen("ice_keyed")
     spark.sql(
         "CREATE TABLE default.ice_keyed (k INT NOT NULL, v STRING, p INT NOT NULL) PARTITIONED BY (p) TBLPROPERTIES"
@@ -117,7 +116,7 @@ def test_a_keyed_table_is_seen_as_of_its_last_full_compaction(seen: type[Seen], 
 
 
 @pytest.mark.parametrize("keyed", [True, False])
-def test_deletion_vectors_are_seen_at_once(keyed: bool, seen: type[Seen], spark: SparkSession) -> None:
+def test_deletion_vectors_are_seen_at_once(keyed: bool, seen: Look, spark: SparkSession) -> None:
     name = f"ice_vectors_{'keyed' if keyed else 'append'}"
     table = seen(name)
     key = "'primary-key' = 'k,p', 'bucket' = '2'," if keyed else ""
@@ -140,7 +139,7 @@ def test_deletion_vectors_are_seen_at_once(keyed: bool, seen: type[Seen], spark:
     assert isinstance(rows, int) and rows >= 15
 
 
-def test_all_types_that_iceberg_has_are_seen_with_their_bounds(seen: type[Seen], spark: SparkSession) -> None:
+def test_all_types_that_iceberg_has_are_seen_with_their_bounds(seen: Look, spark: SparkSession) -> None:
     table = seen("ice_types")
     columns = {
         "b": ("BOOLEAN", "true"), "t": ("TINYINT", "-7"), "s": ("SMALLINT", "300"), "i": ("INT", "-70000"),
@@ -185,7 +184,7 @@ def test_all_types_that_iceberg_has_are_seen_with_their_bounds(seen: type[Seen],
         ("DOUBLE", ["1.5", "-2.5"]),
     ],
 )  # fmt: skip
-def test_partitions_of_any_type_are_seen(kind: str, values: list[str], seen: type[Seen], spark: SparkSession) -> None:
+def test_partitions_of_any_type_are_seen(kind: str, values: list[str], seen: Look, spark: SparkSession) -> None:
     name = f"ice_by_{kind.split('(')[0].lower()}"
     table = seen(name)
     spark.sql(f"CREATE TABLE default.{name} (k INT, p {kind}) PARTITIONED BY (p) TBLPROPERTIES ({ON})")
@@ -197,7 +196,7 @@ def test_partitions_of_any_type_are_seen(kind: str, values: list[str], seen: typ
     assert [row[0] for row in table.pyiceberg.read(table.folder / "metadata")] == list(range(1, len(values)))
 
 
-def test_rollbacks_expiry_and_tags_are_followed(seen: type[Seen], spark: SparkSession) -> None:
+def test_rollbacks_expiry_and_tags_are_followed(seen: Look, spark: SparkSession) -> None:
     table = seen("ice_history")
     spark.sql(f"CREATE TABLE default.ice_history (k INT, v STRING) TBLPROPERTIES ({ON})")
     for i in range(1, 6):
@@ -237,7 +236,7 @@ def manifests_of(table: Seen) -> int:
     return len({m.manifest_path for s in snapshots for m in store.read_list(s["manifest-list"])})
 
 
-def test_small_manifests_are_put_together_and_old_versions_kept_as_asked(seen: type[Seen], spark: SparkSession) -> None:
+def test_small_manifests_are_put_together_and_old_versions_kept_as_asked(seen: Look, spark: SparkSession) -> None:
     table = seen("ice_compacted")
     spark.sql(
         "CREATE TABLE default.ice_compacted (k INT) TBLPROPERTIES ('metadata.iceberg.compaction.min.file-num' = '2',"
@@ -259,7 +258,7 @@ def test_small_manifests_are_put_together_and_old_versions_kept_as_asked(seen: t
 
 
 def test_a_folder_of_its_own_is_the_warehouse_of_a_hadoop_catalog(
-    seen: type[Seen], spark: SparkSession, warehouse: Path, iceberg: JavaIceberg
+    seen: Look, spark: SparkSession, warehouse: Path, iceberg: JavaIceberg
 ) -> None:
     spark.sql("CREATE TABLE default.ice_apart (k INT) TBLPROPERTIES ('metadata.iceberg.storage' = 'hadoop-catalog')")
     spark.sql("INSERT INTO default.ice_apart VALUES (1), (2)")
@@ -301,7 +300,7 @@ def test_a_database_that_is_dropped_leaves_nothing_to_readers(
     session.sql(f"DROP DATABASE {database} CASCADE")
 
 
-def test_a_table_made_visible_later_and_upgraded_is_told_of_anew(seen: type[Seen], spark: SparkSession) -> None:
+def test_a_table_made_visible_later_and_upgraded_is_told_of_anew(seen: Look, spark: SparkSession) -> None:
     table = seen("ice_later")
     spark.sql("CREATE TABLE default.ice_later (k INT, v INT)")
     spark.sql("INSERT INTO default.ice_later VALUES (1, 1), (2, 2)")
@@ -320,7 +319,7 @@ def test_a_table_made_visible_later_and_upgraded_is_told_of_anew(seen: type[Seen
 
 
 def test_what_readers_would_read_wrongly_is_not_shown_to_them(
-    seen: type[Seen], spark: SparkSession, caplog: pytest.LogCaptureFixture
+    seen: Look, spark: SparkSession, caplog: pytest.LogCaptureFixture
 ) -> None:
     table = seen("ice_odd")
     spark.sql(f"CREATE TABLE default.ice_odd (k INT, v INT) TBLPROPERTIES ({ON})")
@@ -333,7 +332,7 @@ def test_what_readers_would_read_wrongly_is_not_shown_to_them(
     table.check()
 
 
-def test_replaced_tables_streams_and_merges_are_seen(seen: type[Seen], spark: SparkSession, tmp_path: Path) -> None:
+def test_replaced_tables_streams_and_merges_are_seen(seen: Look, spark: SparkSession, tmp_path: Path) -> None:
     table = seen("ice_replaced")
     table.run(
         f"CREATE TABLE {{t}} TBLPROPERTIES ({ON}) AS SELECT id AS k, 'a' AS v FROM range(3)",

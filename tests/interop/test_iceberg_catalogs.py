@@ -5,25 +5,26 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from paimon_sql.catalog.base import Catalog
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.hive.catalog import HiveCatalog
-from paimon_sql.catalog.iceberg.lifetimes import database_shown_no_more, shown_again, shown_no_more
+from paimon_sql.catalog.iceberg.lifetimes import database_shown_no_more, shown_again, withdrawing
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import CatalogUnavailableError, InvalidOptionError, NoSuchDatabaseError
-from paimon_sql.format.arrow import arrow_schema
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.types import BigIntType, DataField, IntType, string_type
+from paimon_sql.format.schema.arrow_types import arrow_schema
+from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.types import BigIntType, DataField, IntType, string_type
 from paimon_sql.storage.iceberg import publish
-from paimon_sql.storage.rollback import rollback_to_snapshot
-from paimon_sql.storage.schema_change import AddColumn, apply_changes
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag, delete_tags
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
+from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags
+from paimon_sql.storage.schema.changes import AddColumn, apply_changes
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.plan import plan_write
 from tests.servers import Metastore
 from tests.storage import commits
 
@@ -62,7 +63,7 @@ def made(catalog: Catalog, options: dict[str, str], identifier: Identifier = T) 
     return catalog.table(identifier)
 
 
-def insert(catalog: Catalog, *rows: tuple[object, ...], identifier: Identifier = T) -> None:
+def insert(catalog: Catalog, *rows: tuple[Any, ...], identifier: Identifier = T) -> None:
     table = catalog.table(identifier)
     schema = arrow_schema(table.schema.fields)
     columns = [pa.array(c, f.type) for c, f in zip(zip(*rows, strict=True), schema, strict=True)]
@@ -91,11 +92,11 @@ def test_hives_metastore_leads_to_the_newest_metadata(
     catalog.alter_table(T, lambda schema: apply_changes(schema, [AddColumn(("n",), BigIntType())], has_data=True))
     assert pyiceberg.read_catalog("ice.called", **asked) == [[1, "a", None], [2, "b", None]]
     assert [c.name for c in metastore.table("ice", "called").sd.cols] == ["id", "v", "n"]
-    with shown_no_more(catalog, T):
+    with withdrawing(catalog, T):
         catalog.rename_table(T, U)
     shown_again(catalog, U)
     assert pyiceberg.read_catalog("ice.called", **asked) == [[1, "a", None], [2, "b", None]]
-    with shown_no_more(catalog, U):
+    with withdrawing(catalog, U):
         catalog.drop_table(U)
     with metastore.client() as client:
         assert client.get_all_tables("ice") == []
@@ -146,7 +147,7 @@ def test_a_rest_catalog_is_told_of_each_change(
     assert pyiceberg.read_catalog(name, **asked) == [[1, "a", None], [2, "b", None], [4, "d", 8]]
     delete_tags(catalog.table(T), ["second"])
     assert "second" not in pyiceberg.described(name, **asked)["refs"]
-    with shown_no_more(catalog, T):
+    with withdrawing(catalog, T):
         catalog.drop_table(T)
     with pytest.raises(AssertionError, match="NoSuchTableError"):
         pyiceberg.read_catalog(name, **asked)

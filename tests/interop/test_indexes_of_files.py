@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import Row, SparkSession
 
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.format.manifest import entries
-from paimon_sql.storage.read.file_indexes import held_indexes
-from paimon_sql.storage.scan.live_files import live_files
+from paimon_sql.format.metadata.manifest import entries
+from paimon_sql.storage.data_files.live_files import live_files
+from paimon_sql.storage.data_files.pruning.file_indexes import held_indexes
 
 from .java import JavaPaimon
 

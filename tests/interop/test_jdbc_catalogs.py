@@ -12,8 +12,8 @@ from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.registry import open_catalog
 from paimon_sql.errors import CommitConflictError
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.types import DataField, IntType, string_type
+from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.types import DataField, IntType, string_type
 from tests import packages
 from tests.storage import core_tables as core
 
@@ -138,7 +138,7 @@ def test_java_waits_for_our_lock(ours: Catalog, java: JavaCatalog) -> None:
     ours.create_database("d", {})
     make(ours)
     java("tables", "d")
-    with ours.table(T).lock.held("main"):
+    with ours.table(T).lock.acquire("main"):
         started = time.monotonic()
         java.send("write", "d.t", 1, 1, "java")
         time.sleep(1.5)

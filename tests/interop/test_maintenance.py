@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from paimon_sql.format.paths import MAIN_BRANCH
+from paimon_sql.format.layout.paths import MAIN_BRANCH
 from tests.storage.maintenance_world import CHECKED, KINDS, Rows, World
 
 from .java import JavaPaimon

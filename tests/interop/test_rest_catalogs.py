@@ -9,11 +9,11 @@ import pytest
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.rest.catalog import RestCatalog
 from paimon_sql.errors import NoSuchTableError
-from paimon_sql.format.function import FunctionSchema
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.types import DataField, IntType, string_type
-from paimon_sql.format.view import ViewSchema
-from paimon_sql.storage.schema_change import AddColumn, SetOption, apply_changes
+from paimon_sql.format.catalog_objects.function import FunctionSchema
+from paimon_sql.format.catalog_objects.view import ViewSchema
+from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.types import DataField, IntType, string_type
+from paimon_sql.storage.schema.changes import AddColumn, SetOption, apply_changes
 from tests.rest_server import RestServer
 from tests.storage import core_tables as core
 

@@ -8,14 +8,15 @@ from typing import Any
 import pytest
 
 from paimon_sql import procedures
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError, NotFoundError, PaimonError
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.types import IntType, MapType, string_type
-from paimon_sql.procedures.base import Argument, Context
+from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.types import IntType, MapType, string_type
+from paimon_sql.procedures.base import Context
 from paimon_sql.procedures.binding import read_value
-from paimon_sql.storage.progress import running
+from paimon_sql.procedures.declaration import Argument
+from paimon_sql.storage.execution.progress import running
 from tests.storage.small_tables import COLUMNS, insert
 
 
@@ -77,6 +78,7 @@ def test_texts_become_values_by_the_type_of_the_argument() -> None:
 def test_calls_are_recorded_with_their_numbers(catalog: FileSystemCatalog) -> None:
     procedures.call(catalog, "expire_snapshots", table="d.t", retain_max=2, retain_min=1, dry_run=True)
     procedures.call(catalog, "expire_snapshots", table="d.t", retain_max=2, retain_min=1)
+    assert catalog.run_log is not None
     dry, real = catalog.run_log.runs()
     assert (dry.dry_run, real.dry_run) == (True, False)
     assert (real.database, real.table, real.procedure, real.trigger) == ("d", "t", "expire_snapshots", "call")
@@ -89,6 +91,7 @@ def test_calls_are_recorded_with_their_numbers(catalog: FileSystemCatalog) -> No
 def test_a_call_that_fails_is_recorded_with_its_error(catalog: FileSystemCatalog) -> None:
     with pytest.raises(PaimonError):
         procedures.call(catalog, "rollback", table="d.t", snapshot=9)
+    assert catalog.run_log is not None
     (run,) = catalog.run_log.runs()
     assert (run.procedure, run.table) == ("rollback", "t")
     assert run.error and "9" in run.error

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError, PaimonError
-from paimon_sql.format.arrow import arrow_schema
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.types import DataField, IntType
+from paimon_sql.format.schema.arrow_types import arrow_schema
+from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.types import DataField, IntType
 from paimon_sql.procedures import procedures
 from paimon_sql.procedures.base import Context
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
 
 Call = Callable[..., dict[str, Any]]
@@ -48,11 +49,8 @@ def context(tmp_path: Path) -> Context:
 def call(context: Context) -> Call:
     def run(table: str, **given: Any) -> dict[str, Any]:
         procedure = procedures()["compact"]
-        arguments = {a.name: given.pop(a.name, None) for a in procedure.arguments} | {"table": table}
-        assert not given
-        (row,) = procedure.call(context, **arguments)
-        names = [f.name for f in (*procedure.results, *procedure.details)]
-        return dict(zip(names, row, strict=True))
+        (row,) = procedure.call(context, procedure.Arguments(table=table, **given))
+        return asdict(row)
 
     return run
 

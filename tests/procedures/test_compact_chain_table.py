@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError, UnsupportedError
-from paimon_sql.format.arrow import arrow_schema
-from paimon_sql.format.row_kind import RowKind
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.types import BigIntType, DataField, string_type
+from paimon_sql.format.schema.arrow_types import arrow_schema
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.types import BigIntType, DataField, string_type
 from paimon_sql.procedures import procedures
 from paimon_sql.procedures.base import Context
-from paimon_sql.storage.branching import create_branch
+from paimon_sql.storage.branches.management import create_branch
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.plan import plan_scan
-from paimon_sql.storage.schema_change import SetOption, apply_changes
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.schema.changes import SetOption, apply_changes
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
 
 FIELDS = [
@@ -91,8 +92,8 @@ def read(context: Context, name: str, day: str | None = None) -> list[Row]:
 def call(context: Context, partition: str, **given: Any) -> dict[str, Any]:
     procedure = procedures()["compact_chain_table"]
     arguments = {"table": "t", "partition": partition, **given}
-    (row,) = procedure.call(context, **{a.name: arguments.get(a.name) for a in procedure.arguments})
-    return dict(zip([c.name for c in (*procedure.results, *procedure.details)], row, strict=True))
+    (row,) = procedure.call(context, procedure.Arguments(**arguments))
+    return asdict(row)
 
 
 def test_a_partition_becomes_whole(context: Context) -> None:

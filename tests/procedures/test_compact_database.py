@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from paimon_sql import procedures
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError, InvalidOptionError
-from paimon_sql.format.schema import new_schema
+from paimon_sql.format.schema.schema import new_schema
 from tests.storage.small_tables import COLUMNS, insert
 
 
@@ -41,6 +41,7 @@ def test_all_tables_are_compacted_and_each_says_how(catalog: FileSystemCatalog) 
     assert done["tables"].splitlines() == [
         f"{name}: 2 files into 1, snapshot 3" for name in ("shop.a", "shop.b_tmp", "web.a", "web.b_tmp")
     ]
+    assert catalog.run_log is not None
     assert catalog.run_log.runs()[0].counts["compacted_files"] == 8
     again = compact(catalog)
     assert (again["compacted_tables"], again["note"]) == (0, "no bucket has files that are worth merging")

@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 
 from paimon_sql import procedures
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError, NoSuchTableError, PaimonError, UnsupportedError
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.types import BigIntType, DataField
+from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.types import BigIntType, DataField
 from paimon_sql.procedures.base import Context
+from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.read.task import ReadTask
-from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.scan.plan import plan_scan
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
 from tests.storage.small_tables import COLUMNS, insert, on_disk, reachable
 
 GOLDEN = Path(__file__).resolve().parents[3] / "shared" / "golden"

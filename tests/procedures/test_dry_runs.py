@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.format.arrow import arrow_schema
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.types import BooleanType, DataField, IntType, string_type
+from paimon_sql.format.schema.arrow_types import arrow_schema
+from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.types import BooleanType, DataField, IntType, string_type
 from paimon_sql.procedures import procedures
 from paimon_sql.procedures.base import Context
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
 
 FIELDS = [DataField(0, "id", IntType()), DataField(1, "v", string_type())]
@@ -59,9 +59,7 @@ def context(tmp_path: Path) -> Context:
 
 def called(context: Context, name: str, arguments: dict[str, Any]) -> list[dict[str, Any]]:
     procedure = procedures()[name]
-    given = {a.name: arguments.get(a.name) for a in procedure.arguments}
-    names = [c.name for c in (*procedure.results, *procedure.details)]
-    return [dict(zip(names, row, strict=True)) for row in procedure.call(context, **given)]
+    return [asdict(row) for row in procedure.call(context, procedure.Arguments(**arguments))]
 
 
 def files(context: Context) -> dict[str, bytes]:

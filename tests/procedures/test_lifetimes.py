@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError, InvalidOptionError, NoSuchSnapshotError, PaimonError
-from paimon_sql.format.arrow import arrow_schema
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.types import DataField, DateType, IntType, string_type
+from paimon_sql.format.schema.arrow_types import arrow_schema
+from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.types import DataField, DateType, IntType, string_type
 from paimon_sql.procedures import procedures
 from paimon_sql.procedures.base import Context
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
 
 Call = Callable[..., list[dict[str, Any]]]
@@ -44,11 +44,7 @@ def call(context: Context) -> Call:
     def run(name: str, **given: Any) -> list[dict[str, Any]]:
         procedure = procedures()[name]
         assert procedure.arguments[-1].name == "dry_run"
-        arguments = {a.name: given.pop(a.name, None) for a in procedure.arguments}
-        assert not given
-        rows = procedure.call(context, **arguments)
-        names = [f.name for f in (*procedure.results, *procedure.details)]
-        return [dict(zip(names, row, strict=True)) for row in rows]
+        return [asdict(row) for row in procedure.call(context, procedure.Arguments(**given))]
 
     return run
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError, NoSuchDatabaseError, PaimonError
-from paimon_sql.format.schema import new_schema
+from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.procedures import procedures
 from paimon_sql.procedures.base import Context
 from tests.storage import core_tables as core
@@ -43,10 +43,7 @@ def context(tmp_path: Path) -> Context:
 def call(context: Context) -> Call:
     def run(name: str, **given: Any) -> list[dict[str, Any]]:
         procedure = procedures()[name]
-        arguments = {a.name: given.pop(a.name, None) for a in procedure.arguments}
-        assert not given
-        names = [f.name for f in (*procedure.results, *procedure.details)]
-        return [dict(zip(names, row, strict=True)) for row in procedure.call(context, **arguments)]
+        return [asdict(row) for row in procedure.call(context, procedure.Arguments(**given))]
 
     return run
 
@@ -101,9 +98,9 @@ def test_an_unknown_database_is_refused(call: Call) -> None:
 
 
 def test_folders_elsewhere_that_tables_share_are_left_alone(context: Context, call: Call, tmp_path: Path) -> None:
+    outside = {"data-file.external-paths": f"file://{tmp_path}/out"}
     for name, place in (("d", "t"), ("e", "v")):
-        outside = {"data-file.external-paths": f"file://{tmp_path}/out"}
-        context.catalog.alter_table(Identifier(name, place), lambda s, o=outside: replace(s, id=s.id + 1, options=o))
+        context.catalog.alter_table(Identifier(name, place), lambda s: replace(s, id=s.id + 1, options=outside))
     orphan = tmp_path / f"out/p=x/bucket-0/data-{uuid.uuid4()}-0.parquet"
     orphan.parent.mkdir(parents=True)
     orphan.touch()

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError, InvalidOptionError
-from paimon_sql.format.arrow import arrow_schema
-from paimon_sql.format.deletion_vectors import DeletionVector
-from paimon_sql.format.manifest import entries
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.types import DataField, IntType, string_type
+from paimon_sql.format.index_files.deletion_vectors import DeletionVector
+from paimon_sql.format.metadata.manifest import entries
+from paimon_sql.format.schema.arrow_types import arrow_schema
+from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.types import DataField, IntType, string_type
 from paimon_sql.procedures import procedures
 from paimon_sql.procedures.base import Context
+from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.row_level.vectors import mark
-from paimon_sql.storage.scan.live_files import live_files
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
 
 FIELDS = [DataField(0, "id", IntType()), DataField(1, "p", string_type())]
@@ -50,9 +51,8 @@ def context(tmp_path: Path) -> Context:
 
 def call(context: Context, name: str, **arguments: Any) -> dict[str, Any]:
     procedure = procedures()[name]
-    given = {a.name: arguments.get(a.name) for a in procedure.arguments}
-    (row,) = procedure.call(context, **given)
-    return dict(zip([c.name for c in (*procedure.results, *procedure.details)], row, strict=True))
+    (row,) = procedure.call(context, procedure.Arguments(**arguments))
+    return asdict(row)
 
 
 def delete_first_rows(context: Context, name: str) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import (
     AlreadyExistsError,
@@ -19,13 +20,13 @@ from paimon_sql.errors import (
     NoSuchSnapshotError,
     NoSuchTableError,
 )
-from paimon_sql.format.arrow import arrow_schema
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.types import DataField, IntType
+from paimon_sql.format.schema.arrow_types import arrow_schema
+from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.types import DataField, IntType
 from paimon_sql.procedures import procedures
 from paimon_sql.procedures.base import Context
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
 
 Call = Callable[..., dict[str, Any]]
@@ -43,11 +44,8 @@ def context(tmp_path: Path) -> Context:
 def call(context: Context) -> Call:
     def run(name: str, **given: Any) -> dict[str, Any]:
         procedure = procedures()[name]
-        arguments = {a.name: given.pop(a.name, None) for a in procedure.arguments}
-        assert not given
-        (row,) = procedure.call(context, **arguments)
-        names = [f.name for f in (*procedure.results, *procedure.details)]
-        return dict(zip(names, row, strict=True))
+        (row,) = procedure.call(context, procedure.Arguments(**given))
+        return asdict(row)
 
     return run
 

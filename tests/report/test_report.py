@@ -10,19 +10,19 @@ from xml.etree import ElementTree
 
 import pytest
 
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError, NoSuchTableError, PaimonError
-from paimon_sql.format.schema import new_schema
+from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.procedures import call
 from paimon_sql.procedures.base import Context
 from paimon_sql.report import charts, history
 from paimon_sql.report.facts import Orphans, facts_of
-from paimon_sql.report.page import html_of, pictures_of
-from paimon_sql.storage.expire.retention import Retention
-from paimon_sql.storage.expire.run import expire_snapshots
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag
+from paimon_sql.report.page import html_of, images_of
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.tags.management import create_tag
+from paimon_sql.storage.retention.policy import Retention
+from paimon_sql.storage.table.table import Table
 from tests.storage.small_tables import COLUMNS, compact, insert, make_table, overwrite
 
 ALL_CHARTS = {chart.name for chart in charts.CHARTS}
@@ -55,7 +55,7 @@ def test_the_history_tells_what_each_snapshot_added_and_left(keyed: Table) -> No
 
 def test_only_the_newest_snapshots_are_shown_and_that_is_said(keyed: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = facts_of(keyed)
-    monkeypatch.setattr(history, "LOOKED_AT", 2)
+    monkeypatch.setattr(history, "MAX_SNAPSHOTS", 2)
     facts = facts_of(keyed)
     assert list(facts.commits) == list(whole.commits[-2:])
     assert f"newest 2 snapshots; {len(whole.commits) - 2} older ones" in html_of(facts)
@@ -77,7 +77,7 @@ def test_expiry_is_told_as_it_comes_out(keyed: Table) -> None:
     facts = facts_of(keyed)
     assert facts.expiry is not None
     assert len(facts.expiry.snapshots) == facts.snapshots - 4
-    kept = Retention(most=4, least=1, older_than_millis=0, limit=1000)
+    kept = Retention(max=4, min=1, older_than_millis=0, limit=1000)
     done = expire_snapshots(keyed, kept)
     assert done.snapshots == facts.expiry.snapshots
     assert done.files == facts.expiry.files
@@ -99,7 +99,7 @@ def test_a_page_holds_every_chart_for_both_widths_and_loads_nothing(keyed: Table
 def test_a_table_that_nothing_was_written_to_has_a_page_too(tmp_path: Path) -> None:
     facts = facts_of(make_table(tmp_path / "t", primary_keys=("id",)))
     assert "<svg" not in html_of(facts)
-    assert pictures_of(facts) == {}
+    assert images_of(facts) == {}
 
 
 def test_an_append_table_and_an_emptied_one_have_pages(tmp_path: Path) -> None:
@@ -127,11 +127,11 @@ def test_partitions_are_texts_in_charts_whatever_they_hold(tmp_path: Path) -> No
     page = html_of(facts)
     for chart in page.split("<svg ")[1:]:
         ElementTree.fromstring("<svg " + chart.split("</svg>")[0] + "</svg>")
-    assert set(pictures_of(facts)) <= ALL_CHARTS
+    assert set(images_of(facts)) <= ALL_CHARTS
 
 
 def test_pictures_are_png(keyed: Table) -> None:
-    pictures = pictures_of(facts_of(keyed))
+    pictures = images_of(facts_of(keyed))
     assert set(pictures) == ALL_CHARTS
     for data in pictures.values():
         assert data.startswith(b"\x89PNG")

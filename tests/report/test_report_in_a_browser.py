@@ -19,7 +19,7 @@ import pytest
 from paimon_sql.report.charts import CHARTS
 from paimon_sql.report.facts import Orphans, facts_of
 from paimon_sql.report.page import html_of
-from paimon_sql.storage.tagging import create_tag
+from paimon_sql.storage.maintenance.tags.management import create_tag
 from tests.storage.small_tables import compact, insert, make_table
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

@@ -11,9 +11,9 @@ from rich.console import Console
 
 from paimon_sql.shell import runner as runner_module
 from paimon_sql.shell.commands import run_command
-from paimon_sql.shell.engine import Engine
-from paimon_sql.shell.report import Report
-from paimon_sql.shell.result import Column, Result, Row
+from paimon_sql.shell.engine.engine import Engine
+from paimon_sql.shell.engine.report import Report
+from paimon_sql.shell.engine.result import Column, Result, Row
 from paimon_sql.shell.runner import Runner, Settings
 
 
@@ -34,7 +34,7 @@ class FakeShell:
         )
 
     def execute(self, _: Any, statement: str, encoding: str, limit: int | None) -> Result:
-        """Stands for `paimon_sql.shell.result.execute`."""
+        """Stands for `paimon_sql.shell.engine.result.execute`."""
         self.asked.append((statement, encoding, limit))
         answer = self.answers.get(statement, [])
         if isinstance(answer, Exception):

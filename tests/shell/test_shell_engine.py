@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from paimon_sql.shell.engine import Engine, Interrupted
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.progress import begun
+from paimon_sql.shell.engine.engine import Engine, Interrupted
+from paimon_sql.storage.execution.progress import register_work
+from paimon_sql.storage.execution.task_executor import LocalExecutor
 
 
 class Session:
@@ -122,9 +122,13 @@ def test_ctrl_c_cancels_the_jobs_and_waits_for_the_work_to_end() -> None:
 def test_ctrl_c_ends_the_tasks_of_this_process() -> None:
     done: list[int] = []
 
+    def slowly(n: int) -> None:
+        done.append(n)
+        time.sleep(0.01)
+
     def endless(_: object) -> None:
-        with begun("CALL sys.anything") as work:
-            for _ in LocalExecutor().watched(work).map(lambda n: done.append(n) or time.sleep(0.01), range(100_000)):
+        with register_work("CALL sys.anything") as work:
+            for _ in LocalExecutor().watched(work).map(slowly, range(100_000)):
                 pass
 
     shell = engine(Session())

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
+from paimon_sql.shell.engine.cells import visible
+from paimon_sql.shell.engine.result import Column, Row
 from paimon_sql.shell.formats import formats
-from paimon_sql.shell.formats.cells import visible
-from paimon_sql.shell.result import Column, Row
 
 COLUMNS = (Column("k", "int"), Column("名前", "string"), Column("note", "string"))
 ROWS: list[Row] = [("1", "日本語", None), ("-22", 'a "b", c\nd\\e\t', "")]

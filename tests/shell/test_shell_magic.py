@@ -11,7 +11,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
 import paimon_sql
-from paimon_sql.spark import session as sessions
+from paimon_sql.spark.session import connect as sessions
 from tests.conformance.session import make
 
 Cell = Callable[[str], tuple[list[str], str, Any]]
@@ -20,7 +20,7 @@ Cell = Callable[[str], tuple[list[str], str, Any]]
 @pytest.fixture
 def cell(tmp_path: Path) -> Iterator[Cell]:
     """Runs a cell: the HTML that it shows, what it prints, and its error."""
-    shell = InteractiveShell.instance()
+    shell: Any = InteractiveShell.instance()
     shell.user_ns["spark"] = make(str(tmp_path / "warehouse"))
     assert shell.run_cell("%load_ext paimon_sql").success
 

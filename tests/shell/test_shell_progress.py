@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from paimon_sql.shell import progress
-from paimon_sql.shell.progress import Waited
-from paimon_sql.storage.progress import begun
+from paimon_sql.shell.engine import progress
+from paimon_sql.shell.engine.progress import ProgressLine
+from paimon_sql.storage.execution.progress import register_work
 
 
 def session(done: int, total: int) -> Any:
@@ -35,17 +35,17 @@ def drawn(on: Console) -> str:
 
 def test_nothing_is_drawn_for_quick_work_or_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     quick, pipe, silent = console(), console(terminal=False), console()
-    Waited(quick).tick(session(1, 2))
+    ProgressLine(quick).tick(session(1, 2))
     monkeypatch.setattr(progress, "PATIENCE", 0)
-    Waited(pipe).tick(session(1, 2))
-    Waited(silent, shown=False).tick(session(1, 2))
+    ProgressLine(pipe).tick(session(1, 2))
+    ProgressLine(silent, shown=False).tick(session(1, 2))
     assert drawn(quick) == drawn(pipe) == drawn(silent) == ""
 
 
 def test_a_procedure_counts_its_tasks_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "PATIENCE", 0)
     on = console()
-    with Waited(on, idle="working") as waited, begun("CALL sys.compact t") as work:
+    with ProgressLine(on, idle="working") as waited, register_work("CALL sys.compact t") as work:
         waited.tick(None)
         assert "working" in drawn(on)
         work.expect(3)
@@ -58,7 +58,7 @@ def test_tasks_are_counted_and_the_line_goes_away(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(progress, "PATIENCE", 0)
     monkeypatch.setattr(progress, "_POLL", 0.01)
     on = console()
-    with Waited(on) as waited:
+    with ProgressLine(on) as waited:
         waited.tick(None)
         assert "starting Spark, 0:00:00" in drawn(on)
         deadline = time.monotonic() + 5

@@ -13,9 +13,8 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from paimon_sql.shell.completion import SqlCompleter
-from paimon_sql.shell.lexer import fragments
-from paimon_sql.shell.prompt import Prompt
+from paimon_sql.shell.prompt.completion import SqlCompleter
+from paimon_sql.shell.prompt.prompt import Prompt, fragments
 
 Shells = Callable[..., Any]
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.shell.runner import Leave
+from paimon_sql.shell.runner import ExitShell
 from paimon_sql.shell.sources import from_file, from_stream
-from paimon_sql.shell.splitter import split
+from paimon_sql.shell.text.splitter import split
 
 Shells = Callable[..., Any]
 NUMBERS = [(str(i),) for i in range(2500)]
@@ -77,7 +77,7 @@ def test_statements_are_said_where_that_was_asked(shells: Shells) -> None:
 
 def test_quit_leaves(shells: Shells) -> None:
     shell = shells()
-    with pytest.raises(Leave):
+    with pytest.raises(ExitShell):
         shell.runner.run(split("a; quit\nb;"))
     assert shell.statements == ["a"]
 

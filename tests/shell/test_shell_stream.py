@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from paimon_sql.errors import PaimonError
-from paimon_sql.shell import stream
+from paimon_sql.shell.engine import stream
 
 ROWS = [(str(i), None if i % 7 else "ü") for i in range(2500)]
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from paimon_sql.errors import PaimonError
-from paimon_sql.shell import stream
+from paimon_sql.shell.engine import stream
 
 TOKEN = b"0123456789abcdef"
 ROWS = [(str(i), None) for i in range(10)]

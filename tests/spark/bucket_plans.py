@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pyspark.sql import DataFrame, SparkSession
 
 _ENABLED = "spark.sql.sources.v2.bucketing.enabled"
@@ -12,7 +14,7 @@ def plan_of(frame: DataFrame) -> str:
     return str(frame._jdf.queryExecution().executedPlan().toString())
 
 
-def rows_of(frame: DataFrame) -> list[tuple[object, ...]]:
+def rows_of(frame: DataFrame) -> list[tuple[Any, ...]]:
     """The rows in an order of their own."""
     return sorted(map(tuple, frame.collect()), key=repr)
 

@@ -16,13 +16,15 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import pandas_udf
 
 import paimon_sql
-from paimon_sql.storage import manifest_reading, manifest_store
-from paimon_sql.storage.manifest_store import ManifestStore
+from paimon_sql.storage.metadata import manifests
+from paimon_sql.storage.metadata.manifests import ManifestStore
+from paimon_sql.storage.table import distributed_manifests
 from tests.spark.table_life import by_workers
 
 ROWS = 8_000
@@ -82,16 +84,20 @@ def main(master: str, folder: str) -> None:
 
 def _planned_by_executors() -> list[str]:
     """Let no plan be so small that the driver makes it by itself; the manifests that it reads all the same."""
-    manifest_reading.MANY_BYTES = 1
-    manifest_store.CACHE.capacity = 0
+    distributed_manifests.MANY_BYTES = 1
+    manifests.CACHE.capacity = 0
     found: list[str] = []
     read = ManifestStore.read_once
-    ManifestStore.read_once = lambda store, name: found.append(name) or read(store, name)  # type: ignore[method-assign,func-returns-value]
+
+    def noted(self: ManifestStore, name: str) -> pa.Table:
+        found.append(name)
+        return read(self, name)
+
+    ManifestStore.read_once = noted  # type: ignore[method-assign]
     return found
 
 
 def _harmed() -> Any:
-    @pandas_udf("long")  # type: ignore[call-overload,untyped-decorator]
     def harmed(ids: pd.Series) -> pd.Series:
         """The numbers as they are; the first attempt at one task is slow, and at another one kills its worker."""
         context = TaskContext.get()
@@ -102,17 +108,16 @@ def _harmed() -> Any:
                 time.sleep(_LONG)
         return ids
 
-    return harmed
+    return pandas_udf("long")(harmed)
 
 
 def _slowly() -> Any:
-    @pandas_udf("long")  # type: ignore[call-overload,untyped-decorator]
     def slowly(ids: pd.Series) -> pd.Series:
         """The numbers as they are, some time later."""
         time.sleep(1)
         return ids
 
-    return slowly
+    return pandas_udf("long")(slowly)
 
 
 def _while_an_executor_dies(spark: SparkSession, action: Callable[[], object]) -> int:

@@ -237,7 +237,7 @@ class World:
             return None
         found = [tuple(row) for row in self.rival.sql(f"SELECT k, v, p FROM {table} WHERE v <> ''").collect()]
         assert len(found) == len(set(found))
-        return frozenset(found)  # type: ignore[arg-type]
+        return frozenset(found)
 
 
 @contextmanager

@@ -6,10 +6,11 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from tests.newer_rest import NewerRest
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 
 
 class Lake:
@@ -18,7 +19,7 @@ class Lake:
     def __init__(self, sql: Sql, server: NewerRest, database: str) -> None:
         self._sql, self._server, self.database = sql, server, database
 
-    def __call__(self, text: str) -> list[tuple[object, ...]]:
+    def __call__(self, text: str) -> list[tuple[Any, ...]]:
         return self._sql(text)
 
     def figures(self, table: str) -> dict[str, tuple[int, int]]:

@@ -13,7 +13,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 import paimon_sql
-from paimon_sql.spark import dead_rows, executor, small_plans
+from paimon_sql.spark.execution import executor, small_plans
+from paimon_sql.spark.scan.proxies import deletion_mask
 
 Answers = dict[str, list[list[str]]]
 
@@ -64,7 +65,8 @@ class _Life:
         self.answers: Answers = {}
 
     def do(self, text: str) -> list[Any]:
-        return self._spark.sql(text).collect()
+        rows: list[Any] = self._spark.sql(text).collect()
+        return rows
 
     def ask(self, name: str, text: str) -> None:
         self.answers[name] = sorted([str(value) for value in row] for row in self.do(text))
@@ -147,7 +149,7 @@ class _Life:
 
 def by_workers() -> None:
     """Let nothing be so little that the driver does it by itself."""
-    executor.FEW_BYTES = dead_rows._FEW_BYTES = small_plans._FEW_BYTES = small_plans._ONE_TASK_BYTES = -1
+    executor.FEW_BYTES = deletion_mask._FEW_BYTES = small_plans._FEW_BYTES = small_plans._ONE_TASK_BYTES = -1
 
 
 def main(master: str, folder: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 
 REFUSED_CHANGES = [
     ("ALTER TABLE t DROP COLUMN id", ["'id'", "primary key"]),

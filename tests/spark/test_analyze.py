@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from paimon_sql.errors import CorruptFileError
-from paimon_sql.format.table_statistics import ColumnStatistics, TableStatistics, parse_statistics
+from paimon_sql.format.statistics.table_statistics import ColumnStatistics, TableStatistics, parse_statistics
 from tests.spark.conftest import Sql
 
 _COUNTS = st.none() | st.integers(0, 2**62)
@@ -89,7 +89,7 @@ def test_rows_are_counted_after_merging(sql: Sql) -> None:
     sql("ANALYZE TABLE t COMPUTE STATISTICS FOR COLUMNS V")
     ((snapshot, count, size),) = sql("SELECT snapshot_id, mergedRecordCount, mergedRecordSize FROM `t$statistics`")
     files = sql("SELECT sum(file_size_in_bytes) FROM `t$files`")[0][0]
-    assert (snapshot, count, size) == (2, 2, int(files * 2 / 3))  # type: ignore[operator]
+    assert (snapshot, count, size) == (2, 2, int(files * 2 / 3))
     assert _columns(sql)["v"]["max"] == "3"
 
 

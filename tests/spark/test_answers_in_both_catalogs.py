@@ -102,7 +102,7 @@ def test_aggregates_are_those_of_all_rows(session: SparkSession, sql: Sql, sourc
     )
 
 
-def _aggregated(rows: Sequence[tuple[Any, ...]]) -> tuple[object, ...]:
+def _aggregated(rows: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
     known = [b for _, b, _ in rows if b is not None]
     a, p = (max((row[i] for row in rows), default=None) for i in (0, 2))
     return len(rows), a, min(known, default=None), len(known), p

@@ -11,8 +11,8 @@ from py4j.clientserver import ClientServerConnection
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from paimon_sql.spark.bridge import Bridge
-from paimon_sql.spark.java import JavaObject
+from paimon_sql.spark.jvm.gateway import JavaObject
+from paimon_sql.spark.session.bridge import Bridge
 
 _LATE = 2.5
 """Seconds: Py4J tells the JVM of collected objects every second."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 WRITES = {
     "insert": "INSERT INTO t (id, n, s, l, m) SELECT * FROM {rows}",
     "insert by name": "INSERT INTO t BY NAME SELECT * FROM {rows}",
@@ -30,7 +31,7 @@ def strict(spark: SparkSession) -> Iterator[None]:
     spark.conf.unset("spark.sql.storeAssignmentPolicy")
 
 
-def written(sql: Sql, write: str, place: str, value: str) -> list[tuple[object, ...]]:
+def written(sql: Sql, write: str, place: str, value: str) -> list[tuple[Any, ...]]:
     """What a statement that writes a value into a place leaves of a table with one row."""
     sql("CREATE TABLE IF NOT EXISTS t (id INT, n INT, s STRUCT<a: INT>, l ARRAY<INT>, m MAP<STRING, INT>)")
     sql("INSERT OVERWRITE t VALUES (1, 0, struct(0), array(0), map('k', 0))")

@@ -11,9 +11,9 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from paimon_sql.shell.errors import describe
-from paimon_sql.storage import manifest_store
-from paimon_sql.storage.manifest_store import ManifestCache, ManifestListCache
+from paimon_sql.shell.engine.errors import describe
+from paimon_sql.storage.metadata import manifests
+from paimon_sql.storage.metadata.manifests import ManifestCache, ManifestListCache
 from tests.spark.conftest import Sql
 
 LONG = "x" * 300
@@ -200,8 +200,8 @@ def test_broken_metadata_is_named_and_nothing_is_left_behind(
 ) -> None:
     sql("CREATE TABLE b (k INT)")
     sql("INSERT INTO b VALUES (1)")
-    monkeypatch.setattr(manifest_store, "CACHE", ManifestCache())  # as a process that did not write the table
-    monkeypatch.setattr(manifest_store, "LISTS", ManifestListCache())
+    monkeypatch.setattr(manifests, "CACHE", ManifestCache())  # as a process that did not write the table
+    monkeypatch.setattr(manifests, "LISTS", ManifestListCache())
     for path in (folder / "b").glob(kind):
         _break(path, defect)
     if kind.startswith("schema") and defect == "directory":
@@ -325,8 +325,8 @@ def test_a_broken_file_of_any_kind_is_named_by_whoever_meets_it(
     sql("INSERT INTO b VALUES (1, 'b')")
     if kind == "tag":
         sql("ALTER TABLE b CREATE TAG x")
-    monkeypatch.setattr(manifest_store, "CACHE", ManifestCache())  # as a process that did not write the table
-    monkeypatch.setattr(manifest_store, "LISTS", ManifestListCache())
+    monkeypatch.setattr(manifests, "CACHE", ManifestCache())  # as a process that did not write the table
+    monkeypatch.setattr(manifests, "LISTS", ManifestListCache())
     paths = list((folder / "b").glob(pattern))
     assert paths
     if kind == "tag" and defect == "missing":

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 import paimon_sql
 from paimon_sql.errors import NotAllowedError
-from paimon_sql.format.blob_reference import BlobDescriptor
+from paimon_sql.format.rows.blob_reference import BlobDescriptor
 from tests.spark.conftest import Sql
 
 EVOLVES = "'row-tracking.enabled' = 'true', 'data-evolution.enabled' = 'true'"
@@ -72,9 +72,9 @@ def test_what_was_uploaded_is_stored_and_opens_nothing(
     uploaded.writeTo("uploads").append()
     sql("INSERT OVERWRITE uploads SELECT * FROM uploaded")
     sql("MERGE INTO uploads u USING uploaded n ON u.id = n.id WHEN MATCHED THEN UPDATE SET picture = n.picture")
-    assert [(i, bytes(b)) for i, b in sql("SELECT * FROM uploads ORDER BY id")] == given  # type: ignore[call-overload]
+    assert [(i, bytes(b)) for i, b in sql("SELECT * FROM uploads ORDER BY id")] == given
     sql(f"CREATE TABLE made WITH ({EVOLVES}, 'blob-field' = 'picture') AS SELECT * FROM uploads")
-    assert [(i, bytes(b)) for i, b in sql("SELECT * FROM made ORDER BY id")] == given  # type: ignore[call-overload]
+    assert [(i, bytes(b)) for i, b in sql("SELECT * FROM made ORDER BY id")] == given
     assert web[1] == []
 
 
@@ -90,7 +90,7 @@ def test_a_write_that_asks_is_refused_what_the_catalog_does_not_list(
         ):
             with pytest.raises(Exception, match=r"blob\.allowed-roots") as caught:
                 sql(statement)
-            found = paimon_sql.error_behind(caught.value)
+            found = paimon_sql.paimon_error_of(caught.value)
             assert isinstance(found, NotAllowedError) and "geheim" not in str(found)
     assert web[1] == [] and sql("SELECT * FROM t") == []
 

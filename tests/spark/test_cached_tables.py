@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.spark.partitions import empty_table
-from paimon_sql.storage.predicates import Comparison
+from paimon_sql.spark.tables.partitions import truncate_table
+from paimon_sql.storage.expressions.predicates import Comparison
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 
 
 @pytest.fixture(autouse=True)
@@ -178,7 +179,7 @@ def _delete_elsewhere(spark: SparkSession, database: str) -> None:
     """Take partition 2 away without a word to Spark, as another process does."""
     warehouse = spark.conf.get("spark.sql.catalog.paimon.warehouse")
     table = FileSystemCatalog("elsewhere", {"warehouse": warehouse}).table(Identifier(database, "t"))
-    empty_table(table, Comparison("p", "=", pa.scalar(2, pa.int32())))
+    truncate_table(table, Comparison("p", "=", pa.scalar(2, pa.int32())))
 
 
 def test_a_branch_that_is_written_renews_what_reads_it(spark: SparkSession, sql: Sql, t: str) -> None:

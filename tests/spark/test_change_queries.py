@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from paimon_sql.spark.compat import HAS_CHANGE_QUERIES
+from paimon_sql.spark.jvm.compat import HAS_CHANGE_QUERIES
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 
 since_4_2 = pytest.mark.skipif(not HAS_CHANGE_QUERIES, reason="Spark knows no queries of changes")
 INSERT, BEFORE, AFTER, DELETE = "insert", "update_preimage", "update_postimage", "delete"
 
 
-def changes(sql: Sql, of: str, columns: str = "id, v") -> list[tuple[object, ...]]:
+def changes(sql: Sql, of: str, columns: str = "id, v") -> list[tuple[Any, ...]]:
     return sql(f"SELECT {columns}, _change_type, _commit_version FROM t CHANGES FROM {of} ORDER BY 4, 1, 3 DESC, 2")
 
 

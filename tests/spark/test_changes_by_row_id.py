@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 TRACKED = "'row-tracking.enabled'='true'"
 EVOLVING = f"{TRACKED}, 'data-evolution.enabled'='true'"
 WITH_VECTORS = f"{EVOLVING}, 'deletion-vectors.enabled'='true'"

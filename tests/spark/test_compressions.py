@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from paimon_sql.format import types as t
-from paimon_sql.format.arrow import arrow_schema
-from paimon_sql.format.lzo import decompress_lzo
+from paimon_sql.format.bytes.lzo import decompress_lzo
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.arrow_types import arrow_schema
+from paimon_sql.storage.file_formats import file_format
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.files import file_format
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 FIELDS = [
     t.DataField(0, "a", t.BigIntType()),
     t.DataField(1, "s", t.string_type()),

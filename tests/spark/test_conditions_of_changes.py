@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 from pyspark.sql import SparkSession
 
-from paimon_sql.spark import executor, small_plans
+from paimon_sql.spark.execution import executor, small_plans
 from tests.spark.conftest import Sql
 
 CONDITIONS = [

@@ -10,17 +10,17 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from paimon_sql.spark import daemon
+from paimon_sql.spark.session import daemon
 
 
 def test_workers_begin_with_what_they_need(spark: SparkSession) -> None:
     def main(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             spec = sys.modules["__main__"].__spec__
-            found = spec.name if spec and "paimon_sql.storage.write.task" in sys.modules else ""
+            found = spec.name if spec and "paimon_sql.storage.write.plan" in sys.modules else ""
             yield pa.RecordBatch.from_pydict({"main": [found] * batch.num_rows})
 
-    assert spark.range(1).mapInArrow(main, "main string").collect() == [("paimon_sql.spark.daemon",)]
+    assert spark.range(1).mapInArrow(main, "main string").collect() == [("paimon_sql.spark.session.daemon",)]
 
 
 def test_a_worker_whose_reader_is_gone_says_nothing(

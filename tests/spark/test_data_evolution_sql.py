@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 EVOLVING = "TBLPROPERTIES ('row-tracking.enabled'='true', 'data-evolution.enabled'='true')"
 WITH_VECTORS = EVOLVING.replace(")", ", 'deletion-vectors.enabled'='true')")
 

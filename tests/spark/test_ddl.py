@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from paimon_sql.errors import InvalidOptionError, InvalidSchemaError, UnsupportedError
-from paimon_sql.format import types as t
-from paimon_sql.format.schema import TableSchema
-from paimon_sql.spark.ddl import build_schema, schema_like
-from paimon_sql.spark.defaults import default_sql
-from paimon_sql.spark.types import spark_struct
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.spark.conversion.defaults import default_sql
+from paimon_sql.spark.conversion.types import spark_struct
+from paimon_sql.spark.ddl.create_table import build_schema, schema_like
 
 
 def struct(**columns: Any) -> dict[str, Any]:

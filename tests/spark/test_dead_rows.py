@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import Row, SparkSession
 
-from paimon_sql.format.deletion_vectors import DeletionVector
-from paimon_sql.storage.read.dead_rows import Merging, bits_of
+from paimon_sql.format.index_files.deletion_vectors import DeletionVector
+from paimon_sql.storage.read.deletion_mask import MaskedSplit, mask_of
 from tests.spark.conftest import Sql
 
 _NATIVE = "_tmp_metadata_row_index"
@@ -20,7 +20,7 @@ _ROWS = 4_000
 
 @given(st.sets(st.integers(0, 500)))
 def test_each_deleted_row_is_a_bit(positions: set[int]) -> None:
-    bits = np.unpackbits(np.frombuffer(bits_of(DeletionVector(sorted(positions))), np.uint8), bitorder="little")
+    bits = np.unpackbits(np.frombuffer(mask_of(DeletionVector(sorted(positions))), np.uint8), bitorder="little")
     assert set(np.flatnonzero(bits)) == positions
     assert len(bits) // 8 == (max(positions) // 8 + 1 if positions else 0)
 
@@ -78,7 +78,7 @@ def by_workers(spark: SparkSession) -> Iterator[Callable[[str], list[Row]]]:
     def answer(query: str) -> list[Row]:
         getattr(methods, "extraOptimizations_$eq")(rules.take(0))
         assert _NATIVE not in _plan(spark, query)
-        found = spark.sql(query).collect()
+        found: list[Row] = spark.sql(query).collect()
         getattr(methods, "extraOptimizations_$eq")(rules)
         return found
 
@@ -223,7 +223,7 @@ def test_keys_of_several_columns_and_many_files_are_merged(spark: SparkSession, 
         "CREATE TABLE t (a STRING, b DECIMAL(30, 3), c DATE, v INT) TBLPROPERTIES ('primary-key' = 'a,b,c',"
         " 'bucket' = '3', 'num-sorted-run.compaction-trigger' = '20', 'target-file-size' = '64 kb')"
     )
-    expected = {}
+    expected: dict[int, int] = {}
     for turn in range(5):
         sql(
             "INSERT INTO t SELECT concat('ä', id % 50), CAST(id % 7 AS DECIMAL(30, 3)) / 8,"
@@ -238,10 +238,10 @@ def test_keys_of_several_columns_and_many_files_are_merged(spark: SparkSession, 
 
 
 def test_an_explained_query_merges_nothing(spark: SparkSession, keyed: Sql, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(merging: Merging) -> None:
+    def refuse(merging: MaskedSplit) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(Merging, "dead", refuse)
+    monkeypatch.setattr(MaskedSplit, "masks", refuse)
     assert _NATIVE in _plan(spark, "SELECT name FROM t WHERE k > 17 AND k < 4000")
 
 

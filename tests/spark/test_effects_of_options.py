@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
 import paimon_sql
 from paimon_sql.errors import CommitConflictError
-from paimon_sql.spark import write_job
 from paimon_sql.spark.row_level import run
+from paimon_sql.spark.write import job
+from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.format_tables import partitions
-from paimon_sql.storage.threads import spread
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 _SMALL = "'source.split.target-size' = '1 b', 'source.split.open-file-cost' = '0 b'"
 
 
@@ -41,7 +42,7 @@ def large(spark: SparkSession) -> Iterator[None]:
 
 
 def tasks(spark: SparkSession, query: str) -> int:
-    return spark.sql(query).rdd.getNumPartitions()
+    return int(spark.sql(query).rdd.getNumPartitions())
 
 
 def test_the_size_of_splits_decides_how_many_tasks_read(files: Sql, spark: SparkSession) -> None:
@@ -224,7 +225,7 @@ def test_partitions_are_read_in_their_order_where_the_option_says_so(sql: Sql) -
 def test_the_rows_of_a_partition_come_to_one_writer_where_the_option_says_so(
     sql: Sql, monkeypatch: pytest.MonkeyPatch, strategy: str
 ) -> None:
-    monkeypatch.setattr(write_job, "fits_one_task", lambda *_: False)
+    monkeypatch.setattr(job, "fits_one_task", lambda *_: False)
     for name, options in (("apart", ""), ("together", f"TBLPROPERTIES ('partition.sink-strategy' = '{strategy}')")):
         sql(f"CREATE TABLE {name} (a BIGINT, p BIGINT) PARTITIONED BY (p) {options}")
         sql(f"INSERT INTO {name} SELECT id, id % 3 FROM range(0, 60000, 1, 4)")
@@ -313,7 +314,7 @@ def test_nested_rows_with_nulls_in_their_key_go_as_the_option_says(sql: Sql, str
         f" 'fields.r.nested-key' = 'k', 'fields.r.nested-key-null-strategy' = '{strategy}')"
     )
 
-    def insert_and_count() -> list[tuple[object, ...]]:
+    def insert_and_count() -> list[tuple[Any, ...]]:
         sql("INSERT INTO t VALUES (1, array(named_struct('k', 1, 'v', 'a')))")
         sql("INSERT INTO t VALUES (1, array(named_struct('k', CAST(NULL AS INT), 'v', 'b')))")
         return sql("SELECT size(r) FROM t")
@@ -349,14 +350,14 @@ def test_folders_of_a_format_table_are_listed_by_so_many_threads(
 
     def counted(look: Callable[[object], object], items: object, threads: int) -> list[object]:
         asked.append(threads)
-        return spread(look, items, threads)  # type: ignore[arg-type]
+        return map_in_threads(look, items, threads)  # type: ignore[arg-type]
 
     sql(
         "CREATE TABLE f (s STRING, p INT) PARTITIONED BY (p) TBLPROPERTIES ('type' = 'format-table', 'file.format' ="
         f" 'parquet', 'path' = '{tmp_path / 'files'}', 'format-table.scan.list-parallelism' = '7')"
     )
     sql("INSERT INTO f VALUES ('a', 1), ('b', 2)")
-    monkeypatch.setattr(partitions, "spread", counted)
+    monkeypatch.setattr(partitions, "map_in_threads", counted)
     assert sql("SELECT * FROM f ORDER BY p") == [("a", 1), ("b", 2)]
     assert set(asked) == {7}
 

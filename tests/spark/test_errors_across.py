@@ -26,13 +26,15 @@ from paimon_sql.errors import (
     NoSuchDatabaseError,
     PaimonError,
 )
-from paimon_sql.spark import crossed_errors, executor, write
-from paimon_sql.spark.bridge import Bridge
 from paimon_sql.spark.copy_into import load
-from paimon_sql.spark.executor import FEW_BYTES, SparkExecutor
-from paimon_sql.spark.java import CATALYST, JavaObject, raise_java, to_java
-from paimon_sql.spark.shares import answers_of
-from paimon_sql.spark.worker_errors import answered
+from paimon_sql.spark.execution import executor
+from paimon_sql.spark.execution.distribute import map_partitions
+from paimon_sql.spark.execution.executor import FEW_BYTES, SparkExecutor
+from paimon_sql.spark.execution.worker_errors import results
+from paimon_sql.spark.jvm import errors
+from paimon_sql.spark.jvm.gateway import CATALYST, JavaObject, raise_java, to_java
+from paimon_sql.spark.session.bridge import Bridge
+from paimon_sql.spark.write import builder
 from tests.spark.conftest import Sql
 
 RAISED = (PySparkException, Py4JError)
@@ -87,7 +89,7 @@ def test_a_task_on_an_executor_raises_the_same_error_on_the_driver(spark: SparkS
 
 def test_a_worker_that_takes_rows_raises_the_same_error_on_the_driver(spark: SparkSession, sql: Sql) -> None:
     with pytest.raises(MissingFileError) as caught:
-        list(answered([pickle.loads(row.answer) for row in answers_of(spark.range(4), fail_over).collect()]))
+        list(results([pickle.loads(row.answer) for row in map_partitions(spark.range(4), fail_over).collect()]))
     assert (caught.value.path, caught.value.remedy) == ("data-2.parquet", "Look for it.")
 
 
@@ -98,7 +100,7 @@ def lost(monkeypatch: pytest.MonkeyPatch) -> None:
     def lose(*arguments: Any, **named: Any) -> None:
         raise UNKNOWN
 
-    for module in (write, load):
+    for module in (builder, load):
         monkeypatch.setattr(module, "run_write", lose)
 
 
@@ -107,7 +109,7 @@ def test_a_statement_raises_one_short_message_and_ours_is_found_behind_it(lost: 
     with pytest.raises(IllegalArgumentException) as caught:
         sql("INSERT INTO t VALUES (1)")
     assert caught.value._desc == str(UNKNOWN)
-    found = paimon_sql.error_behind(caught.value)
+    found = paimon_sql.paimon_error_of(caught.value)
     assert isinstance(found, CommitUnknownError)
     assert vars(found) == vars(UNKNOWN)
 
@@ -117,7 +119,7 @@ def test_code_of_ours_behind_a_statement_gets_ours_again(lost: None, sql: Sql, t
     (tmp_path / "a.csv").write_text("1\n")
     with pytest.raises(RAISED) as caught:
         sql(f"COPY INTO t FROM '{tmp_path}' FILE_FORMAT = (TYPE = CSV)")
-    found = paimon_sql.error_behind(caught.value)
+    found = paimon_sql.paimon_error_of(caught.value)
     assert isinstance(found, CommitUnknownError)
     assert (found.commit_user, found.commit_identifier) == ("me", 17)
     assert "cannot be loaded" not in str(found)
@@ -143,7 +145,7 @@ def test_an_error_that_becomes_an_exception_of_sparks_is_found_too(spark: SparkS
     work.run()
     with pytest.raises(RAISED) as caught:
         work.get()
-    found = paimon_sql.error_behind(caught.value)
+    found = paimon_sql.paimon_error_of(caught.value)
     assert isinstance(found, NoSuchDatabaseError)
     assert found.name == "nosuch"
 
@@ -154,19 +156,19 @@ def test_an_error_is_found_behind_exceptions_that_wrap_it(spark: SparkSession) -
     outer = jvm.new("org.apache.spark.SparkException", "Job aborted", jvm.new("java.lang.RuntimeException", inner))
     with pytest.raises(RAISED) as caught:
         jvm.static("org.apache.spark.sql.errors.QueryExecutionErrors", "nosuch")
-    assert paimon_sql.error_behind(caught.value) is None
+    assert paimon_sql.paimon_error_of(caught.value) is None
 
-    class Captured(CapturedException):
+    class Captured(CapturedException):  # type: ignore[misc]
         pass
 
-    found = paimon_sql.error_behind(Captured(origin=outer))
+    found = paimon_sql.paimon_error_of(Captured(origin=outer))
     assert isinstance(found, CommitUnknownError) and found.commit_identifier == 17
 
 
 def test_an_error_of_a_scan_on_workers_has_its_class_and_one_message(sql: Sql, broken: str) -> None:
     with pytest.raises(RAISED) as caught:
         sql(f"SELECT * FROM {broken}")
-    found = paimon_sql.error_behind(caught.value)
+    found = paimon_sql.paimon_error_of(caught.value)
     assert type(found) is MissingFileError
     assert "\n" not in str(found) and "SQLSTATE" not in str(found) and "Traceback" not in str(caught.value)
     assert found.path is None
@@ -187,12 +189,12 @@ def broken(sql: Sql) -> str:
 def test_a_stream_that_fails_ends_with_ours(
     spark: SparkSession, sql: Sql, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from paimon_sql.spark.streams import sink
+    from paimon_sql.spark.write import stream_sink
 
     def lose(*arguments: Any, **named: Any) -> None:
         raise UNKNOWN
 
-    monkeypatch.setattr(sink, "commit_write", lose)
+    monkeypatch.setattr(stream_sink, "commit_write", lose)
     sql("CREATE TABLE t (id BIGINT)")
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.csv").write_text("1\n")
@@ -203,7 +205,7 @@ def test_a_stream_that_fails_ends_with_ours(
     with pytest.raises(PySparkException) as caught:
         query.awaitTermination()
     for raised in (caught.value, query.exception()):
-        found = paimon_sql.error_behind(raised)
+        found = paimon_sql.paimon_error_of(raised)
         assert isinstance(found, CommitUnknownError) and found.commit_user == "me"
 
 
@@ -211,24 +213,24 @@ def test_what_is_no_error_of_ours_has_none_behind_it(spark: SparkSession, sql: S
     for statement in ("SELECT nosuch", "SELEC 1", "SELECT assert_true(false)"):
         with pytest.raises(RAISED) as caught:
             sql(statement)
-        assert paimon_sql.error_behind(caught.value) is None
-    assert paimon_sql.error_behind(ValueError("x")) is None
-    assert paimon_sql.error_behind(UNKNOWN) is UNKNOWN
+        assert paimon_sql.paimon_error_of(caught.value) is None
+    assert paimon_sql.paimon_error_of(ValueError("x")) is None
+    assert paimon_sql.paimon_error_of(UNKNOWN) is UNKNOWN
 
 
 def test_errors_that_crossed_are_kept_only_for_a_while(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     jvm = Bridge.of(spark.sparkContext).jvm
-    monkeypatch.setattr(crossed_errors, "_MOST", 4)
+    monkeypatch.setattr(errors, "_MOST", 4)
     for i in range(20):
         to_java(jvm, CommitConflictError(f"Rival {i} won."))
-    assert len(crossed_errors._crossed._errors) == 4
+    assert len(errors._crossed._errors) == 4
 
 
 def test_reading_with_arrow_tells_one_message(spark: SparkSession, sql: Sql, broken: str) -> None:
     taken: Callable[[], pa.Table] = spark.table(broken).toArrow
     with pytest.raises(RAISED) as caught:
         taken()
-    assert type(paimon_sql.error_behind(caught.value)) is MissingFileError
+    assert type(paimon_sql.paimon_error_of(caught.value)) is MissingFileError
 
 
 def test_a_copy_whose_tasks_run_on_executors_knows_that_a_file_went(
@@ -237,6 +239,6 @@ def test_a_copy_whose_tasks_run_on_executors_knows_that_a_file_went(
     monkeypatch.setattr(executor, "FEW_BYTES", -1)
     with pytest.raises(RAISED) as caught:
         sql(f"CALL sys.copy(source_table => '{broken}', target_table => 'copied')")
-    found = paimon_sql.error_behind(caught.value)
+    found = paimon_sql.paimon_error_of(caught.value)
     assert type(found) is CommitConflictError
     assert "went while they were copied" in str(found)

@@ -12,9 +12,9 @@ from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
 from paimon_sql.errors import PaimonError
-from paimon_sql.spark.bridge import Bridge
-from paimon_sql.spark.executor import FEW_BYTES, SparkExecutor
-from paimon_sql.storage.progress import begun
+from paimon_sql.spark.execution.executor import FEW_BYTES, SparkExecutor
+from paimon_sql.spark.session.bridge import Bridge
+from paimon_sql.storage.execution.progress import register_work
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def test_jobs_of_watched_work_bear_its_name_and_are_counted(spark: SparkSession)
     context = spark.sparkContext
     executor = SparkExecutor(Bridge.of(context).jvm)
     known = set(context.statusTracker().getJobIdsForGroup("CALL sys.squares t"))
-    with begun("CALL sys.squares t") as work:
+    with register_work("CALL sys.squares t") as work:
         assert list(executor.watched(work).map(square, [Task(i) for i in range(4)])) == [0, 1, 4, 9]
         assert (work.done, work.total) == (4, 4)
     assert len(set(context.statusTracker().getJobIdsForGroup("CALL sys.squares t")) - known) == 1
@@ -50,7 +50,7 @@ def test_jobs_of_watched_work_bear_its_name_and_are_counted(spark: SparkSession)
 
 
 def test_few_bytes_are_counted_on_the_driver(spark: SparkSession) -> None:
-    with begun("CALL sys.squares t") as work:
+    with register_work("CALL sys.squares t") as work:
         local = SparkExecutor(Bridge.of(spark.sparkContext).jvm).watched(work)
         assert list(local.map(square, [Task(2, 1), Task(3, 1)])) == [4, 9]
         assert (work.done, work.total) == (2, 2)
@@ -60,7 +60,7 @@ def test_a_session_keeps_its_own_group_and_an_error_is_told(spark: SparkSession)
     context: Any = spark.sparkContext
     context.setJobGroup("mine", "what I do")
     try:
-        with begun("CALL sys.squares t") as work, pytest.raises(PaimonError, match="nine"):
+        with register_work("CALL sys.squares t") as work, pytest.raises(PaimonError, match="nine"):
             list(SparkExecutor(Bridge.of(context).jvm).watched(work).map(square, [Task(8), Task(9)]))
         assert context.getLocalProperty("spark.job.description") == "what I do"
     finally:

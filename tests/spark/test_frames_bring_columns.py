@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 MERGE = {"write.merge-schema": "true"}
 WIDEN = MERGE | {"write.merge-schema.type-widening": "true"}
 CAST = WIDEN | {"write.merge-schema.explicit-cast": "true"}
@@ -27,7 +27,7 @@ def path_of(spark: SparkSession, table: str) -> str:
     return str(next(row[1] for row in rows if row[0] == "Location"))
 
 
-def columns(sql: Sql, table: str = "t") -> list[tuple[object, ...]]:
+def columns(sql: Sql, table: str = "t") -> list[tuple[Any, ...]]:
     """The names and types of a table's columns."""
     return [row[:2] for row in sql(f"DESCRIBE {table}") if row[0] and not str(row[0]).startswith("#")]
 

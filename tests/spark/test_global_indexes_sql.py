@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 EVOLVING = (
     "TBLPROPERTIES ('row-tracking.enabled'='true', 'data-evolution.enabled'='true', 'deletion-vectors.enabled'='true')"
 )
 
 
-def build(sql: Sql, column: str, kind: str = "btree") -> tuple[object, ...]:
+def build(sql: Sql, column: str, kind: str = "btree") -> tuple[Any, ...]:
     (row,) = sql(f"CALL sys.create_global_index(table => 't', index_column => '{column}', index_type => '{kind}')")
     return row
 

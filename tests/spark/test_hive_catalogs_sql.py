@@ -5,15 +5,16 @@ from __future__ import annotations
 import getpass
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pymetastore.hive_metastore.ttypes import FieldSchema
 
-from paimon_sql.catalog.hive.layout import new_entry
-from paimon_sql.spark.compat import HAS_VIEWS
+from paimon_sql.catalog.hive.layout.tables import new_entry
+from paimon_sql.spark.jvm.compat import HAS_VIEWS
 from tests.servers import Metastore
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 
 
 @pytest.fixture
@@ -29,7 +30,7 @@ def lake(sql: Sql, hive: dict[str, str]) -> Iterator[Sql]:
 def test_databases_are_made_described_changed_and_dropped(lake: Sql, tmp_path: Path) -> None:
     lake(f"CREATE DATABASE lake.e COMMENT 'a comment' LOCATION '{tmp_path}/far' WITH DBPROPERTIES ('k' = 'v')")
     lake("ALTER DATABASE lake.e SET DBPROPERTIES ('k' = 'w', 'l' = 'x')")
-    told = dict(lake("DESCRIBE DATABASE EXTENDED lake.e"))  # type: ignore[arg-type]
+    told: dict[str, str] = dict(lake("DESCRIBE DATABASE EXTENDED lake.e"))
     assert (told["Comment"], told["Location"]) == ("a comment", f"{tmp_path}/far")
     assert told["Properties"] == "((k,w), (l,x))" and told["Owner"] == getpass.getuser()
     lake("CREATE TABLE lake.e.t (id INT)")
@@ -87,7 +88,7 @@ def test_tables_stand_where_location_says_and_stay_there(lake: Sql, tmp_path: Pa
 def test_external_tables_leave_their_files(lake: Sql) -> None:
     lake("CREATE EXTERNAL TABLE lake.d.t (id INT)")
     lake("CREATE TABLE lake.d.u (id INT)")
-    told = [dict(row[:2] for row in lake(f"DESCRIBE FORMATTED lake.d.{name}")) for name in "tu"]  # type: ignore[misc]
+    told: list[dict[str, Any]] = [dict(row[:2] for row in lake(f"DESCRIBE FORMATTED lake.d.{name}")) for name in "tu"]
     assert [t["Type"] for t in told] == ["EXTERNAL", "MANAGED"]
     lake("DROP TABLE lake.d.t")
     lake("DROP TABLE lake.d.u")

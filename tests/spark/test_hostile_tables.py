@@ -10,10 +10,10 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from paimon_sql.format.manifest import read_manifest, write_manifest
-from paimon_sql.shell.errors import describe
-from paimon_sql.storage import manifest_store
-from paimon_sql.storage.manifest_store import ManifestCache, ManifestListCache
+from paimon_sql.format.metadata.manifest import read_manifest, write_manifest
+from paimon_sql.shell.engine.errors import describe
+from paimon_sql.storage.metadata import manifests
+from paimon_sql.storage.metadata.manifests import ManifestCache, ManifestListCache
 from tests.spark.conftest import Sql
 
 REFUSED = (
@@ -63,8 +63,8 @@ def test_a_manifest_that_names_a_file_elsewhere_is_refused(
     secret = folder.parent / "x"
     secret.write_bytes(next((folder / "bucket-0").iterdir()).read_bytes())
     _names(folder, "x" if external else "../../x", str(secret) if external else None)
-    monkeypatch.setattr(manifest_store, "CACHE", ManifestCache())
-    monkeypatch.setattr(manifest_store, "LISTS", ManifestListCache())
+    monkeypatch.setattr(manifests, "CACHE", ManifestCache())
+    monkeypatch.setattr(manifests, "LISTS", ManifestListCache())
     before = secret.read_bytes()
     outcomes = {statement: _message(sql, statement) for statement in REFUSED}
     for statement, said in outcomes.items():

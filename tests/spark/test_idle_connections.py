@@ -7,9 +7,9 @@ import time
 
 from pyspark.sql import SparkSession
 
-from paimon_sql.spark.bridge import Bridge
-from paimon_sql.spark.idle_connections import let_go
-from paimon_sql.spark.java import JavaObject, Jvm
+from paimon_sql.spark.jvm.callbacks import release_idle_connections
+from paimon_sql.spark.jvm.gateway import JavaObject, Jvm
+from paimon_sql.spark.session.bridge import Bridge
 
 
 class Errand(JavaObject):
@@ -34,12 +34,12 @@ def run_threads(jvm: Jvm, number: int) -> None:
 
 def test_connections_of_threads_that_have_ended_are_closed(spark: SparkSession) -> None:
     jvm = Bridge.of(spark.sparkContext).jvm
-    let_go(jvm)
+    release_idle_connections(jvm)
     before = threading.active_count()
     run_threads(jvm, 20)
     assert Errand.done == 20
     assert threading.active_count() >= before + 15
-    let_go(jvm)
+    release_idle_connections(jvm)
     run_threads(jvm, 1)
     until = time.monotonic() + 60
     while threading.active_count() > before + 5 and time.monotonic() < until:

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import paimon_sql.spark
-from paimon_sql.spark.java import JavaObject
+from paimon_sql.spark.jvm.gateway import JavaObject
 
 pytestmark = pytest.mark.smoke
 

@@ -6,13 +6,14 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from paimon_sql.spark.compat import HAS_VIEWS
+from paimon_sql.spark.jvm.compat import HAS_VIEWS
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def lake(sql: Sql, tmp_path: Path) -> Iterator[Sql]:
         sql(f"DROP CATALOG {name}")
 
 
-def rows(folder: Path, query: str) -> list[tuple[object, ...]]:
+def rows(folder: Path, query: str) -> list[tuple[Any, ...]]:
     """What a query finds in the catalogs' database."""
     with closing(sqlite3.connect(folder / "catalog.db")) as connection:
         return connection.execute(query).fetchall()
@@ -40,7 +41,7 @@ def test_databases_are_made_described_changed_and_dropped(lake: Sql) -> None:
     lake("CREATE DATABASE lake.e COMMENT 'a comment' WITH DBPROPERTIES ('k' = 'v')")
     assert lake("SHOW DATABASES IN lake") == [("d",), ("default",), ("e",)]
     lake("ALTER DATABASE lake.e SET DBPROPERTIES ('k' = 'w', 'l' = 'x')")
-    told = dict(lake("DESCRIBE DATABASE EXTENDED lake.e"))  # type: ignore[arg-type]
+    told: dict[str, str] = dict(lake("DESCRIBE DATABASE EXTENDED lake.e"))
     assert told["Comment"] == "a comment" and told["Properties"] == "((k,w), (l,x))"
     with pytest.raises(Exception, match="already exists"):
         lake("CREATE DATABASE lake.e")
@@ -65,7 +66,7 @@ def test_tables_live_as_in_any_catalog(lake: Sql, tmp_path: Path) -> None:
     assert lake("SELECT count(*) FROM lake.d.u$snapshots") == [(2,)]
     assert lake("SHOW TABLES IN lake.d") == [("d", "u", False)]
     assert rows(tmp_path, "SELECT * FROM paimon_tables") == [("lake", "d", "u")]
-    kept = dict(rows(tmp_path, "SELECT property_key, property_value FROM paimon_table_properties"))  # type: ignore[arg-type]
+    kept: dict[str, str] = dict(rows(tmp_path, "SELECT property_key, property_value FROM paimon_table_properties"))
     assert (kept["write-only"], kept["primary-key"], kept["bucket-key"]) == ("true", "id", "id")
     assert rows(tmp_path, "SELECT * FROM paimon_distributed_locks") == []
     lake("DROP TABLE lake.d.u")
@@ -109,7 +110,7 @@ def test_repair_takes_up_the_tables_of_a_warehouse(lake: Sql, tmp_path: Path) ->
 def test_tables_of_sys_tell_of_the_catalog_and_hide_its_password(lake: Sql) -> None:
     lake("CREATE TABLE lake.d.t (id INT)")
     assert lake("SELECT database_name, table_name FROM lake.sys.tables") == [("d", "t")]
-    told = dict(lake("SELECT * FROM lake.sys.catalog_options"))  # type: ignore[arg-type]
+    told: dict[str, str] = dict(lake("SELECT * FROM lake.sys.catalog_options"))
     assert told["metastore"] == "jdbc" and told["jdbc.password"] == "******"
 
 

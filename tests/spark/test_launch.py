@@ -12,7 +12,7 @@ from pyspark import SparkConf
 from pyspark.errors import PySparkRuntimeError
 
 from paimon_sql.errors import SetupError
-from paimon_sql.spark import launch
+from paimon_sql.spark.session import launch
 
 USUAL = b"""WARNING: Using incubator modules: jdk.incubator.vector
 Using Spark's default log4j profile: org/apache/spark/log4j2-defaults.properties

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 
 # Each key comes many times, in several tasks; a value only grows, so that which row is the newest is plain.
 SOURCE = "SELECT /*+ REPARTITION(3) */ id % 7 AS k, CAST(id % 2 AS STRING) AS p, id AS v, {} AS x FROM range(0, 700)"

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from paimon_sql.errors import PaimonError
-from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.storage.commit.snapshot_commit import Created, RenamingSnapshotCommit
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.storage.commit.snapshot.snapshot_commit import Created, RenamingSnapshotCommit
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 
 KEYED = "CREATE TABLE t (k INT, p STRING, PRIMARY KEY (k, p) NOT ENFORCED) PARTITIONED BY (p) WITH ('bucket' = '1')"
 VECTORS = KEYED.replace("'bucket'", "'deletion-vectors.enabled' = 'true', 'bucket'")
@@ -87,7 +88,7 @@ def case(request: pytest.FixtureRequest, sql: Sql, spark: SparkSession) -> Itera
     spark.conf.unset("spark.sql.sources.partitionOverwriteMode")
 
 
-def held(sql: Sql) -> set[tuple[object, ...]]:
+def held(sql: Sql) -> set[tuple[Any, ...]]:
     """All rows, each of which is read once and looked at in full."""
     found = sql("SELECT k, p FROM t WHERE k < 1000 AND p <> ''")
     assert len(found) == len(set(found)) == sql("SELECT count(*) FROM t")[0][0]
@@ -110,7 +111,7 @@ def test_an_unknown_outcome_keeps_every_file_and_is_told(sql: Sql, case: Case, c
 def test_a_refused_commit_leaves_the_table_and_no_file(sql: Sql, case: Case, spark: SparkSession) -> None:
     _, statement, after = case
     database = spark.catalog.currentDatabase()
-    warehouse = Path(spark.conf.get("spark.sql.catalog.paimon.warehouse").removeprefix("file:"))  # type: ignore[union-attr]
+    warehouse = Path(spark.conf.get("spark.sql.catalog.paimon.warehouse").removeprefix("file:"))
     folder = warehouse / f"{database}.db" / "t"
     stood = {path for path in folder.rglob("*") if path.is_file()}
     with answer(created=False, known=True) as lost, pytest.raises(PySparkException, match="The store refused"):

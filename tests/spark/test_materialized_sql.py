@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -12,15 +13,15 @@ from pyspark.sql import SparkSession
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import CommitConflictError
 from paimon_sql.procedures import call
-from paimon_sql.spark.bridge import Bridge
 from paimon_sql.spark.materialized.refresh import SessionRefresher
+from paimon_sql.spark.session.bridge import Bridge
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 
 STATE = "materialized-table.refresh"
 
 
-def refresh(sql: Sql, table: str, arguments: str = "") -> tuple[object, ...]:
+def refresh(sql: Sql, table: str, arguments: str = "") -> tuple[Any, ...]:
     """Refresh a table; its mode, partitions, rows and note."""
     ((_, mode, partitions, rows, _, _, note),) = sql(
         f"CALL paimon.sys.refresh_materialized_table(table => '{table}'{arguments})"
@@ -46,7 +47,7 @@ def test_a_table_is_made_of_its_query_and_filled(orders: Sql) -> None:
     assert orders("SELECT commit_kind FROM m$snapshots") == [("OVERWRITE",)]
     database = orders("SELECT current_database()")[0][0]
     query = f"SELECT city, count(*) AS n FROM `paimon`.`{database}`.`orders` GROUP BY city"
-    properties = dict(orders("SHOW TBLPROPERTIES m"))
+    properties: dict[str, str] = dict(orders("SHOW TBLPROPERTIES m"))
     assert properties["materialized-table.definition-query"] == query
     assert properties["type"] == "materialized-table"
     assert properties["materialized-table.refresh-mode"] == "FULL"
@@ -260,7 +261,8 @@ def test_a_suspended_table_is_left_alone(orders: Sql) -> None:
     mode, _, _, note = refresh(orders, "m")
     assert (mode, note) == ("FULL", "nothing is known of a refresh before")
     assert orders("SELECT * FROM m ORDER BY id") == [(1,), (2,), (3,)]
-    assert dict(orders("SHOW TBLPROPERTIES m"))["snapshot.num-retained.max"] == "60"
+    properties: dict[str, str] = dict(orders("SHOW TBLPROPERTIES m"))
+    assert properties["snapshot.num-retained.max"] == "60"
 
 
 def test_tables_come_behind_those_that_they_read(orders: Sql) -> None:
@@ -307,7 +309,7 @@ def test_another_query_may_bring_columns_behind_the_others(orders: Sql) -> None:
         orders("ALTER MATERIALIZED TABLE m AS SELECT * FROM m")
     made = "CREATE OR ALTER MATERIALIZED TABLE m {} AS SELECT id, city, price, dt FROM orders"
     orders(made.format("WITH ('snapshot.num-retained.max' = '60') FRESHNESS = INTERVAL '2' DAY"))
-    properties = dict(orders("SHOW TBLPROPERTIES m"))
+    properties: dict[str, str] = dict(orders("SHOW TBLPROPERTIES m"))
     assert properties["materialized-table.refresh-mode"] == "FULL"
     assert properties["snapshot.num-retained.max"] == "60"
     with pytest.raises(Exception, match="partition columns of a materialized table stay"):
@@ -432,7 +434,7 @@ def test_a_rival_refresh_is_a_conflict(orders: Sql, spark: SparkSession, monkeyp
             made = rows_of(*given)  # type: ignore[arg-type]
             return made
 
-        found.rows_of = late  # type: ignore[method-assign]
+        found.rows_of = late  # type: ignore[assignment]
         pin = found.pin
 
         def overtaken() -> object:
@@ -440,7 +442,7 @@ def test_a_rival_refresh_is_a_conflict(orders: Sql, spark: SparkSession, monkeyp
             home.refresh(identifier)
             return now
 
-        found.pin = overtaken  # type: ignore[method-assign]
+        found.pin = overtaken  # type: ignore[assignment]
         return found
 
     monkeypatch.setattr(SessionRefresher, "_query", slow)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 KEYED = "TBLPROPERTIES ('primary-key'='id', 'bucket'='2')"
 VECTORS = "TBLPROPERTIES ('deletion-vectors.enabled'='true')"
 ALL_WAYS = pytest.mark.parametrize("properties", [KEYED, "", VECTORS])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 KEYED = "TBLPROPERTIES ('primary-key'='id', 'bucket'='1')"
 EVOLVING = "TBLPROPERTIES ('row-tracking.enabled'='true', 'data-evolution.enabled'='true')"
 ALL_WAYS = pytest.mark.parametrize("properties", [KEYED, "", EVOLVING])
@@ -25,7 +26,7 @@ def merge(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[str]:
     spark.conf.unset("spark.paimon.write.merge-schema")
 
 
-def columns(sql: Sql, table: str = "t") -> list[tuple[object, ...]]:
+def columns(sql: Sql, table: str = "t") -> list[tuple[Any, ...]]:
     """The names and types of a table's columns."""
     return [row[:2] for row in sql(f"DESCRIBE {table}") if row[0] and not str(row[0]).startswith("#")]
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 MERGE = "/*+ OPTIONS('write.merge-schema'='true') */"
 WIDEN = "/*+ OPTIONS('write.merge-schema'='true', 'write.merge-schema.type-widening'='true') */"
 CAST = WIDEN.replace(") */", ", 'write.merge-schema.explicit-cast'='true') */")
@@ -21,7 +22,7 @@ def merging(spark: SparkSession) -> Iterator[None]:
     spark.conf.unset("spark.paimon.write.merge-schema")
 
 
-def columns(sql: Sql, table: str = "t") -> list[tuple[object, ...]]:
+def columns(sql: Sql, table: str = "t") -> list[tuple[Any, ...]]:
     """The names and types of a table's columns."""
     return [row[:2] for row in sql(f"DESCRIBE {table}") if row[0] and not str(row[0]).startswith("#")]
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 
 ROWS = (
     "SELECT CAST(IF(id % 4 = 0, NULL, id - 7) AS TINYINT) a, CAST(id * 99 AS INT) b, id * 461168601842738 - 99 c,"

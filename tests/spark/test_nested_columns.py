@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 TYPES = (
     "k INT, s STRUCT<a: INT, b: STRING, t: STRUCT<x: INT, y: STRING, w: TIMESTAMP_NTZ>, `d.o`: INT>,"
     " r ARRAY<STRUCT<a: INT, b: STRING, q: ARRAY<STRUCT<u: INT, v: INT>>>>,"

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from paimon_sql.spark import notebook
-from paimon_sql.spark.notebook import Bars, show_in_notebook
-from paimon_sql.storage.progress import begun
+from paimon_sql.spark.session import notebook
+from paimon_sql.spark.session.notebook import ProgressBars, show_in_notebook
+from paimon_sql.storage.execution.progress import register_work
 
 
 class Screen:
@@ -32,8 +32,8 @@ class Screen:
 def test_long_work_gets_a_bar_that_moves_and_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(notebook, "PATIENCE", 0)
     screen = Screen()
-    bars = Bars(screen)
-    with begun("CALL sys.compact a<b") as work:
+    bars = ProgressBars(screen)
+    with register_work("CALL sys.compact a<b") as work:
         bars.draw()
         assert screen.pictures == []
         work.expect(1200)
@@ -49,9 +49,9 @@ def test_long_work_gets_a_bar_that_moves_and_goes(monkeypatch: pytest.MonkeyPatc
 
 def test_quick_work_gets_none() -> None:
     screen = Screen()
-    with begun("CALL sys.compact t") as work:
+    with register_work("CALL sys.compact t") as work:
         work.expect(1)
-        Bars(screen).draw()
+        ProgressBars(screen).draw()
     assert screen.pictures == []
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 OPTION = "/*+ OPTIONS('scan.bucket' = '{}') */"
 KINDS = {
     "keyed": "TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '4')",
@@ -48,7 +49,7 @@ def test_a_bucket_holds_the_rows_that_say_so(sql: Sql, kind: str) -> None:
 
 def test_a_session_a_table_and_a_frame_may_ask_for_it(sql: Sql, spark: SparkSession) -> None:
     filled(sql, "keyed")
-    whole = dict(sql("SELECT __paimon_bucket, count(*) FROM t GROUP BY 1"))
+    whole: dict[int, int] = dict(sql("SELECT __paimon_bucket, count(*) FROM t GROUP BY 1"))
     sql("SET spark.paimon.scan.bucket = 2")
     assert sql("SELECT count(*) FROM t") == [(whole[2],)]
     sql("RESET spark.paimon.scan.bucket")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
 from tests.spark.conflict_matrix import REFUSED_OVER_KEYS, STATEMENTS, World, expected, matrix, play
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 
 KEYED = ("INSERT", "INSERT OVERWRITE", "UPDATE", "DELETE", "MERGE", "compact", "expire_snapshots", "rollback")
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from pyspark.sql import SparkSession
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 
 COLUMNS = (
     "k BIGINT, i INT, b BIGINT, d DECIMAL(4, 2), w DECIMAL(30, 5), x DOUBLE, f FLOAT, s STRING, v VARCHAR(9),"
@@ -69,7 +69,7 @@ def ask(spark: SparkSession, sql: Sql, tmp_path: Path) -> Iterator[Ask]:
     spark.catalog.dropTempView("plain_copy")
 
 
-def _text(row: tuple[object, ...]) -> str:
+def _text(row: tuple[Any, ...]) -> str:
     """A row as text; of -0.0 and 0.0 whichever comes first is the least of both, to Spark as well."""
     return str(tuple(v + 0.0 if isinstance(v, float) else v for v in row))
 

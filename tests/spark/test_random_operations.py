@@ -11,12 +11,13 @@ import os
 import re
 from collections.abc import Callable
 from random import Random
+from typing import Any
 
 import pytest
 
 from tests.spark.table_model import Condition, TableModel, Value
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 OPERATIONS = int(os.environ.get("PAIMON_SQL_OPERATIONS", "25"))
 SEED = int(os.environ.get("PAIMON_SQL_SEED", "0"))
 
@@ -213,7 +214,7 @@ class _Driver:
         if given != wanted:
             self._wrong.append(f"{what}: {given} instead of {wanted}")
 
-    def _sql(self, statement: str) -> list[tuple[object, ...]]:
+    def _sql(self, statement: str) -> list[tuple[Any, ...]]:
         self._said.append(statement)
         return self._run(statement)
 

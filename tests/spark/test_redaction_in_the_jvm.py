@@ -7,8 +7,8 @@ import time
 import pytest
 from pyspark.sql import SparkSession
 
-from paimon_sql.spark.bridge import Bridge
-from paimon_sql.sql.kept_values import SECRETS_IN_JAVA, without_secrets
+from paimon_sql.spark.session.bridge import Bridge
+from paimon_sql.sql.text.secrets import SECRETS_IN_JAVA, without_secrets
 
 SIZE = 1_000_000
 

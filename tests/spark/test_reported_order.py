@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
-from bucket_plans import plan_of, plan_of_right_answer
 from pyspark.sql import SparkSession
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+from tests.spark.bucket_plans import plan_of, plan_of_right_answer
+
+Sql = Callable[[str], list[tuple[Any, ...]]]
 
 KINDS = {
     "marking": "'write-only' = 'true'",

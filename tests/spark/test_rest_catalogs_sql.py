@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
 import paimon_sql
-from paimon_sql.spark.compat import HAS_VIEWS
+from paimon_sql.spark.jvm.compat import HAS_VIEWS
 from tests.newer_rest import NewerRest
 from tests.rest_server import TOKEN, RestServer
 from tests.spark.server_lake import Lake
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def lake(sql: Sql, rest: RestServer) -> Iterator[Sql]:
 def test_databases_are_made_described_changed_and_dropped(lake: Sql) -> None:
     lake("CREATE DATABASE lake.e COMMENT 'a comment' WITH DBPROPERTIES ('k' = 'v')")
     lake("ALTER DATABASE lake.e SET DBPROPERTIES ('k' = 'w', 'l' = 'x')")
-    told = dict(lake("DESCRIBE DATABASE EXTENDED lake.e"))  # type: ignore[arg-type]
+    told: dict[str, str] = dict(lake("DESCRIBE DATABASE EXTENDED lake.e"))
     assert told["Comment"] == "a comment" and told["Properties"] == "((k,w), (l,x))"
     with pytest.raises(Exception, match="already exists"):
         lake("CREATE DATABASE lake.e")
@@ -85,7 +86,7 @@ def test_tables_live_as_in_any_catalog(lake: Sql, rest: RestServer) -> None:
     assert lake("SELECT * FROM lake.here.u ORDER BY id") == [(1, "x"), (10, "b")]
     lake("DROP TABLE lake.here.u")
     assert lake("SHOW TABLES IN lake.here") == [(database, "t", False)]
-    told = dict(lake("SELECT * FROM lake.sys.catalog_options"))  # type: ignore[arg-type]
+    told: dict[str, str] = dict(lake("SELECT * FROM lake.sys.catalog_options"))
     assert told["metastore"] == "rest" and told["prefix"] == "paimon" and TOKEN not in told.values()
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 
 KINDS = {
     "append": "",
@@ -27,7 +28,7 @@ def t(request: pytest.FixtureRequest, sql: Sql) -> str:
     return "t"
 
 
-def exchanges(spark: SparkSession, query: str) -> tuple[int, list[tuple[object, ...]]]:
+def exchanges(spark: SparkSession, query: str) -> tuple[int, list[tuple[Any, ...]]]:
     """How many exchanges of a query stand for another one, and its rows."""
     spark.conf.set("spark.sql.adaptive.enabled", "false")
     spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from paimon_sql.spark.bridge import Bridge
+from paimon_sql.spark.session.bridge import Bridge
 from tests.spark.conftest import Sql
 
 TABLES = {

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from paimon_sql.format import types as t
-from paimon_sql.format.types import DataField
-from paimon_sql.spark.row_widths import row_width
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.spark.scan.reporting.row_size import row_width
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 
 NESTED = "STRUCT<x: INT, y: ARRAY<STRUCT<z: BIGINT, w: STRING>>>"
 COLUMNS = f"a INT, b BIGINT, c STRING, d DECIMAL(12, 2), e DECIMAL(30, 2), f DATE, g TIMESTAMP, h {NESTED}, i BINARY"
@@ -28,8 +29,8 @@ def _scan_size(frame: DataFrame) -> int:
     return int(str(leaf.stats().sizeInBytes()))
 
 
-def _leaves(plan: object) -> list[object]:
-    leaves = plan.collectLeaves()  # type: ignore[attr-defined]
+def _leaves(plan: Any) -> list[Any]:
+    leaves = plan.collectLeaves()
     return [leaves.apply(i) for i in range(leaves.size())]
 
 

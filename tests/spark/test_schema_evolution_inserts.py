@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 
 KINDS = {
     "append": "",
@@ -23,7 +24,7 @@ def table(request: pytest.FixtureRequest, sql: Sql) -> str:
     return "t"
 
 
-def _columns(sql: Sql) -> list[tuple[object, ...]]:
+def _columns(sql: Sql) -> list[tuple[Any, ...]]:
     return [row[:2] for row in sql("DESCRIBE t") if row[0] and not str(row[0]).startswith("#")][:9]
 
 

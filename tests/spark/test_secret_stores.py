@@ -7,20 +7,20 @@ from pathlib import Path
 import pytest
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.spark import path_catalog
-from paimon_sql.spark.path_catalog import PathNames
-from paimon_sql.sql import kept_values
+from paimon_sql.spark.catalog import path_catalog
+from paimon_sql.spark.catalog.path_catalog import PathNames
+from paimon_sql.sql.text import secrets
 from tests.spark.conftest import Sql
 
 
 def test_options_of_a_catalog_leave_the_store_when_it_is_made(sql: Sql, tmp_path: Path) -> None:
-    before = len(kept_values._STORE)
+    before = len(secrets._STORE)
     made = f"CREATE CATALOG held WITH ('type' = 'paimon', 'warehouse' = '{tmp_path}', 's3.secret-key' = 'hunter')"
     sql(made)
-    assert len(kept_values._STORE) == before
+    assert len(secrets._STORE) == before
     with pytest.raises(Exception, match="already exists"):
         sql(made)
-    assert len(kept_values._STORE) == before
+    assert len(secrets._STORE) == before
     sql("DROP CATALOG held")
 
 

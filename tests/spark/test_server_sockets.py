@@ -16,9 +16,9 @@ from pyhive import hive
 from pyspark.sql import SparkSession
 
 import paimon_sql
-from paimon_sql.spark import callbacks
-from paimon_sql.spark.bridge import Bridge
-from paimon_sql.spark.java import JavaObject, Jvm
+from paimon_sql.spark.jvm import callbacks
+from paimon_sql.spark.jvm.gateway import JavaObject, Jvm
+from paimon_sql.spark.session.bridge import Bridge
 from paimon_sql.spark.thrift.server import HOST, PORT, ThriftServer
 
 
@@ -40,7 +40,7 @@ class Counter(JavaObject):
         implements = ["java.util.concurrent.Callable"]
 
 
-def registered(jvm: Jvm, proxy: Counter) -> tuple[Any, str]:
+def registered(jvm: Jvm, proxy: JavaObject) -> tuple[Any, str]:
     """The Java object that a Python object answers for, and its name on the wire."""
     task = jvm.new("java.util.concurrent.FutureTask", proxy)
     known = jvm.gateway.gateway_property.pool.dict

@@ -7,13 +7,14 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import paimon_sql
-from paimon_sql.spark.compat import HAS_VIEWS
+from paimon_sql.spark.jvm.compat import HAS_VIEWS
 from tests.spark.conftest import Sql
 
 _NUMBERS = itertools.count(1)
@@ -46,7 +47,7 @@ def database(session: SparkSession, warehouse: Path) -> Iterator[str]:
 def sql(session: SparkSession, database: str) -> Sql:
     """Runs statements in that database, where ``p`` is a table of Paimon's and ``o`` an ordinary one."""
 
-    def run(text: str) -> list[tuple[object, ...]]:
+    def run(text: str) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in session.sql(text).collect()]
 
     run("CREATE TABLE p (id INT, v STRING, PRIMARY KEY (id) NOT ENFORCED) USING paimon TBLPROPERTIES ('bucket' = '1')")

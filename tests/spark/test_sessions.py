@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -14,7 +15,7 @@ from paimon_sql.errors import InvalidInputError
 pytestmark = pytest.mark.smoke
 
 
-def rows(session: SparkSession, text: str) -> list[tuple[object, ...]]:
+def rows(session: SparkSession, text: str) -> list[tuple[Any, ...]]:
     """The rows of a statement."""
     return [tuple(row) for row in session.sql(text).collect()]
 

@@ -14,10 +14,11 @@ from pyspark import cloudpickle
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from paimon_sql.spark import executor
-from paimon_sql.storage import manifest_reading, manifest_store
-from paimon_sql.storage.manifest_reading import ManifestTask
-from paimon_sql.storage.manifest_store import ManifestCache
+from paimon_sql.spark.execution import executor
+from paimon_sql.storage.metadata import manifests
+from paimon_sql.storage.metadata.manifests import ManifestCache
+from paimon_sql.storage.table import distributed_manifests
+from paimon_sql.storage.table.distributed_manifests import ManifestTask
 from tests.spark.conftest import Sql
 
 
@@ -25,15 +26,15 @@ from tests.spark.conftest import Sql
 def cache(monkeypatch: pytest.MonkeyPatch) -> ManifestCache:
     """A cache of the test's own."""
     own = ManifestCache()
-    monkeypatch.setattr(manifest_store, "CACHE", own)
-    monkeypatch.setattr(manifest_reading, "CACHE", own)
+    monkeypatch.setattr(manifests, "CACHE", own)
+    monkeypatch.setattr(distributed_manifests, "CACHE", own)
     return own
 
 
 @pytest.fixture
 def spread(cache: ManifestCache, monkeypatch: pytest.MonkeyPatch) -> ManifestCache:
     """No plan is so small that the driver makes it by itself, and nothing stays in its cache."""
-    monkeypatch.setattr(manifest_reading, "MANY_BYTES", 1)
+    monkeypatch.setattr(distributed_manifests, "MANY_BYTES", 1)
     monkeypatch.setattr(executor, "FEW_BYTES", -1)
     cache.capacity = 0
     return cache
@@ -113,7 +114,7 @@ def test_a_missing_manifest_is_named(spark: SparkSession, sql: Sql, spread: Mani
 def endless(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Executors that never answer."""
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
-    monkeypatch.setattr(manifest_reading, "run_manifest_task", sleep)
+    monkeypatch.setattr(distributed_manifests, "run_manifest_task", sleep)
     yield
     cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
 
@@ -146,6 +147,6 @@ def test_a_cancelled_statement_takes_its_plan_along(
     finally:
         canceller.join()
         for key in ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel"):
-            context.setLocalProperty(key, None)  # type: ignore[arg-type]
+            context.setLocalProperty(key, None)
     assert len(told) == 1
     assert time.monotonic() - started < 60

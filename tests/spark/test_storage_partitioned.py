@@ -6,12 +6,14 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from bucket_plans import plan_of, plan_of_right_answer, rows_of
 from pyspark.sql import SparkSession
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+from tests.spark.bucket_plans import plan_of, plan_of_right_answer, rows_of
+
+Sql = Callable[[str], list[tuple[Any, ...]]]
 
 KINDS = {
     "append": "|'bucket-key' = 'id'",

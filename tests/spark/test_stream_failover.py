@@ -8,18 +8,19 @@ import textwrap
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 
 _STREAM = """
     import time
     from pathlib import Path
 
     import paimon_sql
-    from paimon_sql.storage.commit.snapshot_commit import RenamingSnapshotCommit
+    from paimon_sql.storage.commit.snapshot.snapshot_commit import RenamingSnapshotCommit
 
     folder = Path({folder!r})
     created = RenamingSnapshotCommit._created

@@ -17,7 +17,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from paimon_sql.storage.commit import epochs
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 
 
 @pytest.fixture
@@ -145,7 +145,7 @@ def test_a_stream_of_a_process_that_is_killed_behind_its_commit_delivers_each_ro
 @pytest.fixture
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
     """Snapshots carry nothing on, as those of other engines; clocks are exact."""
-    monkeypatch.setattr("paimon_sql.storage.commit.attempt.carried_on", lambda *given: {})
+    monkeypatch.setattr("paimon_sql.storage.commit.snapshot.attempt.carried_properties", lambda *given: {})
     monkeypatch.setattr(epochs, "_SKEW_MILLIS", 0)
 
 

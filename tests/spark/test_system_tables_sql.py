@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyspark.sql import Row, SparkSession
 
-from paimon_sql.spark import internal_rows as crossing
-from paimon_sql.spark import local_scan
-from paimon_sql.system_tables import files
-from paimon_sql.system_tables.remembered import RememberedColumns
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.spark.conversion import internal_rows as crossing
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.scan.proxies import local
+from paimon_sql.system_tables.cached_values import ColumnCache
+from paimon_sql.system_tables.files import files
 from tests.spark.conftest import Sql
 
 
@@ -19,13 +22,13 @@ from tests.spark.conftest import Sql
 def crossed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[pa.Table]]:
     """The rows that system tables handed to Spark."""
     seen: list[pa.Table] = []
-    convert = local_scan.internal_rows
+    convert = crossing.internal_rows
 
-    def noting(jvm: object, session: object, table: pa.Table, fields: object) -> object:
+    def noting(jvm: Jvm, session: Any, table: pa.Table, fields: Sequence[DataField]) -> Any:
         seen.append(table)
         return convert(jvm, session, table, fields)
 
-    monkeypatch.setattr(local_scan, "internal_rows", noting)
+    monkeypatch.setattr(local, "internal_rows", noting)
     yield seen
 
 
@@ -97,13 +100,14 @@ def test_remembered_columns_are_those_of_the_state_that_is_asked_for(
     spark: SparkSession, many: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     query = "SELECT * FROM `many$files` ORDER BY file_path"
-    columns = RememberedColumns()
+    columns = ColumnCache()
     monkeypatch.setattr(files, "_REMEMBERED", columns)
 
     def seen_anew() -> list[Row]:
         with monkeypatch.context() as patched:
             patched.setattr(files, "_MANY", 1_000_000)
-            return spark.sql(query).collect()
+            found: list[Row] = spark.sql(query).collect()
+            return found
 
     monkeypatch.setattr(files, "_MANY", 1)
     for change in (
@@ -126,7 +130,7 @@ def test_remembered_columns_are_those_of_the_state_that_is_asked_for(
 
 
 def test_columns_are_remembered_until_there_is_no_room() -> None:
-    columns, made = RememberedColumns(capacity=20), []
+    columns, made = ColumnCache(capacity=20), []
 
     def make() -> pa.Array:
         made.append(1)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 
 TAGS = "SELECT tag_name, snapshot_id, time_retained FROM t$tags ORDER BY tag_name"
 

@@ -15,7 +15,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 import paimon_sql
-from paimon_sql.spark.bridge import Bridge
+from paimon_sql.spark.session.bridge import Bridge
 from paimon_sql.spark.thrift.server import HOST, PORT, ThriftServer
 from tests.packages import available, fetched
 

@@ -21,15 +21,15 @@ from bench.soak import Soak
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError, SetupError
-from paimon_sql.format.schema import TableSchema
-from paimon_sql.format.types import DataField, IntType, string_type
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.format.schema.types import DataField, IntType, string_type
 from paimon_sql.procedures import Procedure, procedures
 from paimon_sql.procedures.base import Context
-from paimon_sql.spark.bridge import Bridge
-from paimon_sql.spark.compat import HAS_VIEWS
-from paimon_sql.spark.java import Jvm
+from paimon_sql.spark.jvm.compat import HAS_VIEWS
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.session.bridge import Bridge
 from paimon_sql.spark.thrift.server import HOST, HTTP_PORT, PORT, TRANSPORT, ThriftServer
-from paimon_sql.storage.progress import running
+from paimon_sql.storage.execution.progress import running
 
 pytestmark = pytest.mark.smoke
 
@@ -369,8 +369,12 @@ def test_a_cancelled_call_ends_between_two_tasks_on_the_driver(
 ) -> None:
     done: list[int] = []
 
-    def endless(procedure: Procedure, context: Context, **_: object) -> list[tuple[object, ...]]:
-        return [(n,) for n in context.executor.map(lambda n: done.append(n) or time.sleep(0.01), range(100_000))]
+    def slowly(n: int) -> None:
+        done.append(n)
+        time.sleep(0.01)
+
+    def endless(procedure: Procedure, context: Context, _: object) -> list[object]:
+        return list(context.executor.map(slowly, range(100_000)))
 
     monkeypatch.setattr(type(procedures()["clear_consumers"]), "call", endless)
     statement = connection.createStatement()

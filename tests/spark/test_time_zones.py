@@ -5,15 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone, tzinfo
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 from pyspark.sql import SparkSession
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.storage.local_times import zone_of
+from paimon_sql.storage.table.time_travel.local_times import zone_of
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 
 
 @pytest.fixture(params=["Pacific/Kiritimati", "-11:00"])

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import sys
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,9 +11,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import ParseException
 from pyspark.sql import SparkSession
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "sql"))
-
-from sql_cases import plain
+from tests.sql.sql_cases import plain
 
 _IDS = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|@[0-9a-f]+|#\d+")
 

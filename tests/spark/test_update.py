@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 KEYED = "TBLPROPERTIES ('primary-key'='id', 'bucket'='2')"
 VECTORS = "TBLPROPERTIES ('deletion-vectors.enabled'='true')"
 
@@ -35,9 +36,9 @@ def test_only_files_with_changed_rows_are_rewritten(sql: Sql) -> None:
     sql("CREATE TABLE t (id INT, p STRING) PARTITIONED BY (p)")
     sql("INSERT INTO t VALUES (1, 'a'), (2, 'a')")
     sql("INSERT INTO t VALUES (3, 'a'), (4, 'b')")
-    before = dict(sql("SELECT file_path, partition FROM t$files"))
+    before: dict[str, str] = dict(sql("SELECT file_path, partition FROM t$files"))
     assert sql("UPDATE t SET p = 'c' WHERE id = 1") == [(1,)]
-    after = dict(sql("SELECT file_path, partition FROM t$files"))
+    after: dict[str, str] = dict(sql("SELECT file_path, partition FROM t$files"))
     assert len(before.keys() & after.keys()) == 2
     assert sql("SELECT id, p FROM t ORDER BY id") == [(1, "c"), (2, "a"), (3, "a"), (4, "b")]
     assert sql("SELECT commit_kind FROM t$snapshots ORDER BY snapshot_id")[-1] == ("OVERWRITE",)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlparse
 
 import pyarrow.parquet as pq
@@ -13,11 +14,11 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.variant_utils import VariantUtils
 
-from paimon_sql.format import types as t
+from paimon_sql.format.schema import types as t
+from paimon_sql.storage.file_formats import registry
 from paimon_sql.storage.file_io.local import LocalFileIO
-from paimon_sql.storage.files import registry
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 INFER = "'variant.inferShreddingSchema' = 'true'"
 SHAPE = """{"type": "ROW", "fields": [{"name": "v", "type": {"type": "ROW", "fields": [
     {"name": "a", "type": "BIGINT"},

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 EVOLVING = "'row-tracking.enabled' = 'true', 'data-evolution.enabled' = 'true', 'deletion-vectors.enabled' = 'true'"
 VECTOR = "'vector-field' = 'e', 'field.e.vector-dim' = '3'"
 ROWS = [(1, [0.5, 0.25, 1.0], "a"), (2, None, "ü"), (3, [0.0, -1.0, 2.0], None)]

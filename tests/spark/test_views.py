@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from paimon_sql.spark.compat import HAS_VIEWS
+from paimon_sql.spark.jvm.compat import HAS_VIEWS
 
-Sql = Callable[[str], list[tuple[object, ...]]]
+Sql = Callable[[str], list[tuple[Any, ...]]]
 
 pytestmark = pytest.mark.skipif(not HAS_VIEWS, reason="Spark asks catalogs for views since 4.2")
 
@@ -121,7 +122,7 @@ def test_a_view_looks_at_other_catalogs_and_from_them(people: Sql, tmp_path: Pat
         ("SELECT name FROM t ORDER BY 1 DESC LIMIT 1", [("bob",)]),
     ],
 )
-def test_a_view_may_hold_any_query(people: Sql, query: str, rows: list[tuple[object, ...]]) -> None:
+def test_a_view_may_hold_any_query(people: Sql, query: str, rows: list[tuple[Any, ...]]) -> None:
     people(f"CREATE VIEW v (x) AS {query}")
     assert people("SELECT * FROM v") == rows
 

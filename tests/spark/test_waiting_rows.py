@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -38,7 +39,7 @@ def later(sql: Sql, rows: str) -> None:
     ],
 )
 def test_rows_that_wait_are_merged_with_those_in_their_buckets(
-    sql: Sql, more: str, expected: list[tuple[object, ...]]
+    sql: Sql, more: str, expected: list[tuple[Any, ...]]
 ) -> None:
     waiting(sql, more=more)
     later(sql, "(1, 1, 'a'), (3, 5, 'x')")
@@ -87,7 +88,7 @@ def test_streams_begin_without_rows_that_wait(spark: SparkSession, sql: Sql, tmp
     waiting(sql)
     later(sql, "(1, 1, 'a')")
     sql("CREATE TABLE copied (id INT, n INT, v STRING)")
-    expected: list[tuple[object, ...]] = []
+    expected: list[tuple[Any, ...]] = []
     for checkpoint in ("first", "second"):
         stream = spark.readStream.table("t").writeStream.trigger(availableNow=True)
         stream.option("checkpointLocation", str(tmp_path / checkpoint)).toTable("copied").awaitTermination()

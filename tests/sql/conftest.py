@@ -12,8 +12,8 @@ import pytest
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from paimon_sql.sql.grammar.statement import Statement
 from paimon_sql.sql.rewrite import RewriteContext, rewrite
-from paimon_sql.sql.statements.base import Statement
 
 CONTEXT = RewriteContext("paimon", "db", frozenset({"paimon", "dialect_cat"}))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from paimon_sql.sql.dialect.syntax import AnyOrder, Maybe, Named, Part, Series, SlotPart, Words
+from paimon_sql.sql.grammar.syntax import AnyOrder, Maybe, Named, Part, Series, SlotPart, Words
 
 Texts = SearchStrategy[str]
 
@@ -74,7 +74,7 @@ SLOTS: dict[str, Texts] = {
 def texts_of(part: Part) -> Texts:
     """What a part of a grammar reads."""
     if isinstance(part, Words):
-        return st.just(part.told())
+        return st.just(part.usage())
     if isinstance(part, Named):
         return st.sampled_from(list(part.choices))
     if isinstance(part, SlotPart):

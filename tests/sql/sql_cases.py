@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from statement_classes import s
-
-from paimon_sql.sql.kept_values import keep
+from paimon_sql.sql.grammar.statement import Statement
+from paimon_sql.sql.text.secrets import keep
+from tests.sql.statement_classes import s
 
 FOLDER = Path(__file__).parent / "cases"
 REWRITES = ("system_tables", "hints", "functions", "create_table", "alter_table", "call", "session")
@@ -47,7 +47,7 @@ def _behind(before: str, query: str) -> str:
     return "".join(c if c == "\n" else " " for c in before) + query
 
 
-STATEMENTS: list[tuple[str, s.Statement]] = [
+STATEMENTS: list[tuple[str, Statement]] = [
     ("ALTER TABLE t CREATE TAG `a-b`", s.CreateTag(T, "a-b")),
     ("ALTER TABLE t CREATE TAG a AS OF VERSION 1 RETAIN 7 DAYS", s.CreateTag(T, "a", "CREATE", 1, "7 d")),
     ("ALTER TABLE t CREATE TAG IF NOT EXISTS a RETAIN 12 HOURS", s.CreateTag(T, "a", "CREATE", None, "12 h", True)),

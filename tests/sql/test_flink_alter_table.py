@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from sql_cases import T
 
-from paimon_sql.sql.statements.alter_table import AddColumns, ColumnChange, ModifyColumns
-from paimon_sql.sql.statements.base import Statement
+from paimon_sql.sql.grammar.statement import Statement
+from paimon_sql.sql.statements.tables.alter_table import AddColumns, ColumnChange, ModifyColumns
+from tests.sql.sql_cases import T
 
 
 @pytest.mark.parametrize(

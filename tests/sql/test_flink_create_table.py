@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from paimon_sql.sql.statements.base import Statement
-from paimon_sql.sql.statements.create_table_like import CreateTableLike
+from paimon_sql.sql.grammar.statement import Statement
+from paimon_sql.sql.statements.tables.create_table_like import CreateTableLike
 
 
 def test_comments_between_the_clauses_stay_where_they_do_no_harm(sql: Callable[[str], str]) -> None:

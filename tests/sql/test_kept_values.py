@@ -8,7 +8,7 @@ import time
 import pytest
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.sql.kept_values import SecretStore, keep, kept, without_secrets
+from paimon_sql.sql.text.secrets import SecretStore, keep, kept, without_secrets
 
 
 @pytest.mark.parametrize(
@@ -51,19 +51,19 @@ def test_a_kept_value_is_found_again_and_nothing_else_is() -> None:
 
 def test_a_value_leaves_with_the_last_statement_that_brought_it() -> None:
     store = SecretStore()
-    reference = store.keep("hunter")
-    assert store.keep("hunter") == reference
+    reference = store.store("hunter")
+    assert store.store("hunter") == reference
     store.release([reference, "other text"])
-    assert store.kept(reference) == "hunter"
+    assert store.resolve(reference) == "hunter"
     store.release([reference])
     assert len(store) == 0
     with pytest.raises(InvalidInputError, match=r"expired\. Run it again"):
-        store.kept(reference)
+        store.resolve(reference)
 
 
 def test_values_of_statements_that_never_run_leave_by_themselves() -> None:
     store = SecretStore(seconds=0.1)
-    store.keep("hunter")
+    store.store("hunter")
     deadline = time.monotonic() + 10
     while len(store) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -72,9 +72,9 @@ def test_values_of_statements_that_never_run_leave_by_themselves() -> None:
 
 def test_the_oldest_values_leave_where_there_are_too_many() -> None:
     store = SecretStore(most=10)
-    references = [store.keep(f"hunter {i}") for i in range(100)]
+    references = [store.store(f"hunter {i}") for i in range(100)]
     assert len(store) == 10
-    assert store.kept(references[-1]) == "hunter 99"
+    assert store.resolve(references[-1]) == "hunter 99"
 
 
 def test_statements_of_many_threads_share_values() -> None:
@@ -82,8 +82,8 @@ def test_statements_of_many_threads_share_values() -> None:
 
     def run() -> None:
         for _ in range(200):
-            reference = store.keep("hunter")
-            assert store.kept(reference) == "hunter"
+            reference = store.store("hunter")
+            assert store.resolve(reference) == "hunter"
             store.release([reference])
 
     threads = [threading.Thread(target=run) for _ in range(4)]

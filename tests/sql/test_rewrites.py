@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from sql_cases import REWRITES, pairs
+
+from tests.sql.sql_cases import REWRITES, pairs
 
 CASES = [pytest.param(before, after, id=f"{name}: {before[:60]}") for name in REWRITES for before, after in pairs(name)]
 

@@ -6,11 +6,13 @@ import re
 from collections.abc import Callable, Iterator
 
 import pytest
-from sql_cases import REWRITES, STATEMENTS, pairs, plain
-from statement_classes import s
 
-from paimon_sql.sql.names import quote_name
+from paimon_sql.sql.grammar.statement import Statement
 from paimon_sql.sql.rewrite import RewriteContext, rewrite
+from paimon_sql.sql.statements.rows import Assignment, MergeClause
+from paimon_sql.sql.text.names import quote_name
+from tests.sql.sql_cases import REWRITES, STATEMENTS, pairs, plain
+from tests.sql.statement_classes import s
 
 Statements = Callable[[str], Iterator[tuple[str, str]]]
 
@@ -72,7 +74,7 @@ def test_a_change_put_together_again_has_the_plan_of_the_users_text(
 FIRST_NAME = r"(?<=^DELETE FROM )\S+|(?<=^UPDATE )\S+|(?<=^MERGE INTO )\S+"
 
 
-def put_together(statement: s.Statement) -> str:
+def put_together(statement: Statement) -> str:
     """The SQL of a change, of a table that is called ``x`` whatever it was."""
     assert isinstance(statement, s.DeleteFrom | s.Update | s.MergeInto)
     target = f"x {statement.alias or ''}"
@@ -85,7 +87,7 @@ def put_together(statement: s.Statement) -> str:
     return f"UPDATE {target} SET {assignments_sql(statement.assignments)}{where}"
 
 
-def clause_sql(clause: s.MergeClause) -> str:
+def clause_sql(clause: MergeClause) -> str:
     condition = f" AND {clause.condition}" if clause.condition else ""
     action = clause.action.replace("UPDATE *", "UPDATE SET *")
     if clause.action == "UPDATE":
@@ -96,11 +98,11 @@ def clause_sql(clause: s.MergeClause) -> str:
     return f"WHEN {clause.rows}{condition} THEN {action}"
 
 
-def assignments_sql(assignments: tuple[s.Assignment, ...]) -> str:
+def assignments_sql(assignments: tuple[Assignment, ...]) -> str:
     return ", ".join(f"{column_sql(a)} = {a.value}" for a in assignments)
 
 
-def column_sql(assignment: s.Assignment) -> str:
+def column_sql(assignment: Assignment) -> str:
     return ".".join(map(quote_name, assignment.column))
 
 

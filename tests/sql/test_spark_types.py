@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paimon_sql.format import types as p
-from paimon_sql.sql.dialect.types import ExactType
-from paimon_sql.sql.paimon import walk
+from paimon_sql.format.schema import types as p
+from paimon_sql.sql.dialect.definitions.types import ExactType
+from paimon_sql.sql.dialect.dialect import walk
 from paimon_sql.sql.types import TYPE_PROPERTY, is_exact, read_type_text, spark_type, take_types, type_text
 
 
@@ -79,7 +79,8 @@ def test_timestamp_alone_is_sparks_in_sparks_style() -> None:
 
 def test_a_timestamp_of_a_size_that_spark_has_not_is_flinks_in_every_style() -> None:
     assert read("TIMESTAMP(3)", like_spark=True) == p.TimestampType(True, 3)
-    assert read("ROW<t TIMESTAMP(0)>", like_spark=True).fields[0].type == p.TimestampType(True, 0)
+    row = read("ROW<t TIMESTAMP(0)>", like_spark=True)
+    assert isinstance(row, p.RowType) and row.fields[0].type == p.TimestampType(True, 0)
 
 
 @pytest.mark.parametrize("text", ["INTERVAL YEAR TO MONTH", "VOID", "ARRAY<INTERVAL DAY>", "RAW('a', 'b')"])

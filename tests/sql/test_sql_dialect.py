@@ -8,10 +8,8 @@ import sys
 
 import pytest
 import sqlglot
-from grammar_texts import NAMES, OPTIONS, STRINGS, TABLES, listed, texts_of
 from hypothesis import given
 from hypothesis import strategies as st
-from sql_cases import REWRITES, STATEMENTS, pairs
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 
@@ -20,12 +18,15 @@ from paimon_sql.sql import dialect
 from paimon_sql.sql.context import RewriteContext
 from paimon_sql.sql.dialect.nodes import Travel, Verbatim
 from paimon_sql.sql.errors import SqlSyntaxError
+from paimon_sql.sql.grammar.statement import Statement
 from paimon_sql.sql.paimon import Paimon
 from paimon_sql.sql.rewrite import rewrite
-from paimon_sql.sql.statements.base import Statement, declared_statements
+from paimon_sql.sql.statements.base import declared_statements
 from paimon_sql.sql.statements.call import Call
-from paimon_sql.sql.statements.create_table import CreateTable
+from paimon_sql.sql.statements.tables.create_table import CreateTable
 from paimon_sql.sql.statements.tags import CreateTag
+from tests.sql.grammar_texts import NAMES, OPTIONS, STRINGS, TABLES, listed, texts_of
+from tests.sql.sql_cases import REWRITES, STATEMENTS, pairs
 
 TYPES = st.sampled_from(
     [

@@ -5,11 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 
-from sql_cases import REWRITES, STATEMENTS, pairs
-
 from paimon_sql.sql.errors import SqlSyntaxError
 from paimon_sql.sql.paimon import Paimon
 from paimon_sql.sql.rewrite import RewriteContext, rewrite
+from tests.sql.sql_cases import REWRITES, STATEMENTS, pairs
 
 
 def broken(tokens: list[str], words: list[str], dice: random.Random) -> str:

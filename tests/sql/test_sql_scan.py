@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot.errors import TokenError
-from sqlglot.tokens import TokenType
+from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
-from paimon_sql.sql.names import parts_in, quote_name, string_sql
 from paimon_sql.sql.paimon import Paimon
+from paimon_sql.sql.text.names import parts_in, quote_name, string_sql
 
 
 def words(text: str) -> list[str]:

@@ -10,15 +10,16 @@ from urllib.parse import unquote
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sql_cases import STATEMENTS, T
-from sqlglot.tokens import TokenType
-from statement_classes import s
+from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.sql.calls import called_names, with_stand_ins
 from paimon_sql.sql.carry import call_sql, decode, encode
+from paimon_sql.sql.functions.calls import called_names, with_placeholders
+from paimon_sql.sql.grammar.statement import Statement
 from paimon_sql.sql.paimon import Paimon
 from paimon_sql.sql.rewrite import RewriteContext, rewrite
+from tests.sql.sql_cases import STATEMENTS, T
+from tests.sql.statement_classes import s
 
 
 def literals(text: str) -> list[str]:
@@ -27,7 +28,7 @@ def literals(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("text", "statement"), STATEMENTS)
-def test_statements_are_read(text: str, statement: s.Statement, carried: Callable[[str], s.Statement]) -> None:
+def test_statements_are_read(text: str, statement: Statement, carried: Callable[[str], Statement]) -> None:
     assert carried(text) == statement
 
 
@@ -136,7 +137,7 @@ def test_calls_are_found_and_stood_in_for() -> None:
     assert called_names(text) == [("f",), ("g",), ("a", "h"), ("abs",), ("count",), ("IN",)]
     kinds = {("f",): "INT", ("a", "h"): "STRING"}
     null = "CAST(NULL AS INT)"
-    assert with_stand_ins(text, kinds.get) == text.replace(
+    assert with_placeholders(text, kinds.get) == text.replace(
         "f(x, g(1))", f"IF(struct(x, g(1)) IS NULL, {null}, {null})"
     ).replace("a.`h`()", "CAST(NULL AS STRING)")
 
@@ -147,7 +148,7 @@ def test_of_a_shared_catalog_only_paimons_tables_are_ours() -> None:
         *("spark_catalog", "db", shared),
         shared_catalogs=shared,
         default_provider="parquet",
-        is_ordinary=lambda table: table[-1] != "p",
+        is_foreign_table=lambda table: table[-1] != "p",
     )
     for text in ("DELETE FROM {}", "UPDATE db.{} SET a = 1", "ALTER TABLE {} SET ('a' = 'b')", "SHOW TAGS {}"):
         assert rewrite(text.format("o"), context).sql == text.format("o")

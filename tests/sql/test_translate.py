@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from paimon_sql.shell.main import app
 from paimon_sql.sql.context import RewriteContext
 from paimon_sql.sql.rewrite import rewrite
-from paimon_sql.sql.translate import as_flink, as_spark, formatted
+from paimon_sql.sql.translate import as_flink, as_spark, format_sql
 
 FLINKS = "CREATE TABLE t (a INT, b TIMESTAMP(3), PRIMARY KEY (a) NOT ENFORCED) WITH ('bucket' = '2')"
 SPARKS = (
@@ -41,14 +41,14 @@ def test_sparks_definitions_become_flinks() -> None:
 
 
 def test_a_layout_keeps_the_comments_and_the_spelling() -> None:
-    assert formatted("select a, -- why\n b from t /*+ OPTIONS('a'='b') */ x where a>1") == (
+    assert format_sql("select a, -- why\n b from t /*+ OPTIONS('a'='b') */ x where a>1") == (
         "SELECT\n  a, /* why */\n  b\nFROM t /*+ OPTIONS('a' = 'b') */ AS x\nWHERE\n  a > 1"
     )
-    assert "WITH (" in formatted(FLINKS)
-    laid_out = formatted("create table t (a int) using paimon tblproperties ('k' = 'v')")
+    assert "WITH (" in format_sql(FLINKS)
+    laid_out = format_sql("create table t (a int) using paimon tblproperties ('k' = 'v')")
     assert laid_out == "CREATE TABLE t (\n  a INT\n)\nUSING PAIMON\nTBLPROPERTIES (\n  'k'='v'\n)"
     for text in ("nonsense (", "ALTER TABLE t /* which */ CREATE TAG x", "SET a = b  c", "BEGIN SELECT 1; END"):
-        assert formatted(text) == text
+        assert format_sql(text) == text
 
 
 @pytest.mark.parametrize(
@@ -88,12 +88,12 @@ def test_files_are_changed_only_if_asked_and_all_can_be_read(tmp_path: Path) -> 
 
 def test_explain_rewrite_tells_what_becomes_of_a_statement() -> None:
     context = RewriteContext("paimon", "db", frozenset({"paimon"}))
-    told = rewrite("-- why\nexplain rewrite SELECT * FROM t$files", context)
-    assert told.sql == (
+    usage = rewrite("-- why\nexplain rewrite SELECT * FROM t$files", context)
+    assert usage.sql == (
         "SELECT * FROM VALUES ('parsed by Spark', 'SELECT * FROM `t$files`') AS rewritten(step, statement)"
     )
-    assert not told.statements
-    told = rewrite("EXPLAIN REWRITE DELETE FROM t WHERE a = 'x'", context)
-    assert "('parsed by Spark', 'DELETE FROM t WHERE a = \\'x\\'')" in told.sql
-    assert "('executed by paimon-sql', 'DeleteFrom(" in told.sql
+    assert not usage.statements
+    usage = rewrite("EXPLAIN REWRITE DELETE FROM t WHERE a = 'x'", context)
+    assert "('parsed by Spark', 'DELETE FROM t WHERE a = \\'x\\'')" in usage.sql
+    assert "('executed by paimon-sql', 'DeleteFrom(" in usage.sql
     assert "parsed by Spark" not in rewrite("EXPLAIN REWRITE ALTER TABLE t CREATE TAG x", context).sql

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
-from sql_cases import plain
 
 from paimon_sql.sql.rewrite import RewriteContext, rewrite
+from tests.sql.sql_cases import plain
 
 
 @pytest.mark.parametrize("text", plain())

@@ -16,13 +16,13 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from paimon_sql.format.types import BigIntType, DataField, IntType, TimestampType, string_type
+from paimon_sql.format.schema.types import BigIntType, DataField, IntType, TimestampType, string_type
 from paimon_sql.storage.compact.run import compact_table
-from paimon_sql.storage.executor import LocalExecutor
+from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.plan import plan_scan
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
 from tests.storage import core_tables as core
 
@@ -31,7 +31,7 @@ TIMES = 5
 COLUMNS = (
     DataField(0, "id", BigIntType()),
     DataField(1, "part", IntType()),
-    DataField(2, "at", TimestampType(3)),
+    DataField(2, "at", TimestampType()),
     DataField(3, "text", string_type()),
 )
 _BATCH = 2_000

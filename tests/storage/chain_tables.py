@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from core_tables import make_table
-
-from paimon_sql.format.types import BigIntType, DataField, string_type
-from paimon_sql.storage.branching import branch_of, create_branch
-from paimon_sql.storage.table import Table
+from paimon_sql.format.schema.types import BigIntType, DataField, string_type
+from paimon_sql.storage.branches.management import branch_of, create_branch
+from paimon_sql.storage.table.table import Table
+from tests.storage.core_tables import make_table
 
 COLUMNS = (
     DataField(0, "k", BigIntType()),

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from paimon_sql.format.manifest import ManifestEntry
-from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.storage.commit import operations
-from paimon_sql.storage.commit.messages import CommitMessage
-from paimon_sql.storage.commit.proposal import Validation
+from paimon_sql.format.metadata.manifest import ManifestEntry
+from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.storage.commit.transaction import Transaction
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.operations import operations
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.staging.proposal import Validation
+from paimon_sql.storage.table.table import Table
 
 
 def append(

@@ -9,23 +9,23 @@ from typing import Any
 
 import pyarrow as pa
 
-from paimon_sql.format.arrow import arrow_field, arrow_schema
-from paimon_sql.format.manifest import ManifestEntry, entries
-from paimon_sql.format.row_kind import RowKind
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.format.special_fields import VALUE_KIND
-from paimon_sql.format.types import DataField, IntType, string_type
-from paimon_sql.storage.commit.messages import CommitMessage
-from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
+from paimon_sql.format.metadata.manifest import ManifestEntry, entries
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.schema.arrow_types import arrow_field, arrow_schema
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.system_fields import VALUE_KIND
+from paimon_sql.format.schema.types import DataField, IntType, string_type
 from paimon_sql.storage.compact.plan import plan_compaction, plan_triggered
+from paimon_sql.storage.data_files.live_files import live_files
+from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.file_io import FileIO, LocalFileIO
-from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.read.task import ReadTask
-from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
 
 COLUMNS = (DataField(0, "id", IntType()), DataField(1, "v", string_type()), DataField(2, "p", string_type()))
@@ -52,8 +52,17 @@ def make_table(
 def again(table: Table, options: Mapping[str, str] | None = None, file_io: FileIO | None = None) -> Table:
     """The table as another statement opens it, which remembers nothing."""
     schema = replace(table.schema, options={**table.schema.options, **(options or {})})
-    kept = {"lock": table.lock, "listing": table.listing, "authority": table.authority, "access": table.access}
-    return Table(table.name, table.path, file_io or table.file_io, schema, table.branch, **kept)
+    return Table(
+        table.name,
+        table.path,
+        file_io or table.file_io,
+        schema,
+        table.branch,
+        lock=table.lock,
+        partition_registry=table.partition_registry,
+        version_management=table.version_management,
+        access=table.access,
+    )
 
 
 def batch_of(table: Table, rows: Iterable[Row], kinds: Sequence[int] | None = None) -> pa.RecordBatch:

@@ -102,7 +102,7 @@ class UncertainFileIO(LocalFileIO):
     def is_object_store(self, path: str) -> bool:
         return self.remote
 
-    def answers_are_final(self, path: str) -> bool:
+    def failures_are_final(self, path: str) -> bool:
         return not self.remote
 
     def try_create_exclusive(self, path: str, data: bytes, *, locked: bool = False) -> bool:

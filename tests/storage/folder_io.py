@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from interrupted_io import InterruptedFileIO
-
 from paimon_sql.storage.file_io import LocalFileIO
+from tests.storage.interrupted_io import InterruptedFileIO
 
 
 class InterruptedFolders(InterruptedFileIO):

@@ -18,11 +18,11 @@ class InterruptedFileIO(LocalFileIO):
     """
 
     def __init__(
-        self, at: int | None = None, interrupt: Callable[[], None] | None = None, *, also: tuple[str, ...] = ()
+        self, at: int | None = None, interrupt: Callable[[], object] | None = None, *, also: tuple[str, ...] = ()
     ) -> None:
         self.at = at
         self.count = 0
-        self.interrupt = interrupt or self._crash
+        self.interrupt: Callable[[], object] = interrupt or self._crash
         self.also = also
 
     def _crash(self) -> None:

@@ -17,11 +17,11 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.format.schema import TableSchema
-from paimon_sql.format.types import DataField, IntType
-from paimon_sql.storage.table import Table
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.format.schema.types import DataField, IntType
+from paimon_sql.storage.table.table import Table
 from tests.storage import commits
 from tests.storage import core_tables as core
 from tests.storage.child_processes import in_child

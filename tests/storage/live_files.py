@@ -13,11 +13,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from paimon_sql.format.manifest import FileKind, entries, read_manifest, read_manifest_list
-from paimon_sql.format.schema import TableSchema, parse_schema
-from paimon_sql.format.snapshot import parse_snapshot
-from paimon_sql.format.special_fields import key_value_fields
-from paimon_sql.format.types import DataField
+from paimon_sql.format.metadata.manifest import FileKind, entries, read_manifest, read_manifest_list
+from paimon_sql.format.metadata.snapshot import parse_snapshot
+from paimon_sql.format.schema.schema import TableSchema, parse_schema
+from paimon_sql.format.schema.system_fields import key_value_fields
+from paimon_sql.format.schema.types import DataField
 
 
 @dataclass(frozen=True)

@@ -18,36 +18,36 @@ from pathlib import Path
 import pyarrow as pa
 
 from paimon_sql.errors import AlreadyExistsError, InvalidInputError, MissingFileError
-from paimon_sql.format.arrow import arrow_type
-from paimon_sql.format.deletion_vectors import DeletionVector
 from paimon_sql.format.global_index.registry import KINDS as INDEX_KINDS
-from paimon_sql.format.manifest import entries
-from paimon_sql.format.paths import MAIN_BRANCH
-from paimon_sql.format.row_kind import RowKind
-from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.storage.branching import branch_of, create_branch, delete_branches, rename_branch
-from paimon_sql.storage.changelogs import ChangelogManager
-from paimon_sql.storage.commit.manifest_compaction import ManifestCompactor
-from paimon_sql.storage.commit.messages import CommitMessage
-from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
+from paimon_sql.format.index_files.deletion_vectors import DeletionVector
+from paimon_sql.format.layout.paths import MAIN_BRANCH
+from paimon_sql.format.metadata.manifest import entries
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.schema.arrow_types import arrow_type
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.storage.branches.management import branch_of, create_branch, delete_branches, rename_branch
 from paimon_sql.storage.compact.run import compact_due, compact_table
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.expire.retention import Retention
-from paimon_sql.storage.expire.run import expire_snapshots
-from paimon_sql.storage.fast_forward import fast_forward
-from paimon_sql.storage.global_index.build import build_index, dropped, index_column, plan_index
-from paimon_sql.storage.global_index.drop import index_files_of
-from paimon_sql.storage.lost_files import find_lost
-from paimon_sql.storage.orphans.run import Search, find_orphans, remove_orphans
-from paimon_sql.storage.predicates import Comparison
-from paimon_sql.storage.purge import purge
-from paimon_sql.storage.repair import repair
-from paimon_sql.storage.rollback import rollback_to_snapshot, rollback_to_tag
+from paimon_sql.storage.data_files.live_files import live_files
+from paimon_sql.storage.execution.task_executor import LocalExecutor
+from paimon_sql.storage.expressions.predicates import Comparison
+from paimon_sql.storage.indexes.drop_global_index import index_files_of
+from paimon_sql.storage.indexes.global_index import build_index, drop_messages, index_column, plan_index
+from paimon_sql.storage.maintenance.orphans.run import Search, find_orphans, remove_orphans
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot, rollback_to_tag
+from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags, rename_tag, replace_tag
+from paimon_sql.storage.operations.compact_manifests import ManifestCompactor
+from paimon_sql.storage.operations.fast_forward import fast_forward
+from paimon_sql.storage.operations.purge import purge
+from paimon_sql.storage.repair.lost_files import find_lost
+from paimon_sql.storage.repair.repair import repair
+from paimon_sql.storage.retention.policy import Retention
 from paimon_sql.storage.row_level.vectors import mark
-from paimon_sql.storage.scan.live_files import live_files
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag, delete_tags, rename_tag, replace_tag
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
+from paimon_sql.storage.table.changelogs import ChangelogManager
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
 from tests.storage import core_tables as core
 from tests.storage import small_tables as small
@@ -277,7 +277,7 @@ class World:
             return False
         column, kind = self.chance.choice(["v", "id"]), self.chance.choice(list(INDEX_KINDS))
         if self.chance.random() < 0.3:
-            commits.change_indexes(table, dropped(index_files_of(table, column, kind, None)))
+            commits.change_indexes(table, drop_messages(index_files_of(table, column, kind, None)))
             return True
         plan = plan_index(table, index_column(table, column, kind), table.snapshots.latest(), None)
         if plan.tasks:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 from hypothesis import strategies as st
-from sample_values import COMPARE, Kind, sql_order
 
-from paimon_sql.storage.predicates import And, Comparison, In, IsNull, Or, Predicate, StartsWith
+from paimon_sql.storage.expressions.predicates import And, Comparison, In, IsNull, Or, Predicate, StartsWith
+from tests.storage.sample_values import COMPARE, Kind, sql_order
 
 Row = Mapping[str, Any]
 Logic = bool | None

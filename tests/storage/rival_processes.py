@@ -15,14 +15,14 @@ from functools import partial
 from pathlib import Path
 
 from paimon_sql.errors import CommitConflictError, NoSuchSnapshotError, NotFoundError
-from paimon_sql.storage.branching import branch_of, create_branch, delete_branches
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.expire.retention import Retention
-from paimon_sql.storage.expire.run import expire_snapshots
-from paimon_sql.storage.orphans.run import Search, find_orphans, remove_orphans
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag, delete_tags
-from paimon_sql.storage.travel import retained_snapshot
+from paimon_sql.storage.branches.management import branch_of, create_branch, delete_branches
+from paimon_sql.storage.execution.task_executor import LocalExecutor
+from paimon_sql.storage.maintenance.orphans.run import Search, find_orphans, remove_orphans
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags
+from paimon_sql.storage.retention.policy import Retention
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.table.time_travel.resolve import retained_snapshot
 from tests.storage import core_tables as core
 from tests.storage import small_tables as small
 from tests.storage.child_processes import ended, forked

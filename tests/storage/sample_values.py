@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from paimon_sql.format import types as t
-from paimon_sql.format.arrow import arrow_type
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.arrow_types import arrow_type
 
 EPOCH = date(1970, 1, 1)
 _LETTERS = st.characters(exclude_categories=["Cs"])

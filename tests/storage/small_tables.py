@@ -10,25 +10,25 @@ from typing import Any
 
 import pyarrow as pa
 
-from paimon_sql.format.arrow import arrow_schema
-from paimon_sql.format.data_file import FileSource
-from paimon_sql.format.manifest import FileKind, entries, merge_entries
-from paimon_sql.format.paths import MAIN_BRANCH
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.format.types import DataField, IntType, string_type
-from paimon_sql.storage.changelogs import ChangelogManager
-from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
+from paimon_sql.format.layout.paths import MAIN_BRANCH
+from paimon_sql.format.metadata.data_file import FileSource
+from paimon_sql.format.metadata.manifest import FileKind, entries, merge_entries
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.schema.arrow_types import arrow_schema
+from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.types import DataField, IntType, string_type
 from paimon_sql.storage.compact.plan import plan_compaction
-from paimon_sql.storage.expire.protectors import other_branches
+from paimon_sql.storage.data_files.live_files import manifests_of
+from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.file_io import FileIO, LocalFileIO
-from paimon_sql.storage.index_files import index_entries, index_path
-from paimon_sql.storage.predicates import Predicate
 from paimon_sql.storage.read.task import ReadTask
-from paimon_sql.storage.scan.live_files import manifests_of
+from paimon_sql.storage.retention.retained_references import other_branches
 from paimon_sql.storage.scan.plan import plan_scan
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
+from paimon_sql.storage.table.changelogs import ChangelogManager
+from paimon_sql.storage.table.index_files import index_entries, index_path
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
 
 COLUMNS = (

@@ -5,18 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from core_tables import Row, again, insert, live, make_table, rows, written
 
 from paimon_sql.errors import CommitConflictError
-from paimon_sql.format.deletion_vectors import DeletionVector
-from paimon_sql.format.manifest import entries
+from paimon_sql.format.index_files.deletion_vectors import DeletionVector
+from paimon_sql.format.metadata.manifest import entries
 from paimon_sql.storage.compact.run import compact_due, compact_table, plan_table
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.index_files import index_entries
+from paimon_sql.storage.data_files.live_files import live_files
+from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.row_level.vectors import mark
-from paimon_sql.storage.scan.live_files import live_files
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.index_files import index_entries
+from paimon_sql.storage.table.table import Table
 from tests.storage import commits
+from tests.storage.core_tables import Row, again, insert, live, make_table, rows, written
 
 FIXED = {"bucket": "1", "bucket-key": "id"}
 

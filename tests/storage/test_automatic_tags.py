@@ -12,15 +12,14 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_tables import amend_latest, fresh, insert, make_table, overwrite
 
-from paimon_sql.format.data_file import epoch_millis
-from paimon_sql.storage.automatic_tags import carry_out, plan_automatic_tags, wall_millis
-from paimon_sql.storage.batch_tags import tag_batch
-from paimon_sql.storage.local_times import zone_of
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tag_expiry import expired_tags
-from paimon_sql.storage.tagging import create_tag, delete_tags, rename_tag, replace_tag
+from paimon_sql.format.text.wall_clock import epoch_millis
+from paimon_sql.storage.maintenance.tags.automatic import execute_plan, plan_automatic_tags, tag_batch, wall_millis
+from paimon_sql.storage.maintenance.tags.expiration import expired_tags
+from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags, rename_tag, replace_tag
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.table.time_travel.local_times import zone_of
+from tests.storage.small_tables import amend_latest, fresh, insert, make_table, overwrite
 
 BY_CLOCK = {"tag.automatic-creation": "process-time", "sink.process-time-zone": "UTC"}
 BY_WATERMARK = {"tag.automatic-creation": "watermark"}
@@ -37,7 +36,7 @@ def commit_at(table: Table, *times: str, member: str = "timeMillis") -> None:
 
 
 def run(table: Table) -> list[str]:
-    return carry_out(fresh(table), plan_automatic_tags(fresh(table)))
+    return execute_plan(fresh(table), plan_automatic_tags(fresh(table)))
 
 
 def tags(table: Table) -> dict[str, int]:

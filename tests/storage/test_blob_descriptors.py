@@ -5,22 +5,22 @@ from __future__ import annotations
 import os
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from core_tables import again, insert, make_table, rows
-from test_blobs import COLUMNS, OPTIONS, blob_table
-from test_data_evolution import compact, materialize, read, update
 
 from paimon_sql.errors import InvalidInputError, MissingFileError, NotAllowedError, PaimonError
-from paimon_sql.format.blob_reference import BlobDescriptor, BlobView, decode_descriptor
-from paimon_sql.format.types import BlobType, DataField
-from paimon_sql.storage.external.access import ExternalAccess
-from paimon_sql.storage.table import Table
+from paimon_sql.format.rows.blob_reference import BlobDescriptor, BlobView, decode_descriptor
+from paimon_sql.format.schema.types import BlobType, DataField
+from paimon_sql.storage.file_io.external.policy import ExternalAccess
+from paimon_sql.storage.table.table import Table
+from tests.storage.core_tables import again, insert, make_table, rows
+from tests.storage.test_blobs import COLUMNS, OPTIONS, blob_table
+from tests.storage.test_data_evolution import compact, materialize, read, update
 
 AS_DESCRIPTORS = {"blob-as-descriptor": "true"}
 BYTES = {"blob-as-descriptor": "false"}
@@ -79,11 +79,12 @@ def test_such_bytes_stay_through_changes_and_compactions(tmp_path: Path, secret:
     update(table, ["b"], {1: [descriptor("/etc/passwd")]})
     expected = [(1, looks, "x", nested, None), (2, descriptor("/etc/passwd"), "y", None, None)]
     expected.append((3, looks, "z", nested, None))
-    for step in (
+    steps: tuple[Callable[[], object], ...] = (
         lambda: compact(table),
         lambda: compact(again(table, {"blob-compaction.enabled": "true", "blob.target-file-size": "1 mb"})),
         lambda: materialize(table),
-    ):
+    )
+    for step in steps:
         step()
         assert sorted(read(table).values()) == expected
 

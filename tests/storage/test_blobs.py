@@ -11,10 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from core_tables import again, insert, live, make_table, overwrite, rows, written
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_data_evolution import changed, compact, delete, materialize, read, update
 
 from paimon_sql.errors import (
     CommitConflictError,
@@ -23,15 +21,17 @@ from paimon_sql.errors import (
     PaimonError,
     UnsupportedError,
 )
-from paimon_sql.format.blob_reference import BlobDescriptor, BlobView, decode_descriptor, decode_view
-from paimon_sql.format.types import ArrayType, BlobType, DataField, IntType, MapType, VarCharType, string_type
-from paimon_sql.storage.external.access import NO_ACCESS, ExternalAccess
+from paimon_sql.format.rows.blob_reference import BlobDescriptor, BlobView, decode_descriptor, decode_view
+from paimon_sql.format.schema.types import ArrayType, BlobType, DataField, IntType, MapType, VarCharType, string_type
+from paimon_sql.storage.expressions.predicates import Comparison
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.predicates import Comparison
+from paimon_sql.storage.file_io.external.policy import NO_ACCESS, ExternalAccess
 from paimon_sql.storage.row_level.columns import columns_unchanged
-from paimon_sql.storage.schema_change import AddColumn, apply_changes
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.schema.changes import AddColumn, apply_changes
+from paimon_sql.storage.table.table import Table
 from tests.storage import commits
+from tests.storage.core_tables import again, insert, live, make_table, overwrite, rows, written
+from tests.storage.test_data_evolution import changed, compact, delete, materialize, read, update
 
 COLUMNS = (
     DataField(0, "id", IntType()),
@@ -167,7 +167,7 @@ def test_a_change_of_blobs_writes_no_others_and_those_of_rivals_are_not_lost(tmp
     rolled = again(table, {"blob.target-file-size": "1 b"})
     for column, value, fails in (("b", b"late", True), ("a", [b"late"], False)):
         messages = changed(rolled, [column], {1: [value], 3: [value]}, base)
-        unchanged = {"base": base, "validations": [columns_unchanged(messages)]}
+        unchanged: dict[str, Any] = {"base": base, "validations": [columns_unchanged(messages)]}
         if fails:
             with pytest.raises(CommitConflictError, match="changed the same"):
                 commits.append(again(table), messages, **unchanged)

@@ -8,22 +8,22 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from interrupted_io import InterruptedFileIO
-from small_tables import fresh, insert, make_table, on_disk, overwrite, reachable, rows_at
 
 from paimon_sql.errors import InvalidInputError, InvalidOptionError, NotFoundError, UnsupportedError
-from paimon_sql.format.types import IntType
-from paimon_sql.storage.branch_merge import merge_branch
-from paimon_sql.storage.branching import branch_of, create_branch, delete_branches
-from paimon_sql.storage.compact.append import plan_append_compaction
+from paimon_sql.format.schema.types import IntType
+from paimon_sql.storage.branches.management import branch_of, create_branch, delete_branches
+from paimon_sql.storage.compact.layouts.append import plan_append_compaction
 from paimon_sql.storage.compact.run import compact_due, compact_table
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.expire.retention import retention_of
-from paimon_sql.storage.expire.run import expire_snapshots
-from paimon_sql.storage.schema_change import AddColumn, SetOption, apply_changes
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag
+from paimon_sql.storage.execution.task_executor import LocalExecutor
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.tags.management import create_tag
+from paimon_sql.storage.operations.merge_branch import merge_branch
+from paimon_sql.storage.retention.policy import retention_of
+from paimon_sql.storage.schema.changes import AddColumn, SetOption, apply_changes
+from paimon_sql.storage.table.table import Table
 from tests.storage import commits
+from tests.storage.interrupted_io import InterruptedFileIO
+from tests.storage.small_tables import fresh, insert, make_table, on_disk, overwrite, reachable, rows_at
 
 MERGES = {"branch-merge.enabled": "true"}
 
@@ -73,7 +73,7 @@ def test_a_rival_commit_is_built_upon(tmp_path: Path) -> None:
     table = two_sides(tmp_path)
     counting = InterruptedFileIO()
     merge_branch(replace(table, file_io=counting), "side", "main", dry_run=True)
-    rival = InterruptedFileIO(1, lambda: insert(fresh(table), (9, "v", "x")) and None)  # type: ignore[func-returns-value]
+    rival = InterruptedFileIO(1, lambda: insert(fresh(table), (9, "v", "x")))
     merge_branch(replace(table, file_io=rival), "side", "main")
     assert ids(table) == [1, 2, 3, 4, 9]
 

@@ -9,15 +9,15 @@ from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_tables import fresh, insert, make_table, on_disk, overwrite, reachable, rows_at
 
-from paimon_sql.storage.branching import branch_of, create_branch, delete_branches, rename_branch
-from paimon_sql.storage.expire.retention import retention_of
-from paimon_sql.storage.expire.run import expire_snapshots
-from paimon_sql.storage.fast_forward import fast_forward
-from paimon_sql.storage.rollback import rollback_to_snapshot
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag, delete_tags
+from paimon_sql.storage.branches.management import branch_of, create_branch, delete_branches, rename_branch
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
+from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags
+from paimon_sql.storage.operations.fast_forward import fast_forward
+from paimon_sql.storage.retention.policy import retention_of
+from paimon_sql.storage.table.table import Table
+from tests.storage.small_tables import fresh, insert, make_table, on_disk, overwrite, reachable, rows_at
 
 Rows = list[int]
 VERBS = ("insert", "insert", "overwrite", "tag", "untag", "branch", "drop", "rename", "forward", "expire", "rollback")

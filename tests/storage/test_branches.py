@@ -9,19 +9,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from folder_io import InterruptedFolders, ObjectStoreIO
-from interrupted_io import Crash, InterruptedFileIO
-from small_tables import fresh, insert, make_table, on_disk, overwrite, reachable, rows_at
 
 from paimon_sql.errors import AlreadyExistsError, InvalidInputError, NoSuchSnapshotError, NotFoundError
-from paimon_sql.format.types import IntType
-from paimon_sql.storage.branching import branch_of, create_branch, delete_branches, rename_branch
-from paimon_sql.storage.expire.retention import retention_of
-from paimon_sql.storage.expire.run import expire_snapshots
+from paimon_sql.format.schema.types import IntType
+from paimon_sql.storage.branches.management import branch_of, create_branch, delete_branches, rename_branch
 from paimon_sql.storage.file_io import FileIO, LocalFileIO
-from paimon_sql.storage.schema_change import AddColumn, SetOption, apply_changes
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag, delete_tags
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags
+from paimon_sql.storage.retention.policy import retention_of
+from paimon_sql.storage.schema.changes import AddColumn, SetOption, apply_changes
+from paimon_sql.storage.table.table import Table
+from tests.storage.folder_io import InterruptedFolders, ObjectStoreIO
+from tests.storage.interrupted_io import Crash, InterruptedFileIO
+from tests.storage.small_tables import fresh, insert, make_table, on_disk, overwrite, reachable, rows_at
 
 
 def expire(table: Table, keep: int = 1) -> None:
@@ -111,7 +111,7 @@ def test_what_is_not_there_or_there_already_is_named(tmp_path: Path) -> None:
     create_branch(table, "dev")
     for wrong in ({"tag": "nope"}, {"snapshot_id": 44}):
         with pytest.raises(NoSuchSnapshotError, match=r"nope|44"):
-            create_branch(table, "x", **wrong)  # type: ignore[arg-type]
+            create_branch(table, "x", **wrong)
     with pytest.raises(InvalidInputError, match="not with both"):
         create_branch(table, "x", tag="base", snapshot_id=1)
     with pytest.raises(AlreadyExistsError, match="dev"):
@@ -221,7 +221,7 @@ def test_branches_come_and_go_on_object_stores(tmp_path: Path) -> None:
 def test_rivals_make_one_branch(tmp_path: Path) -> None:
     table = history(tmp_path)
     plain = fresh(table)
-    rival = InterruptedFolders(2, lambda: create_branch(plain, "dev", snapshot_id=2) and None)  # type: ignore[func-returns-value]
+    rival = InterruptedFolders(2, lambda: create_branch(plain, "dev", snapshot_id=2))
     with pytest.raises(AlreadyExistsError, match="dev"):
         create_branch(replace(table, file_io=rival), "dev", tag="base")
     assert newest_rows(branch_of(plain, "dev")) == [1, 2]

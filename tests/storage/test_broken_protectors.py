@@ -7,18 +7,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from small_tables import add_branch, amend_latest, fresh, insert, make_table, on_disk, overwrite
 
 from paimon_sql.errors import PaimonError
-from paimon_sql.format.index_manifest import write_index_manifest
-from paimon_sql.storage import manifest_store
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.expire.retention import Retention
-from paimon_sql.storage.expire.run import expire_snapshots
-from paimon_sql.storage.manifest_store import ManifestCache, ManifestListCache
-from paimon_sql.storage.orphans.run import Search, find_orphans, remove_orphans
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag, delete_tags, replace_tag
+from paimon_sql.format.metadata.index_manifest import write_index_manifest
+from paimon_sql.storage.execution.task_executor import LocalExecutor
+from paimon_sql.storage.maintenance.orphans.run import Search, find_orphans, remove_orphans
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags, replace_tag
+from paimon_sql.storage.metadata import manifests
+from paimon_sql.storage.metadata.manifests import ManifestCache, ManifestListCache
+from paimon_sql.storage.retention.policy import Retention
+from paimon_sql.storage.table.table import Table
+from tests.storage.small_tables import add_branch, amend_latest, fresh, insert, make_table, on_disk, overwrite
 
 
 def history(path: Path) -> Table:
@@ -106,8 +106,8 @@ def test_what_may_be_needed_is_read_or_nothing_goes(
         path.unlink()
     else:
         path.write_bytes(b"rubbish")
-    monkeypatch.setattr(manifest_store, "CACHE", ManifestCache())
-    monkeypatch.setattr(manifest_store, "LISTS", ManifestListCache())
+    monkeypatch.setattr(manifests, "CACHE", ManifestCache())
+    monkeypatch.setattr(manifests, "LISTS", ManifestListCache())
     before = on_disk(table)
     try:
         action(table)
@@ -119,4 +119,5 @@ def test_what_may_be_needed_is_read_or_nothing_goes(
         assert (victim, action) in UNASKED or (harm == "missing" and victim in UNKNOWN)
         # The tag was of that manifest too: what it alone had kept cannot be told any more, and is left.
         freed = 0 if victim == "its manifest" else 1
-        assert len(data - on_disk(table)) == {expire: 2, clean: 0}.get(action, freed)
+        gone: dict[Callable[[Table], None], int] = {expire: 2, clean: 0}
+        assert len(data - on_disk(table)) == gone.get(action, freed)

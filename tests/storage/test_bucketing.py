@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from paimon_sql.format import types as t
-from paimon_sql.storage.scan.bucketing import Bucketing, form_of
+from paimon_sql.format.schema import types as t
+from paimon_sql.storage.write.buckets.reported_partitioning import Bucketing, form_of
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.errors import InvalidInputError, UnsupportedError
-from paimon_sql.format import types as t
-from paimon_sql.format.arrow import arrow_type
-from paimon_sql.storage.casts import can_cast, cast
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.arrow_types import arrow_type
+from paimon_sql.storage.expressions.casts import can_cast, cast
 
 EXACT = Context(prec=400)
 STRING = t.string_type()

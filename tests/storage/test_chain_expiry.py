@@ -6,12 +6,16 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
-from chain_tables import make_chain
-from core_tables import again, insert, rows
 
 from paimon_sql.errors import InvalidOptionError
-from paimon_sql.storage.partition_expiry import ExpiredPartition, expire_partitions, plan_partition_expiry
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.maintenance.partitions.expiration import (
+    ExpiredPartition,
+    expire_partitions,
+    plan_partition_expiry,
+)
+from paimon_sql.storage.table.table import Table
+from tests.storage.chain_tables import make_chain
+from tests.storage.core_tables import again, insert, rows
 
 NOW = int(datetime(2025, 3, 31, tzinfo=timezone.utc).timestamp() * 1000)
 LIFE = {"partition.expiration-time": "30 d"}

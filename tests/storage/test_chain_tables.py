@@ -10,19 +10,19 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from chain_tables import make_chain
-from core_tables import again, compact, data_files, insert, live, overwrite, plan, remove, rows
 
 from paimon_sql.errors import ConstraintViolationError, InvalidInputError, InvalidOptionError, UnsupportedError
-from paimon_sql.format.types import BigIntType
-from paimon_sql.storage.buckets.rescale import rescale
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.predicates import And, Comparison, Or, Predicate
-from paimon_sql.storage.read.dead_rows import Merging, selects
-from paimon_sql.storage.scan.all_branches import newest_entries
+from paimon_sql.format.schema.types import BigIntType
+from paimon_sql.storage.execution.task_executor import LocalExecutor
+from paimon_sql.storage.expressions.predicates import And, Comparison, Or, Predicate
+from paimon_sql.storage.read.deletion_mask import MaskedSplit, selects
+from paimon_sql.storage.scan.branches.all import newest_entries
 from paimon_sql.storage.scan.plan import plan_scan
-from paimon_sql.storage.schema_change import AddColumn, DropColumn, SetOption, apply_changes
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.schema.changes import AddColumn, DropColumn, SetOption, apply_changes
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.buckets.rescale import rescale
+from tests.storage.chain_tables import make_chain
+from tests.storage.core_tables import again, compact, data_files, insert, live, overwrite, plan, remove, rows
 
 Row = tuple[int, int, str, str, str]
 
@@ -258,7 +258,7 @@ def test_spark_itself_reads_whole_partitions_only(tmp_path: Path) -> None:
     everything = plan(table)
     assert not everything.is_native(()) and not everything.counts_rows
     (split,) = merged.splits
-    dead = Merging(merged.owner(split), split).dead()
+    dead = MaskedSplit(merged.owner(split), split).masks()
     assert sorted(map(len, dead.values())) == [0, 1]
 
 

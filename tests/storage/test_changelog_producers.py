@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from core_tables import Row, again, compact, make_table, rows, triggered, written
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paimon_sql.format.manifest import entries
-from paimon_sql.format.row_kind import RowKind
-from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.format.special_fields import VALUE_KIND
-from paimon_sql.format.types import DataField, IntType, string_type
-from paimon_sql.storage.read.data_files import read_data_file
-from paimon_sql.storage.table import Table
+from paimon_sql.format.metadata.manifest import entries
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.system_fields import VALUE_KIND
+from paimon_sql.format.schema.types import DataField, IntType, string_type
+from paimon_sql.storage.read.readers.data_file import read_data_file
+from paimon_sql.storage.table.table import Table
 from tests.storage import commits
+from tests.storage.core_tables import Row, again, compact, make_table, rows, triggered, written
 
 COLUMNS = (DataField(0, "id", IntType()), DataField(1, "v", IntType()), DataField(2, "w", string_type()))
 Change = tuple[str, Row]
@@ -37,13 +38,13 @@ def changes(table: Table, snapshot: Snapshot) -> list[Change]:
     return found
 
 
-def write(table: Table, *given_rows: Row, kinds: list[int] | None = None) -> list[Snapshot]:
+def write(table: Table, *given_rows: Row, kinds: Sequence[int] | None = None) -> list[Snapshot]:
     """Write and compact what is due, as a statement does."""
     messages = written(again(table), *given_rows, kinds=kinds)
     return commits.append(again(table), [*messages, *triggered(again(table), messages)])
 
 
-def upsert(table: Table, *given_rows: Row, kinds: list[int] | None = None) -> list[Change]:
+def upsert(table: Table, *given_rows: Row, kinds: Sequence[int] | None = None) -> list[Change]:
     """The changes that a write tells."""
     return [c for s in write(table, *given_rows, kinds=kinds) for c in changes(table, s)]
 
@@ -139,15 +140,15 @@ def test_a_copy_fed_with_the_changelog_is_the_table(
             if data.draw(st.booleans(), "compact") and (snapshot := compact(table, full=data.draw(st.booleans()))):
                 made.append(snapshot)
             for snapshot in made:
-                for kind, row in changes(table, snapshot):
-                    replay(copy, kind, row)
+                for said, row in changes(table, snapshot):
+                    replay(copy, said, row)
             if options["deletion-vectors.enabled"] == "false" or options["lookup-compact"] == "radical":
                 assert sorted(rows(table), key=repr) == sorted(model.values(), key=repr)
             if producer != "none" and options["lookup-compact"] == "radical":
                 assert copy == model
         if compact(table) and producer != "none":
-            for kind, row in changes(table, again(table).snapshots.latest()):  # type: ignore[arg-type]
-                replay(copy, kind, row)
+            for said, row in changes(table, again(table).snapshots.latest()):  # type: ignore[arg-type]
+                replay(copy, said, row)
         assert sorted(rows(table), key=repr) == sorted(model.values(), key=repr)
         assert producer == "none" or copy == model
 

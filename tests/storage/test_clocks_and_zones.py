@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from core_tables import again, insert, make_table
 
-from paimon_sql.storage.instants import present_millis
-from paimon_sql.storage.schema_change.apply import apply_changes
-from paimon_sql.storage.schema_change.options import SetOption
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tag_expiry import expired_tags
-from paimon_sql.storage.tagging import create_tag
-from paimon_sql.storage.travel import snapshot_at_time
+from paimon_sql.format.text.instants import current_millis
+from paimon_sql.storage.maintenance.tags.expiration import expired_tags
+from paimon_sql.storage.maintenance.tags.management import create_tag
+from paimon_sql.storage.schema.changes.base import apply_changes
+from paimon_sql.storage.schema.changes.options import SetOption
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.table.time_travel.resolve import snapshot_at_time
+from tests.storage.core_tables import again, insert, make_table
 
 WESTERNMOST, EASTERNMOST = "Etc/GMT+12", "Pacific/Kiritimati"
 ZONES = (WESTERNMOST, "UTC", EASTERNMOST)
@@ -35,10 +35,10 @@ real = time.time
 time.time = lambda: real() + given["skew"]
 sys.path.insert(0, given["tests"])
 from datetime import timedelta
-from core_tables import again, insert
-from paimon_sql.storage.partition_expiry import plan_partition_expiry
-from paimon_sql.storage.tag_expiry import expired_tags
-from paimon_sql.storage.tagging import create_tag
+from tests.storage.core_tables import again, insert
+from paimon_sql.storage.maintenance.partitions.expiration import plan_partition_expiry
+from paimon_sql.storage.maintenance.tags.expiration import expired_tags
+from paimon_sql.storage.maintenance.tags.management import create_tag
 with open(given["table"], "rb") as file:
     table = pickle.load(file)
 """
@@ -51,7 +51,7 @@ def elsewhere(tmp_path: Path) -> Callable[..., Any]:
     def run(table: Table, code: str, zone: str = "UTC", skew: float = 0) -> Any:
         place = tmp_path / "table.pickle"
         place.write_bytes(pickle.dumps(again(table)))
-        given = {"table": str(place), "skew": skew, "tests": str(Path(__file__).parent)}
+        given = {"table": str(place), "skew": skew, "tests": str(Path(__file__).parents[2])}
         command = [sys.executable, "-c", f"{OTHER}\nprint(json.dumps({code}))"]
         done = subprocess.run(
             command, env={**os.environ, "TZ": zone}, input=json.dumps(given), check=True, capture_output=True, text=True
@@ -84,9 +84,9 @@ def test_a_tag_lives_as_long_in_every_zone(
     for zone in ZONES:
         clock_of(monkeypatch, zone)
         for made_ago, names in ((0, []), (HOUR - 60_000, []), (HOUR + 60_000, ["kept"])):
-            now = datetime.fromtimestamp((present_millis() + made_ago) / 1000, timezone.utc)
+            now = datetime.fromtimestamp((current_millis() + made_ago) / 1000, timezone.utc)
             assert [t.name for t in expired_tags(again(table), now)] == names
-            local = datetime.fromtimestamp((present_millis() + made_ago) / 1000)
+            local = datetime.fromtimestamp((current_millis() + made_ago) / 1000)
             assert [t.name for t in expired_tags(again(table), local)] == names
 
 
@@ -148,7 +148,7 @@ def test_the_times_of_snapshots_never_go_back(tmp_path: Path, elsewhere: Callabl
     snapshots = [again(table).snapshots.get(i) for i in range(1, 6)]
     times = [s.time_millis for s in snapshots]
     assert times == sorted(times)
-    assert abs(times[-1] - present_millis() - HOUR) < 10 * 60_000
+    assert abs(times[-1] - current_millis() - HOUR) < 10 * 60_000
     for snapshot in snapshots:
         found = snapshot_at_time(again(table), snapshot.time_millis)
         assert found.time_millis == snapshot.time_millis and found.id >= snapshot.id

@@ -9,20 +9,20 @@ import pyarrow as pa
 import pytest
 
 from paimon_sql.errors import PaimonError
-from paimon_sql.format.manifest import entries
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.types import DataField, IntType
+from paimon_sql.format.metadata.manifest import entries
+from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.types import DataField, IntType
 from paimon_sql.storage.compact.run import compact_due, plan_table
 from paimon_sql.storage.compact.scope import Scope
-from paimon_sql.storage.executor import LocalExecutor
+from paimon_sql.storage.data_files.live_files import live_files
+from paimon_sql.storage.execution.task_executor import LocalExecutor
+from paimon_sql.storage.expressions.predicates import Comparison, In
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.order.clustering import clustering_of
-from paimon_sql.storage.predicates import Comparison, In
 from paimon_sql.storage.read.task import ReadTask
-from paimon_sql.storage.scan.live_files import live_files
 from paimon_sql.storage.scan.plan import plan_scan
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.clustering.clustering import clustering_of
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
 from tests.storage.small_tables import Row, batch_of, fresh, insert, make_table
 
@@ -108,7 +108,7 @@ def test_the_curve_goes_by_the_number_of_columns(tmp_path: Path, columns: str, c
 
 
 def test_each_task_sorts_its_own_files_where_that_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("paimon_sql.storage.compact.clustered.SPLIT_BYTES", 5_000)
+    monkeypatch.setattr("paimon_sql.storage.compact.layouts.clustered.SPLIT_BYTES", 5_000)
     table = make_table(tmp_path, {**OPTIONS, "clustering.incremental.mode": "local-sort"})
     rows = fill(table, 6)
     plan = plan_table(table, full=True)

@@ -12,7 +12,28 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from core_tables import (
+
+from paimon_sql.errors import (
+    CommitConflictError,
+    CommitUnknownError,
+    CorruptFileError,
+    InvalidInputError,
+    MissingFileError,
+    PaimonError,
+)
+from paimon_sql.format.metadata.snapshot import CommitKind
+from paimon_sql.storage.commit.snapshot.snapshot_commit import Created, RenamingSnapshotCommit
+from paimon_sql.storage.commit.transaction import Transaction
+from paimon_sql.storage.file_io import FileIO, LocalFileIO
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.retention.policy import Retention
+from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
+from paimon_sql.storage.staging.proposal import Proposal
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.plan import plan_write
+from paimon_sql.storage.write.task import WriteTask
+from tests.storage import commits
+from tests.storage.core_tables import (
     again,
     batch_of,
     compact,
@@ -27,29 +48,8 @@ from core_tables import (
     triggered,
     written,
 )
-from faulty_io import Died, MortalFileIO, UncertainFileIO
-from small_tables import on_disk, reachable
-
-from paimon_sql.errors import (
-    CommitConflictError,
-    CommitUnknownError,
-    CorruptFileError,
-    InvalidInputError,
-    MissingFileError,
-    PaimonError,
-)
-from paimon_sql.format.snapshot import CommitKind
-from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
-from paimon_sql.storage.commit.proposal import Proposal
-from paimon_sql.storage.commit.snapshot_commit import Created, RenamingSnapshotCommit
-from paimon_sql.storage.commit.transaction import Transaction
-from paimon_sql.storage.expire.retention import Retention
-from paimon_sql.storage.expire.run import expire_snapshots
-from paimon_sql.storage.file_io import FileIO, LocalFileIO
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.task import plan_write
-from paimon_sql.storage.write.write_task import WriteTask
-from tests.storage import commits
+from tests.storage.faulty_io import Died, MortalFileIO, UncertainFileIO
+from tests.storage.small_tables import on_disk, reachable
 
 NO_WAIT = {"commit.min-retry-wait": "1 ms", "commit.max-retry-wait": "20 ms", "commit.max-retries": "1000"}
 

@@ -6,17 +6,18 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from paimon_sql.errors import NotAllowedError
-from paimon_sql.format.manifest import entries
-from paimon_sql.format.options.commit import COMMIT_STRICT_MODE_LAST_SAFE_SNAPSHOT
-from paimon_sql.format.snapshot import CommitKind, Snapshot
+from paimon_sql.format.metadata.manifest import entries
+from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
+from paimon_sql.format.options.operations.commit import COMMIT_STRICT_MODE_LAST_SAFE_SNAPSHOT
 from paimon_sql.storage.compact.plan import plan_compaction
-from paimon_sql.storage.scan.live_files import live_files
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.data_files.live_files import live_files
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
 from tests.storage.small_tables import (
     batch_of,
@@ -37,7 +38,7 @@ def strict(table: Table, last_safe: int) -> Table:
     return fresh(table).with_options({STRICT: str(last_safe)})
 
 
-def append(table: Table, *rows: tuple[object, ...], user: str | None = None) -> Snapshot:
+def append(table: Table, *rows: tuple[Any, ...], user: str | None = None) -> Snapshot:
     return commits.append(table, plan_write(table).run([batch_of(table, rows)]), user=user)[-1]
 
 
@@ -189,7 +190,7 @@ def test_manifests_are_read_by_as_many_threads_as_the_option_says(
         used.append(number)
         return [function(item) for item in items]
 
-    monkeypatch.setattr("paimon_sql.storage.manifest_store.spread", noted)
+    monkeypatch.setattr("paimon_sql.storage.metadata.manifests.map_in_threads", noted)
     table = make_table(tmp_path, given)
     made = [insert(table, (i, "v", "p")) for i in range(3)]
     assert len(rows_at(fresh(table), made[-1])) == 3

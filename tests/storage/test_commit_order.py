@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.errors import CommitConflictError
-from paimon_sql.format.snapshot import CommitKind
-from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.format.metadata.snapshot import CommitKind
 from paimon_sql.storage.compact.run import compact_due
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.execution.task_executor import LocalExecutor
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
 from tests.storage import small_tables as small
 

@@ -10,7 +10,23 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from core_tables import (
+
+from paimon_sql.errors import PaimonError
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.options import TableOptions
+from paimon_sql.format.schema.schema import parse_schema
+from paimon_sql.storage.compact.plan import plan_compaction
+from paimon_sql.storage.compact.run import compact_table
+from paimon_sql.storage.compact.scope import Scope
+from paimon_sql.storage.compact.strategy import UniversalCompaction, pick_due, pick_full
+from paimon_sql.storage.data_files.lsm_levels import CompactUnit, LevelRun, level_runs
+from paimon_sql.storage.execution.task_executor import LocalExecutor
+from paimon_sql.storage.expressions.predicates import Comparison
+from paimon_sql.storage.file_io import LocalFileIO
+from paimon_sql.storage.read.readers.data_file import read_data_file
+from paimon_sql.storage.table.table import Table
+from tests.storage import commits
+from tests.storage.core_tables import (
     Row,
     again,
     compact,
@@ -25,25 +41,7 @@ from core_tables import (
     triggered,
     written,
 )
-from small_tables import on_disk, reachable
-
-from paimon_sql.errors import PaimonError
-from paimon_sql.format.data_file import DataFileMeta
-from paimon_sql.format.options import TableOptions
-from paimon_sql.format.schema import parse_schema
-from paimon_sql.storage.compact import universal
-from paimon_sql.storage.compact.levels import CompactUnit, LevelRun, level_runs
-from paimon_sql.storage.compact.plan import plan_compaction
-from paimon_sql.storage.compact.run import compact_table
-from paimon_sql.storage.compact.scope import Scope
-from paimon_sql.storage.compact.strategy import pick_due, pick_full
-from paimon_sql.storage.compact.universal import UniversalCompaction
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.predicates import Comparison
-from paimon_sql.storage.read.data_files import read_data_file
-from paimon_sql.storage.table import Table
-from tests.storage import commits
+from tests.storage.small_tables import on_disk, reachable
 
 # ---- which runs are picked -------------------------------------------------------------------------------------------
 
@@ -177,7 +175,7 @@ def test_in_quiet_time_the_ratio_is_greater(
         }
     )
     for hour in range(24):
-        monkeypatch.setattr(universal, "datetime", _Clock(hour))
+        monkeypatch.setattr("paimon_sql.storage.compact.strategy.datetime", _Clock(hour))
         assert UniversalCompaction.of(options).size_ratio == (32 if hour in quiet else 2)
 
 

@@ -11,14 +11,14 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from paimon_sql.format.row_kind import RowKind
-from paimon_sql.format.snapshot import CommitKind
-from paimon_sql.format.special_fields import VALUE_KIND
-from paimon_sql.storage.commit.messages import CommitMessage
+from paimon_sql.format.metadata.snapshot import CommitKind
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.system_fields import VALUE_KIND
 from paimon_sql.storage.compact.run import compact_due
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.execution.task_executor import LocalExecutor
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
 from tests.storage import small_tables as small
 

@@ -15,36 +15,32 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
-from core_tables import again, compact, live, make_table
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
-from predicate_model import holds, predicates
-from sample_values import KINDS, Kind, sql_order
 
 from paimon_sql.errors import PaimonError
-from paimon_sql.format import types as t
-from paimon_sql.format.arrow import arrow_field, arrow_schema
-from paimon_sql.format.deletion_vectors import DeletionVector
-from paimon_sql.format.row_kind import RowKind
-from paimon_sql.format.special_fields import VALUE_KIND
-from paimon_sql.format.types import DataField
-from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
+from paimon_sql.format.index_files.deletion_vectors import DeletionVector
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.arrow_types import arrow_field, arrow_schema
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.system_fields import VALUE_KIND
+from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.compact.run import compact_due, compact_table
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.global_index.build import build_index, index_column, plan_index
-from paimon_sql.storage.predicates import Predicate
-from paimon_sql.storage.read.aggregate_functions import CountRows, CountValues, Extreme, PartialAggregate
-from paimon_sql.storage.read.partial_aggregates import PartialAggregation
+from paimon_sql.storage.data_files.file_groups import has_data_evolution
+from paimon_sql.storage.execution.task_executor import LocalExecutor
+from paimon_sql.storage.expressions.aggregate_functions import CountRows, CountValues, Extreme, PartialAggregate
+from paimon_sql.storage.expressions.partial_aggregates import PartialAggregation
+from paimon_sql.storage.expressions.predicates import Predicate
+from paimon_sql.storage.indexes.global_index import build_index, index_column, plan_index
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.row_level.vectors import mark
-from paimon_sql.storage.scan.file_groups import evolves
 from paimon_sql.storage.scan.metadata_aggregates import metadata_aggregates
 from paimon_sql.storage.scan.plan import plan_scan
-from paimon_sql.storage.scan.top_n import TopN
-from paimon_sql.storage.schema_change import (
+from paimon_sql.storage.scan.selection.top_n import TopN
+from paimon_sql.storage.schema.changes import (
     AddColumn,
     DropColumn,
     RenameColumn,
@@ -53,12 +49,25 @@ from paimon_sql.storage.schema_change import (
     UpdateColumnType,
     apply_changes,
 )
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
+from tests.storage.core_tables import again, compact, live, make_table
+from tests.storage.predicate_model import holds, predicates
+from tests.storage.sample_values import KINDS, Kind, sql_order
 
 EXAMPLES = int(os.environ.get("PAIMON_TEST_EXAMPLES", "40"))
 Row = dict[str, Any]
+Drawn = TypeVar("Drawn")
+
+
+class Draw(Protocol):
+    """Draws a value."""
+
+    def __call__(self, strategy: st.SearchStrategy[Drawn], label: Any = None) -> Drawn:
+        """Draw one."""
+
 
 _EVOLVING = {"row-tracking.enabled": "true", "data-evolution.enabled": "true", "deletion-vectors.enabled": "true"}
 _APPEND = {
@@ -100,7 +109,7 @@ class World:
     pools: dict[str, st.SearchStrategy[Any]]
 
     @property
-    def columns(self) -> list[str]:
+    def columns(self) -> tuple[str, ...]:
         """The names of its columns."""
         return self.table.schema.names
 
@@ -205,7 +214,7 @@ def worlds(draw: st.DrawFn, path: Path) -> World:
 # ---- what becomes of a table -----------------------------------------------------------------------------------------
 
 
-def _insert(world: World, draw: st.DrawFn) -> None:
+def _insert(world: World, draw: Draw) -> None:
     rows = draw(world.rows())
     note(f"insert {rows}")
     _append(world, world.batch(rows))
@@ -215,7 +224,7 @@ def _append(world: World, batch: pa.RecordBatch, overwrite: Overwrite | None = N
     table = again(world.table)
     task = plan_write(table, overwrite)
     messages = task.run([batch])
-    if evolves(table):
+    if has_data_evolution(table):
         every = messages
     else:
         every = [*messages, *compact_due(table, messages, LocalExecutor(1), overwrite)]
@@ -225,13 +234,13 @@ def _append(world: World, batch: pa.RecordBatch, overwrite: Overwrite | None = N
     commits.overwrite(table, every, lambda latest: overwritten(table, latest, overwrite, every))
 
 
-def _overwrite(world: World, draw: st.DrawFn) -> None:
+def _overwrite(world: World, draw: Draw) -> None:
     rows = draw(world.rows())
     note(f"overwrite {rows}")
     _append(world, world.batch(rows), Overwrite(dynamic=bool(world.table.schema.partition_keys)))
 
 
-def _remove(world: World, draw: st.DrawFn) -> None:
+def _remove(world: World, draw: Draw) -> None:
     if not world.table.schema.primary_keys:
         _mark(world, draw)
         return
@@ -240,7 +249,7 @@ def _remove(world: World, draw: st.DrawFn) -> None:
     _append(world, world.batch(rows, [RowKind.DELETE] * len(rows)))
 
 
-def _mark(world: World, draw: st.DrawFn) -> None:
+def _mark(world: World, draw: Draw) -> None:
     """Mark rows of a file as deleted."""
     table = again(world.table)
     files = live(table)
@@ -253,7 +262,7 @@ def _mark(world: World, draw: st.DrawFn) -> None:
     commits.append(table, mark(table, snapshot, [(entry, DeletionVector(sorted(gone)))]))
 
 
-def _compact(world: World, draw: st.DrawFn) -> None:
+def _compact(world: World, draw: Draw) -> None:
     table = again(world.table)
     full = draw(st.booleans())
     note(f"compact {full}")
@@ -263,7 +272,7 @@ def _compact(world: World, draw: st.DrawFn) -> None:
         commits.compact(table, compact_table(table, LocalExecutor(1), full=full))
 
 
-def _alter(world: World, draw: st.DrawFn) -> None:
+def _alter(world: World, draw: Draw) -> None:
     free = [n for n in world.columns if n not in (*world.table.schema.partition_keys, *world.table.schema.primary_keys)]
     name = draw(st.sampled_from(free))
     deed = draw(st.sampled_from(["add", "rename", "drop", "again", "widen", "stats"]))
@@ -287,7 +296,7 @@ def _alter(world: World, draw: st.DrawFn) -> None:
         _change(world, SetOption("metadata.stats-mode", draw(st.sampled_from(_STATS))))
 
 
-def _added(world: World, name: str, draw: st.DrawFn) -> tuple[SchemaChange]:
+def _added(world: World, name: str, draw: Draw) -> tuple[SchemaChange]:
     kind = _kept_by_orc(KINDS[draw(st.sampled_from(sorted(KINDS)))])
     world.kinds[name] = kind
     world.pools[name] = st.sampled_from(draw(st.lists(kind.values, min_size=1, max_size=4)))
@@ -304,9 +313,9 @@ def _change(world: World, *changes: SchemaChange) -> bool:
     return False
 
 
-def _index(world: World, draw: st.DrawFn) -> None:
+def _index(world: World, draw: Draw) -> None:
     table = again(world.table)
-    if not evolves(table):
+    if not has_data_evolution(table):
         return
     with suppress(PaimonError):
         column = index_column(table, draw(st.sampled_from(world.columns)), draw(st.sampled_from(["btree", "bitmap"])))
@@ -315,7 +324,7 @@ def _index(world: World, draw: st.DrawFn) -> None:
         commits.change_indexes(again(table), build_index(again(table), LocalExecutor(1), plan))
 
 
-_DEEDS: Sequence[Callable[[World, st.DrawFn], None]] = (
+_DEEDS: Sequence[Callable[[World, Draw], None]] = (
     *(_insert, _insert, _insert, _remove, _remove),
     *(_compact, _overwrite, _alter, _alter, _index),
 )
@@ -333,7 +342,7 @@ def _bag(rows: Sequence[Row]) -> Counter[tuple[Any, ...]]:
     return Counter(map(_canonical, rows))
 
 
-def _ask_rows(world: World, rows: list[Row], draw: st.DrawFn) -> None:
+def _ask_rows(world: World, rows: list[Row], draw: Draw) -> None:
     kinds = {name: world.kind(name) for name in world.columns}
     predicate = draw(predicates(kinds))
     columns = draw(st.lists(st.sampled_from(world.columns), unique=True, min_size=1))
@@ -342,17 +351,17 @@ def _ask_rows(world: World, rows: list[Row], draw: st.DrawFn) -> None:
     assert _bag(world.read(predicate, columns=columns)) == _bag(expected)
 
 
-def _ask_limit(world: World, rows: list[Row], draw: st.DrawFn) -> None:
+def _ask_limit(world: World, rows: list[Row], draw: Draw) -> None:
     limit = draw(st.integers(0, 12))
     note(f"limit {limit}")
     found = world.read(limit=limit)
     assert len(found) >= min(limit, len(rows)) and not _bag(found) - _bag(rows)
 
 
-def _ask_count(world: World, rows: list[Row], draw: st.DrawFn) -> None:
+def _ask_count(world: World, rows: list[Row], draw: Draw) -> None:
     keys = world.table.schema.partition_keys
     kinds = {name: world.kind(name) for name in keys}
-    predicate = draw(predicates(kinds)) if kinds and draw(st.booleans()) else None
+    predicate = draw(predicates(kinds)) if bool(kinds) and draw(st.booleans()) else None
     note(f"count where {predicate}")
     plan = plan_scan(again(world.table), predicate)
     expected = [row for row in rows if predicate is None or holds(predicate, row, kinds)]
@@ -360,7 +369,7 @@ def _ask_count(world: World, rows: list[Row], draw: st.DrawFn) -> None:
         assert plan.row_count == len(expected)
 
 
-def _aggregate(world: World, draw: st.DrawFn) -> PartialAggregate:
+def _aggregate(world: World, draw: Draw) -> PartialAggregate:
     name = draw(st.sampled_from(world.columns))
     kind = world.table.schema.field(name).type
     makers: list[PartialAggregate] = [CountRows(), CountValues(name)]
@@ -369,7 +378,7 @@ def _aggregate(world: World, draw: st.DrawFn) -> PartialAggregate:
     return draw(st.sampled_from(makers))
 
 
-def _ask_aggregates(world: World, rows: list[Row], draw: st.DrawFn) -> None:
+def _ask_aggregates(world: World, rows: list[Row], draw: Draw) -> None:
     keys = list(world.table.schema.partition_keys)
     by_metadata = draw(st.booleans())
     groups = draw(st.lists(st.sampled_from(keys), unique=True)) if keys else []
@@ -380,7 +389,7 @@ def _ask_aggregates(world: World, rows: list[Row], draw: st.DrawFn) -> None:
     wanted = PartialAggregation(tuple(groups), aggregates)
     asked = keys if by_metadata else world.columns
     kinds = {name: world.kind(name) for name in asked}
-    predicate = draw(predicates(kinds)) if kinds and draw(st.booleans()) else None
+    predicate = draw(predicates(kinds)) if bool(kinds) and draw(st.booleans()) else None
     note(f"{wanted} where {predicate}, by metadata: {by_metadata}")
     chosen = [row for row in rows if predicate is None or holds(predicate, row, kinds)]
     table = again(world.table)
@@ -415,8 +424,8 @@ def _compare(wanted: PartialAggregation, found: pa.Table, rows: list[Row]) -> No
     plain = [list(v) for v in zip(*(_plain(found.column(i)) for i in range(found.num_columns)), strict=True)]
     width = len(wanted.groups)
     parts: dict[tuple[Any, ...], list[list[Any]]] = {}
-    for row in plain:
-        parts.setdefault(key(row[:width]), []).append(row[width:])
+    for values in plain:
+        parts.setdefault(key(values[:width]), []).append(values[width:])
     expected: dict[tuple[Any, ...], list[Row]] = {} if width else {(): []}
     for row in rows:
         expected.setdefault(key([row[g] for g in wanted.groups]), []).append(row)
@@ -454,7 +463,7 @@ def _same(one: Any, other: Any) -> bool:
     return bool(one == other) or (one != one and other != other)
 
 
-def _ask_first(world: World, rows: list[Row], draw: st.DrawFn) -> None:
+def _ask_first(world: World, rows: list[Row], draw: Draw) -> None:
     ordered = [n for n in world.columns if t.is_ordered(world.table.schema.field(n).type)]
     if not ordered:
         return
@@ -464,7 +473,7 @@ def _ask_first(world: World, rows: list[Row], draw: st.DrawFn) -> None:
     top = TopN(column, descending, nulls_first, limit, alone=second is None)
     keys = world.table.schema.partition_keys
     kinds = {name: world.kind(name) for name in keys}
-    predicate = draw(predicates(kinds)) if kinds and draw(st.booleans()) else None
+    predicate = draw(predicates(kinds)) if bool(kinds) and draw(st.booleans()) else None
     note(f"{top}, then by {second}, where {predicate}")
 
     def place(row: Row) -> tuple[Any, ...]:
@@ -488,7 +497,7 @@ class _Reversed:
         return bool(other.value < self.value)
 
 
-_QUESTIONS: Sequence[Callable[[World, list[Row], st.DrawFn], None]] = (
+_QUESTIONS: Sequence[Callable[[World, list[Row], Draw], None]] = (
     *(_ask_rows, _ask_rows, _ask_rows, _ask_limit, _ask_count),
     *(_ask_aggregates, _ask_aggregates, _ask_first, _ask_first),
 )

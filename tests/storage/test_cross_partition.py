@@ -6,17 +6,17 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from core_tables import again, batch_of, compact, insert, live, make_table, overwrite, remove, rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.errors import CommitConflictError, UnsupportedError
-from paimon_sql.format.row_kind import RowKind
-from paimon_sql.format.types import DataField, IntType, string_type
-from paimon_sql.storage.predicates import Comparison
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.types import DataField, IntType, string_type
+from paimon_sql.storage.expressions.predicates import Comparison
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
+from tests.storage.core_tables import again, batch_of, compact, insert, live, make_table, overwrite, remove, rows
 
 COLUMNS = (DataField(0, "id", IntType()), DataField(1, "n", IntType()), DataField(2, "p", string_type()))
 ENGINES = {

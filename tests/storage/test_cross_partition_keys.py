@@ -8,20 +8,20 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from core_tables import Row, again, batch_of, compact, insert, live, make_table, overwrite, remove, rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.errors import CommitConflictError
-from paimon_sql.format.row_kind import RowKind
-from paimon_sql.format.types import DataField, IntType, string_type
-from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.types import DataField, IntType, string_type
 from paimon_sql.storage.compact.run import compact_due
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.predicates import Comparison, all_of
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.execution.task_executor import LocalExecutor
+from paimon_sql.storage.expressions.predicates import Comparison, all_of
+from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
+from tests.storage.core_tables import Row, again, batch_of, compact, insert, live, make_table, overwrite, remove, rows
 
 COLUMNS = (
     DataField(0, "k", IntType()),
@@ -41,7 +41,7 @@ PARTITIONS = (("day", "city"), ("city", "day"))
 
 
 def table_of(
-    path: Path, engine: str = "deduplicate", partitions: tuple[str, ...] = PARTITIONS[0], **more: str
+    path: Path, engine: str = "deduplicate", partitions: tuple[str, ...] = PARTITIONS[0], /, **more: str
 ) -> Table:
     options = {"bucket": "-1", "write-only": "true", **ENGINES[engine], **more}
     return make_table(path, options, columns=COLUMNS, keys=["k", "day"], partitions=partitions)

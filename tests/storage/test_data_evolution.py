@@ -4,38 +4,38 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from core_tables import again, batch_of, insert, live, make_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.errors import CommitConflictError, UnsupportedError
-from paimon_sql.format.deletion_vectors import DeletionVector
-from paimon_sql.format.schema import parse_schema
-from paimon_sql.format.snapshot import CommitKind, Operation, Snapshot
-from paimon_sql.format.special_fields import ROW_ID
-from paimon_sql.format.types import BigIntType, DataField, IntType, string_type
-from paimon_sql.storage.commit.row_id_reassignment import RowIdReassigner
-from paimon_sql.storage.compact.evolved import plan_materialization, run_evolved
+from paimon_sql.format.index_files.deletion_vectors import DeletionVector
+from paimon_sql.format.metadata.snapshot import CommitKind, Operation, Snapshot
+from paimon_sql.format.schema.schema import parse_schema
+from paimon_sql.format.schema.system_fields import ROW_ID
+from paimon_sql.format.schema.types import BigIntType, DataField, IntType, string_type
+from paimon_sql.storage.compact.layouts.data_evolution import plan_materialization, run_evolved
 from paimon_sql.storage.compact.run import compact_table
-from paimon_sql.storage.executor import LocalExecutor
+from paimon_sql.storage.data_files.bucketed_groups import bucketed_groups
+from paimon_sql.storage.execution.task_executor import LocalExecutor
+from paimon_sql.storage.expressions.predicates import Comparison, IsNull, Predicate
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.index_files import index_entries
-from paimon_sql.storage.predicates import Comparison, IsNull, Predicate
+from paimon_sql.storage.operations.row_id_reassignment import RowIdReassigner
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.row_level.columns import ColumnTask, columns_unchanged
 from paimon_sql.storage.row_level.vectors import mark
-from paimon_sql.storage.scan.placed_groups import placed_groups
 from paimon_sql.storage.scan.plan import plan_scan
-from paimon_sql.storage.schema_change import AddColumn, RenameColumn, UpdateColumnType, apply_changes
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.schema.changes import AddColumn, RenameColumn, UpdateColumnType, apply_changes
+from paimon_sql.storage.table.index_files import index_entries
+from paimon_sql.storage.table.table import Table
 from tests.storage import commits
+from tests.storage.core_tables import again, batch_of, insert, live, make_table
 
 COLUMNS = (DataField(0, "id", IntType()), DataField(1, "v", string_type()), DataField(2, "p", string_type()))
 OPTIONS = {
@@ -85,7 +85,7 @@ def changed(table: Table, columns: Sequence[str], rows: Mapping[int, Sequence[An
     ids = sorted(rows)
     arrays = [pa.array([rows[i][n] for i in ids], schema.field(name).type) for n, name in enumerate(columns)]
     whole = pa.RecordBatch.from_arrays([*arrays, pa.array(ids, pa.int64())], names=[*columns, ROW_ID.name])
-    groups = tuple(placed_groups(table, base or table.snapshots.latest()))
+    groups = tuple(bucketed_groups(table, base or table.snapshots.latest()))
     parts = [whole.slice(at, 2) for at in range(0, len(ids), 2)]
     return list(ColumnTask(table, tuple(columns), groups).run(parts))
 
@@ -94,7 +94,7 @@ def delete(table: Table, *row_ids: int) -> Snapshot:
     table = again(table)
     base = table.snapshots.latest()
     gone = []
-    for placed in placed_groups(table, base):
+    for placed in bucketed_groups(table, base):
         first, count = placed.group.first_row_id, placed.group.row_count
         places = [i - first for i in row_ids if first <= i < first + count]
         if places:
@@ -322,7 +322,8 @@ def test_a_change_that_came_while_rows_were_written_anew_is_not_lost(tmp_path: P
     table = evolving(tmp_path)
     insert(table, (1, "a", "x"), (2, "b", "x"), (3, "c", "x"))
     delete(table, 1)
-    for change in (lambda: update(table, ["v"], {0: ["A"]}), lambda: delete(table, 2)):
+    rivals: tuple[Callable[[], object], ...] = (lambda: update(table, ["v"], {0: ["A"]}), lambda: delete(table, 2))
+    for change in rivals:
         planned = again(table)
         base = planned.snapshots.latest()
         late = run_evolved(planned, LocalExecutor(), base, plan_materialization(planned, base))
@@ -439,7 +440,11 @@ def test_random_changes_read_as_in_plain_python(
                 found = read(table)
                 order = lambda row: [(v is None, v or 0) for v in row]  # noqa: E731
                 assert sorted(found.values(), key=order) == sorted(model.values(), key=order)
-                model, free = found, again(table).snapshots.latest().next_row_id if table.snapshots.latest_id() else 0
+                model, free = found, 0
+                if table.snapshots.latest_id():
+                    newest = again(table).snapshots.latest()
+                    assert newest is not None and newest.next_row_id is not None
+                    free = newest.next_row_id
             elif ids := [i for i in what if i in model]:
                 delete(table, *ids)
                 for i in ids:

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.errors import InvalidSchemaError
-from paimon_sql.format import types as t
-from paimon_sql.format.arrow import arrow_type
-from paimon_sql.storage.constants import parse_constant, quoted
-from paimon_sql.storage.default_values import default_scalar, default_scalars, fill_defaults, stored_default
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.arrow_types import arrow_type
+from paimon_sql.storage.columns.defaults import default_scalar, default_scalars, fill_defaults, stored_default
+from paimon_sql.storage.columns.literals import parse_constant, quoted
 
 STRING, INT = t.string_type(), t.IntType()
 PAIR = t.RowType(True, (t.DataField(0, "n", INT), t.DataField(1, "s", STRING)))

@@ -6,18 +6,29 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from core_tables import again, batch_of, compact, insert, live, make_table, overwrite, remove, rows, written
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.errors import CommitConflictError, InvalidInputError
-from paimon_sql.storage.buckets.fill import MOST_BUCKETS, Lane
-from paimon_sql.storage.buckets.hash_assigner import key_hashes, lane_of
-from paimon_sql.storage.buckets.hash_indexes import Target, hash_indexes
-from paimon_sql.storage.predicates import Comparison
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.expressions.predicates import Comparison
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.buckets.assignment.fill import MAX_BUCKETS, AssignerPartition
+from paimon_sql.storage.write.buckets.assignment.hash_assigner import assigner_partition_of, key_hashes
+from paimon_sql.storage.write.buckets.hash_indexes import Target, hash_indexes
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
+from tests.storage.core_tables import (
+    again,
+    batch_of,
+    compact,
+    insert,
+    live,
+    make_table,
+    overwrite,
+    remove,
+    rows,
+    written,
+)
 
 DYNAMIC = {"bucket": "-1", "write-only": "true"}
 
@@ -53,7 +64,7 @@ def test_new_keys_fill_what_has_room_and_open_buckets_of_their_lane_alone(
 ) -> None:
     number %= lanes
     before = {b * lanes + number: c for b, c in counts.items() if most == -1 or b * lanes + number < most}
-    lane = Lane(number, lanes, target, most, dict(before))
+    lane = AssignerPartition(number, lanes, target, most, dict(before))
     placed = lane.place(keys)
     assert len(placed) == keys
     assert {b % lanes for b in placed.tolist()} <= {number}
@@ -64,12 +75,12 @@ def test_new_keys_fill_what_has_room_and_open_buckets_of_their_lane_alone(
     else:
         assert max(lane.counts, default=0) < most
     opened = sorted(set(lane.counts) - set(before))
-    assert opened == [b for b in range(number, MOST_BUCKETS, lanes) if b not in before][: len(opened)]
+    assert opened == [b for b in range(number, MAX_BUCKETS, lanes) if b not in before][: len(opened)]
 
 
 def test_a_partition_cannot_have_more_buckets_than_can_be_numbered() -> None:
     with pytest.raises(InvalidInputError, match="more than 32767 dynamic buckets"):
-        Lane(0, 1, 1).place(MOST_BUCKETS + 1)
+        AssignerPartition(0, 1, 1).place(MAX_BUCKETS + 1)
 
 
 BATCHES = st.lists(
@@ -105,7 +116,7 @@ def test_dynamic_buckets_hold_what_a_plain_model_holds(
 
 def test_lanes_are_remainders_of_hashes_without_their_sign() -> None:
     hashes = np.array([0, 7, -7, 2**31 - 1, -(2**31)], np.int32)
-    assert lane_of(hashes, 5).tolist() == [0, 2, 2, (2**31 - 1) % 5, 2**31 % 5]
+    assert assigner_partition_of(hashes, 5).tolist() == [0, 2, 2, (2**31 - 1) % 5, 2**31 % 5]
 
 
 def test_the_greatest_number_of_buckets_is_kept(tmp_path: Path) -> None:

@@ -10,16 +10,16 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from live_files import expected_rows, live_files, rendered
-from typed_columns import columns
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.format import types as t
-from paimon_sql.format.arrow import arrow_schema, arrow_type
-from paimon_sql.format.special_fields import key_field
-from paimon_sql.storage.evolution import evolve, finds_by_name, plan_evolution
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.arrow_types import arrow_schema, arrow_type
+from paimon_sql.format.schema.system_fields import key_field
+from paimon_sql.storage.columns.schema_evolution import evolve, finds_by_name, plan_evolution
+from paimon_sql.storage.file_formats import file_format
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.files import file_format
+from tests.storage.live_files import expected_rows, live_files, rendered
+from tests.storage.typed_columns import columns
 
 STRING = t.string_type()
 

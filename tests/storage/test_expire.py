@@ -8,7 +8,19 @@ import time
 from pathlib import Path
 
 import pytest
-from small_tables import (
+
+from paimon_sql.errors import CorruptFileError, InvalidInputError, InvalidOptionError, PaimonError
+from paimon_sql.format.metadata.index_manifest import IndexFileMeta, IndexManifestEntry, write_index_manifest
+from paimon_sql.format.metadata.manifest import FileKind
+from paimon_sql.format.rows.binary_row import RowCodec
+from paimon_sql.storage.file_io import LocalFileIO
+from paimon_sql.storage.maintenance.snapshots.expiration import ExpirationResult, expire_snapshots
+from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags
+from paimon_sql.storage.metadata.numbered_files import EARLIEST
+from paimon_sql.storage.metadata.schemas import SchemaManager
+from paimon_sql.storage.retention.policy import ExpirationRange, choose_range, retention_of
+from paimon_sql.storage.table.table import Table
+from tests.storage.small_tables import (
     add_branch,
     amend_latest,
     compact,
@@ -21,18 +33,6 @@ from small_tables import (
     rows_at,
 )
 
-from paimon_sql.errors import CorruptFileError, InvalidInputError, InvalidOptionError, PaimonError
-from paimon_sql.format.binary_row import RowCodec
-from paimon_sql.format.index_manifest import IndexFileMeta, IndexManifestEntry, write_index_manifest
-from paimon_sql.format.manifest import FileKind
-from paimon_sql.storage.expire.retention import ExpiryRange, choose_range, retention_of
-from paimon_sql.storage.expire.run import ExpiryResult, expire_snapshots
-from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.schemas import SchemaManager
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag, delete_tags
-from paimon_sql.storage.versioned import EARLIEST
-
 HOUR = 3_600_000
 
 
@@ -44,13 +44,13 @@ def ids(table: Table) -> list[int]:
     return table.snapshots.directory.versions()
 
 
-def expire(table: Table, keep: int = 1, limit: int | None = None, dry_run: bool = False) -> ExpiryResult:
+def expire(table: Table, keep: int = 1, limit: int | None = None, dry_run: bool = False) -> ExpirationResult:
     table = fresh(table)
     retention = retention_of(table.options, now(), retain_max=keep, retain_min=keep, max_deletes=limit)
     return expire_snapshots(table, retention, dry_run=dry_run)
 
 
-def chosen(table: Table, older_than: int = 0, **arguments: int) -> ExpiryRange:
+def chosen(table: Table, older_than: int = 0, **arguments: int) -> ExpirationRange:
     table = fresh(table)
     return choose_range(table, retention_of(table.options, now(), older_than_millis=older_than, **arguments))
 
@@ -321,7 +321,7 @@ def test_empty_folders_go_where_the_table_wishes_so(tmp_path: Path) -> None:
 
 
 def test_many_snapshots_go_in_rounds(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("paimon_sql.storage.expire.run.ROUND", 3)
+    monkeypatch.setattr("paimon_sql.storage.maintenance.snapshots.expiration.ROUND", 3)
     for i in range(9):
         overwrite(table, (i, "v", "x"))
     result = expire(table)
@@ -331,7 +331,7 @@ def test_many_snapshots_go_in_rounds(table: Table, monkeypatch: pytest.MonkeyPat
 
 
 def test_more_leftovers_than_a_round_takes_go(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("paimon_sql.storage.expire.run.ROUND", 3)
+    monkeypatch.setattr("paimon_sql.storage.maintenance.snapshots.expiration.ROUND", 3)
     for i in range(9):
         overwrite(table, (i, "v", "x"))
     table.snapshots.directory.advance_hint(EARLIEST, 8)  # as a purge does, or an expiry, before it is killed

@@ -6,15 +6,15 @@ import time
 from pathlib import Path
 
 import pytest
-from small_tables import compact, fresh, insert, make_table, on_disk, overwrite, reachable, rows_at
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.storage.changelogs import ChangelogManager
-from paimon_sql.storage.expire.changelogs import expire_changelogs
-from paimon_sql.storage.expire.retention import Retention, changelog_retention_of, outlives_snapshots, retention_of
-from paimon_sql.storage.expire.run import ExpiryResult, expire_snapshots
-from paimon_sql.storage.rollback import rollback_to_snapshot
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.maintenance.snapshots.changelogs import expire_changelogs
+from paimon_sql.storage.maintenance.snapshots.expiration import ExpirationResult, expire_snapshots
+from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
+from paimon_sql.storage.retention.policy import Retention, changelog_retention_of, outlives_snapshots, retention_of
+from paimon_sql.storage.table.changelogs import ChangelogManager
+from paimon_sql.storage.table.table import Table
+from tests.storage.small_tables import compact, fresh, insert, make_table, on_disk, overwrite, reachable, rows_at
 
 LONGER = {"snapshot.num-retained.min": "1", "snapshot.num-retained.max": "2", "changelog.num-retained.min": "1"}
 
@@ -35,7 +35,7 @@ def test_nothing_is_decoupled_unless_changelogs_live_longer(tmp_path: Path) -> N
     longer = table.with_options({"changelog.time-retained": "2 h"})
     assert outlives_snapshots(longer.options)
     retention = changelog_retention_of(longer.options, 10_000_000)
-    assert (retention.most, retention.least, retention.older_than_millis) == (50, 10, 2_800_000)
+    assert (retention.max, retention.min, retention.older_than_millis) == (50, 10, 2_800_000)
 
 
 def test_a_changelog_maximum_under_its_minimum_is_refused(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_the_producer_is_asked_before_files_of_new_rows_go(tmp_path: Path) -> No
     assert len(data) == 3  # two retained, and the changelog of the first
 
 
-def dry(table: Table) -> ExpiryResult:
+def dry(table: Table) -> ExpirationResult:
     table = fresh(table)
     now = int(time.time() * 1000)
     return expire_snapshots(table, retention_of(table.options, now), now_millis=now, dry_run=True)

@@ -11,22 +11,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from interrupted_io import Crash, InterruptedFileIO
-from small_tables import fresh, insert, make_table, on_disk, overwrite, reachable, rows_at
 
 from paimon_sql.errors import CommitConflictError, CommitUnknownError, NoSuchSnapshotError, PaimonError
-from paimon_sql.storage.branches import BranchManager
-from paimon_sql.storage.branching import create_branch
-from paimon_sql.storage.changelogs import ChangelogManager
-from paimon_sql.storage.expire.retention import retention_of
-from paimon_sql.storage.expire.run import expire_snapshots
+from paimon_sql.storage.branches.management import create_branch
 from paimon_sql.storage.file_io import FileStatus, LocalFileIO
-from paimon_sql.storage.rollback import rollback_to_snapshot, rollback_to_tag
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag, delete_tags, replace_tag
-from paimon_sql.storage.tags import TagManager
-from paimon_sql.storage.travel import retained_snapshot
-from paimon_sql.storage.versioned import EARLIEST
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot, rollback_to_tag
+from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags, replace_tag
+from paimon_sql.storage.metadata.numbered_files import EARLIEST
+from paimon_sql.storage.metadata.refs.branches import BranchManager
+from paimon_sql.storage.metadata.refs.tags import TagManager
+from paimon_sql.storage.retention.policy import retention_of
+from paimon_sql.storage.table.changelogs import ChangelogManager
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.table.time_travel.resolve import retained_snapshot
+from tests.storage.interrupted_io import Crash, InterruptedFileIO
+from tests.storage.small_tables import fresh, insert, make_table, on_disk, overwrite, reachable, rows_at
 
 DECOUPLED = {"changelog.num-retained.max": "100", "changelog.num-retained.min": "3", "changelog-producer": "input"}
 
@@ -239,7 +239,7 @@ def test_a_tag_or_branch_that_comes_when_its_maker_has_given_up_can_be_read(
 ) -> None:
     table, make = history(tmp_path), make_tag if manager is TagManager else make_branch
     create, late = manager.create, list[Callable[[], object]]()
-    monkeypatch.setattr(LocalFileIO, "answers_are_final", lambda self, path: False)
+    monkeypatch.setattr(LocalFileIO, "failures_are_final", lambda self, path: False)
 
     def lost(self: Any, name: str, *given: Any) -> Any:
         if name != "rival":

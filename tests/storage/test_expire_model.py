@@ -11,14 +11,25 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from small_tables import Row, add_branch, compact, fresh, insert, make_table, on_disk, overwrite, reachable, rows_at
 
 from paimon_sql.errors import AlreadyExistsError
-from paimon_sql.storage.expire.retention import retention_of
-from paimon_sql.storage.expire.run import expire_snapshots
-from paimon_sql.storage.rollback import rollback_to_snapshot, rollback_to_tag
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag, delete_tags, replace_tag
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot, rollback_to_tag
+from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags, replace_tag
+from paimon_sql.storage.retention.policy import retention_of
+from paimon_sql.storage.table.table import Table
+from tests.storage.small_tables import (
+    Row,
+    add_branch,
+    compact,
+    fresh,
+    insert,
+    make_table,
+    on_disk,
+    overwrite,
+    reachable,
+    rows_at,
+)
 
 NUMBER = st.integers(0, 7)
 REMOVALS = {"expire", "untag", "replace_tag", "rollback", "rollback_to_tag"}

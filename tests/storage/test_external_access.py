@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from paimon_sql.errors import InvalidInputError, InvalidOptionError, NotAllowedError
-from paimon_sql.storage.external.access import NO_ACCESS, ExternalAccess
-from paimon_sql.storage.external.places import Place, shown
+from paimon_sql.storage.file_io.external.locations import Location, redacted
+from paimon_sql.storage.file_io.external.policy import NO_ACCESS, ExternalAccess
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from paimon_sql.storage.external.places import Place, shown
     ],
 )
 def test_what_lies_below_a_place_is_found_there_however_it_is_written(uri: str, root: str) -> None:
-    assert Place.of(uri).is_below(Place.of(root))
+    assert Location.of(uri).is_below(Location.of(root))
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_what_lies_below_a_place_is_found_there_however_it_is_written(uri: str, 
     ],
 )
 def test_what_lies_elsewhere_is_not_below_a_place(uri: str, root: str) -> None:
-    assert not Place.of(uri).is_below(Place.of(root))
+    assert not Location.of(uri).is_below(Location.of(root))
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_what_lies_elsewhere_is_not_below_a_place(uri: str, root: str) -> None:
 )
 def test_what_climbs_or_can_be_read_in_two_ways_names_no_place(uri: str) -> None:
     with pytest.raises(ValueError, match=r"."):
-        Place.of(uri)
+        Location.of(uri)
 
 
 def test_symbolic_links_do_not_lead_out_of_a_place(tmp_path: Path) -> None:
@@ -88,21 +88,21 @@ def test_symbolic_links_do_not_lead_out_of_a_place(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "in" / "link").symlink_to(tmp_path / "out")
     (tmp_path / "alias").symlink_to(tmp_path / "in")
-    root = Place.of(str(tmp_path / "in"))
-    assert not Place.of(f"{tmp_path}/in/link/x").is_below(root)
-    assert Place.of(f"{tmp_path}/alias/x").is_below(root)
-    assert Place.of(f"{tmp_path}/in/x").is_below(Place.of(str(tmp_path / "alias")))
+    root = Location.of(str(tmp_path / "in"))
+    assert not Location.of(f"{tmp_path}/in/link/x").is_below(root)
+    assert Location.of(f"{tmp_path}/alias/x").is_below(root)
+    assert Location.of(f"{tmp_path}/in/x").is_below(Location.of(str(tmp_path / "alias")))
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     try:
-        assert not Place.of(f"{tmp_path}/loop/x").is_below(root)
+        assert not Location.of(f"{tmp_path}/loop/x").is_below(root)
     except ValueError as error:
         assert "links" in str(error)  # before Python 3.13
 
 
 def test_messages_name_places_without_secrets() -> None:
-    assert shown("https://me:secret@host/a?token=secret#secret") == "https://host/a"
-    assert shown("s3://bucket/a\nb") == "s3://bucket/a?b"
-    assert len(shown("s3://bucket/" + "a" * 10_000)) < 600
+    assert redacted("https://me:secret@host/a?token=secret#secret") == "https://host/a"
+    assert redacted("s3://bucket/a\nb") == "s3://bucket/a?b"
+    assert len(redacted("s3://bucket/" + "a" * 10_000)) < 600
 
 
 def test_blobs_come_from_the_warehouse_and_listed_places_alone(tmp_path: Path) -> None:

@@ -9,23 +9,23 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from folder_io import InterruptedFolders
-from interrupted_io import Crash, InterruptedFileIO
-from small_tables import fresh, insert, make_table, on_disk, overwrite, reachable, rows_at
 
 from paimon_sql.errors import CommitConflictError, InvalidInputError, NotFoundError, PaimonError
-from paimon_sql.format.types import IntType
-from paimon_sql.storage.branching import branch_of, create_branch, delete_branches
-from paimon_sql.storage.expire.retention import retention_of
-from paimon_sql.storage.expire.run import expire_snapshots
-from paimon_sql.storage.fast_forward import fast_forward
+from paimon_sql.format.schema.types import IntType
+from paimon_sql.storage.branches.management import branch_of, create_branch, delete_branches
 from paimon_sql.storage.file_io import FileIO, LocalFileIO
-from paimon_sql.storage.guards import is_guard
-from paimon_sql.storage.schema_change import AddColumn, apply_changes
-from paimon_sql.storage.schemas import SchemaManager
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag
-from paimon_sql.storage.versioned import EARLIEST
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.tags.management import create_tag
+from paimon_sql.storage.metadata.numbered_files import EARLIEST
+from paimon_sql.storage.metadata.schemas import SchemaManager
+from paimon_sql.storage.operations.fast_forward import fast_forward
+from paimon_sql.storage.retention.guard_tags import is_guard
+from paimon_sql.storage.retention.policy import retention_of
+from paimon_sql.storage.schema.changes import AddColumn, apply_changes
+from paimon_sql.storage.table.table import Table
+from tests.storage.folder_io import InterruptedFolders
+from tests.storage.interrupted_io import Crash, InterruptedFileIO
+from tests.storage.small_tables import fresh, insert, make_table, on_disk, overwrite, reachable, rows_at
 
 
 def expire(table: Table, keep: int = 1) -> None:
@@ -224,7 +224,7 @@ def test_a_tag_made_at_any_moment_goes_or_stays(tmp_path: Path) -> None:
     fast_forward(copied(table, tmp_path, -1, counting), "dev")
     for at in range(counting.count):
         plain = copied(table, tmp_path, at, LocalFileIO())
-        rival = InterruptedFileIO(at, lambda: create_tag(fresh(plain), "rival") and None, also=("list", "read"))  # type: ignore[func-returns-value]  # noqa: B023
+        rival = InterruptedFileIO(at, lambda: create_tag(fresh(plain), "rival"), also=("list", "read"))  # noqa: B023
         fast_forward(replace(plain, file_io=rival), "dev")
         assert newest_rows(plain) == [10, 11]
         check_whole(plain)
@@ -255,7 +255,7 @@ def test_a_fast_forward_at_any_moment_of_the_branchs_expiry_is_left_whole(tmp_pa
     expire(branch_of(counted, "dev"))
     for at in range(0, counting.count, 6):
         plain = copied(table, tmp_path, at, LocalFileIO())
-        rival = InterruptedFileIO(at, lambda: fast_forward(fresh(plain), "dev") and None, also=("list", "read"))  # type: ignore[func-returns-value]  # noqa: B023
+        rival = InterruptedFileIO(at, lambda: fast_forward(fresh(plain), "dev"), also=("list", "read"))  # noqa: B023
         expire(branch_of(replace(plain, file_io=rival), "dev"))
         assert newest_rows(plain) == [13]
         check_whole(plain)
@@ -287,7 +287,7 @@ def test_a_snapshot_that_an_expiry_is_about_to_take_comes_back_with_the_branch(t
     fresh(table).snapshots.directory.advance_hint(EARLIEST, 3)
     fast_forward(fresh(table), "b")
     assert newest_rows(table) == [1, 2]
-    assert fresh(table).snapshots.strays() == []
+    assert fresh(table).snapshots.late_snapshots() == []
     insert(fresh(table), (4, "v", "x"))
     assert newest_rows(table) == [1, 2, 4]
     check_whole(table)

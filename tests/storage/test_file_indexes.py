@@ -9,7 +9,24 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from core_tables import (
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from paimon_sql.errors import CommitConflictError
+from paimon_sql.format.file_index.container import IndexLocation
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.types import BigIntType, DataField, DoubleType, IntType, MapType, string_type
+from paimon_sql.storage.data_files.pruning.file_indexes import held_indexes
+from paimon_sql.storage.execution.task_executor import LocalExecutor
+from paimon_sql.storage.expressions.map_predicates import OfMapKey
+from paimon_sql.storage.expressions.predicates import And, Comparison, In, Predicate
+from paimon_sql.storage.indexes.file_indexes import rebuild_file_indexes
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.read.readers.data_file import read_data_file
+from paimon_sql.storage.retention.policy import Retention
+from paimon_sql.storage.table.table import Table
+from tests.storage import commits
+from tests.storage.core_tables import (
     Row,
     again,
     compact,
@@ -22,25 +39,8 @@ from core_tables import (
     triggered,
     written,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from predicate_model import predicates
-from sample_values import Kind
-
-from paimon_sql.errors import CommitConflictError
-from paimon_sql.format.file_index.container import IndexPlace
-from paimon_sql.format.row_kind import RowKind
-from paimon_sql.format.types import BigIntType, DataField, DoubleType, IntType, MapType, string_type
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.expire.retention import Retention
-from paimon_sql.storage.expire.run import expire_snapshots
-from paimon_sql.storage.file_index_rewrite import remade
-from paimon_sql.storage.map_predicates import OfMapKey
-from paimon_sql.storage.predicates import And, Comparison, In, Predicate
-from paimon_sql.storage.read.data_files import read_data_file
-from paimon_sql.storage.read.file_indexes import held_indexes
-from paimon_sql.storage.table import Table
-from tests.storage import commits
+from tests.storage.predicate_model import predicates
+from tests.storage.sample_values import Kind
 
 COLUMNS = (
     DataField(0, "id", IntType()),
@@ -82,7 +82,7 @@ def int_is(column: str, operator: str, value: int) -> Comparison:
     return Comparison(column, operator, pa.scalar(value, pa.int64() if column == "n" else pa.int32()))
 
 
-def indexes_of(table: Table) -> list[list[IndexPlace]]:
+def indexes_of(table: Table) -> list[list[IndexLocation]]:
     """The indexes of each live file."""
     found = []
     for e in live(table):
@@ -222,7 +222,7 @@ def test_an_index_that_cannot_be_read_is_done_without(tmp_path: Path, defect: st
 
 
 def rewrite(table: Table) -> int:
-    messages = remade(again(table), live(table), LocalExecutor())
+    messages = rebuild_file_indexes(again(table), live(table), LocalExecutor())
     commits.compact(again(table), messages)
     return len(messages)
 
@@ -277,7 +277,7 @@ def test_a_rewrite_that_a_rival_was_quicker_than_leaves_nothing_behind(tmp_path:
     insert(table, (1, "a", 1, None))
     insert(table, (1, "b", 2, None))
     table = again(table, {**INDEXES, **BESIDE})
-    messages = remade(again(table), live(table), LocalExecutor())
+    messages = rebuild_file_indexes(again(table), live(table), LocalExecutor())
     assert len(index_files(table)) == 2
     compact(again(table, {"file-index.in-manifest-threshold": "1 mb"}))
     with pytest.raises(CommitConflictError, match="removed by another job"):
@@ -296,7 +296,7 @@ def test_index_files_go_with_their_last_snapshot(tmp_path: Path) -> None:
     (e,) = live(table)
     assert index_files(table) == set(e.file.extra_files)
     assert len(rows(table, int_is("n", "=", 1))) == 1
-    assert remade(again(table), live(table), LocalExecutor(), dry_run=True)
+    assert rebuild_file_indexes(again(table), live(table), LocalExecutor(), dry_run=True)
     assert len(index_files(table)) == 1
 
 

@@ -14,11 +14,11 @@ import pytest
 
 from paimon_sql.errors import CommitConflictError, MissingFileError, PaimonError, UnsupportedError
 from paimon_sql.storage.file_io import ArrowFileIO, FileIO, LocalFileIO, ResolvingFileIO, file_io_of, local
+from paimon_sql.storage.file_io.arrow import backend_of, register_backend
 from paimon_sql.storage.file_io.backends import Backend, Options
+from paimon_sql.storage.file_io.errors import translate_errors
 from paimon_sql.storage.file_io.paths import join, name_of, parent_of, scheme_of, temporary_sibling, without_scheme
-from paimon_sql.storage.file_io.refusals import refusals
 from paimon_sql.storage.file_io.s3 import S3Backend, s3_options
-from paimon_sql.storage.file_io.schemes import backend_of, register_backend
 
 
 class _Folder(Backend):
@@ -255,14 +255,14 @@ def test_a_store_without_conditional_put_refuses_without_a_lock(tmp_path: Path) 
 def test_a_refusal_names_path_and_remedy() -> None:
     with (
         pytest.raises(PaimonError, match=r"Cannot write /x: permission denied\. Grant this user"),
-        refusals("write", "/x"),
+        translate_errors("write", "/x"),
     ):
         raise PermissionError(13, "Permission denied")
-    with pytest.raises(PaimonError, match="permission denied"), refusals("read", "s3://b/x"):
+    with pytest.raises(PaimonError, match="permission denied"), translate_errors("read", "s3://b/x"):
         raise OSError("When reading information for key 'x': AWS Error ACCESS_DENIED during HeadObject")
-    with pytest.raises(PaimonError, match="no space left"), refusals("write", "/x"):
+    with pytest.raises(PaimonError, match="no space left"), translate_errors("write", "/x"):
         raise OSError(28, "No space left on device")
-    with pytest.raises(PaimonError, match="Is a directory"), refusals("write", "/x"):
+    with pytest.raises(PaimonError, match="Is a directory"), translate_errors("write", "/x"):
         raise IsADirectoryError(21, "Is a directory")
 
 

@@ -14,11 +14,11 @@ import pyarrow as pa
 import pytest
 
 from paimon_sql.errors import ConstraintViolationError, CorruptFileError, InvalidOptionError, UnsupportedError
-from paimon_sql.format import types as t
-from paimon_sql.format.arrow import arrow_schema
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.arrow_types import arrow_schema
+from paimon_sql.storage.file_formats import file_format
+from paimon_sql.storage.file_formats.avro.schema import avro_schema
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.files import file_format
-from paimon_sql.storage.files.avro_schema import avro_schema
 
 IO = LocalFileIO()
 AVRO = file_format("avro")

@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.errors import CorruptFileError, UnsupportedError
-from paimon_sql.format.arrow import arrow_type
-from paimon_sql.format.delta_varint import decoded, encoded
-from paimon_sql.format.types import (
+from paimon_sql.format.bytes.delta_varint import decode, encode
+from paimon_sql.format.schema.arrow_types import arrow_type
+from paimon_sql.format.schema.types import (
     ArrayType,
     BigIntType,
     BlobType,
@@ -35,8 +35,8 @@ from paimon_sql.format.types import (
     VarBinaryType,
     VarCharType,
 )
+from paimon_sql.storage.file_formats.registry import file_format, format_names
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.files.registry import file_format, format_names
 
 MAGIC = bytes.fromhex("cf114e58")
 FIELD = DataField(0, "b", BlobType())
@@ -184,6 +184,6 @@ def test_arrays_and_maps_come_back(key: DataType, data: st.DataObject) -> None:
 
 @given(st.lists(st.integers(-2, 2**60)))
 def test_indexes_come_back(numbers: list[int]) -> None:
-    data = encoded(np.array(numbers, dtype=np.int64))
+    data = encode(np.array(numbers, dtype=np.int64))
     assert data == b"".join(varint(n - before) for before, n in zip([0, *numbers], numbers, strict=False))
-    assert decoded(data).tolist() == numbers
+    assert decode(data).tolist() == numbers

@@ -9,13 +9,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from live_files import LiveFile, expected_rows, live_files, rendered
 
-from paimon_sql.format.arrow import arrow_schema
-from paimon_sql.format.avro import open_container
+from paimon_sql.format.avro.container import open_container
+from paimon_sql.format.schema.arrow_types import arrow_schema
+from paimon_sql.storage.file_formats import file_format
+from paimon_sql.storage.file_formats.orc.tail import read_tail
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.files import file_format
-from paimon_sql.storage.files.orc_tail import read_tail
+from tests.storage.live_files import LiveFile, expected_rows, live_files, rendered
 
 IO = LocalFileIO()
 TYPES = [

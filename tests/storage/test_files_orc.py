@@ -13,12 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.errors import ConstraintViolationError, CorruptFileError, UnsupportedError
-from paimon_sql.format import types as t
-from paimon_sql.format.arrow import arrow_schema
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.arrow_types import arrow_schema
+from paimon_sql.storage.file_formats import file_format
+from paimon_sql.storage.file_formats.orc.run_length import UnsignedRuns, decode_unsigned, encode_unsigned
+from paimon_sql.storage.file_formats.orc.tail import read_tail
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.files import file_format
-from paimon_sql.storage.files.orc_runs import UnsignedRuns, decode_unsigned, encode_unsigned
-from paimon_sql.storage.files.orc_tail import read_tail
 
 IO = LocalFileIO()
 ORC = file_format("orc")

@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from paimon_sql.errors import ConstraintViolationError, CorruptFileError, InvalidOptionError, MissingFileError
-from paimon_sql.format import types as t
-from paimon_sql.format.arrow import arrow_schema
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.arrow_types import arrow_schema
+from paimon_sql.storage.file_formats import ColumnRange, file_format
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.files import ColumnRange, file_format
 
 IO = LocalFileIO()
 PARQUET = file_format("parquet")

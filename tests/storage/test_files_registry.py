@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from paimon_sql.errors import InvalidOptionError, UnsupportedError
-from paimon_sql.storage.files import file_format, format_names
-from paimon_sql.storage.files.settings import WriteSettings
+from paimon_sql.storage.file_formats import file_format, format_names
+from paimon_sql.storage.file_formats.settings import WriteSettings
 
 
 def test_formats_are_found_by_name_in_any_case() -> None:

@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
-from typed_columns import columns
 
-from paimon_sql.format import types as t
-from paimon_sql.format.arrow import arrow_schema
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.arrow_types import arrow_schema
+from paimon_sql.storage.file_formats import file_format
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.files import file_format
+from tests.storage.typed_columns import columns
 
 IO = LocalFileIO()
 FORMATS = ["parquet", "orc", "avro"]

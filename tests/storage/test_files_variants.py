@@ -13,13 +13,13 @@ import pytest
 from pyspark.sql.variant_utils import VariantUtils
 
 from paimon_sql.errors import CorruptFileError, InvalidInputError, InvalidOptionError
-from paimon_sql.format import types as t
-from paimon_sql.format.arrow import arrow_schema, arrow_type
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.arrow_types import arrow_schema, arrow_type
 from paimon_sql.format.variant.paths import parse_path
+from paimon_sql.storage.file_formats.parquet.format import ParquetFormat
+from paimon_sql.storage.file_formats.parquet.leaves import leaves_of
+from paimon_sql.storage.file_formats.parquet.variant_shredding import shape_history
 from paimon_sql.storage.file_io.local import LocalFileIO
-from paimon_sql.storage.files.parquet import ParquetFormat
-from paimon_sql.storage.files.parquet_leaves import leaves_of
-from paimon_sql.storage.files.variant_shredding import shape_history
 
 IO = LocalFileIO()
 PARQUET = ParquetFormat()

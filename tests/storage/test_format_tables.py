@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import astuple
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from paimon_sql.catalog.base import Catalog
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError, InvalidOptionError, PaimonError, UnsupportedError, WrongKindError
-from paimon_sql.format import types as t
-from paimon_sql.format.schema import new_schema
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.procedures.base import Context
-from paimon_sql.procedures.compact_database import CompactDatabase
-from paimon_sql.procedures.remove_orphan_files import RemoveOrphanFiles
-from paimon_sql.procedures.repair import Repair
+from paimon_sql.procedures.compaction.compact_database import CompactDatabase
+from paimon_sql.procedures.files.remove_orphan_files import RemoveOrphanFiles
+from paimon_sql.procedures.files.repair import Repair
+from paimon_sql.storage.expressions.predicates import And, Comparison, IsNull
 from paimon_sql.storage.format_tables import FormatTable, all_partitions, chosen_partitions
 from paimon_sql.storage.format_tables.changes import (
     Replaced,
@@ -29,8 +31,7 @@ from paimon_sql.storage.format_tables.changes import (
     staging_folder,
 )
 from paimon_sql.storage.format_tables.partitions import partition_columns
-from paimon_sql.storage.predicates import And, Comparison, IsNull
-from paimon_sql.storage.schema_validation import problems
+from paimon_sql.storage.schema.validation import problems
 
 _NAME = Identifier("db", "t")
 
@@ -84,8 +85,8 @@ def test_partitions_are_the_folders_that_plain_writers_make(tmp_path: Path) -> N
 
 def test_conditions_choose_partitions_and_rule_out_whole_folders(tmp_path: Path) -> None:
     table = made(catalog_in(tmp_path))
-    for day in (1, 2, 3):
-        put(f"{table.location}/dt=2024-01-0{day}/h=7")
+    for number in (1, 2, 3):
+        put(f"{table.location}/dt=2024-01-0{number}/h=7")
     put(f"{table.location}/dt=2024-01-01/h=no-number")  # which must not be looked into
     day = Comparison("dt", ">", pa.scalar("2024-01-01").cast(pa.date32()))
     hour = Comparison("h", "=", pa.scalar(7, pa.int32()))
@@ -187,16 +188,16 @@ def test_what_needs_snapshots_is_refused_and_maintenance_passes_over(tmp_path: P
     with pytest.raises(WrongKindError, match=r"paimon\.db\.t is a format table"):
         catalog.table(_NAME)
     context = Context(catalog, "db")
-    given = dict.fromkeys(a.name for a in RemoveOrphanFiles.arguments)
     with pytest.raises(WrongKindError):
-        RemoveOrphanFiles().call(context, **{**given, "table": "db.t"})
-    (row,) = RemoveOrphanFiles().call(context, **{**given, "table": "*.*", "older_than": "2024-01-01 00:00:00"})
-    assert row[0] == 0
+        list(RemoveOrphanFiles().call(context, RemoveOrphanFiles.Arguments(table="db.t")))
+    given = RemoveOrphanFiles.Arguments(table="*.*", older_than="2024-01-01 00:00:00")
+    (row,) = RemoveOrphanFiles().call(context, given)
+    assert row.deletedFileCount == 0
     assert file.exists()
-    (row,) = CompactDatabase().call(context, **dict.fromkeys(a.name for a in CompactDatabase.arguments))
-    assert row[0] == "Compact database finished. Success: 0, Failed: 0"
-    (row,) = Repair().call(context, **dict.fromkeys(a.name for a in Repair.arguments))
-    assert not any("db.t" in str(value) for value in row)
+    (compacted,) = CompactDatabase().call(context, CompactDatabase.Arguments())
+    assert compacted.result == "Compact database finished. Success: 0, Failed: 0"
+    (repaired,) = Repair().call(context, Repair.Arguments(database_or_table=""))
+    assert not any("db.t" in str(value) for value in astuple(repaired))
 
 
 def test_a_folder_shared_with_a_format_table_is_not_searched_for_orphans(tmp_path: Path) -> None:
@@ -206,10 +207,9 @@ def test_a_folder_shared_with_a_format_table_is_not_searched_for_orphans(tmp_pat
     fields, options = [t.DataField(0, "a", t.IntType())], {"data-file.external-paths": str(place)}
     catalog.create_table(Identifier("db", "own"), new_schema(fields, options=options))
     made(catalog, {"path": str(place / "bucket-0")}, keys=())
-    given = dict.fromkeys(a.name for a in RemoveOrphanFiles.arguments)
-    (row,) = RemoveOrphanFiles().call(Context(catalog, "db"), **{**given, "table": "db.own"})
-    assert row[0] == 0
-    assert "left alone" in row[-1]
+    (row,) = RemoveOrphanFiles().call(Context(catalog, "db"), RemoveOrphanFiles.Arguments(table="db.own"))
+    assert row.deletedFileCount == 0
+    assert "left alone" in row.note
     assert file.exists()
 
 

@@ -13,39 +13,39 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from core_tables import again, batch_of, files_below, insert, live, make_table, overwrite
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.errors import CommitConflictError, InvalidInputError, UnsupportedError
-from paimon_sql.format.deletion_vectors import DeletionVector
-from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.format.special_fields import ROW_ID
-from paimon_sql.format.types import ArrayType, BigIntType, DataField, DoubleType, IntType, string_type
-from paimon_sql.storage.branching import create_branch
-from paimon_sql.storage.commit.row_id_reassignment import RowIdReassigner
-from paimon_sql.storage.compact.evolved import plan_materialization, run_evolved
+from paimon_sql.format.index_files.deletion_vectors import DeletionVector
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.schema.system_fields import ROW_ID
+from paimon_sql.format.schema.types import ArrayType, BigIntType, DataField, DoubleType, IntType, string_type
+from paimon_sql.storage.branches.management import create_branch
+from paimon_sql.storage.compact.layouts.data_evolution import plan_materialization, run_evolved
 from paimon_sql.storage.compact.run import compact_table
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.expire.retention import Retention
-from paimon_sql.storage.expire.run import expire_snapshots
-from paimon_sql.storage.global_index.build import IndexPlan, build_index, dropped, index_column, plan_index
-from paimon_sql.storage.global_index.drop import check_indexes, index_files_of, outdated
-from paimon_sql.storage.global_index.entries import global_entries, meta_of
-from paimon_sql.storage.global_index.lookup import IndexAnswers
-from paimon_sql.storage.index_files import index_path
-from paimon_sql.storage.orphans.run import Search, find_orphans, remove_orphans
-from paimon_sql.storage.predicates import And, Comparison, In, IsNull, Or, Predicate, StartsWith
+from paimon_sql.storage.data_files.bucketed_groups import bucketed_groups
+from paimon_sql.storage.execution.task_executor import LocalExecutor
+from paimon_sql.storage.expressions.predicates import And, Comparison, In, IsNull, Or, Predicate, StartsWith
+from paimon_sql.storage.indexes.drop_global_index import check_indexes, index_files_of, outdated_indexes
+from paimon_sql.storage.indexes.global_index import IndexPlan, build_index, drop_messages, index_column, plan_index
+from paimon_sql.storage.maintenance.orphans.run import Search, find_orphans, remove_orphans
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
+from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags
+from paimon_sql.storage.operations.row_id_reassignment import RowIdReassigner
 from paimon_sql.storage.read.task import ReadTask
-from paimon_sql.storage.rollback import rollback_to_snapshot
+from paimon_sql.storage.retention.policy import Retention
 from paimon_sql.storage.row_level.columns import ColumnTask
 from paimon_sql.storage.row_level.vectors import mark
-from paimon_sql.storage.scan.placed_groups import placed_groups
+from paimon_sql.storage.scan.global_index.entries import global_entries, meta_of
+from paimon_sql.storage.scan.global_index.lookup import IndexResults
 from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
-from paimon_sql.storage.schema_change import RenameColumn, UpdateColumnType, apply_changes
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag, delete_tags
+from paimon_sql.storage.schema.changes import RenameColumn, UpdateColumnType, apply_changes
+from paimon_sql.storage.table.index_files import index_path
+from paimon_sql.storage.table.table import Table
 from tests.storage import commits
+from tests.storage.core_tables import again, batch_of, files_below, insert, live, make_table, overwrite
 
 COLUMNS = (
     DataField(0, "id", IntType()),
@@ -87,11 +87,11 @@ def build(table: Table, column: str, kind: str = "btree", partitions: Predicate 
 
 
 def drop(table: Table, column: str, kind: str = "btree") -> Snapshot | None:
-    return commits.change_indexes(again(table), dropped(index_files_of(again(table), column, kind, None)))
+    return commits.change_indexes(again(table), drop_messages(index_files_of(again(table), column, kind, None)))
 
 
 def ask(table: Table, predicate: Predicate, *, thorough: bool = False) -> ScanPlan:
-    return plan_scan(again(table), predicate, answers=IndexAnswers(predicate, thorough=thorough))
+    return plan_scan(again(table), predicate, answers=IndexResults(predicate, thorough=thorough))
 
 
 def ids(table: Table, predicate: Predicate, *, thorough: bool = False) -> list[int]:
@@ -109,7 +109,7 @@ def changed(table: Table, column: str, rows: Mapping[int, Any]) -> Any:
     table = again(table)
     schema = batch_of(table, []).schema
     arrays = [pa.array(list(rows.values()), schema.field(column).type), pa.array(list(rows), pa.int64())]
-    groups = tuple(placed_groups(table, table.snapshots.latest()))
+    groups = tuple(bucketed_groups(table, table.snapshots.latest()))
     return list(ColumnTask(table, (column,), groups).run([pa.RecordBatch.from_arrays(arrays, [column, ROW_ID.name])]))
 
 
@@ -122,7 +122,7 @@ def delete(table: Table, *row_ids: int) -> Snapshot:
     table = again(table)
     base = table.snapshots.latest()
     gone = []
-    for placed in placed_groups(table, base):
+    for placed in bucketed_groups(table, base):
         first, count = placed.group.first_row_id, placed.group.row_count
         places = [i - first for i in row_ids if first <= i < first + count]
         if places:
@@ -150,7 +150,7 @@ def test_a_look_up_reads_the_rows_that_the_index_tells(tmp_path: Path, kind: str
     table = evolving(tmp_path)
     fill(table, range(100))
     fill(table, range(100, 200))
-    assert ask(table, v("v03")).told_rows is None
+    assert ask(table, v("v03")).rows_from_indexes is None
     assert build(table, "v", kind) == 200
     assert ranges(table) == [(0, 199)]
     for predicate, rows, files in (
@@ -163,7 +163,7 @@ def test_a_look_up_reads_the_rows_that_the_index_tells(tmp_path: Path, kind: str
         (And((v("v03"), Comparison("id", "<", pa.scalar(50)))), 4, 1),
     ):
         plan = ask(table, predicate)
-        assert (plan.told_rows or 0, plan.metrics.files_read) == (rows, files), str(predicate)
+        assert (plan.rows_from_indexes or 0, plan.metrics.files_read) == (rows, files), str(predicate)
         assert ids(table, predicate) == every(table, predicate)
 
 
@@ -173,11 +173,11 @@ def test_rows_that_came_later_are_found_and_then_indexed_alone(tmp_path: Path, k
     fill(table, range(50))
     build(table, "v", kind)
     fill(table, range(50, 60))
-    assert ask(table, v("v15")).told_rows == 1 + 10
+    assert ask(table, v("v15")).rows_from_indexes == 1 + 10
     assert ids(table, v("v15")) == every(table, v("v15")) == [15, 55]
     assert build(table, "v", kind) == 10
     assert ranges(table) == [(0, 49), (50, 59)]
-    assert ask(table, v("v15")).told_rows == 2
+    assert ask(table, v("v15")).rows_from_indexes == 2
     assert build(table, "v", kind) == 0
 
 
@@ -197,7 +197,7 @@ def test_indexes_can_be_switched_off(tmp_path: Path) -> None:
     table = evolving(tmp_path)
     fill(table, range(50))
     build(table, "v")
-    assert ask(again(table, {"global-index.enabled": "false"}), v("v03")).told_rows is None
+    assert ask(again(table, {"global-index.enabled": "false"}), v("v03")).rows_from_indexes is None
 
 
 def test_values_changed_since_are_found_and_their_index_is_built_anew(tmp_path: Path) -> None:
@@ -210,11 +210,11 @@ def test_values_changed_since_are_found_and_their_index_is_built_anew(tmp_path: 
     assert ids(table, v("new")) == [3, 41]
     assert ids(table, v("v03")) == [23, 43]
     assert ids(table, Comparison("d", "=", pa.scalar(1.5))) == [3]
-    assert ask(table, Comparison("d", "=", pa.scalar(1.5))).told_rows == 1
+    assert ask(table, Comparison("d", "=", pa.scalar(1.5))).rows_from_indexes == 1
     plan = planned(table, "v", "btree")
     assert (plan.rows, len(plan.replaced)) == (80, 1)
     build(table, "v")
-    assert ask(table, v("new")).told_rows == 2
+    assert ask(table, v("new")).rows_from_indexes == 2
     assert build(table, "v") == 0
 
 
@@ -225,15 +225,15 @@ def test_what_an_update_of_an_indexed_column_does_is_the_tables_choice(tmp_path:
     build(table, "v")
     base, messages = again(table).snapshots.latest(), changed(table, "v", {3: "new"})
     with pytest.raises(InvalidInputError, match="v cannot be changed, for a global index is over it"):
-        outdated(again(table), base, messages, ["v"])
-    assert outdated(again(table), base, messages, ["d"]) == []
-    assert outdated(again(table), base, [], ["v"]) == []
+        outdated_indexes(again(table), base, messages, ["v"])
+    assert outdated_indexes(again(table), base, messages, ["d"]) == []
+    assert outdated_indexes(again(table), base, [], ["v"]) == []
     lenient = again(table, {"global-index.column-update-action": "IGNORE"})
-    assert outdated(lenient, base, messages, ["v"]) == []
+    assert outdated_indexes(lenient, base, messages, ["v"]) == []
     dropping = again(table, {"global-index.column-update-action": "drop_partition_index"})
-    gone = outdated(dropping, base, messages, ["v"])
+    gone = outdated_indexes(dropping, base, messages, ["v"])
     assert [meta_of(e).row_range_start for e in gone] == [0]
-    commits.append(again(table), [*messages, *dropped(gone)])
+    commits.append(again(table), [*messages, *drop_messages(gone)])
     assert ranges(table) == [(10, 19)]
     assert ids(table, v("new")) == [3]
 
@@ -256,7 +256,7 @@ def test_deleted_rows_are_not_indexed_and_stay_deleted(tmp_path: Path) -> None:
     delete(table, 3)
     build(table, "v")
     delete(table, 23)
-    assert ask(table, v("v03")).told_rows == 1
+    assert ask(table, v("v03")).rows_from_indexes == 1
     assert ids(table, v("v03")) == []
 
 
@@ -271,7 +271,7 @@ def test_many_rows_get_files_by_their_keys(tmp_path: Path, kind: str, records: s
     assert len(ranges(table)) >= 100 // (int(records) * 2)
     for predicate in (v("v03"), IsNull("v"), v("v10", "<"), In("v", pa.array(["v03", "v04"])), v("v03", "!=")):
         assert ids(table, predicate) == every(table, predicate)
-        assert ask(table, predicate).told_rows == len(every(table, predicate))
+        assert ask(table, predicate).rows_from_indexes == len(every(table, predicate))
 
 
 def test_partitions_are_indexed_and_dropped_one_by_one(tmp_path: Path) -> None:
@@ -281,11 +281,13 @@ def test_partitions_are_indexed_and_dropped_one_by_one(tmp_path: Path) -> None:
     x = Comparison("p", "=", pa.scalar("x"))
     assert build(table, "v", partitions=x) == 20
     assert ranges(table) == [(0, 9), (20, 29)]
-    assert ask(table, v("v03")).told_rows == 2 + 10
-    assert ask(table, And((v("v03"), x))).told_rows == 2
+    assert ask(table, v("v03")).rows_from_indexes == 2 + 10
+    assert ask(table, And((v("v03"), x))).rows_from_indexes == 2
     assert build(table, "v") == 10
     assert [meta_of(e).row_range_start for e in index_files_of(again(table), "v", "btree", x)] == [0, 20]
-    assert commits.change_indexes(again(table), dropped(index_files_of(again(table), "v", "btree", x))) is not None
+    assert (
+        commits.change_indexes(again(table), drop_messages(index_files_of(again(table), "v", "btree", x))) is not None
+    )
     assert ranges(table) == [(10, 19)]
 
 
@@ -295,18 +297,18 @@ def test_conditions_on_several_columns_are_put_together(tmp_path: Path) -> None:
     build(table, "v", "bitmap")
     build(table, "id")
     few = Comparison("id", "<", pa.scalar(30))
-    assert ask(table, And((v("v03"), few))).told_rows == 2
-    assert ask(table, Or((v("v03"), few))).told_rows == 32
-    assert ask(table, Or((v("v03"), Comparison("d", "<", pa.scalar(3.0))))).told_rows is None
-    assert ask(table, And((v("v03"), Comparison("d", "<", pa.scalar(3.0))))).told_rows == 4
+    assert ask(table, And((v("v03"), few))).rows_from_indexes == 2
+    assert ask(table, Or((v("v03"), few))).rows_from_indexes == 32
+    assert ask(table, Or((v("v03"), Comparison("d", "<", pa.scalar(3.0))))).rows_from_indexes is None
+    assert ask(table, And((v("v03"), Comparison("d", "<", pa.scalar(3.0))))).rows_from_indexes == 4
 
 
 def test_a_wide_search_of_a_great_index_is_left_out(tmp_path: Path) -> None:
     table = evolving(tmp_path, {"btree-index.fallback-scan-max-size": "1 b"})
     fill(table, range(100))
     build(table, "v")
-    assert ask(table, v("v03", "<")).told_rows is None
-    assert ask(table, v("v03")).told_rows == 4
+    assert ask(table, v("v03", "<")).rows_from_indexes is None
+    assert ask(table, v("v03")).rows_from_indexes == 4
 
 
 def test_zeros_and_nan_are_found_as_sql_compares_them(tmp_path: Path) -> None:
@@ -318,7 +320,7 @@ def test_zeros_and_nan_are_found_as_sql_compares_them(tmp_path: Path) -> None:
         for value in (0.0, -0.0, float("nan"), 1.0):
             predicate = Comparison("d", operator, pa.scalar(value))
             assert ids(table, predicate) == every(table, predicate), str(predicate)
-            assert ask(table, predicate).told_rows in (None, len(every(table, predicate)))
+            assert ask(table, predicate).rows_from_indexes in (None, len(every(table, predicate)))
 
 
 def test_a_renamed_column_keeps_its_index_and_one_of_another_type_does_not(tmp_path: Path) -> None:
@@ -330,13 +332,13 @@ def test_a_renamed_column_keeps_its_index_and_one_of_another_type_does_not(tmp_p
     schema = apply_changes(table.schema, changes, has_data=True, case_sensitive=True)
     assert table.schemas.try_add(schema)
     table = replace(again(table), schema=schema)
-    assert ask(table, Comparison("w", "=", pa.scalar("v03"))).told_rows == 2
+    assert ask(table, Comparison("w", "=", pa.scalar("v03"))).rows_from_indexes == 2
     one = Comparison("id", "=", pa.scalar(3, pa.int64()))
-    assert ask(table, one).told_rows is None
+    assert ask(table, one).rows_from_indexes is None
     assert ids(table, one) == [3]
     insert(table, (40, "v", "x", 1.0, None))
     assert build(table, "id") == 41
-    assert ask(table, one).told_rows == 1
+    assert ask(table, one).rows_from_indexes == 1
 
 
 def test_compaction_keeps_indexes_and_new_row_ids_drop_or_move_them(tmp_path: Path) -> None:
@@ -346,10 +348,10 @@ def test_compaction_keeps_indexes_and_new_row_ids_drop_or_move_them(tmp_path: Pa
     build(table, "v")
     compacting = again(table)
     assert commits.compact(compacting, compact_table(compacting, LocalExecutor(), full=True)) is not None
-    assert ask(table, v("v03")).told_rows == 4
+    assert ask(table, v("v03")).rows_from_indexes == 4
     RowIdReassigner(again(table)).run(None)
     assert ids(table, v("v03")) == every(table, v("v03")) == [3, 3, 3, 3]
-    assert ask(table, v("v03")).told_rows == 4
+    assert ask(table, v("v03")).rows_from_indexes == 4
     assert ranges(table) == [(20, 29), (40, 59), (60, 69)]
     delete(table, 20)
     materializing = again(table)
@@ -379,7 +381,7 @@ def test_index_files_go_when_no_snapshot_needs_them_and_not_before(tmp_path: Pat
     drop(table, "v")
     assert ranges(table) == []
     fill(table, range(10, 12))
-    newest = Retention(most=1, least=1, older_than_millis=2**62, limit=100)
+    newest = Retention(max=1, min=1, older_than_millis=2**62, limit=100)
     expire_snapshots(again(table), newest)
     search = Search(2**62, LocalExecutor())
     assert index_files(table) == {name}
@@ -395,11 +397,11 @@ def test_a_rollback_and_a_branch_have_the_indexes_of_their_snapshot(tmp_path: Pa
     create_tag(again(table), "with")
     create_branch(again(table), "b", tag="with")
     drop(table, "v")
-    assert ask(table, v("v03")).told_rows is None
+    assert ask(table, v("v03")).rows_from_indexes is None
     branch = replace(again(table), branch="b")
-    assert ask(branch, v("v03")).told_rows == 2
+    assert ask(branch, v("v03")).rows_from_indexes == 2
     rollback_to_snapshot(again(table), 2)
-    assert ask(table, v("v03")).told_rows == 2
+    assert ask(table, v("v03")).rows_from_indexes == 2
 
 
 def test_a_read_does_without_an_index_file_that_is_gone_or_broken(tmp_path: Path) -> None:
@@ -432,7 +434,7 @@ def test_index_files_can_stand_elsewhere(tmp_path: Path) -> None:
     build(table, "v")
     assert not index_files(table)
     assert len(list((tmp_path / "far").iterdir())) == 1
-    assert ask(again(table, {"global-index.external-path": "elsewhere"}), v("v03")).told_rows == 2
+    assert ask(again(table, {"global-index.external-path": "elsewhere"}), v("v03")).rows_from_indexes == 2
 
 
 def test_two_builders_of_one_index_are_a_conflict_and_leave_nothing(tmp_path: Path) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from paimon_sql.storage.branching import branch_of, create_branch, delete_branches
+from paimon_sql.storage.branches.management import branch_of, create_branch, delete_branches
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.versioned import LATEST
+from paimon_sql.storage.metadata.numbered_files import LATEST
 from tests.storage import small_tables as small
 
 

@@ -19,23 +19,23 @@ from pyroaring import BitMap
 from pyspark.sql.variant_utils import VariantUtils
 
 from paimon_sql.errors import CorruptFileError, PaimonError, UnsupportedError
-from paimon_sql.format import types as t
-from paimon_sql.format.arrow import arrow_schema, arrow_type
-from paimon_sql.format.deletion_vectors import DeletionVector
-from paimon_sql.format.delta_varint import encoded
-from paimon_sql.format.variant.assemble import assembled
-from paimon_sql.format.variant.infer import Limits, shapes_of
-from paimon_sql.format.variant.shred import shredded
+from paimon_sql.format.bytes.delta_varint import encode
+from paimon_sql.format.index_files.deletion_vectors import DeletionVector
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.arrow_types import arrow_schema, arrow_type
+from paimon_sql.format.variant.shredding.assemble import assemble
+from paimon_sql.format.variant.shredding.infer import Limits, shapes_of
+from paimon_sql.format.variant.shredding.shred import shred
+from paimon_sql.storage.data_files.pruning.file_indexes import as_ranges
+from paimon_sql.storage.file_formats.orc.protobuf import Message, packed
+from paimon_sql.storage.file_formats.orc.protobuf import encode as encode_message
+from paimon_sql.storage.file_formats.orc.run_length import UnsignedRuns
+from paimon_sql.storage.file_formats.orc.tail import TYPES, OrcTail, read_tail
+from paimon_sql.storage.file_formats.parquet.footer import int96_as_bytes
+from paimon_sql.storage.file_formats.parquet.thrift import decode
+from paimon_sql.storage.file_formats.registry import file_format
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.files.orc_runs import UnsignedRuns
-from paimon_sql.storage.files.orc_tail import TYPES, OrcTail, read_tail
-from paimon_sql.storage.files.parquet_footer import int96_as_bytes
-from paimon_sql.storage.files.protobuf import Message, packed
-from paimon_sql.storage.files.protobuf import encode as encode_message
-from paimon_sql.storage.files.registry import file_format
-from paimon_sql.storage.files.thrift import decode
-from paimon_sql.storage.read.dead_rows import bits_of
-from paimon_sql.storage.read.file_indexes import as_ranges
+from paimon_sql.storage.read.deletion_mask import mask_of
 from tests.hostile import MANY, Case, little_memory, mutations, survives
 
 IO = LocalFileIO()
@@ -113,7 +113,8 @@ def variant() -> bytes:
     """A dictionary behind its length, and a value."""
     document = '{"a": [1, 2.5, {"b": "text"}], "c": null, "d": {"e": true, "f": "%s"}}' % ("long" * 20)
     value, metadata = VariantUtils.parse_json(document)
-    return bytes([len(metadata)]) + metadata + value
+    found: bytes = bytes([len(metadata)]) + metadata + value
+    return found
 
 
 def look_at_variants(data: bytes) -> None:
@@ -122,7 +123,7 @@ def look_at_variants(data: bytes) -> None:
     column = pa.array([one, None, one], arrow_type(t.VariantType()))
     (shape,) = shapes_of([column], Limits(300, 50, 0.1))
     for some in (shape, t.RowType(True, (t.DataField(0, "a", t.ArrayType(True, t.BigIntType())),)), t.string_type()):
-        assembled(shredded(column, some), column.type)
+        assemble(shred(column, some), column.type)
 
 
 FILES: dict[str, Case] = {
@@ -163,7 +164,7 @@ def test_mutated_metadata_of_a_data_file_is_decoded_or_refused(kind: str, data: 
 
 def test_lengths_of_blobs_whose_sum_is_beyond_64_bits_are_refused() -> None:
     lengths = np.array([2**62, 2**62, 2**62, 2**62, 20])
-    index = encoded(lengths)
+    index = encode(lengths)
     data = bytes(20) + index + struct.pack("<iB", len(index), 1)
     with little_memory(), pytest.raises(CorruptFileError):
         read("blob", [BLOB], data)
@@ -225,11 +226,11 @@ def test_thrift_of_any_size_is_refused(data: bytes) -> None:
 
 def test_bits_of_deleted_rows_take_an_eighth_of_a_byte_a_row() -> None:
     with little_memory():
-        assert bits_of(DeletionVector([0, 9, 1_000_000]))[:3] == b"\1\2\0"
-        assert len(bits_of(DeletionVector([100_000_000]))) == 12_500_001
-        assert bits_of(DeletionVector()) == b""
+        assert mask_of(DeletionVector([0, 9, 1_000_000]))[:3] == b"\1\2\0"
+        assert len(mask_of(DeletionVector([100_000_000]))) == 12_500_001
+        assert mask_of(DeletionVector()) == b""
         with pytest.raises(UnsupportedError, match="deletes row"):
-            bits_of(DeletionVector([2**62]))
+            mask_of(DeletionVector([2**62]))
 
 
 def test_rows_of_an_index_beyond_its_file_are_passed_over() -> None:

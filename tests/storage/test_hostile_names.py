@@ -14,35 +14,40 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from small_tables import amend_latest, compact, fresh, insert, make_table, overwrite, rows_at
 
 from paimon_sql.errors import InvalidInputError, PaimonError, UnsafePathError
-from paimon_sql.format.external_paths import entropy_directories
-from paimon_sql.format.index_manifest import (
+from paimon_sql.format.layout.external_paths import entropy_directories
+from paimon_sql.format.metadata.index_manifest import (
     HASH_INDEX,
-    FileKind,
     IndexFileMeta,
     IndexManifestEntry,
     read_index_manifest,
     write_index_manifest,
 )
-from paimon_sql.format.manifest import read_manifest, read_manifest_list, write_manifest, write_manifest_list
-from paimon_sql.format.simple_stats import EMPTY_ROW
-from paimon_sql.storage import manifest_store
-from paimon_sql.storage.branching import create_branch
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.expire.retention import Retention
-from paimon_sql.storage.expire.run import expire_snapshots
-from paimon_sql.storage.external.access import ExternalAccess
+from paimon_sql.format.metadata.manifest import (
+    FileKind,
+    read_manifest,
+    read_manifest_list,
+    write_manifest,
+    write_manifest_list,
+)
+from paimon_sql.format.statistics.simple_stats import EMPTY_ROW
+from paimon_sql.storage.branches.management import create_branch
+from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import FileIO, LocalFileIO
-from paimon_sql.storage.manifest_store import ManifestCache, ManifestListCache
-from paimon_sql.storage.orphans.run import Search, find_orphans, remove_orphans
-from paimon_sql.storage.purge import purge
-from paimon_sql.storage.repair import give_up_before
-from paimon_sql.storage.rollback import rollback_to_snapshot
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag, delete_tags
-from paimon_sql.storage.write.file_names import FileNamer
+from paimon_sql.storage.file_io.external.policy import ExternalAccess
+from paimon_sql.storage.maintenance.orphans.run import Search, find_orphans, remove_orphans
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
+from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags
+from paimon_sql.storage.metadata import manifests
+from paimon_sql.storage.metadata.manifests import ManifestCache, ManifestListCache
+from paimon_sql.storage.operations.purge import purge
+from paimon_sql.storage.repair.repair import give_up_before
+from paimon_sql.storage.retention.policy import Retention
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.files.file_names import FileNamer
+from tests.storage.small_tables import amend_latest, compact, fresh, insert, make_table, overwrite, rows_at
 
 NAMES = ("../../secret", "..", ".", "", "/etc/passwd", "a/../../../secret", "..\\secret", "a\x00b", "sub/file")
 PATHS = (
@@ -122,8 +127,8 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def world(tmp_path: Path, template: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     made = World(tmp_path, template)
-    monkeypatch.setattr(manifest_store, "CACHE", ManifestCache())
-    monkeypatch.setattr(manifest_store, "LISTS", ManifestListCache())
+    monkeypatch.setattr(manifests, "CACHE", ManifestCache())
+    monkeypatch.setattr(manifests, "LISTS", ManifestListCache())
     made.io.touched.clear()
     yield made
     made.check()
@@ -219,10 +224,10 @@ def test_no_name_leads_out_of_a_table(world: World, what: str, text: str) -> Non
 def test_names_from_catalogs_and_statements_lead_nowhere_else(world: World) -> None:
     for name in ("a/../../../b", "a/b", "a\\b"):
         for attempt in (
-            lambda name=name: replace(world.table, branch=name).snapshots.latest(),  # type: ignore[misc]
-            lambda name=name: world.table.tags.get(name),  # type: ignore[misc]
-            lambda name=name: world.table.consumers.find(name),  # type: ignore[misc]
-            lambda name=name: create_branch(world.table, name),  # type: ignore[misc]
+            lambda name=name: replace(world.table, branch=name).snapshots.latest(),
+            lambda name=name: world.table.tags.get(name),
+            lambda name=name: world.table.consumers.find(name),
+            lambda name=name: create_branch(world.table, name),
         ):
             with pytest.raises(InvalidInputError):
                 attempt()
@@ -253,9 +258,9 @@ def _external(tmp_path: Path, root: str, file_io: FileIO) -> tuple[Table, Path]:
 def test_a_whole_file_system_is_no_external_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, root: str
 ) -> None:
-    monkeypatch.setattr(manifest_store, "CACHE", ManifestCache())
+    monkeypatch.setattr(manifests, "CACHE", ManifestCache())
     table, moved = _external(tmp_path, root.format(far=tmp_path / "far"), LocalFileIO())
-    monkeypatch.setattr(manifest_store, "CACHE", ManifestCache())
+    monkeypatch.setattr(manifests, "CACHE", ManifestCache())
     latest = table.snapshots.latest()
     assert latest is not None
     with pytest.raises(UnsafePathError):
@@ -270,7 +275,7 @@ def test_a_catalog_says_which_external_directories_count(tmp_path: Path, monkeyp
     latest = table.snapshots.latest()
     assert latest is not None
     for allowed, counts in ((None, True), (f"/x, file:{tmp_path}/far/", True), (str(tmp_path), True), ("/x", False)):
-        monkeypatch.setattr(manifest_store, "CACHE", ManifestCache())
+        monkeypatch.setattr(manifests, "CACHE", ManifestCache())
         options = {} if allowed is None else {"external-paths.allowed-roots": allowed}
         opened = fresh(replace(table, access=ExternalAccess.of(options)))
         if counts:

@@ -14,19 +14,19 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from small_tables import insert, make_table
 
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.registry import open_catalog
 from paimon_sql.errors import InvalidOptionError, NotAllowedError, PaimonError
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.types import DataField, string_type
+from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.types import DataField, string_type
 from paimon_sql.procedures import call
-from paimon_sql.storage import done_actions as report_module
-from paimon_sql.storage.done_actions import done_actions
-from paimon_sql.storage.external.access import ExternalAccess
-from paimon_sql.storage.partition_done import mark_done
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.file_io.external.policy import ExternalAccess
+from paimon_sql.storage.maintenance.partitions import done_actions as report_module
+from paimon_sql.storage.maintenance.partitions.done_actions import done_actions
+from paimon_sql.storage.maintenance.partitions.mark_done import mark_done
+from paimon_sql.storage.table.table import Table
+from tests.storage.small_tables import insert, make_table
 
 ACTION = "partition.mark-done-action"
 URL = f"{ACTION}.http.url"

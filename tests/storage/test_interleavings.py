@@ -9,9 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from core_tables import COLUMNS, again, batch_of, insert, make_table, rows, written
-from faulty_io import Died
-from small_tables import on_disk, reachable
 
 from paimon_sql.errors import (
     CommitConflictError,
@@ -20,28 +17,32 @@ from paimon_sql.errors import (
     NoSuchTableError,
     PaimonError,
 )
-from paimon_sql.format.types import BigIntType, DataField, IntType, string_type
-from paimon_sql.storage import rollback
-from paimon_sql.storage.branching import branch_of, create_branch
-from paimon_sql.storage.commit import standing
-from paimon_sql.storage.commit.overwrite import Overwrite
+from paimon_sql.format.schema.types import BigIntType, DataField, IntType, string_type
+from paimon_sql.storage.branches.management import branch_of, create_branch
+from paimon_sql.storage.commit.snapshot import standing
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.compact.run import compact_due
-from paimon_sql.storage.copying import copy_files, plan_copy, schemas_of_copy
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.expire.retention import Retention
-from paimon_sql.storage.expire.run import expire_snapshots
+from paimon_sql.storage.copy.copy import copy_files, plan_copy, schemas_of_copy
+from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.purge import purge
-from paimon_sql.storage.replace_table import replace_table, replacement
-from paimon_sql.storage.rollback import rollback_to_snapshot
-from paimon_sql.storage.schema_change.add_column import AddColumn
-from paimon_sql.storage.schema_change.apply import apply_changes
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag
-from paimon_sql.storage.versioned import VersionedDirectory
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.maintenance.snapshots import rollback
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
+from paimon_sql.storage.maintenance.tags.management import create_tag
+from paimon_sql.storage.metadata.numbered_files import NumberedDirectory
+from paimon_sql.storage.operations.purge import purge
+from paimon_sql.storage.operations.replace_table import replace_table, replacement
+from paimon_sql.storage.retention.policy import Retention
+from paimon_sql.storage.schema.changes.base import apply_changes
+from paimon_sql.storage.schema.changes.columns.add_column import AddColumn
+from paimon_sql.storage.staging.overwrite import Overwrite
+from paimon_sql.storage.staging.table_identity import is_same_table
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
+from tests.storage.core_tables import COLUMNS, again, batch_of, insert, make_table, rows, written
+from tests.storage.faulty_io import Died
+from tests.storage.small_tables import on_disk, reachable
 
 SUMS = {
     "merge-engine": "aggregation",
@@ -299,20 +300,20 @@ def test_a_rollback_behind_a_purge_at_work_is_refused_and_later_rows_stay(tmp_pa
 def test_a_table_that_has_another_name_for_a_moment_loses_no_acknowledged_row(tmp_path: Path) -> None:
     table = make_table(tmp_path / "t", {"write-only": "true"})
     place, away = Path(table.path), tmp_path / "away"
-    looked, was_same = [0], standing.is_same_table
+    looked = [0]
 
-    def is_same_table(found: Table) -> bool:
-        answer = was_same(found)
+    def looks(found: Table) -> bool:
+        answer = is_same_table(found)
         looked[0] += 1
         if looked[0] == 1:
             place.rename(away)  # after this look, and back before the next one
         elif away.exists():
             away.rename(place)
-            answer = was_same(found)
+            answer = is_same_table(found)
         return answer
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(standing, "is_same_table", is_same_table)
+        patch.setattr(standing, "is_same_table", looks)
         with suppress(CommitUnknownError):
             commits.append(again(table), written(again(table), (1, "a", "x")))
     assert rows(table) == [(1, "a", "x")]
@@ -338,15 +339,15 @@ def test_of_two_rollbacks_at_once_the_one_that_goes_less_far_brings_nothing_back
         rollback_to_snapshot(again(table), 1)
         insert(table, (9, "later", "x"))
 
-    reset, waiting = VersionedDirectory.reset_hint, [rival]
+    reset, waiting = NumberedDirectory.reset_hint, [rival]
 
-    def late(self: VersionedDirectory, name: str, version: int) -> None:
+    def late(self: NumberedDirectory, name: str, version: int) -> None:
         if waiting:
             waiting.pop()()
         reset(self, name, version)
 
     with pytest.MonkeyPatch.context() as patch, pytest.raises(CommitUnknownError, match="another job rolls back"):
-        patch.setattr(VersionedDirectory, "reset_hint", late)
+        patch.setattr(NumberedDirectory, "reset_hint", late)
         rollback_to_snapshot(again(table), 3)
     assert again(table).snapshots.directory.versions() == [1, 2]
     assert sorted(rows(table)) == [(0, "a", "x"), (9, "later", "x")]

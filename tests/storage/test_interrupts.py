@@ -9,10 +9,10 @@ import pytest
 
 from paimon_sql.errors import CancelledError, PaimonError
 from paimon_sql.storage.compact.run import compact_table
-from paimon_sql.storage.executor import LocalExecutor
+from paimon_sql.storage.execution.progress import Work
+from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.progress import Work
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import core_tables as core
 
 ROWS = [(i, f"v{i}", f"p{i % 4}") for i in range(40)]
@@ -68,7 +68,12 @@ def test_a_compaction_that_is_cancelled_leaves_no_file(tmp_path: Path, threads: 
     core.insert(table, *ROWS)
     before = core.files_below(table, hidden=True)
     asked: list[bool] = []
-    work = Work("CALL sys.compact t", lambda: asked.append(True) or len(asked) > at)
+
+    def stops() -> bool:
+        asked.append(True)
+        return len(asked) > at
+
+    work = Work("CALL sys.compact t", stops)
     with pytest.raises(CancelledError, match=r"CALL sys\.compact t was cancelled"):
         compact_table(core.again(table), LocalExecutor(threads).watched(work), full=True)
     assert core.files_below(table, hidden=True) == before and work.done < 4 + threads

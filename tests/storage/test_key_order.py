@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core_tables import again, compact, insert, make_table
-
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.key_order import in_key_order
 from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
 from paimon_sql.storage.scan.split import Split
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
+from tests.storage.core_tables import again, compact, insert, make_table
 
 
 def ordered(table: Table) -> ScanPlan | None:

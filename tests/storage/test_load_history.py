@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from paimon_sql.storage.copy.load_history import LoadHistory, SourceFile
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.load_history import LoadHistory, SourceFile
-from paimon_sql.storage.schemas import SchemaManager
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.metadata.schemas import SchemaManager
+from paimon_sql.storage.table.table import Table
 from tests.storage.core_tables import make_table
 
 FILE = SourceFile("file:/data/übersicht.csv", 20, 1_700_000_000_123)

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from paimon_sql.errors import CommitConflictError
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.lost_files import LostFile, find_lost, remove_lost
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.execution.task_executor import LocalExecutor
+from paimon_sql.storage.repair.lost_files import LostFile, find_lost, remove_lost
+from paimon_sql.storage.table.table import Table
 from tests.storage import core_tables as core
 
 

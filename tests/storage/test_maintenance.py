@@ -13,17 +13,17 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from interrupted_io import InterruptedFileIO
-from small_tables import amend_latest, fresh, insert, make_table, on_disk, overwrite, reachable
 
-from paimon_sql.storage.expire.run import ExpiryResult
-from paimon_sql.storage.maintenance import after_commit, wait_for_background
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.maintenance.after_commit import after_commit, wait_for_background
+from paimon_sql.storage.maintenance.snapshots.expiration import ExpirationResult
+from paimon_sql.storage.table.table import Table
+from tests.storage.interrupted_io import InterruptedFileIO
+from tests.storage.small_tables import amend_latest, fresh, insert, make_table, on_disk, overwrite, reachable
 
 FEW = {"snapshot.num-retained.min": "1", "snapshot.num-retained.max": "2"}
 
 
-def maintain(table: Table) -> ExpiryResult | None:
+def maintain(table: Table) -> ExpirationResult | None:
     return after_commit(fresh(table).with_options({"write-only": "false"}))
 
 
@@ -105,7 +105,7 @@ def test_the_process_waits_for_the_background_at_its_end(tmp_path: Path) -> None
         insert(table, (i, "v", "x"))
     program = """
 import pickle, sys
-from paimon_sql.storage.maintenance import after_commit, wait_for_background
+from paimon_sql.storage.maintenance.after_commit import after_commit, wait_for_background
 after_commit(pickle.loads(bytes.fromhex(sys.argv[1])))
 """
     given = pickle.dumps(fresh(table).with_options({"write-only": "false"})).hex()

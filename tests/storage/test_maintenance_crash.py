@@ -9,13 +9,13 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from interrupted_io import Crash, InterruptedFileIO
-from small_tables import amend_latest, fresh, insert, make_table, on_disk, reachable, rows_at
 
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.guards import is_guard
-from paimon_sql.storage.maintenance import after_commit
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.maintenance.after_commit import after_commit
+from paimon_sql.storage.retention.guard_tags import is_guard
+from paimon_sql.storage.table.table import Table
+from tests.storage.interrupted_io import Crash, InterruptedFileIO
+from tests.storage.small_tables import amend_latest, fresh, insert, make_table, on_disk, reachable, rows_at
 
 HOUR = 3_600_000
 OPTIONS = {

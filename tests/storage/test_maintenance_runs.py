@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.format.schema import new_schema
+from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.maintenance_runs import MaintenanceRun, RunLog, parse_run
+from paimon_sql.storage.metadata.environment.maintenance_log import MaintenanceLog, MaintenanceRun, parse_run
 from tests.storage.small_tables import COLUMNS, insert
 
 RUN = MaintenanceRun(
@@ -19,8 +19,8 @@ RUN = MaintenanceRun(
 )
 
 
-def log_in(folder: Path, retained: int = 10) -> RunLog:
-    return RunLog(LocalFileIO(), str(folder), "paimon", retained)
+def log_in(folder: Path, retained: int = 10) -> MaintenanceLog:
+    return MaintenanceLog(LocalFileIO(), str(folder), "paimon", retained)
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -83,6 +83,7 @@ def test_what_a_commit_brings_about_is_recorded_where_it_changed_something(tmp_p
     catalog.create_table(Identifier("d", "t"), schema)
     for i in range(4):
         insert(catalog.table(Identifier("d", "t")), (i, "v", "p"))
+    assert catalog.run_log is not None
     first, second = catalog.run_log.runs()
     assert (first.catalog, first.database, first.table, first.trigger) == ("lake", "d", "t", "commit")
     assert (first.procedure, first.snapshot_before, first.snapshot_after) == ("expire_snapshots", 3, 3)
@@ -100,4 +101,5 @@ def test_what_fails_after_a_commit_is_recorded_too(tmp_path: Path) -> None:
     tag.write_text("{")
     for i in range(3):
         insert(catalog.table(Identifier("d", "t")), (i, "v", "p"))
+    assert catalog.run_log is not None
     assert any(run.error and "tag-broken" in run.error for run in catalog.run_log.runs())

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.errors import InvalidOptionError
-from paimon_sql.format.manifest import FileKind, ManifestFileMeta
-from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.storage.commit.manifest_compaction import ManifestCompactor, ManifestPlan
-from paimon_sql.storage.commit.manifest_order import ranges
-from paimon_sql.storage.commit.snapshot_commit import Created, RenamingSnapshotCommit
-from paimon_sql.storage.scan.live_files import manifests_of
-from paimon_sql.storage.table import Table
+from paimon_sql.format.metadata.manifest import FileKind, ManifestFileMeta
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.storage.commit.snapshot.manifest_order import ranges
+from paimon_sql.storage.commit.snapshot.snapshot_commit import Created, RenamingSnapshotCommit
+from paimon_sql.storage.data_files.live_files import manifests_of
+from paimon_sql.storage.operations.compact_manifests import ManifestCompactor, ManifestPlan
+from paimon_sql.storage.table.table import Table
 from tests.storage import core_tables as core
 
 SORTED = {"manifest-sort.enabled": "true"}

@@ -17,14 +17,14 @@ import pyarrow as pa
 import pytest
 
 from paimon_sql.errors import CorruptFileError, MissingFileError
-from paimon_sql.format.manifest import FileKind
-from paimon_sql.format.simple_stats import EMPTY_STATS
-from paimon_sql.storage import manifest_reading
-from paimon_sql.storage.executor import Executor
-from paimon_sql.storage.manifest_store import ManifestCache
-from paimon_sql.storage.predicates import And, Comparison, In, IsNull, Or, Predicate, StartsWith
-from paimon_sql.storage.progress import running
-from paimon_sql.storage.scan.live_files import live_files, manifests_of
+from paimon_sql.format.metadata.manifest import FileKind
+from paimon_sql.format.statistics.simple_stats import EMPTY_STATS
+from paimon_sql.storage.data_files.live_files import live_files, manifests_of
+from paimon_sql.storage.execution.progress import running
+from paimon_sql.storage.execution.task_executor import Executor
+from paimon_sql.storage.expressions.predicates import And, Comparison, In, IsNull, Or, Predicate, StartsWith
+from paimon_sql.storage.metadata.manifests import ManifestCache
+from paimon_sql.storage.table import distributed_manifests
 from tests.storage import commits
 from tests.storage import core_tables as core
 from tests.storage.maintenance_world import World
@@ -57,10 +57,10 @@ class Elsewhere(Executor):
 def cache(monkeypatch: pytest.MonkeyPatch) -> ManifestCache:
     """A cache of manifests of the test's own, and executors that read whatever it lacks, a manifest a task."""
     own = ManifestCache()
-    for module in ("manifest_store", "manifest_reading"):
+    for module in ("metadata.manifests", "table.distributed_manifests"):
         monkeypatch.setattr(f"paimon_sql.storage.{module}.CACHE", own)
-    monkeypatch.setattr(manifest_reading, "MANY_BYTES", 1)
-    monkeypatch.setattr(manifest_reading, "_TASK_BYTES", 1)
+    monkeypatch.setattr(distributed_manifests, "MANY_BYTES", 1)
+    monkeypatch.setattr(distributed_manifests, "_TASK_BYTES", 1)
     return own
 
 
@@ -136,8 +136,13 @@ def test_only_what_is_wanted_comes_back_and_nothing_stays(
     for i in range(5):
         snapshot = core.insert(table, (i, "v", None))
     returned: list[int] = []
-    unpacked = manifest_reading._unpacked
-    monkeypatch.setattr(manifest_reading, "_unpacked", lambda d: returned.append(len(unpacked(d))) or unpacked(d))
+    unpacked = distributed_manifests._unpacked
+
+    def noted(data: bytes) -> pa.Table:
+        returned.append(len(unpacked(data)))
+        return unpacked(data)
+
+    monkeypatch.setattr(distributed_manifests, "_unpacked", noted)
     executor = Elsewhere()
     forget(cache)
     for _ in range(2):
@@ -150,7 +155,7 @@ def test_only_what_is_wanted_comes_back_and_nothing_stays(
 
 def test_a_small_table_is_read_here(tmp_path: Path, cache: ManifestCache, monkeypatch: pytest.MonkeyPatch) -> None:
     table = core.make_table(tmp_path / "t")
-    monkeypatch.setattr(manifest_reading, "MANY_BYTES", 3 * (300 + 50 * len(table.schema.fields)))
+    monkeypatch.setattr(distributed_manifests, "MANY_BYTES", 3 * (300 + 50 * len(table.schema.fields)))
     executor = Elsewhere()
     for jobs in (0, 0, 1):
         snapshot = core.insert(table, (1, "v", None))

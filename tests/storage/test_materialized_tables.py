@@ -7,29 +7,29 @@ from datetime import timezone
 from pathlib import Path
 
 import pytest
-from small_tables import compact, insert, make_table, overwrite
 
-from paimon_sql.catalog.kinds import taking_rows
+from paimon_sql.catalog.table_types import writable
 from paimon_sql.errors import InvalidInputError, UnsupportedError
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.snapshot import CommitKind, Snapshot
-from paimon_sql.format.types import DataField, DateType, IntType, string_type
+from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
+from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.types import DataField, DateType, IntType, string_type
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.materialized.definition import (
     Definition,
     Freshness,
-    asked_definition,
     date_formatters,
     definition_of,
+    new_definition,
     read_freshness,
     shown_options,
 )
 from paimon_sql.storage.materialized.partitions import PartitionChoice
-from paimon_sql.storage.materialized.sources import Since, compared, is_tracked, state_of
 from paimon_sql.storage.materialized.state import RefreshState, is_due, last_refresh
-from paimon_sql.storage.schema_change import AddColumn, DropColumn, SetOption, apply_changes
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.scan.query_sources import RowChange, compared, is_tracked, state_of
+from paimon_sql.storage.schema.changes import AddColumn, DropColumn, SetOption, apply_changes
+from paimon_sql.storage.table.table import Table
 from tests.storage import commits
+from tests.storage.small_tables import compact, insert, make_table, overwrite
 
 QUERY = "SELECT `a` FROM `c`.`d`.`t`"
 
@@ -39,7 +39,7 @@ def _definition(options: dict[str, str]) -> Definition:
 
 
 def test_options_are_those_that_flink_writes() -> None:
-    assert asked_definition(QUERY, Freshness(3, "MINUTE"), "FULL", {"spark.sql.ansi.enabled": "true"}).options() == {
+    assert new_definition(QUERY, Freshness(3, "MINUTE"), "FULL", {"spark.sql.ansi.enabled": "true"}).options() == {
         "type": "materialized-table",
         "materialized-table.definition-query": QUERY,
         "materialized-table.interval-freshness": "3",
@@ -52,12 +52,12 @@ def test_options_are_those_that_flink_writes() -> None:
 
 
 def test_what_is_written_is_read_again() -> None:
-    made = asked_definition(QUERY, Freshness(2, "DAY"), None, {"spark.sql.caseSensitive": "false"})
+    made = new_definition(QUERY, Freshness(2, "DAY"), None, {"spark.sql.caseSensitive": "false"})
     assert _definition(made.options()) == made
 
 
 def test_a_table_of_flinks_says_which_job_keeps_it() -> None:
-    given = asked_definition(QUERY, None, "CONTINUOUS").options()
+    given = new_definition(QUERY, None, "CONTINUOUS").options()
     job = {
         "materialized-table.refresh-handler-description": "job 1",
         "materialized-table.refresh-handler-bytes": "rO0ABXQ=",
@@ -79,7 +79,7 @@ def test_a_table_of_flinks_says_which_job_keeps_it() -> None:
 def test_the_freshness_decides_where_no_mode_is_said(
     freshness: Freshness | None, mode: str | None, physical: str, logical: str
 ) -> None:
-    found = asked_definition(QUERY, freshness, mode)
+    found = new_definition(QUERY, freshness, mode)
     assert (found.mode, found.logical_mode) == (physical, logical)
 
 
@@ -97,18 +97,18 @@ def test_a_definition_without_its_query_is_refused() -> None:
 
 
 def test_rows_are_changed_by_hand_only_while_it_is_suspended() -> None:
-    options = asked_definition(QUERY, None, None).options()
+    options = new_definition(QUERY, None, None).options()
     schema = new_schema([DataField(0, "a", IntType())], options=options)
     table = Table("m", "/m", LocalFileIO(), schema)
     with pytest.raises(UnsupportedError, match="whose rows come from its query"):
-        taking_rows(table)
+        writable(table)
     for changed in ({"materialized-table.refresh-status": "SUSPENDED"}, {"type": "table"}):
         other = replace(table, schema=schema.with_options(changed))
-        assert taking_rows(other) is other
+        assert writable(other) is other
 
 
 def test_other_options_are_told_apart() -> None:
-    options = asked_definition(QUERY, None, None).options() | {"bucket": "1"}
+    options = new_definition(QUERY, None, None).options() | {"bucket": "1"}
     options |= {"partition.fields.d.t.date-formatter": "yyyy"}
     schema = new_schema([DataField(0, "a", IntType())], options=options)
     assert shown_options(schema) == {"bucket": "1", "partition.fields.d.t.date-formatter": "yyyy"}
@@ -148,7 +148,7 @@ def test_a_state_that_cannot_be_read_is_none() -> None:
 
 
 def test_a_refresh_is_due_when_it_is_older_than_the_freshness() -> None:
-    definition = asked_definition(QUERY, Freshness(2, "SECOND"), None)
+    definition = new_definition(QUERY, Freshness(2, "SECOND"), None)
     state = RefreshState(definition.digest, 1_000, "FULL")
     assert not is_due(definition, state, 2_999)
     assert is_due(definition, state, 3_000)
@@ -158,7 +158,7 @@ def test_a_refresh_is_due_when_it_is_older_than_the_freshness() -> None:
     assert is_due(replace(definition, settings={"a": "b"}), state, 1_000)
 
 
-def _since(table: Table, before: Snapshot | None) -> Since:
+def _since(table: Table, before: Snapshot | None) -> RowChange:
     return compared(table, state_of(table, table.snapshots.latest()), state_of(table, before)).since
 
 
@@ -166,15 +166,15 @@ def test_an_append_table_has_the_same_rows_or_more(tmp_path: Path) -> None:
     table = make_table(tmp_path / "t")
     insert(table, (1, "a", "p"))
     first = table.snapshots.latest()
-    assert _since(table, first) is Since.SAME
+    assert _since(table, first) is RowChange.SAME
     insert(table, (2, "b", "p"))
     second = table.snapshots.latest()
-    assert _since(table, first) is Since.APPENDED
-    assert _since(table, None) is Since.CHANGED
+    assert _since(table, first) is RowChange.APPENDED
+    assert _since(table, None) is RowChange.CHANGED
     commits.annotate(table)
-    assert _since(table, second) is Since.SAME
+    assert _since(table, second) is RowChange.SAME
     overwrite(table)
-    assert _since(table, first) is Since.CHANGED
+    assert _since(table, first) is RowChange.CHANGED
 
 
 def test_a_table_of_other_columns_is_another(tmp_path: Path) -> None:
@@ -184,11 +184,11 @@ def test_a_table_of_other_columns_is_another(tmp_path: Path) -> None:
     option = [SetOption("own", "option")]
     changed = table.schemas.evolve(lambda schema: apply_changes(schema, option, has_data=True))
     again = replace(table, schema=changed)
-    assert compared(again, state_of(again, table.snapshots.latest()), before).since is Since.SAME
+    assert compared(again, state_of(again, table.snapshots.latest()), before).since is RowChange.SAME
     changes = [DropColumn(("v",)), AddColumn(("v",), string_type())]
     other = again.schemas.evolve(lambda schema: apply_changes(schema, changes, has_data=True))
     now = replace(again, schema=other)
-    assert compared(now, state_of(now, table.snapshots.latest()), before).since is Since.CHANGED
+    assert compared(now, state_of(now, table.snapshots.latest()), before).since is RowChange.CHANGED
 
 
 def test_a_table_made_anew_is_another(tmp_path: Path) -> None:
@@ -196,8 +196,8 @@ def test_a_table_made_anew_is_another(tmp_path: Path) -> None:
     insert(table, (1, "a", "p"))
     first = table.snapshots.latest()
     assert first is not None
-    assert _since(table, replace(first, time_millis=first.time_millis - 1)) is Since.CHANGED
-    assert _since(table, replace(first, id=7)) is Since.CHANGED
+    assert _since(table, replace(first, time_millis=first.time_millis - 1)) is RowChange.CHANGED
+    assert _since(table, replace(first, id=7)) is RowChange.CHANGED
 
 
 def test_rows_of_keys_change(tmp_path: Path) -> None:
@@ -206,11 +206,11 @@ def test_rows_of_keys_change(tmp_path: Path) -> None:
     first = table.snapshots.latest()
     insert(table, (1, "b", "p"))
     second = table.snapshots.latest()
-    assert _since(table, first) is Since.CHANGED
+    assert _since(table, first) is RowChange.CHANGED
     compact(table)
-    assert _since(table, second) is Since.SAME
+    assert _since(table, second) is RowChange.SAME
     vectors = table.with_options({"deletion-vectors.enabled": "true"})  # where a compaction shows new rows
-    assert _since(vectors, second) is Since.CHANGED
+    assert _since(vectors, second) is RowChange.CHANGED
 
 
 def test_a_read_that_looks_elsewhere_is_not_told_by_snapshots(tmp_path: Path) -> None:

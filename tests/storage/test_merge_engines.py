@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paimon_sql.format.row_kind import RowKind
-from paimon_sql.format.schema import TableSchema, new_schema
-from paimon_sql.format.special_fields import SEQUENCE_NUMBER, VALUE_KIND
-from paimon_sql.format.types import DataField, IntType
-from paimon_sql.storage.merge.engine import merge_engine
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.schema import TableSchema, new_schema
+from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER, VALUE_KIND
+from paimon_sql.format.schema.types import DataField, IntType
+from paimon_sql.storage.merge.registry import merge_engine
 from paimon_sql.storage.merge.windows import RowOrder, Window
 
 Row = dict[str, Any]
@@ -40,11 +40,12 @@ def window_of(table: pa.Table) -> Window:
 
 
 def merged(schema: TableSchema, rows: Sequence[Row]) -> list[Row]:
-    return merge_engine(schema).merge(window_of(table_of(rows))).to_pylist()
+    found: list[Row] = merge_engine(schema).merge(window_of(table_of(rows))).to_pylist()
+    return found
 
 
 def live(schema: TableSchema, table: pa.Table) -> list[Row]:
-    parts = merge_engine(schema).left(window_of(table), NAMES)
+    parts = merge_engine(schema).live_rows(window_of(table), NAMES)
     return sorted((row for part in parts for row in part.to_pylist()), key=lambda row: row["k"])
 
 
@@ -53,7 +54,7 @@ def in_files(schema: TableSchema, files: Sequence[Sequence[Row]]) -> pa.Table:
     engine, parts, first = merge_engine(schema), [], 0
     for rows in files:
         window = window_of(table_of(rows, first))
-        parts += [engine.merge(part) for part in engine.generations(window)]
+        parts += [engine.merge(part) for part in engine.split(window)]
         first += len(rows)
     return pa.concat_tables(parts)
 

@@ -7,21 +7,21 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-import aggregate_model as model
 import numpy as np
 import pyarrow as pa
 import pytest
-from aggregate_model import ADD, LATE, RETRACT, Model, Step
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.errors import ConstraintViolationError
-from paimon_sql.format import types as t
-from paimon_sql.format.arrow import arrow_type
 from paimon_sql.format.options import TableOptions
-from paimon_sql.storage.merge.functions.base import AggregateFunction, Steps
-from paimon_sql.storage.merge.functions.registry import FUNCTIONS
-from paimon_sql.storage.merge.segments import Segments
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.arrow_types import arrow_type
+from paimon_sql.storage.expressions.kernels.segments import Segments
+from paimon_sql.storage.merge.aggregates.base import AggregateFunction, Steps
+from paimon_sql.storage.merge.aggregates.registry import FUNCTIONS
+from tests.storage import aggregate_model as model
+from tests.storage.aggregate_model import ADD, LATE, RETRACT, Model, Step
 
 Values = st.SearchStrategy[Any]
 
@@ -166,7 +166,7 @@ def test_a_long_group_is_summed_in_its_order() -> None:
 @pytest.mark.parametrize("length", [3, 500])
 def test_the_greatest_text_is_found_in_short_and_long_groups(length: int) -> None:
     texts = [f"é{i * 7 % length:04}" for i in range(length)]
-    groups = [[(v, ADD) for v in [None, *texts]], [(None, ADD)], [("z", ADD)]]
+    groups: list[list[tuple[Any, int]]] = [[(v, ADD) for v in [None, *texts]], [(None, ADD)], [("z", ADD)]]
     assert function("max", TEXT).apply(steps_of(TEXT, groups)).to_pylist() == [max(texts), None, "z"]
     assert function("min", TEXT).apply(steps_of(TEXT, groups)).to_pylist() == [min(texts), None, "z"]
 
@@ -184,7 +184,11 @@ def test_a_product_cannot_take_back_a_zero() -> None:
 
 
 def test_a_late_value_is_the_first_non_null_one_from_then_on() -> None:
-    groups = [[("p", ADD), ("r", LATE), ("q", ADD)], [(None, ADD), ("x", LATE)], [("p", ADD), (None, LATE)]]
+    groups: list[list[tuple[Any, int]]] = [
+        [("p", ADD), ("r", LATE), ("q", ADD)],
+        [(None, ADD), ("x", LATE)],
+        [("p", ADD), (None, LATE)],
+    ]
     assert function("first_non_null_value", TEXT).apply(steps_of(TEXT, groups)).to_pylist() == ["r", "x", None]
 
 

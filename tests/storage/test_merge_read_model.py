@@ -11,7 +11,22 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from core_tables import (
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.types import BigIntType, DataField, IntType, string_type
+from paimon_sql.storage.expressions.predicates import Comparison, Predicate, conjuncts_on
+from paimon_sql.storage.read.deletion_mask import MaskedSplit
+from paimon_sql.storage.read.readers.data_file import read_with_positions
+from paimon_sql.storage.read.task import ReadTask
+from paimon_sql.storage.scan.split import Split
+from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.plan import plan_write
+from tests.storage import commits
+from tests.storage.core_tables import (
     again,
     compact,
     insert,
@@ -22,24 +37,9 @@ from core_tables import (
     rows,
     triggered,
 )
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from predicate_model import holds, leaves, predicates
-from sample_values import KINDS, Kind, key_order
-from test_compaction import golden_copy
-
-from paimon_sql.format.row_kind import RowKind
-from paimon_sql.format.types import BigIntType, DataField, IntType, string_type
-from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
-from paimon_sql.storage.predicates import Comparison, Predicate, about
-from paimon_sql.storage.read.data_files import read_places
-from paimon_sql.storage.read.dead_rows import Merging
-from paimon_sql.storage.read.task import ReadTask
-from paimon_sql.storage.scan.split import Split
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.task import plan_write
-from tests.storage import commits
+from tests.storage.predicate_model import holds, leaves, predicates
+from tests.storage.sample_values import KINDS, Kind, key_order
+from tests.storage.test_compaction import golden_copy
 
 KEY_KINDS = ["int", "text", "double", "long decimal", "bytes", "date", "boolean", "bigint"]
 BIG = np.random.default_rng(0).bytes(20_000).hex()
@@ -213,11 +213,13 @@ class KeyedTable(RuleBasedStateMachine):
     def _marked(self, split: Split, predicate: Predicate | None) -> Iterator[pa.RecordBatch]:
         """The rows of a split as somebody finds them who reads each file for itself and leaves dead rows out."""
         table = again(self.table)
-        merging = None if split.raw else Merging(table, split, about(predicate, table.schema.trimmed_primary_keys))
-        bits = merging.dead() if merging else {}
+        merging = (
+            None if split.raw else MaskedSplit(table, split, conjuncts_on(predicate, table.schema.trimmed_primary_keys))
+        )
+        bits = merging.masks() if merging else {}
         for file in split.files:
             dead = np.unpackbits(np.frombuffer(bits.get(file.file_name, b""), np.uint8), bitorder="little")
-            for places, batch in read_places(table, split.partition, split.bucket, file, list(self.kinds)):
+            for places, batch in read_with_positions(table, split.partition, split.bucket, file, list(self.kinds)):
                 alive = np.array([place >= len(dead) or not dead[place] for place in places], np.bool_)
                 left = batch.filter(pa.array(alive))
                 yield left.filter(predicate.holds(left)) if predicate else left
@@ -289,7 +291,7 @@ def test_negative_zero_and_zero_are_two_keys_that_one_look_up_finds(tmp_path: Pa
 def test_rivals_with_the_same_sequence_numbers_give_one_answer_always(tmp_path: Path) -> None:
     table = make_table(tmp_path / "t", keys=["id"])
     first, second = (plan_write(again(table)) for _ in range(2))
-    from core_tables import batch_of
+    from tests.storage.core_tables import batch_of
 
     for task, value in ((first, "a"), (second, "b")):
         commits.append(again(table), task.run([batch_of(table, [(1, value, "x")])]))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from core_tables import Row, again, compact, insert, make_table, rows, triggered, written
 
 from paimon_sql.errors import ConstraintViolationError
-from paimon_sql.format.row_kind import RowKind
-from paimon_sql.format.types import BigIntType, DataField, DataType, IntType, string_type
-from paimon_sql.storage.table import Table
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.types import BigIntType, DataField, DataType, IntType, string_type
+from paimon_sql.storage.table.table import Table
 from tests.storage import commits
+from tests.storage.core_tables import Row, again, compact, insert, make_table, rows, triggered, written
 
 INSERT, BEFORE, AFTER, DELETE = RowKind
 PARTIAL = {"merge-engine": "partial-update"}

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from pyroaring import BitMap
 
 from paimon_sql.errors import InvalidInputError
+from paimon_sql.format.bytes.roaring64 import Roaring64
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.roaring64 import Roaring64
-from paimon_sql.format.types import DataField, VarBinaryType
-from paimon_sql.storage.merge.functions.base import Steps
-from paimon_sql.storage.merge.functions.registry import FUNCTIONS
-from paimon_sql.storage.merge.segments import Segments
+from paimon_sql.format.schema.types import DataField, VarBinaryType
+from paimon_sql.storage.expressions.kernels.segments import Segments
+from paimon_sql.storage.merge.aggregates.base import Steps
+from paimon_sql.storage.merge.aggregates.registry import FUNCTIONS
 
 # Written by Java: the parts, then their union.
 VECTORS = {

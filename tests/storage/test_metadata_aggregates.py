@@ -6,20 +6,20 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from core_tables import again, insert, live, make_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paimon_sql.format.deletion_vectors import DeletionVector
-from paimon_sql.format.types import DataField, DoubleType, IntType, string_type
-from paimon_sql.storage.predicates import Comparison
-from paimon_sql.storage.read.aggregate_functions import CountRows, CountValues, Extreme, PartialAggregate
-from paimon_sql.storage.read.partial_aggregates import PartialAggregation
+from paimon_sql.format.index_files.deletion_vectors import DeletionVector
+from paimon_sql.format.schema.types import DataField, DoubleType, IntType, string_type
+from paimon_sql.storage.expressions.aggregate_functions import CountRows, CountValues, Extreme, PartialAggregate
+from paimon_sql.storage.expressions.partial_aggregates import PartialAggregation
+from paimon_sql.storage.expressions.predicates import Comparison
 from paimon_sql.storage.row_level.vectors import mark
 from paimon_sql.storage.scan.metadata_aggregates import metadata_aggregates
 from paimon_sql.storage.scan.plan import plan_scan
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
 from tests.storage.commits import append
+from tests.storage.core_tables import again, insert, live, make_table
 
 ALL = PartialAggregation((), (CountRows(),))
 LEAST, GREATEST = (Extreme("id", IntType(), how) for how in ("min", "max"))

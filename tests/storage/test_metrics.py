@@ -11,10 +11,10 @@ import pytest
 
 from paimon_sql.errors import PaimonError
 from paimon_sql.storage.commit.report import LOG
-from paimon_sql.storage.metrics import METRICS, Metric, Metrics
-from paimon_sql.storage.predicates import Comparison
+from paimon_sql.storage.execution.metrics import METRICS, Metric, Metrics
+from paimon_sql.storage.expressions.predicates import Comparison
 from paimon_sql.storage.scan.plan import plan_scan
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
 from tests.storage.small_tables import compact, fresh, insert, make_table
 
 
@@ -34,10 +34,10 @@ def test_a_commit_is_measured(table: Table) -> None:
     insert(table, (1, "c", "x"))
     found = measured(table)
     assert (found["tableFilesAdded"].last, found["tableFilesAdded"].total, found["tableFilesAdded"].count) == (1, 3, 2)
-    assert (found["partitionsWritten"].last, found["partitionsWritten"].greatest) == (1, 2)
+    assert (found["partitionsWritten"].last, found["partitionsWritten"].maximum) == (1, 2)
     assert found["deltaRecordsAppended"].last == 1
     assert found["committedSnapshotId"].last == 2
-    assert found["commitAttempts"].greatest == 1
+    assert found["commitAttempts"].maximum == 1
     assert "compactionInputFileSize" not in found
     compact(table)
     found = measured(table)
@@ -91,4 +91,4 @@ def test_metrics_are_kept_of_those_tables_that_were_used_last(tmp_path: Path) ->
     metrics.note(tables[2], "scan", {"m": 1})
     assert [place.name for place, _ in metrics.all()] == ["a", "c"]
     (place, metric) = metrics.all()[0]
-    assert (place.branch, metric.last, metric.greatest, metric.total, metric.count) == ("main", 3, 3, 4, 2)
+    assert (place.branch, metric.last, metric.maximum, metric.total, metric.count) == ("main", 3, 3, 4, 2)

@@ -11,12 +11,19 @@ import pytest
 from pyarrow import parquet
 
 from paimon_sql.errors import CommitUnknownError, InvalidInputError, MissingFileError, PaimonError
-from paimon_sql.storage.commit.messages import CommitMessage
-from paimon_sql.storage.copying import CopyTask
-from paimon_sql.storage.executor import LocalExecutor
+from paimon_sql.storage.copy.copy import CopyTask
+from paimon_sql.storage.copy.migration import (
+    PlainFile,
+    PlainTable,
+    check_target,
+    examine,
+    migrate_files,
+    undo_migration,
+)
+from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.migration import PlainFile, PlainTable, check_target, examine, put_back, take_over
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.table.table import Table
 from tests.storage.faulty_io import Died, MortalFileIO
 from tests.storage.small_tables import COLUMNS, fresh, insert, make_table, on_disk, rows_at
 
@@ -36,7 +43,7 @@ def plain(folder: Path, count: int = 2) -> PlainTable:
 
 def migrated(source: PlainTable, target: Table, *, keep: bool = False) -> Any:
     messages = examine(source, target, LocalExecutor(1))
-    return take_over(source, target, messages, LocalExecutor(1), keep=keep, threads=2)
+    return migrate_files(source, target, messages, LocalExecutor(1), keep=keep, threads=2)
 
 
 def names(folder: Path) -> set[str]:
@@ -57,7 +64,7 @@ def test_a_migration_that_dies_anywhere_is_put_back_or_done(tmp_path: Path) -> N
     source, target = plain(tmp_path / "n"), make_table(tmp_path / "tn", partition_keys=["p"], file_io=counting)
     messages = examine(source, target, LocalExecutor(1))
     before = counting.count
-    take_over(source, target, messages, LocalExecutor(1), keep=False, threads=1)
+    migrate_files(source, target, messages, LocalExecutor(1), keep=False, threads=1)
     for step in range(counting.count - before + 1):
         place = tmp_path / str(step)
         source = plain(place / "plain")
@@ -66,9 +73,9 @@ def test_a_migration_that_dies_anywhere_is_put_back_or_done(tmp_path: Path) -> N
         messages = examine(source, target, LocalExecutor(1))
         mortal.at = mortal.count + step
         with suppress(Died):
-            take_over(source, target, messages, LocalExecutor(1), keep=False, threads=1)
+            migrate_files(source, target, messages, LocalExecutor(1), keep=False, threads=1)
         survivor = Table("t", target.path, LocalFileIO(), target.schema)
-        put_back(survivor)
+        undo_migration(survivor)
         latest = fresh(survivor).snapshots.latest()
         if latest is None:
             assert names(place / "plain") == {"part-0.parquet", "part-1.parquet"}
@@ -96,7 +103,7 @@ def test_a_file_that_went_meanwhile_stops_it(tmp_path: Path) -> None:
     messages: list[CommitMessage] = examine(source, target, LocalExecutor(1))
     Path(source.files[1].path).unlink()
     with pytest.raises(InvalidInputError, match="1 of 2 files went"):
-        take_over(source, target, messages, LocalExecutor(1), keep=False, threads=1)
+        migrate_files(source, target, messages, LocalExecutor(1), keep=False, threads=1)
     assert names(tmp_path / "plain") == {"part-0.parquet"}
     assert target.snapshots.latest_id() is None
 
@@ -109,7 +116,7 @@ def test_committed_files_stay_even_when_they_are_not_live_any_more(
     first = migrated(source, target)
     monkeypatch.undo()
     insert(fresh(target), (3, "c", "x"))
-    assert put_back(fresh(target)) == 0
+    assert undo_migration(fresh(target)) == 0
     assert rows_at(fresh(target), first) == ROWS
     assert "_migration.json" not in names(tmp_path / "t")
 
@@ -120,16 +127,16 @@ def test_files_whose_old_places_are_taken_are_named(tmp_path: Path, monkeypatch:
     def lost(*_: Any, **__: Any) -> Any:
         raise CommitUnknownError("lost", commit_user="u", commit_identifier=1)
 
-    monkeypatch.setattr("paimon_sql.storage.commit.snapshot_commit.RenamingSnapshotCommit._created", lost)
+    monkeypatch.setattr("paimon_sql.storage.commit.snapshot.snapshot_commit.RenamingSnapshotCommit._created", lost)
     with pytest.raises(CommitUnknownError):
         migrated(source, target)
     assert names(tmp_path / "plain") == set()
     plain(tmp_path / "plain", 1)
     with pytest.raises(InvalidInputError, match="1 files of a migration that was given up cannot go back"):
-        put_back(fresh(target))
+        undo_migration(fresh(target))
     assert "_migration.json" in names(tmp_path / "t")
     (tmp_path / "plain/p=x/part-0.parquet").unlink()
-    assert put_back(fresh(target)) == 1
+    assert undo_migration(fresh(target)) == 1
 
 
 def test_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import os
+from dataclasses import astuple
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.catalog.kinds import taking_rows
+from paimon_sql.catalog.table_types import writable
 from paimon_sql.errors import NotFoundError, UnsupportedError
-from paimon_sql.format.schema import TableSchema, new_schema
-from paimon_sql.format.types import DataField, IntType
+from paimon_sql.format.schema.schema import TableSchema, new_schema
+from paimon_sql.format.schema.types import DataField, IntType
 from paimon_sql.procedures.base import Context
-from paimon_sql.procedures.refresh_object_table import RefreshObjectTable
+from paimon_sql.procedures.refresh.refresh_object_table import RefreshObjectTable
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.object_tables import OBJECT_FIELDS, Refreshed, refresh
-from paimon_sql.storage.object_tables.listing import list_objects
+from paimon_sql.storage.object_tables.refresh import list_objects
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.plan import plan_scan
-from paimon_sql.storage.schema_validation import problems
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.schema.validation import problems
+from paimon_sql.storage.table.table import Table
 
 _NAME = Identifier("db", "o")
 
@@ -51,7 +53,7 @@ def definition(place: str | None) -> TableSchema:
     return new_schema(OBJECT_FIELDS, options={"type": "object-table", "write-only": "true", **location})
 
 
-def rows(table: Table) -> list[tuple[object, ...]]:
+def rows(table: Table) -> list[tuple[Any, ...]]:
     names = table.schema.names
     batches = [b for split in plan_scan(table).splits for b in ReadTask(table, split, names).batches()]
     return sorted(tuple(row.values()) for batch in batches for row in batch.to_pylist())
@@ -115,21 +117,21 @@ def test_files_come_in_batches_whatever_the_folders(place: Path) -> None:
 
 def test_the_call_says_what_changed(catalog: FileSystemCatalog, place: Path) -> None:
     context = Context(catalog, "db")
-    (row,) = RefreshObjectTable().call(context, table="o", dry_run=True)
-    assert row[:7] == (3, 3, 0, 0, 28, str(place), None)
-    assert row[-1] == "dry run, nothing was changed"
-    (row,) = RefreshObjectTable().call(context, table="o", dry_run=None)
-    assert (row[0], row[6], row[-1]) == (3, 1, None)
-    (row,) = RefreshObjectTable().call(context, table="o", dry_run=None)
-    assert (row[6], row[-1]) == (None, "nothing changed")
+    (row,) = RefreshObjectTable().call(context, RefreshObjectTable.Arguments(table="o", dry_run=True))
+    assert astuple(row)[:7] == (3, 3, 0, 0, 28, str(place), None)
+    assert row.note == "dry run, nothing was changed"
+    (row,) = RefreshObjectTable().call(context, RefreshObjectTable.Arguments(table="o"))
+    assert (row.file_number, row.snapshot_id, row.note) == (3, 1, None)
+    (row,) = RefreshObjectTable().call(context, RefreshObjectTable.Arguments(table="o"))
+    assert (row.snapshot_id, row.note) == (None, "nothing changed")
     catalog.create_table(Identifier("db", "t"), new_schema([DataField(0, "a", IntType())]))
     with pytest.raises(UnsupportedError, match="is no object table"):
-        RefreshObjectTable().call(context, table="t", dry_run=None)
+        list(RefreshObjectTable().call(context, RefreshObjectTable.Arguments(table="t")))
 
 
 def test_no_rows_are_taken_and_a_definition_says_no_columns(catalog: FileSystemCatalog) -> None:
     with pytest.raises(UnsupportedError, match="its rows are the files of"):
-        taking_rows(catalog.table(_NAME))
+        writable(catalog.table(_NAME))
     assert not list(problems(definition(None)))
     other = new_schema([DataField(0, "a", IntType())], options={"type": "object-table", "object-location": "/x"})
     assert "always the same" in str(next(iter(problems(other))))

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sample_values import KINDS, Kind, key_order
 
-from paimon_sql.storage.merge.order import SortColumn, comparable, group_starts, sort_order
+from paimon_sql.storage.expressions.kernels.sorting import SortColumn, comparable, group_starts, sort_order
+from tests.storage.sample_values import KINDS, Kind, key_order
 
 
 class Descending:

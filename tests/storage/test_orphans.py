@@ -13,7 +13,23 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
-from small_tables import (
+
+from paimon_sql.errors import CommitConflictError, PaimonError
+from paimon_sql.format.metadata.index_manifest import write_index_manifest
+from paimon_sql.storage.execution.task_executor import LocalExecutor
+from paimon_sql.storage.file_io import FileStatus, LocalFileIO
+from paimon_sql.storage.maintenance.orphans.names import FolderKind, WriterNames
+from paimon_sql.storage.maintenance.orphans.removal import Removed
+from paimon_sql.storage.maintenance.orphans.run import OrphanPlan, Search, find_orphans, remove_orphans
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
+from paimon_sql.storage.maintenance.tags.management import create_tag
+from paimon_sql.storage.retention.policy import retention_of
+from paimon_sql.storage.table.changelogs import ChangelogManager
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.plan import plan_write
+from tests.storage import commits
+from tests.storage.small_tables import (
     add_branch,
     amend_latest,
     batch_of,
@@ -26,22 +42,6 @@ from small_tables import (
     reachable,
     rows_at,
 )
-
-from paimon_sql.errors import CommitConflictError, PaimonError
-from paimon_sql.format.index_manifest import write_index_manifest
-from paimon_sql.storage.changelogs import ChangelogManager
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.expire.retention import retention_of
-from paimon_sql.storage.expire.run import expire_snapshots
-from paimon_sql.storage.file_io import FileStatus, LocalFileIO
-from paimon_sql.storage.orphans.names import FolderKind, WriterNames
-from paimon_sql.storage.orphans.removal import Removed
-from paimon_sql.storage.orphans.run import OrphanPlan, Search, find_orphans, remove_orphans
-from paimon_sql.storage.rollback import rollback_to_snapshot
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag
-from paimon_sql.storage.write.task import plan_write
-from tests.storage import commits
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -195,7 +195,8 @@ def test_prefixes_of_any_schema_and_branch_are_known(tmp_path: Path) -> None:
     create_tag(table, "one", 1)
     branch = add_branch(table, "b", "one")
     for owner, prefix in ((table, "second-"), (branch, "third.")):
-        owner.schemas.evolve(lambda s, p=prefix: replace(s, id=s.id + 1, options={**s.options, "data-file.prefix": p}))
+        change = {"data-file.prefix": prefix}
+        owner.schemas.evolve(lambda s: replace(s, id=s.id + 1, options={**s.options, **change}))  # noqa: B023
     one = str(uuid.uuid4())
     plant(
         table, *(f"bucket-0/{p}{one}-0.parquet" for p in ("first-", "second-", "third.", "data-", "thirdx", "fourth-"))
@@ -218,7 +219,7 @@ def test_partitions_of_every_depth_are_searched_and_empty_ones_removed(tmp_path:
     (Path(table.path) / "p=n/v=r/bucket-0").mkdir(parents=True)
     age(table, [f"{table.path}/p=q/v=r/bucket-0"])
     done = remove(table)
-    assert (done.count, done.folders) == (3, 3)
+    assert (done.count, done.directories) == (3, 3)
     assert sorted(p.name for p in Path(table.path).glob("p=*")) == ["p=n", "p=x", "p=z"]
 
 
@@ -325,7 +326,7 @@ def test_what_is_committed_at_any_moment_of_the_search_stays(tmp_path: Path) -> 
         insert(table, (1, "v", "x"))
         messages = plan_write(table).run([batch_of(table, [(2, "w", "x")])])
         age(table)
-        meddling = Meddling(at, lambda t=table, m=messages: commits.append(fresh(t), m))
+        meddling = Meddling(at, lambda: commits.append(fresh(table), messages))  # noqa: B023
         plan = find(replace(table, file_io=meddling))
         if meddling.at > 0:
             assert at > 12

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from core_tables import Row, again, insert, live, make_table, overwrite, rows, written
 
-from paimon_sql.format.snapshot import CommitKind
-from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
+from paimon_sql.format.metadata.snapshot import CommitKind
 from paimon_sql.storage.compact.run import compact_due
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.execution.task_executor import LocalExecutor
+from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
+from paimon_sql.storage.table.table import Table
 from tests.storage import commits
+from tests.storage.core_tables import Row, again, insert, live, make_table, overwrite, rows, written
 
 
 def replace_all(table: Table, *given: Row) -> None:

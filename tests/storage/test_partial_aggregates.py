@@ -11,12 +11,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sample_values import KINDS, Kind, sql_order
 
-from paimon_sql.format import types as t
-from paimon_sql.format.arrow import arrow_type
-from paimon_sql.storage.read import partial_aggregates
-from paimon_sql.storage.read.aggregate_functions import (
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.arrow_types import arrow_type
+from paimon_sql.storage.expressions import partial_aggregates
+from paimon_sql.storage.expressions.aggregate_functions import (
     CountRows,
     CountValues,
     Extreme,
@@ -24,7 +23,8 @@ from paimon_sql.storage.read.aggregate_functions import (
     Sum,
     WideSum,
 )
-from paimon_sql.storage.read.partial_aggregates import PartialAggregation
+from paimon_sql.storage.expressions.partial_aggregates import PartialAggregation
+from tests.storage.sample_values import KINDS, Kind, sql_order
 
 EXACT = Context(prec=100)
 NUMBERS = {

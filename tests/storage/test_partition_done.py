@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from small_tables import insert, make_table
 
 from paimon_sql.errors import InvalidOptionError, PaimonError, UnsupportedError
-from paimon_sql.storage.done_actions import done_actions
-from paimon_sql.storage.external.access import ExternalAccess
-from paimon_sql.storage.partition_done import mark_done
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.file_io.external.policy import ExternalAccess
+from paimon_sql.storage.maintenance.partitions.done_actions import done_actions
+from paimon_sql.storage.maintenance.partitions.mark_done import mark_done
+from paimon_sql.storage.table.table import Table
+from tests.storage.small_tables import insert, make_table
 
 ACTION = "partition.mark-done-action"
 URL = "partition.mark-done-action.http.url"

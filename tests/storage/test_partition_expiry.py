@@ -12,27 +12,31 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_tables import compact, insert, make_table, rows_at
 
 from paimon_sql.errors import InvalidInputError, InvalidOptionError, UnsupportedError
-from paimon_sql.format import types as t
-from paimon_sql.format.arrow import arrow_schema
+from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.snapshot import CommitKind, Snapshot
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.arrow_types import arrow_schema
+from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.partition_expiry import PartitionExpiry, expire_partitions, plan_partition_expiry
-from paimon_sql.storage.partition_times import PartitionTimes
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.maintenance.partitions.expiration import (
+    PartitionExpiration,
+    expire_partitions,
+    plan_partition_expiry,
+)
+from paimon_sql.storage.table.partitioning.times import PartitionTimes
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
+from tests.storage.small_tables import compact, insert, make_table, rows_at
 
 LIFE = {"partition.expiration-time": "7 d"}
 NOW = (datetime(2024, 3, 10, 12) - datetime(1970, 1, 1)) // timedelta(milliseconds=1)
 _LONG_AGO = -(10**15)
 
 
-def texts(plan: PartitionExpiry) -> list[str]:
+def texts(plan: PartitionExpiration) -> list[str]:
     return [p.text for p in plan.partitions]
 
 

@@ -12,17 +12,17 @@ from pathlib import Path
 import pytest
 
 from paimon_sql.errors import PaimonError
-from paimon_sql.storage.branching import create_branch
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.expire.retention import Retention
-from paimon_sql.storage.expire.run import expire_snapshots
-from paimon_sql.storage.fast_forward import fast_forward
+from paimon_sql.storage.branches.management import create_branch
+from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import LocalFileIO, local
-from paimon_sql.storage.orphans.run import Search, find_orphans
-from paimon_sql.storage.rollback import rollback_to_snapshot
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag
-from paimon_sql.storage.versioned import EARLIEST, LATEST
+from paimon_sql.storage.maintenance.orphans.run import Search, find_orphans
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
+from paimon_sql.storage.maintenance.tags.management import create_tag
+from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST
+from paimon_sql.storage.operations.fast_forward import fast_forward
+from paimon_sql.storage.retention.policy import Retention
+from paimon_sql.storage.table.table import Table
 from tests.faults.phases import kind_of, phase_of
 from tests.storage import commits
 from tests.storage.core_tables import again, compacted, insert, make_table, overwrite, rows

@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from core_tables import again, batch_of, files_below, insert, live, make_table, overwrite, remove, rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from paimon_sql.format.metadata.snapshot import CommitKind
 from paimon_sql.format.options.table_options import TableOptions
-from paimon_sql.format.snapshot import CommitKind
-from paimon_sql.storage.buckets.bucket_number import Amount, numbers_for_batch, numbers_for_compaction
-from paimon_sql.storage.compact.postponed import plan_postponed
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.predicates import Comparison
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.compact.layouts.postponed import plan_postponed
+from paimon_sql.storage.execution.task_executor import LocalExecutor
+from paimon_sql.storage.expressions.predicates import Comparison
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.buckets.postponed.bucket_number import Amount, numbers_for_batch, numbers_for_compaction
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
+from tests.storage.core_tables import again, batch_of, files_below, insert, live, make_table, overwrite, remove, rows
 
 WAITING = {"bucket": "-2", "postpone.batch-write-fixed-bucket": "false", "postpone.default-bucket-num": "3"}
 

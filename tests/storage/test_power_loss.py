@@ -20,19 +20,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.errors import MissingFileError
-from paimon_sql.format.paths import MAIN_BRANCH
-from paimon_sql.storage.branching import branch_of
-from paimon_sql.storage.changelogs import ChangelogManager
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.expire.changelogs import expire_changelogs
-from paimon_sql.storage.expire.retention import Retention
-from paimon_sql.storage.expire.run import expire_snapshots
+from paimon_sql.format.layout.paths import MAIN_BRANCH
+from paimon_sql.storage.branches.management import branch_of
+from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.orphans.run import Search, find_orphans, remove_orphans
-from paimon_sql.storage.repair import repair
-from paimon_sql.storage.rollback import rollback_to_snapshot
-from paimon_sql.storage.schemas import SchemaManager
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.maintenance.orphans.run import Search, find_orphans, remove_orphans
+from paimon_sql.storage.maintenance.snapshots.changelogs import expire_changelogs
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
+from paimon_sql.storage.metadata.schemas import SchemaManager
+from paimon_sql.storage.repair.repair import repair
+from paimon_sql.storage.retention.policy import Retention
+from paimon_sql.storage.table.changelogs import ChangelogManager
+from paimon_sql.storage.table.table import Table
 from tests.storage import core_tables as core
 from tests.storage import small_tables as small
 from tests.storage.lost_power import ENTRIES, KEPT, LOST, MIXED, WatchedDisk, WatchedFileIO

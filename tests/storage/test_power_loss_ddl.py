@@ -18,20 +18,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.catalog.base import Catalog
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidSchemaError
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.snapshot import Operation
-from paimon_sql.format.types import DataField, IntType
+from paimon_sql.format.metadata.snapshot import Operation
+from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.types import DataField, IntType
 from paimon_sql.storage.commit.transaction import Transaction
-from paimon_sql.storage.repair import repair
-from paimon_sql.storage.replace_table import replace_table, replacement
-from paimon_sql.storage.schema_change.add_column import AddColumn
-from paimon_sql.storage.schema_change.apply import apply_changes
-from paimon_sql.storage.schema_change.drop_column import DropColumn
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.operations.replace_table import replace_table, replacement
+from paimon_sql.storage.repair.repair import repair
+from paimon_sql.storage.schema.changes.base import apply_changes
+from paimon_sql.storage.schema.changes.columns.add_column import AddColumn
+from paimon_sql.storage.schema.changes.columns.drop_column import DropColumn
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
 from tests.storage import core_tables as core
 from tests.storage.lost_power import ENTRIES, KEPT, LOST, MIXED, WatchedDisk, WatchedFileIO
@@ -176,7 +176,7 @@ class Definitions:
         definition = new_schema([DataField(0, "id", IntType()), DataField(1, "n", IntType())])
         table = replace(old, schema=replacement(old, definition))
         with Transaction(table, Operation.REPLACE_TABLE_AS_SELECT) as transaction:
-            messages = transaction.staged.take(plan_write(table, True).run([core.batch_of(table, [(1, 2)])]))
+            messages = transaction.staged.own(plan_write(table, True).run([core.batch_of(table, [(1, 2)])]))
             replace_table(transaction, old, messages)
 
     def create_database(self) -> None:

@@ -11,23 +11,32 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from predicate_model import holds, leaves, negated, predicates
-from sample_values import KINDS, Kind
 
-from paimon_sql.format.binary_row import RowCodec
-from paimon_sql.format.data_file import DataFileMeta
-from paimon_sql.format.manifest import FileKind, ManifestEntry, manifest_table
-from paimon_sql.format.schema import TableSchema
-from paimon_sql.format.statistics import StatsCollector
-from paimon_sql.format.stats_mode import KEY_MODE, column_modes
-from paimon_sql.format.types import DataField, IntType, string_type
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry, manifest_table
+from paimon_sql.format.rows.binary_row import RowCodec
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.format.schema.types import DataField, IntType, string_type
+from paimon_sql.format.statistics.column_statistics import StatsCollector
+from paimon_sql.format.statistics.modes import KEY_MODE, column_modes
+from paimon_sql.storage.data_files.pruning.pinned_columns import pinned_values, prune_buckets
+from paimon_sql.storage.data_files.pruning.statistics import prune_by_key, prune_by_values
+from paimon_sql.storage.expressions.predicates import (
+    And,
+    ColumnStats,
+    Comparison,
+    In,
+    IsNull,
+    Or,
+    Predicate,
+    StartsWith,
+)
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.manifest_store import partition_stats
-from paimon_sql.storage.predicates import And, ColumnStats, Comparison, In, IsNull, Or, Predicate, StartsWith
-from paimon_sql.storage.scan.pinned import pinned_values, prune_buckets
-from paimon_sql.storage.scan.pruning import prune_by_key, prune_by_values
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.routing import Router
+from paimon_sql.storage.metadata.manifests import partition_stats
+from paimon_sql.storage.table.partitioning.routing import Router
+from paimon_sql.storage.table.table import Table
+from tests.storage.predicate_model import holds, leaves, negated, predicates
+from tests.storage.sample_values import KINDS, Kind
 
 Row = dict[str, Any]
 

@@ -8,8 +8,21 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from interrupted_io import Crash, InterruptedFileIO
-from small_tables import (
+
+from paimon_sql.errors import CommitUnknownError, UnsupportedError
+from paimon_sql.format.layout.paths import MAIN_BRANCH
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.storage.file_io import LocalFileIO
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.tags.management import create_tag
+from paimon_sql.storage.metadata.numbered_files import EARLIEST
+from paimon_sql.storage.operations import purge as purging
+from paimon_sql.storage.operations.purge import purge
+from paimon_sql.storage.retention.policy import retention_of
+from paimon_sql.storage.table.changelogs import ChangelogManager
+from paimon_sql.storage.table.table import Table
+from tests.storage.interrupted_io import Crash, InterruptedFileIO
+from tests.storage.small_tables import (
     add_branch,
     amend_latest,
     compact,
@@ -21,19 +34,6 @@ from small_tables import (
     reachable,
     rows_at,
 )
-
-from paimon_sql.errors import CommitUnknownError, UnsupportedError
-from paimon_sql.format.paths import MAIN_BRANCH
-from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.storage import purge as purging
-from paimon_sql.storage.changelogs import ChangelogManager
-from paimon_sql.storage.expire.retention import retention_of
-from paimon_sql.storage.expire.run import expire_snapshots
-from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.purge import purge
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag
-from paimon_sql.storage.versioned import EARLIEST
 
 LONGER = {
     "changelog-producer": "input",
@@ -147,7 +147,7 @@ def test_a_tag_made_meanwhile_stops_the_removal(tmp_path: Path) -> None:
     for at in range(0, 90, 4):
         shutil.copytree(table.path, tmp_path / "copy")
         plain = replace(fresh(table), path=str(tmp_path / "copy"))
-        rival = InterruptedFileIO(at, lambda p=plain: create_tag(fresh(p), "rival"), also=("list",))
+        rival = InterruptedFileIO(at, lambda: create_tag(fresh(plain), "rival"), also=("list",))  # noqa: B023
         try:
             purge(replace(plain, file_io=rival))
         except CommitUnknownError as error:

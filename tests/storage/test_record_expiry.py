@@ -11,15 +11,15 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from core_tables import again, compact, insert, live, make_table, remove, rows, triggered, written
 from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_sql.errors import InvalidOptionError
-from paimon_sql.format.types import DataField, DataType, IntType, TimestampType, string_type
-from paimon_sql.storage.record_expiry import RecordExpiry
-from paimon_sql.storage.table import Table
+from paimon_sql.format.schema.types import DataField, DataType, IntType, TimestampType, string_type
+from paimon_sql.storage.table.record_expiration import RecordExpiration
+from paimon_sql.storage.table.table import Table
 from tests.storage import commits
+from tests.storage.core_tables import again, compact, insert, live, make_table, remove, rows, triggered, written
 
 NOW = int(time.time())
 HOUR = 3600
@@ -156,10 +156,10 @@ _CASES: dict[str, tuple[pa.DataType, Callable[[int], Any]]] = {
 @given(st.lists(st.none() | _SECONDS, max_size=6), _SECONDS)
 def test_a_row_lives_for_as_long_as_its_time_says(case: str, times: list[int | None], now: int) -> None:
     kind, from_seconds = _CASES[case]
-    expiry = RecordExpiry("at", 100, now)
+    expiry = RecordExpiration("at", 100, now)
     values = [None if s is None else from_seconds(s) for s in times]
 
-    def seconds(value: Any) -> int:
+    def seconds(value: datetime | int) -> int:
         if isinstance(value, datetime):
             return int(value.timestamp())
         return value // 1000 if value >= 10**12 else value
@@ -171,5 +171,7 @@ def test_a_row_lives_for_as_long_as_its_time_says(case: str, times: list[int | N
 def test_rows_cannot_expire_without_a_time(tmp_path: Path) -> None:
     table = make_table(tmp_path / "t", {"record-level.expire-time": "1 h"}, columns=columns(), keys=("id",))
     with pytest.raises(InvalidOptionError, match=r"record-level\.time-field"):
-        RecordExpiry.of(table)
-    assert RecordExpiry.of(make_table(tmp_path / "a", {"record-level.expire-time": "1 h"}, columns=columns())) is None
+        RecordExpiration.of(table)
+    assert (
+        RecordExpiration.of(make_table(tmp_path / "a", {"record-level.expire-time": "1 h"}, columns=columns())) is None
+    )

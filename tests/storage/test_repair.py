@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from interrupted_io import Crash, InterruptedFileIO
-from small_tables import add_branch, fresh, insert, make_table, on_disk, reachable
 
 from paimon_sql.errors import InvalidInputError, NoSuchSnapshotError
-from paimon_sql.storage.expire.retention import retention_of
-from paimon_sql.storage.expire.run import expire_snapshots
-from paimon_sql.storage.repair import give_up_before, repair
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag
-from paimon_sql.storage.versioned import EARLIEST, LATEST
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.tags.management import create_tag
+from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST
+from paimon_sql.storage.repair.repair import give_up_before, repair
+from paimon_sql.storage.retention.policy import retention_of
+from paimon_sql.storage.table.table import Table
+from tests.storage.interrupted_io import Crash, InterruptedFileIO
+from tests.storage.small_tables import add_branch, fresh, insert, make_table, on_disk, reachable
 
 
 def table_of(path: Path, snapshots: int = 5) -> Table:

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from paimon_sql.errors import NoSuchTableError
-from paimon_sql.format.schema import TableSchema
+from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.commit.transaction import Transaction
-from paimon_sql.storage.replace_table import replace_table, replacement
-from paimon_sql.storage.schemas import SchemaManager
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.metadata.schemas import SchemaManager
+from paimon_sql.storage.operations.replace_table import replace_table, replacement
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import small_tables as small
 
 

@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from core_tables import again, insert, live, make_table, remove, rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.errors import CommitConflictError
-from paimon_sql.storage.buckets.rescale import plan_rescale, rescale
 from paimon_sql.storage.compact.run import compact_table
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.predicates import Comparison
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.execution.task_executor import LocalExecutor
+from paimon_sql.storage.expressions.predicates import Comparison
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.buckets.rescale import plan_rescale, rescale
 from tests.storage import commits
+from tests.storage.core_tables import again, insert, live, make_table, remove, rows
 
 
 def compact(table: Table, *, full: bool) -> None:

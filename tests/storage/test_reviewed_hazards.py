@@ -12,29 +12,31 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import NoSuchSnapshotError, NoSuchTableError, PaimonError, UnsafePathError
-from paimon_sql.format import manifest_records, paths
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.format.types import DataField, IntType, string_type
-from paimon_sql.storage import copying, manifest_store
-from paimon_sql.storage.commit.messages import CommitMessage
-from paimon_sql.storage.commit.snapshot_commit import Created, RenamingSnapshotCommit
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.expire.doomed import DoomedFiles
-from paimon_sql.storage.expire.retention import Retention
-from paimon_sql.storage.expire.run import ExpiryResult, expire_snapshots
-from paimon_sql.storage.external_roots import ExternalRoots
-from paimon_sql.storage.orphans.run import Search, find_orphans
+from paimon_sql.format.layout import paths
+from paimon_sql.format.metadata import manifest_records
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.types import DataField, IntType, string_type
+from paimon_sql.storage.commit.snapshot.snapshot_commit import Created, RenamingSnapshotCommit
+from paimon_sql.storage.copy import copy
+from paimon_sql.storage.execution.task_executor import LocalExecutor
+from paimon_sql.storage.maintenance.orphans.run import Search, find_orphans
+from paimon_sql.storage.maintenance.snapshots.expiration import ExpirationResult, expire_snapshots
+from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
+from paimon_sql.storage.maintenance.tags.management import create_tag
+from paimon_sql.storage.metadata import manifests
+from paimon_sql.storage.metadata.external_roots import ExternalRoots
+from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST, NumberedDirectory
 from paimon_sql.storage.read.task import ReadTask
-from paimon_sql.storage.rollback import rollback_to_snapshot
+from paimon_sql.storage.retention.files_to_delete import FilesToDelete
+from paimon_sql.storage.retention.policy import Retention
 from paimon_sql.storage.scan.plan import plan_scan
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag
-from paimon_sql.storage.versioned import EARLIEST, LATEST, VersionedDirectory
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
 from tests.storage.core_tables import again, insert, make_table, overwrite, rows, written
 from tests.storage.small_tables import on_disk, reachable
@@ -42,7 +44,7 @@ from tests.storage.small_tables import on_disk, reachable
 QUICK = {"commit.min-retry-wait": "1 ms", "commit.max-retry-wait": "20 ms"}
 
 
-def expire(table: Table, keep: int = 1) -> ExpiryResult:
+def expire(table: Table, keep: int = 1) -> ExpirationResult:
     return expire_snapshots(again(table), Retention(keep, keep, 2**62, 10**6))
 
 
@@ -113,9 +115,9 @@ def test_of_two_expiries_the_slower_keeps_no_snapshot_without_its_files(
     for i in range(1, 7):
         overwrite(table, (i, f"v{i}", "x"))
     slow_came, quick_deleted, slow_hinted = threading.Event(), threading.Event(), threading.Event()
-    advance, delete = VersionedDirectory.advance_hint, DoomedFiles.delete
+    advance, delete = NumberedDirectory.advance_hint, FilesToDelete.delete
 
-    def hinting(self: VersionedDirectory, name: str, version: int) -> int:
+    def hinting(self: NumberedDirectory, name: str, version: int) -> int:
         if threading.current_thread().name != "slow" or name != EARLIEST:
             return advance(self, name, version)
         if slower == "before its hint":
@@ -128,7 +130,7 @@ def test_of_two_expiries_the_slower_keeps_no_snapshot_without_its_files(
             assert quick_deleted.wait(30)
         return done
 
-    def deleting(self: DoomedFiles, of: Table) -> Any:
+    def deleting(self: FilesToDelete, of: Table) -> Any:
         done = delete(self, of)
         if threading.current_thread().name == "quick":
             quick_deleted.set()
@@ -144,8 +146,8 @@ def test_of_two_expiries_the_slower_keeps_no_snapshot_without_its_files(
         except BaseException as error:
             failures.append(error)
 
-    monkeypatch.setattr(VersionedDirectory, "advance_hint", hinting)
-    monkeypatch.setattr(DoomedFiles, "delete", deleting)
+    monkeypatch.setattr(NumberedDirectory, "advance_hint", hinting)
+    monkeypatch.setattr(FilesToDelete, "delete", deleting)
     threads = [
         threading.Thread(target=run, args=(3,), kwargs={"first": True}, name="slow"),
         threading.Thread(target=run, args=(2,), kwargs={"first": False}, name="quick"),
@@ -222,9 +224,9 @@ def test_a_copy_that_is_stopped_behind_its_snapshot_deletes_none_of_its_files(
     def stopped(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(copying, "after_commit", stopped)
+    monkeypatch.setattr(copy, "after_commit", stopped)
     with pytest.raises(KeyboardInterrupt):
-        copying.copy_files(copying.plan_copy(again(source)), again(target), LocalExecutor())
+        copy.copy_files(copy.plan_copy(again(source)), again(target), LocalExecutor())
     assert again(target).snapshots.latest_id() == 2
     assert keys(target) == [1, 2]
     assert reachable(target) <= on_disk(target)
@@ -253,7 +255,7 @@ def test_files_that_a_manifest_names_outside_of_the_table_are_never_deleted(
         patch.setattr(manifest_records, "check_straight_paths", lambda *_: None)
         patch.setattr(ExternalRoots, "check", lambda *_: None)
         commits.append(again(table), hostile())
-    monkeypatch.setattr(manifest_store, "CACHE", manifest_store.ManifestCache())
+    monkeypatch.setattr(manifests, "CACHE", manifests.ManifestCache())
     steps: list[Callable[[], object]] = [lambda: overwrite(table, (2, "b", "x")), lambda: expire(table)]
     for act in steps:
         with contextlib.suppress(PaimonError):

@@ -9,23 +9,23 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from interrupted_io import InterruptedFileIO
-from small_tables import amend_latest, fresh, insert, make_table, overwrite, rows_at
 
 from paimon_sql.errors import CommitConflictError, NoSuchSnapshotError, PaimonError
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.expire.retention import retention_of
-from paimon_sql.storage.expire.run import expire_snapshots
+from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import FileIO, LocalFileIO
-from paimon_sql.storage.orphans.run import Search, find_orphans
-from paimon_sql.storage.rollback import (
+from paimon_sql.storage.maintenance.orphans.run import Search, find_orphans
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.snapshots.rollback import (
     rollback_to_snapshot,
     rollback_to_tag,
     rollback_to_time,
     rollback_to_watermark,
 )
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag
+from paimon_sql.storage.maintenance.tags.management import create_tag
+from paimon_sql.storage.retention.policy import retention_of
+from paimon_sql.storage.table.table import Table
+from tests.storage.interrupted_io import InterruptedFileIO
+from tests.storage.small_tables import amend_latest, fresh, insert, make_table, overwrite, rows_at
 
 
 @pytest.fixture

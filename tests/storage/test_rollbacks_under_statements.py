@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 
 from paimon_sql.errors import CommitConflictError, CommitUnknownError, NoSuchSnapshotError, PaimonError
-from paimon_sql.storage import purge as purging
-from paimon_sql.storage import rollback as rolling
-from paimon_sql.storage.expire.retention import Retention
-from paimon_sql.storage.expire.run import expire_snapshots
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.guards import is_guard
-from paimon_sql.storage.purge import purge
-from paimon_sql.storage.rollback import rollback_to_snapshot
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.maintenance.snapshots import rollback as rolling
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
+from paimon_sql.storage.maintenance.tags.management import create_tag
+from paimon_sql.storage.operations import purge as purging
+from paimon_sql.storage.operations.purge import purge
+from paimon_sql.storage.retention.guard_tags import is_guard
+from paimon_sql.storage.retention.policy import Retention
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
 from tests.storage import small_tables as small
 
@@ -83,7 +83,8 @@ def test_a_rollback_during_a_purge_leaves_a_table_that_can_be_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     table = _filled(tmp_path / "t")
-    step, ends = getattr(purging, moment), []
+    step = getattr(purging, moment)
+    ends: list[PaimonError | None] = []
 
     def rolled_back(*given: object) -> object:
         if not ends and (moment != "_files" or len(given) == 2):
@@ -101,7 +102,8 @@ def test_a_purge_during_a_rollback_leaves_a_table_that_can_be_read(
 ) -> None:
     table = _filled(tmp_path / "t")
     create_tag(table, "two", 2)
-    step, ends = rolling._drop_later, []
+    step = rolling._drop_later
+    ends: list[PaimonError | None] = []
 
     def purged(*given: object) -> object:
         ends.append(_outcome(lambda: purge(small.fresh(table))))
@@ -123,7 +125,7 @@ def test_what_is_committed_behind_the_mark_of_a_rollback_stays(
 
     def meanwhile(*given: object) -> object:
         now = small.fresh(table)
-        if not now.snapshots.strays():  # writers wait until these have gone
+        if not now.snapshots.late_snapshots():  # writers wait until these have gone
             for k in (10, 11):
                 small.insert(small.fresh(table), (k, "v", "x"))
         return step(*given)  # type: ignore[arg-type]
@@ -141,7 +143,7 @@ def test_what_is_committed_behind_the_mark_of_a_rollback_stays(
 
 def test_a_rollback_holds_its_snapshot_though_another_one_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = _filled(tmp_path / "t")
-    step, waiting = rolling.bring_back, [True]
+    step, waiting = rolling.restore_snapshot, [True]
 
     def slow(*given: object, **named: object) -> object:
         if waiting:
@@ -151,7 +153,7 @@ def test_a_rollback_holds_its_snapshot_though_another_one_ends(tmp_path: Path, m
             expire_snapshots(small.fresh(table), Retention(1, 1, 2**62, 9))
         return step(*given, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(rolling, "bring_back", slow)
+    monkeypatch.setattr(rolling, "restore_snapshot", slow)
     rollback_to_snapshot(small.fresh(table), 1)
     assert _shown(table) == [(0, "v", "x")]
 
@@ -161,17 +163,17 @@ def test_a_rollback_does_not_go_to_what_another_one_takes_out_of_the_history(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writes: bool
 ) -> None:
     table = _filled(tmp_path / "t")
-    step = rolling.mark_rewind
+    step = rolling.mark_rollback
 
     def slow(*given: object) -> object:
-        monkeypatch.setattr(rolling, "mark_rewind", step)
+        monkeypatch.setattr(rolling, "mark_rollback", step)
         with suppress(PaimonError):  # whoever is second finds what the first one holds
             rollback_to_snapshot(small.fresh(table), 1)
         if writes:
             small.insert(small.fresh(table), (9, "v", "x"))
         return step(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(rolling, "mark_rewind", slow)
+    monkeypatch.setattr(rolling, "mark_rollback", slow)
     ended = _outcome(lambda: rollback_to_snapshot(small.fresh(table), 2))
     assert ended is not None and "another job has rolled back to snapshot 1" in str(ended)
     assert _shown(table) == [(0, "v", "x"), *([(9, "v", "x")] if writes else [])]

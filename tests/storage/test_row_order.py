@@ -13,14 +13,14 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sample_values import KINDS, Kind, sql_order
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.format.arrow import is_bytes
-from paimon_sql.storage.order import hilbert
-from paimon_sql.storage.order.codes import codes, is_ordered, prefixes
-from paimon_sql.storage.order.registry import row_layout
-from paimon_sql.storage.order.sorting import sorted_rows
+from paimon_sql.format.schema.arrow_types import is_bytes
+from paimon_sql.storage.write.clustering.codes import codes, is_ordered, prefixes
+from paimon_sql.storage.write.clustering.external_sort import sorted_rows
+from paimon_sql.storage.write.clustering.orders import hilbert
+from paimon_sql.storage.write.clustering.registry import row_layout
+from tests.storage.sample_values import KINDS, Kind, sql_order
 
 _WORD = 2**64
 

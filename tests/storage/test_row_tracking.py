@@ -8,25 +8,25 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from core_tables import Row, again, batch_of, insert, live, make_table, plan, written
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.format.data_file import FileSource
-from paimon_sql.format.deletion_vectors import DeletionVector
-from paimon_sql.format.row_kind import RowKind
-from paimon_sql.format.snapshot import Operation, Snapshot
-from paimon_sql.format.special_fields import ROW_ID
+from paimon_sql.format.index_files.deletion_vectors import DeletionVector
+from paimon_sql.format.metadata.data_file import FileSource
+from paimon_sql.format.metadata.snapshot import Operation, Snapshot
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.system_fields import ROW_ID
+from paimon_sql.storage.compact.layouts.sort import sort_table
 from paimon_sql.storage.compact.run import compact_table
-from paimon_sql.storage.compact.sort import sort_table
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.predicates import Comparison
+from paimon_sql.storage.execution.task_executor import LocalExecutor
+from paimon_sql.storage.expressions.predicates import Comparison
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.row_level.rewrite import plan_rewrite
+from paimon_sql.storage.row_level.strategy import RowLevelStrategy, row_level_strategy
 from paimon_sql.storage.row_level.vectors import mark
-from paimon_sql.storage.row_level.way import Way, way_of
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.tracked import TrackedWriteTask
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.row_tracking import TrackedWriteTask
 from tests.storage import commits
+from tests.storage.core_tables import Row, again, batch_of, insert, live, make_table, plan, written
 
 COLUMNS = ("id", "v", "p", "_ROW_ID", "_SEQUENCE_NUMBER")
 
@@ -148,6 +148,6 @@ def test_columns_that_came_later_are_null_in_moved_rows(tmp_path: Path) -> None:
 
 def test_rows_of_tables_with_data_evolution_are_not_rewritten(tmp_path: Path) -> None:
     table = tracked(tmp_path, {"data-evolution.enabled": "true"})
-    assert way_of(table, Operation.UPDATE, False) is Way.COLUMNS
+    assert row_level_strategy(table, Operation.UPDATE, False) is RowLevelStrategy.COLUMNS
     with pytest.raises(UnsupportedError, match="deletion vectors"):
-        way_of(table, Operation.DELETE, True)
+        row_level_strategy(table, Operation.DELETE, True)

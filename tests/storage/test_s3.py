@@ -14,11 +14,11 @@ import pytest
 from botocore.awsrequest import AWSResponse
 
 from paimon_sql.errors import InvalidInputError, MissingFileError, PaimonError, UnsupportedError
-from paimon_sql.format.schema import new_schema
+from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.storage.file_io import ArrowFileIO, file_io_of
 from paimon_sql.storage.file_io.s3 import S3Settings, _S3Objects
-from paimon_sql.storage.schemas import SchemaManager
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.metadata.schemas import SchemaManager
+from paimon_sql.storage.table.table import Table
 from tests.object_stores import BUCKET, KEEPER, VAULT, client_of
 from tests.storage import core_tables as core
 
@@ -147,9 +147,9 @@ def test_what_a_store_refuses_is_said(s3: dict[str, str]) -> None:
         assert s3["s3.secret-key"] not in str(error.value)
     gone = {**s3, "s3.endpoint": "http://127.0.0.1:9", "s3.attempts.maximum": "1"}
     path = f"s3://{BUCKET}/x"
-    for act in (lambda: file_io_of(path, gone).read_bytes(path), lambda: file_io_of(path, gone).delete(path)):
+    for ask in (lambda: file_io_of(path, gone).read_bytes(path), lambda: file_io_of(path, gone).delete(path)):
         with pytest.raises(PaimonError, match=r"does not answer\. Check the catalog's option 's3\.endpoint'"):
-            act()
+            ask()
     with pytest.raises(MissingFileError, match="x: it does not exist"):
         file_io_of(path, s3).read_bytes(path)
     with pytest.raises(PaimonError, match=r"'s3\.attempts\.maximum' is 'often'"):

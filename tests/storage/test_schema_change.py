@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.errors import InvalidOptionError, InvalidSchemaError
-from paimon_sql.format import types as t
-from paimon_sql.format.schema import TableSchema, new_schema, parse_schema
-from paimon_sql.format.types import field_ids
-from paimon_sql.storage.schema_change import (
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.schema import TableSchema, new_schema, parse_schema
+from paimon_sql.format.schema.types import field_ids
+from paimon_sql.storage.schema.changes import (
     FIRST,
     LAST,
     AddColumn,

@@ -5,14 +5,10 @@ from __future__ import annotations
 import pytest
 
 from paimon_sql.errors import InvalidSchemaError
-from paimon_sql.format import types as t
-from paimon_sql.format.schema import TableSchema, new_schema
-from paimon_sql.format.types import parse_atomic
-from paimon_sql.storage.schema_change import (
-    UpdateColumnNullability,
-    UpdateColumnType,
-    apply_changes,
-)
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.schema import TableSchema, new_schema
+from paimon_sql.format.schema.types import parse_atomic
+from paimon_sql.storage.schema.changes import UpdateColumnNullability, UpdateColumnType, apply_changes
 
 STRICT = {"disable-explicit-type-casting": "true"}
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from paimon_sql.errors import InvalidOptionError, InvalidSchemaError, PaimonError
-from paimon_sql.format import types as t
-from paimon_sql.format.schema import TableSchema, new_schema, parse_schema
-from paimon_sql.storage.schema_validation import problems, scan_starts, validate_change, validate_schema
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.schema import TableSchema, new_schema, parse_schema
+from paimon_sql.storage.schema.validation import problems, scan_starts, validate_change, validate_schema
 
 STRING, INT = t.string_type(), t.IntType()
 POINT = t.RowType(True, (t.DataField(0, "x", INT), t.DataField(1, "y", STRING)))

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from paimon_sql.errors import CatalogUnavailableError, NotAllowedError
-from paimon_sql.storage.read.shown import looked_at, shown
-from paimon_sql.storage.rights import Rights
+from paimon_sql.storage.metadata.environment.query_auth import QueryAuthResult
+from paimon_sql.storage.read.query_auth import authorized_rows, referenced_columns
 
 ROWS = pa.RecordBatch.from_pydict({"a": pa.array([1, 2, None], pa.int32()), "b": ["x", "yx", None]})
 
@@ -43,29 +43,41 @@ def leaf(column: str, function: str, *literals: object) -> dict[str, object]:
     ],
 )
 def test_rows_are_shown_for_which_a_condition_is_true(condition: dict[str, object], left: list[int | None]) -> None:
-    rights = Rights.read([json.dumps(condition)], {})
-    assert shown(rights, ROWS).column("a").to_pylist() == left
+    rights = QueryAuthResult.read([json.dumps(condition)], {})
+    assert authorized_rows(rights, ROWS).column("a").to_pylist() == left
 
 
 def test_masks_take_the_place_of_values_and_see_no_masks() -> None:
     upper = {"name": "UPPER", "inputs": [reference("b")["fieldRef"]]}
     cast = {"name": "CAST", "fieldRef": reference("a")["fieldRef"], "type": "STRING"}
     joined = {"name": "CONCAT_WS", "inputs": ["-", reference("b")["fieldRef"], "z"]}
-    assert shown(Rights.read([], {"b": json.dumps(upper)}), ROWS).column("b").to_pylist() == ["X", "YX", None]
-    assert shown(Rights.read([], {"b": json.dumps(cast)}), ROWS).column("b").to_pylist() == ["1", "2", None]
-    assert shown(Rights.read([], {"b": json.dumps(joined)}), ROWS).column("b").to_pylist() == ["x-z", "yx-z", "z"]
-    both = Rights.read([json.dumps(leaf("a", "EQUAL", 2))], {"a": '{"name": "NULL"}'})
-    assert shown(both, ROWS).to_pydict() == {"a": [None], "b": ["yx"]}
-    assert looked_at(both, ["b"]) == {"a"}
+    assert authorized_rows(QueryAuthResult.read([], {"b": json.dumps(upper)}), ROWS).column("b").to_pylist() == [
+        "X",
+        "YX",
+        None,
+    ]
+    assert authorized_rows(QueryAuthResult.read([], {"b": json.dumps(cast)}), ROWS).column("b").to_pylist() == [
+        "1",
+        "2",
+        None,
+    ]
+    assert authorized_rows(QueryAuthResult.read([], {"b": json.dumps(joined)}), ROWS).column("b").to_pylist() == [
+        "x-z",
+        "yx-z",
+        "z",
+    ]
+    both = QueryAuthResult.read([json.dumps(leaf("a", "EQUAL", 2))], {"a": '{"name": "NULL"}'})
+    assert authorized_rows(both, ROWS).to_pydict() == {"a": [None], "b": ["yx"]}
+    assert referenced_columns(both, ["b"]) == {"a"}
 
 
 def test_what_is_not_known_shows_nothing() -> None:
     for condition in (leaf("a", "SOUNDS_LIKE", 1), {"kind": "COMPOUND", "function": "XOR", "children": []}):
         with pytest.raises(NotAllowedError, match="not known here"):
-            shown(Rights.read([json.dumps(condition)], {}), ROWS)
+            authorized_rows(QueryAuthResult.read([json.dumps(condition)], {}), ROWS)
     with pytest.raises(NotAllowedError, match="'ROT13'"):
-        shown(Rights.read([], {"b": '{"name": "ROT13"}'}), ROWS)
+        authorized_rows(QueryAuthResult.read([], {"b": '{"name": "ROT13"}'}), ROWS)
     with pytest.raises(CatalogUnavailableError, match="none of int32"):
-        shown(Rights.read([json.dumps(leaf("a", "EQUAL", "x"))], {}), ROWS)
+        authorized_rows(QueryAuthResult.read([json.dumps(leaf("a", "EQUAL", "x"))], {}), ROWS)
     with pytest.raises(CatalogUnavailableError, match="cannot be read"):
-        Rights.read(["{"], {})
+        QueryAuthResult.read(["{"], {})

@@ -7,21 +7,21 @@ from pathlib import Path
 import pytest
 
 from paimon_sql.errors import InvalidOptionError, UnsupportedError
-from paimon_sql.format.data_file import FileSource
-from paimon_sql.storage.buckets.rescale import rescale
+from paimon_sql.format.metadata.data_file import FileSource
 from paimon_sql.storage.compact.run import compact_due
-from paimon_sql.storage.copying import plan_copy
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.schema_validation import validate_schema
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.copy.copy import plan_copy
+from paimon_sql.storage.execution.task_executor import LocalExecutor
+from paimon_sql.storage.schema.validation import validate_schema
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.buckets.rescale import rescale
 from tests.storage import commits
 from tests.storage.core_tables import again, compact, insert, live, make_table, overwrite, remove, rows, written
 
 ORDERED = {"sequence.snapshot-ordering": "true", "write-only": "true"}
 
 
-def ordered(path: Path, options: dict[str, str] | None = None, **definition: tuple[str, ...]) -> Table:
-    return make_table(path / "t", {**ORDERED, **(options or {})}, keys=("id",), **definition)
+def ordered(path: Path, options: dict[str, str] | None = None) -> Table:
+    return make_table(path / "t", {**ORDERED, **(options or {})}, keys=("id",))
 
 
 def numbers(table: Table) -> list[tuple[int, int, int]]:

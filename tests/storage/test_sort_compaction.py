@@ -8,21 +8,21 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from core_tables import Row, again, insert, live, make_table, rows, written
 
 from paimon_sql.errors import CommitConflictError, InvalidInputError, UnsupportedError
-from paimon_sql.format.deletion_vectors import DeletionVector
-from paimon_sql.format.snapshot import CommitKind, Snapshot
+from paimon_sql.format.index_files.deletion_vectors import DeletionVector
+from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
+from paimon_sql.storage.compact.layouts.sort import sort_table
 from paimon_sql.storage.compact.plan import plan_compaction
 from paimon_sql.storage.compact.scope import Scope
-from paimon_sql.storage.compact.sort import sort_table
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.index_files import index_entries
-from paimon_sql.storage.predicates import Comparison
+from paimon_sql.storage.data_files.live_files import live_files
+from paimon_sql.storage.execution.task_executor import LocalExecutor
+from paimon_sql.storage.expressions.predicates import Comparison
 from paimon_sql.storage.row_level.vectors import mark
-from paimon_sql.storage.scan.live_files import live_files
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.index_files import index_entries
+from paimon_sql.storage.table.table import Table
 from tests.storage import commits
+from tests.storage.core_tables import Row, again, insert, live, make_table, rows, written
 
 ROWS: list[Row] = [(3, "c", "x"), (1, None, "y"), (None, "b", "x"), (2, "a", "y"), (-5, "é", "x"), (2, "", "x")]
 

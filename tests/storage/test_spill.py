@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -61,6 +61,7 @@ def test_nothing_is_left_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyP
     found = merged_windows(made, RowOrder(("k",)), options)
     next(found)
     assert list(tmp_path.iterdir())
+    assert isinstance(found, Generator)
     found.close()
     assert not list(tmp_path.iterdir())
 

@@ -10,7 +10,7 @@ from paimon_sql.format.options import TableOptions
 from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.scan.split_size import SplitSize
 from paimon_sql.storage.streams.source import StreamSource
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
 from tests.storage.small_tables import fresh, insert, make_table
 
 MB = 1024 * 1024
@@ -23,8 +23,8 @@ def filled(path: Path, files: int = 6, **options: str) -> Table:
     return table
 
 
-def sizes_of(table: Table, **plan: int) -> list[int]:
-    return [len(split.files) for split in plan_scan(table, **plan).splits]
+def sizes_of(table: Table, parallelism: int = 1) -> list[int]:
+    return [len(split.files) for split in plan_scan(table, parallelism=parallelism).splits]
 
 
 def under(table: Table, target: str, open_cost: str) -> Table:

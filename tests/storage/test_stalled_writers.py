@@ -11,27 +11,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from core_tables import again, compact, insert, make_table, overwrite, rows, written
-from small_tables import on_disk, reachable
 
 from paimon_sql.errors import CommitConflictError, CommitUnknownError, NoSuchTableError
-from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.storage.branching import create_branch, delete_branches
-from paimon_sql.storage.commit.snapshot_commit import Created, Published, RenamingSnapshotCommit
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.expire import run
-from paimon_sql.storage.expire.retention import Retention
-from paimon_sql.storage.expire.run import expire_snapshots
-from paimon_sql.storage.fast_forward import fast_forward
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.storage.branches.management import create_branch, delete_branches
+from paimon_sql.storage.commit.snapshot.snapshot_commit import Created, Published, RenamingSnapshotCommit
+from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import LocalFileIO, local
-from paimon_sql.storage.orphans.run import Search, find_orphans
-from paimon_sql.storage.purge import purge
-from paimon_sql.storage.rollback import rollback_to_snapshot
-from paimon_sql.storage.snapshots import SnapshotManager
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag
-from paimon_sql.storage.versioned import EARLIEST, LATEST
+from paimon_sql.storage.maintenance.orphans.run import Search, find_orphans
+from paimon_sql.storage.maintenance.snapshots import expiration
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
+from paimon_sql.storage.maintenance.tags.management import create_tag
+from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST
+from paimon_sql.storage.metadata.snapshots import SnapshotManager
+from paimon_sql.storage.operations.fast_forward import fast_forward
+from paimon_sql.storage.operations.purge import purge
+from paimon_sql.storage.retention.policy import Retention
+from paimon_sql.storage.table.table import Table
 from tests.storage import commits
+from tests.storage.core_tables import again, compact, insert, make_table, overwrite, rows, written
+from tests.storage.small_tables import on_disk, reachable
 
 NO_WAIT = {"commit.min-retry-wait": "1 ms", "commit.max-retry-wait": "20 ms", "write-only": "true"}
 LATE = (99, "late", "x")
@@ -285,7 +285,7 @@ def test_an_expiry_stalled_at_its_last_look_holds_a_rollback_up(
     for number in range(1, 5):
         insert(table, (number, "v", "x"))
         create_tag(again(table), f"t{number}")
-    looked, refused = run._went_back, list[str]()
+    looked, refused = expiration._went_back, list[str]()
 
     def late(*given: Any) -> bool:
         answer = looked(*given)
@@ -296,7 +296,7 @@ def test_an_expiry_stalled_at_its_last_look_holds_a_rollback_up(
         return answer
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run, "_went_back", late)
+        patch.setattr(expiration, "_went_back", late)
         expire(table)
     assert refused and keys(table) == [1, 2, 3, 4]
     rollback_to_snapshot(again(table), 1)
@@ -437,12 +437,12 @@ def test_a_writer_whose_table_was_made_anew_leaves_the_new_one_alone(tmp_path: P
 @pytest.mark.parametrize(
     "place",
     [
-        "paimon_sql.storage.commit.snapshot_commit.RenamingSnapshotCommit._looked_after",
-        "paimon_sql.storage.commit.snapshot_commit.RenamingSnapshotCommit._advance_hints",
+        "paimon_sql.storage.commit.snapshot.snapshot_commit.RenamingSnapshotCommit._looked_after",
+        "paimon_sql.storage.commit.snapshot.snapshot_commit.RenamingSnapshotCommit._advance_hints",
         "paimon_sql.storage.commit.transaction.report_commit",
-        "paimon_sql.storage.commit.transaction.tell_of_commit",
-        "paimon_sql.storage.commit.operations.after_commit",
-        "paimon_sql.storage.commit.operations._end_of_batch",
+        "paimon_sql.storage.commit.transaction.register_commit",
+        "paimon_sql.storage.operations.operations.after_commit",
+        "paimon_sql.storage.operations.operations._end_of_batch",
     ],
 )
 def test_whatever_is_raised_behind_publication_deletes_no_file_of_the_snapshot(

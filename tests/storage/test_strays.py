@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -16,25 +16,26 @@ from paimon_sql.errors import (
     NoSuchTableError,
     PaimonError,
 )
-from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.storage import repair as repairs
-from paimon_sql.storage import rollback
-from paimon_sql.storage.branching import branch_of, create_branch
-from paimon_sql.storage.commit import snapshot_commit
-from paimon_sql.storage.commit.attempt import Attempt
-from paimon_sql.storage.commit.snapshot_commit import Created, RenamingSnapshotCommit
-from paimon_sql.storage.expire.retention import Retention
-from paimon_sql.storage.expire.run import expire_snapshots
-from paimon_sql.storage.fast_forward import fast_forward
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.storage.branches.management import branch_of, create_branch
+from paimon_sql.storage.commit.snapshot import snapshot_commit
+from paimon_sql.storage.commit.snapshot.attempt import Attempt
+from paimon_sql.storage.commit.snapshot.snapshot_commit import Created, RenamingSnapshotCommit
+from paimon_sql.storage.commit.snapshot.standing import standing_of
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.repair import repair
-from paimon_sql.storage.rewinds import GENERATION, Rewind, RewindMark
-from paimon_sql.storage.rollback import rollback_to_snapshot, rollback_to_tag
-from paimon_sql.storage.snapshots import SnapshotManager
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.table_directory import drop_directory
-from paimon_sql.storage.tagging import create_tag
-from paimon_sql.storage.versioned import LATEST
+from paimon_sql.storage.maintenance.snapshots import rollback
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot, rollback_to_tag
+from paimon_sql.storage.maintenance.tags.management import create_tag
+from paimon_sql.storage.metadata.directories import drop_directory
+from paimon_sql.storage.metadata.numbered_files import LATEST
+from paimon_sql.storage.metadata.rollback_marks import GENERATION, Rollback, RollbackMark
+from paimon_sql.storage.metadata.snapshots import SnapshotManager
+from paimon_sql.storage.operations.fast_forward import fast_forward
+from paimon_sql.storage.repair import repair as repairs
+from paimon_sql.storage.repair.repair import repair
+from paimon_sql.storage.retention.policy import Retention
+from paimon_sql.storage.table.table import Table
 from tests.storage.core_tables import again, insert, make_table, rows
 from tests.storage.faulty_io import Died
 from tests.storage.small_tables import on_disk, reachable
@@ -60,7 +61,7 @@ def keys(table: Table) -> list[int]:
 @contextmanager
 def stands_still(before: Callable[[], object], behind: Callable[[], object]) -> Iterator[None]:
     """Let something happen before the next snapshot's file is created, and before its writer looks at it again."""
-    created, look = RenamingSnapshotCommit._created, snapshot_commit.standing_of
+    created, look = RenamingSnapshotCommit._created, standing_of
     early, late = [before], list[Callable[[], object]]()
 
     def create(self: RenamingSnapshotCommit, snapshot: Snapshot, *, locked: bool) -> Created:
@@ -144,7 +145,7 @@ def test_what_a_dead_writer_left_is_no_part_of_the_history_and_is_repaired(
 def test_a_rollback_between_two_looks_of_a_writer_is_noticed(
     table: Table, at: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    latest, look = SnapshotManager.latest, snapshot_commit.standing_of
+    latest, look = SnapshotManager.latest, standing_of
     looks, is_writer = [0], [True]
 
     def newest(self: SnapshotManager) -> Snapshot | None:
@@ -296,7 +297,7 @@ def test_a_table_is_not_empty_while_a_rollback_brings_its_target_back(
 ) -> None:
     drop = rollback.drop_newest_first
 
-    def taken_by_an_expiry(stale: Table, ids: list[int]) -> int:
+    def taken_by_an_expiry(stale: Table, ids: Mapping[int, bytes]) -> int:
         again(table).snapshots.directory.file_io.delete(table.snapshots.directory.path(1))
         assert keys(table) == [1]
         with pytest.raises(CommitConflictError):
@@ -317,14 +318,14 @@ def test_a_mark_that_arrives_late_finds_its_snapshot_held(
     table: Table, by_repair: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(repairs, "_PATIENCE", 0.0)
-    written, late = RewindMark.write, list[Callable[[], object]]()
+    written, late = RollbackMark.write, list[Callable[[], object]]()
 
-    def lost(self: RewindMark, target: Snapshot | None, until: int) -> Rewind:
+    def lost(self: RollbackMark, target: Snapshot | None, until: int) -> Rollback:
         late.append(lambda: written(self, target, until))
         raise PaimonError("the connection was reset")
 
     with monkeypatch.context() as patch, pytest.raises(CommitUnknownError):
-        patch.setattr(RewindMark, "write", lost)
+        patch.setattr(RollbackMark, "write", lost)
         rollback_to_snapshot(again(table), 2)
     expire_snapshots(again(table), Retention(1, 1, 2**62, 9))
     assert keys(table) == [1, 2, 3]

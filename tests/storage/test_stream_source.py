@@ -13,11 +13,10 @@ from paimon_sql.errors import InvalidInputError, InvalidOptionError, NoSuchSnaps
 from paimon_sql.storage.commit.epochs import newest_identifier
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.streams import source as source_module
-from paimon_sql.storage.streams.limits import Limits
 from paimon_sql.storage.streams.position import Position, parse_position
-from paimon_sql.storage.streams.source import StreamSource
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.streams.source import Limits, StreamSource
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
 from tests.storage.small_tables import batch_of, fresh, insert, make_table, overwrite
 
@@ -110,9 +109,9 @@ def test_what_is_gone_is_missed_by_name(tmp_path: Path) -> None:
 
 
 def test_steps_wait_for_rows_but_not_for_ever() -> None:
-    waiting = Limits(least_rows=5, longest_wait=2.0)
+    waiting = Limits(min_rows=5, max_wait=2.0)
     assert waiting.waits(4, 1.0) and not waiting.waits(5, 0.0) and not waiting.waits(0, 2.0)
-    assert Limits(least_rows=5).waits(0, 1e9) and not Limits().waits(0, 0.0)
+    assert Limits(min_rows=5).waits(0, 1e9) and not Limits().waits(0, 0.0)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"snapshotId": "x", "index": 0, "scanSnapshot": false}'])
@@ -138,7 +137,7 @@ def test_a_stream_waits_until_snapshots_are_old_enough(tmp_path: Path, monkeypat
     times = [table.snapshots.get(n).time_millis for n in (1, 2, 3)]
     delayed = StreamSource(fresh(table).with_options({"streaming.read.snapshot.delay": "1 min"}))
     for now, newest in ((times[0], 0), (times[0] + 60_000, times.count(times[0])), (times[2] + 60_000, 3)):
-        monkeypatch.setattr(source_module, "present_millis", lambda now=now: now)
+        monkeypatch.setattr(source_module, "current_millis", lambda now=now: now)
         assert delayed.newest().snapshot_id == newest
         end = delayed.end(Position(1))
         assert (end.snapshot_id if end else 0) == newest

@@ -7,14 +7,14 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from small_tables import fresh, insert, make_table, on_disk, reachable, rows_at
 
 from paimon_sql.errors import AlreadyExistsError, CorruptFileError, InvalidInputError, NoSuchSnapshotError
-from paimon_sql.storage.expire.retention import Retention
-from paimon_sql.storage.expire.run import expire_snapshots
 from paimon_sql.storage.file_io.local import LocalFileIO
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag, delete_tags, replace_tag
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags, replace_tag
+from paimon_sql.storage.retention.policy import Retention
+from paimon_sql.storage.table.table import Table
+from tests.storage.small_tables import fresh, insert, make_table, on_disk, reachable, rows_at
 
 
 @pytest.fixture

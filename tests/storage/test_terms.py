@@ -9,8 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paimon_sql.storage.predicates import And, Comparison, Or
-from paimon_sql.storage.terms import Arithmetic, ColumnTerm, Constant, Remainder, TermComparison, Widened
+from paimon_sql.storage.expressions.integer_terms import (
+    Arithmetic,
+    ColumnTerm,
+    Constant,
+    Remainder,
+    TermComparison,
+    Widened,
+)
+from paimon_sql.storage.expressions.predicates import And, Comparison, Or
 
 INT = st.integers(-(2**31), 2**31 - 1)
 OPERATORS = {

@@ -8,13 +8,13 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from small_tables import amend_latest, compact, fresh, insert, make_table
 
 from paimon_sql.errors import InvalidInputError, InvalidOptionError, NoSuchSnapshotError, UnsupportedError
-from paimon_sql.storage.instants import parse_instant, show_instant
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag
-from paimon_sql.storage.travel import TRAVEL_KEYS, Version, version_to_read
+from paimon_sql.format.text.instants import parse_instant, show_instant
+from paimon_sql.storage.maintenance.tags.management import create_tag
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS, Version, version_to_read
+from tests.storage.small_tables import amend_latest, compact, fresh, insert, make_table
 
 TIMES = {1: 1_000_000, 2: 2_000_000, 3: 3_000_000}
 

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from core_tables import again, insert, make_table, overwrite, rows
 
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidOptionError
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.types import DataField, IntType
-from paimon_sql.storage.branching import branch_of, create_branch
-from paimon_sql.storage.predicates import Comparison
-from paimon_sql.storage.schema_change import AddColumn, SetOption, apply_changes
-from paimon_sql.storage.table import Table
+from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.types import DataField, IntType
+from paimon_sql.storage.branches.management import branch_of, create_branch
+from paimon_sql.storage.expressions.predicates import Comparison
+from paimon_sql.storage.schema.changes import AddColumn, SetOption, apply_changes
+from paimon_sql.storage.table.table import Table
+from tests.storage.core_tables import again, insert, make_table, overwrite, rows
 
 
 def evolve(table: Table, *changes: SetOption | AddColumn) -> Table:

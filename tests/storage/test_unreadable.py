@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -9,21 +10,21 @@ from pathlib import Path
 import pytest
 
 from paimon_sql.errors import CorruptFileError
-from paimon_sql.format.types import IntType
-from paimon_sql.storage import unreadable
-from paimon_sql.storage.branching import branch_of, create_branch
-from paimon_sql.storage.changelogs import ChangelogManager
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.expire.retention import retention_of
-from paimon_sql.storage.expire.run import expire_snapshots
+from paimon_sql.format.schema.types import IntType
+from paimon_sql.storage.branches.management import branch_of, create_branch
+from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.orphans.run import Search, find_orphans, remove_orphans
-from paimon_sql.storage.repair import repair
-from paimon_sql.storage.schema_change.add_column import AddColumn
-from paimon_sql.storage.schema_change.apply import apply_changes
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag
-from paimon_sql.storage.travel import snapshot_at_time
+from paimon_sql.storage.maintenance.orphans.run import Search, find_orphans, remove_orphans
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.tags.management import create_tag
+from paimon_sql.storage.repair import unreadable_metadata
+from paimon_sql.storage.repair.repair import repair
+from paimon_sql.storage.retention.policy import retention_of
+from paimon_sql.storage.schema.changes.base import apply_changes
+from paimon_sql.storage.schema.changes.columns.add_column import AddColumn
+from paimon_sql.storage.table.changelogs import ChangelogManager
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.table.time_travel.resolve import snapshot_at_time
 from tests.storage.small_tables import fresh, insert, make_table, rows_at
 
 TORN = ["empty", "cut", "zeros", "rubbish"]
@@ -223,8 +224,9 @@ def test_a_torn_newest_schema_is_set_aside_unless_a_snapshot_needs_it(tmp_path: 
     assert shown(table) == [1, 2, 3]
 
     add_column(table)
-    newest = replace(table, schema=fresh(table).schemas.latest())
-    insert(newest, (4, "v", "x", 1))  # type: ignore[arg-type]
+    schema = fresh(table).schemas.latest()
+    assert schema is not None
+    insert(replace(table, schema=schema), (4, "v", "x", 1))
     tear(table.schemas.directory.path(1), "cut")
     assert any("schema-1" in problem for problem in repair(fresh(table)).problems)
     assert set_aside(table) == ["schema-1"]
@@ -269,7 +271,7 @@ def test_a_young_file_counts_as_growing_where_files_do_not_come_whole(
     growing = replace(table, file_io=GrowingFileIO())
     tear(table.snapshots.directory.path(3), "cut")
     assert repair(fresh(growing)).problems and set_aside(table) == []
-    monkeypatch.setattr(unreadable, "_GROWING_MILLIS", -1)
+    monkeypatch.setattr(unreadable_metadata, "_GROWING_MILLIS", -1)
     assert not repair(fresh(growing)).problems and set_aside(table) == ["snapshot-3"]
 
 
@@ -279,6 +281,6 @@ def test_a_file_that_changes_between_two_looks_is_left_to_its_writer(
     table = table_of(tmp_path)
     path = table.snapshots.directory.path(3)
     data = tear(path, "cut")
-    monkeypatch.setattr(unreadable.time, "sleep", lambda seconds: Path(path).write_bytes(data))
-    assert unreadable.set_aside_unreadable(fresh(table)).said == []
+    monkeypatch.setattr(time, "sleep", lambda seconds: Path(path).write_bytes(data))
+    assert unreadable_metadata.quarantine_unreadable(fresh(table)).said == []
     assert shown(table) == [1, 2, 3]

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 
 from paimon_sql.errors import InvalidOptionError
-from paimon_sql.format.types import DataField, FloatType, IntType, VectorType, string_type
+from paimon_sql.format.schema.types import DataField, FloatType, IntType, VectorType, string_type
 from paimon_sql.storage.compact.run import compact_table
-from paimon_sql.storage.executor import LocalExecutor
-from paimon_sql.storage.fixed_lists import as_fixed_lists
-from paimon_sql.storage.schema_validation import validate_schema
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.execution.task_executor import LocalExecutor
+from paimon_sql.storage.expressions.kernels.conform import as_fixed_lists
+from paimon_sql.storage.schema.validation import validate_schema
+from paimon_sql.storage.table.table import Table
 from tests.storage import commits
 from tests.storage.core_tables import Row, again, data_files, insert, live, make_table, rows
 

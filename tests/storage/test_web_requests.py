@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 import pytest
 
 from paimon_sql.errors import MissingFileError, PaimonError
-from paimon_sql.storage.external.web import WebAnswer
+from paimon_sql.storage.file_io.external.http import HttpResponse
 
 Serve = Callable[[socket.socket], None]
 
@@ -59,7 +59,7 @@ def saying(answer: bytes) -> Serve:
 
 
 def read(url: str, seconds: float = 5.0, most: int = 1000) -> bytes:
-    with WebAnswer("GET", url, seconds=seconds, most_bytes=most) as answer:
+    with HttpResponse("GET", url, seconds=seconds, most_bytes=most) as answer:
         return answer.read()
 
 
@@ -77,7 +77,7 @@ OK = b"HTTP/1.1 200 OK\r\n"
 def test_an_answer_is_read(answer: bytes) -> None:
     with serving(saying(answer)) as url:
         assert read(url) == b"abc"
-        with WebAnswer("GET", url, seconds=5, most_bytes=1000) as stream:
+        with HttpResponse("GET", url, seconds=5, most_bytes=1000) as stream:
             stream.seek(1)
             assert (stream.read(1), stream.read(5), stream.read(5)) == (b"b", b"c", b"")
 
@@ -90,7 +90,7 @@ def test_what_is_sent_is_what_was_given() -> None:
         connection.sendall(OK + b"\r\n")
 
     with serving(serve) as url:
-        WebAnswer("POST", f"{url}/a?b=c", seconds=5, most_bytes=9, body=b"xy", headers={"X-A": "1"}).close()
+        HttpResponse("POST", f"{url}/a?b=c", seconds=5, most_bytes=9, body=b"xy", headers={"X-A": "1"}).close()
     head, _, body = got[0].partition(b"\r\n\r\n")
     lines = head.decode().split("\r\n")
     assert lines[0] == "POST /a?b=c HTTP/1.1" and body in (b"", b"xy")
@@ -127,13 +127,13 @@ def test_a_body_beyond_the_bound_is_refused_and_not_kept() -> None:
     with serving(endless) as url:
         with pytest.raises(PaimonError, match="more than the 1000 bytes"):
             read(url)
-        with WebAnswer("GET", url, seconds=5, most_bytes=5000) as stream, pytest.raises(PaimonError, match="5000"):
+        with HttpResponse("GET", url, seconds=5, most_bytes=5000) as stream, pytest.raises(PaimonError, match="5000"):
             stream.seek(2**60)
 
 
 def test_an_answer_that_ends_too_soon_is_an_error() -> None:
     with serving(saying(OK + b"Content-Length: 10\r\n\r\nabc")) as url:
-        stream = WebAnswer("GET", url, seconds=5, most_bytes=100)
+        stream = HttpResponse("GET", url, seconds=5, most_bytes=100)
         assert stream.read(100) == b"abc"
         with stream, pytest.raises(PaimonError, match="7 bytes before"):
             stream.read(100)

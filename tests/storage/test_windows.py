@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sample_values import KINDS, Kind, key_order
 
 from paimon_sql.errors import PaimonError
 from paimon_sql.storage.merge.windows import RowOrder, Run, Window, windows
+from tests.storage.sample_values import KINDS, Kind, key_order
 
 Key = tuple[Any, ...]
 Row = tuple[Key, int, int]

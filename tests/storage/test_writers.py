@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from itertools import pairwise
 from pathlib import Path
@@ -14,7 +14,28 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from core_tables import (
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from paimon_sql.errors import ConstraintViolationError, InvalidInputError
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.rows.binary_row import RowCodec
+from paimon_sql.format.rows.decode import decode_columns
+from paimon_sql.format.schema.arrow_types import arrow_schema
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.types import BigIntType, DataField, DoubleType, IntType, string_type
+from paimon_sql.format.statistics.column_statistics import has_bounds, has_counts
+from paimon_sql.storage.data_files.sections import sections_of
+from paimon_sql.storage.expressions.predicates import Comparison
+from paimon_sql.storage.read.readers.data_file import read_data_file
+from paimon_sql.storage.table.partitioning.routing import Router
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.append_writer import AppendWriter
+from paimon_sql.storage.write.buffer import BucketBuffers
+from paimon_sql.storage.write.key_value_writer import KeyValueWriter
+from paimon_sql.storage.write.plan import plan_write
+from tests.storage import commits
+from tests.storage.core_tables import (
     COLUMNS,
     again,
     batch_of,
@@ -28,28 +49,7 @@ from core_tables import (
     rows,
     written,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from sample_values import KINDS, Kind, key_order
-
-from paimon_sql.errors import ConstraintViolationError, InvalidInputError
-from paimon_sql.format.arrow import arrow_schema
-from paimon_sql.format.binary_row import RowCodec
-from paimon_sql.format.data_file import DataFileMeta
-from paimon_sql.format.row_decode import decode_columns
-from paimon_sql.format.row_kind import RowKind
-from paimon_sql.format.statistics import has_bounds, has_counts
-from paimon_sql.format.types import BigIntType, DataField, DoubleType, IntType, string_type
-from paimon_sql.storage.predicates import Comparison
-from paimon_sql.storage.read.data_files import read_data_file
-from paimon_sql.storage.scan.sections import sections_of
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.append_writer import AppendWriter
-from paimon_sql.storage.write.buffer import BucketBuffers
-from paimon_sql.storage.write.key_value_writer import KeyValueWriter
-from paimon_sql.storage.write.routing import Router
-from paimon_sql.storage.write.task import plan_write
-from tests.storage import commits
+from tests.storage.sample_values import KINDS, Kind, key_order
 
 FORMATS = ["parquet", "orc", "avro"]
 NO_PARTITION = RowCodec([]).encode([])
@@ -457,7 +457,12 @@ def test_a_wide_table_comes_back(tmp_path: Path) -> None:
     kinds = [IntType(), BigIntType(), DoubleType(), string_type()]
     columns = [DataField(i, f"c{i}", kinds[i % 4]) for i in range(300)]
     table = make_table(tmp_path / "t", columns=columns, keys=["c0"])
-    value = {0: lambda r, i: r, 1: lambda r, i: r * i, 2: lambda r, i: r / (i + 1), 3: lambda r, i: f"{r}-{i}"}
+    value: list[Callable[[int, int], Any]] = [
+        lambda r, i: r,
+        lambda r, i: r * i,
+        lambda r, i: r / (i + 1),
+        lambda r, i: f"{r}-{i}",
+    ]
     given = [tuple(value[i % 4](r, i) for i in range(300)) for r in range(20)]
     insert(table, *given)
     insert(table, *given[:5])

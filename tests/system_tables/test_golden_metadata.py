@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from paimon_sql.format.paths import MAIN_BRANCH
+from paimon_sql.format.layout.paths import MAIN_BRANCH
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.schemas import SchemaManager
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.metadata.schemas import SchemaManager
+from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables import system_tables
 
 GOLDEN = Path(__file__).resolve().parents[3] / "shared" / "golden"

@@ -13,21 +13,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from paimon_sql.format.arrow import arrow_schema
-from paimon_sql.storage import held_space
-from paimon_sql.storage.expire.retention import Retention
-from paimon_sql.storage.expire.run import expire_snapshots
+from paimon_sql.format.schema.arrow_types import arrow_schema
+from paimon_sql.storage.expressions.predicates import Comparison, StartsWith
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.predicates import Comparison, StartsWith
-from paimon_sql.storage.schemas import SchemaManager
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag
-from paimon_sql.system_tables import summary, system_tables
-from paimon_sql.system_tables.texts import size_text
+from paimon_sql.storage.maintenance.snapshots import retained_size
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.tags.management import create_tag
+from paimon_sql.storage.metadata.schemas import SchemaManager
+from paimon_sql.storage.retention.policy import Retention
+from paimon_sql.storage.table.table import Table
+from paimon_sql.system_tables import system_tables
+from paimon_sql.system_tables.files import summary
+from paimon_sql.system_tables.formatting import size_text
 from tests.storage.small_tables import compact, fresh, insert, make_table, overwrite
 
 GOLDEN = Path(__file__).resolve().parents[3] / "shared" / "golden"
-ALL = Retention(most=1, least=1, older_than_millis=2**62, limit=1000)
+ALL = Retention(max=1, min=1, older_than_millis=2**62, limit=1000)
 
 
 def figures(table: Table) -> dict[str, float | None]:
@@ -153,7 +154,7 @@ def test_every_byte_on_disk_counts_once(tmp_path: Path, seed: int) -> None:
             case "tag" if table.snapshots.latest_id():
                 create_tag(table, f"tag{i}", None, timedelta(days=1))
             case "expire":
-                expire_snapshots(table, replace(ALL, most=dice.choice([1, 3]), older_than_millis=0))
+                expire_snapshots(table, replace(ALL, max=dice.choice([1, 3]), older_than_millis=0))
         found = figures(table)
         held = [found[f"{what}_size"] or 0 for what in ("live", "older_snapshots", "tags", "changelogs")]
         assert sum(held) == data_bytes(table)
@@ -166,7 +167,7 @@ def test_work_is_bounded_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyP
         overwrite(table, (i, "a", "x"))
         create_tag(table, f"tag{i}", None)
     whole = figures(table)["older_snapshots_size"] or 0
-    monkeypatch.setattr(held_space, "LOOKED_AT", 2)
+    monkeypatch.setattr(retained_size, "MAX_SNAPSHOTS", 2)
     text = {r["metric"]: r["value"] for r in system_tables()["summary"].rows(fresh(table)).to_pylist()}
     assert 0 < (figures(table)["older_snapshots_size"] or 0) < whole
     assert text["older_snapshots_size"].startswith("at least ")

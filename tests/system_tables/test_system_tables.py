@@ -15,18 +15,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.errors import NoSuchSnapshotError
-from paimon_sql.format import types as t
-from paimon_sql.format.arrow import arrow_schema, arrow_type
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.types import DataField
-from paimon_sql.format.value_text import java_text
-from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.arrow_types import arrow_schema, arrow_type
+from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.format.text.values import java_text
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.storage.maintenance.tags.management import create_tag
+from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.plan import plan_write
 from paimon_sql.system_tables import system_tables
-from paimon_sql.system_tables.texts import pair_texts, printed
+from paimon_sql.system_tables.formatting import java_strings, pair_strings
 from tests.storage import commits
 
 QUICK = settings(max_examples=60)
@@ -187,7 +187,7 @@ def test_columns_print_like_single_values(data_type: t.DataType, values: st.Sear
     def check(found: list[Any]) -> None:
         array = pa.array(found, arrow_type(data_type))
         expected = [None if v is None else java_text(_plain(v, data_type), data_type) for v in found]
-        assert printed(array, data_type).to_pylist() == expected
+        assert java_strings(array, data_type).to_pylist() == expected
 
     check()
 
@@ -201,7 +201,7 @@ def _plain(value: Any, data_type: t.DataType) -> Any:
 def test_pairs_are_sorted_by_name_as_java_sorts_them() -> None:
     names = ["b", "\U0001f600", "a", "\uffee", "B"]
     columns = [pa.array([n + "!", None], pa.string()) for n in names]
-    texts = pair_texts(names, columns, 2).to_pylist()
+    texts = pair_strings(names, columns, 2).to_pylist()
     assert texts[0] == "{B=B!, a=a!, b=b!, \U0001f600=\U0001f600!, \uffee=\uffee!}"
     assert texts[1].count("=null") == 5
-    assert pair_texts([], [], 2).to_pylist() == ["{}", "{}"]
+    assert pair_strings([], [], 2).to_pylist() == ["{}", "{}"]

@@ -10,17 +10,17 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.catalog.kinds import AnyTable
-from paimon_sql.format import types as t
-from paimon_sql.format.arrow import arrow_schema
-from paimon_sql.format.schema import new_schema
-from paimon_sql.format.types import DataField
-from paimon_sql.storage.predicates import Comparison, In, Or, Predicate, all_of
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tagging import create_tag
-from paimon_sql.storage.write.task import plan_write
+from paimon_sql.catalog.table_types import AnyTable
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.arrow_types import arrow_schema
+from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.storage.expressions.predicates import Comparison, In, Or, Predicate, all_of
+from paimon_sql.storage.maintenance.tags.management import create_tag
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.plan import plan_write
 from paimon_sql.system_tables import catalog_tables
 from paimon_sql.system_tables.whole_catalog import View
 from tests.storage import commits

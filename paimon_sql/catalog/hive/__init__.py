@@ -1,1 +1,1 @@
-"""The catalog that Hive's metastore keeps, as Apache Paimon's Hive catalog does, so that Hive and Java share it."""
+"""Hive catalog, shared with Hive and with Apache Paimon's Hive catalog (Paimon: `HiveCatalog`)."""

@@ -1,4 +1,4 @@
-"""The catalog whose names Hive's metastore keeps, as Apache Paimon's Hive catalog does, so that all share it."""
+"""Hive catalog: its entries in Hive's metastore are shared with Apache Paimon's `HiveCatalog`."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from paimon_sql.catalog.external import check_same
-from paimon_sql.catalog.hive import layout
-from paimon_sql.catalog.hive.client import Metastore, MissingEntryError, TakenEntryError
+from paimon_sql.catalog.external_tables import check_same
+from paimon_sql.catalog.hive.client import EntryExistsError, Metastore, MissingEntryError
 from paimon_sql.catalog.hive.conf import with_site
 from paimon_sql.catalog.hive.entries import Entries
-from paimon_sql.catalog.hive.formats import describe_format, format_of, format_schema
-from paimon_sql.catalog.hive.locations import InDescriptors, InProperties, plain
+from paimon_sql.catalog.hive.layout import tables
+from paimon_sql.catalog.hive.layout.format_tables import describe_format, format_of, format_schema
+from paimon_sql.catalog.hive.layout.locations import InDescriptors, InProperties, plain
 from paimon_sql.catalog.hive.locks import HiveLock, LockSettings
 from paimon_sql.catalog.hive.partitions import HivePartitions
 from paimon_sql.catalog.hive.views import ViewsInMetastore
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier, check_name
-from paimon_sql.catalog.kinds import KINDS, AnyTable, offered_kind
-from paimon_sql.catalog.warehouse import Place, absolute_warehouse
+from paimon_sql.catalog.table_types import KINDS, AnyTable, offered_kind
+from paimon_sql.catalog.warehouse import LocatedTable, absolute_warehouse
 from paimon_sql.errors import (
     CorruptFileError,
     InvalidInputError,
@@ -29,51 +29,51 @@ from paimon_sql.errors import (
     TableExistsError,
     UnsupportedError,
 )
+from paimon_sql.format.layout.paths import TablePaths
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.catalog import (
+from paimon_sql.format.options.engines.catalog import (
     ALTER_TABLE_CASCADE,
     HIVE_SKIP_UPDATE_STATS,
     LOCATION_IN_PROPERTIES,
     SYNC_ALL_PROPERTIES,
     TABLE_TYPE,
 )
-from paimon_sql.format.options.data_file import DATA_FILE_PATH_DIRECTORY
-from paimon_sql.format.options.table import PATH
-from paimon_sql.format.options.tag import METASTORE_TAG_TO_PARTITION
+from paimon_sql.format.options.operations.tag import METASTORE_TAG_TO_PARTITION
+from paimon_sql.format.options.table.data_file import DATA_FILE_PATH_DIRECTORY
+from paimon_sql.format.options.table.table import PATH
 from paimon_sql.format.options.values import Option
-from paimon_sql.format.paths import TablePaths
-from paimon_sql.format.schema import TableSchema
-from paimon_sql.storage.branches import BranchManager
-from paimon_sql.storage.branching import check_named_branches
-from paimon_sql.storage.listed_partitions import relist
-from paimon_sql.storage.locks import UNLOCKED, HeldLock, TableLock
-from paimon_sql.storage.schemas import SchemaManager
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.table_directory import check_no_history, drop_directory, move_directory
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.storage.branches.management import check_named_branches
+from paimon_sql.storage.commit.partition_registration import relist
+from paimon_sql.storage.metadata.directories import check_no_history, drop_directory, move_directory
+from paimon_sql.storage.metadata.environment.locks import UNLOCKED, HeldLock, TableLock
+from paimon_sql.storage.metadata.refs.branches import BranchManager
+from paimon_sql.storage.metadata.schemas import SchemaManager
+from paimon_sql.storage.table.table import Table
 
 _LOCATION, _COMMENT, _OWNER = "location", "comment", "owner"
 
 
 class HiveCatalog(ViewsInMetastore):
-    """Databases, tables and views are entries of Hive's metastore; an entry says where its table stands.
+    """Databases, tables and views are entries of Hive's metastore; a table's entry has its location.
 
-    What is to happen to entries and files happens to the entries last when something comes to be and first when it
-    goes: what the entries name is whole, and files without an entry are taken up by `adopt`.
+    Entries are added after files and dropped before them, so that the files of an entry are complete; `adopt` registers
+    files without an entry.
     """
 
-    places_tables = True
+    stores_locations = True
     keeps_owners = True
 
     def __init__(self, name: str, options: Mapping[str, str]) -> None:
         options = with_site(name, options)
-        place = {"warehouse": absolute_warehouse(options["warehouse"])} if options.get("warehouse") else {}
-        super().__init__(name, {**options, **place})
+        warehouse = {"warehouse": absolute_warehouse(options["warehouse"])} if options.get("warehouse") else {}
+        super().__init__(name, {**options, **warehouse})
         metastore = Metastore.of(name, options)
         self.entries = Entries(metastore)
-        self.locations = InProperties() if self._said(LOCATION_IN_PROPERTIES) else InDescriptors()
+        self.locations = InProperties() if self._option(LOCATION_IN_PROPERTIES) else InDescriptors()
         self.takes_locks = self._wants_locks()
         self._settings = LockSettings.of(metastore, options)
-        self._synced = bool(self._said(SYNC_ALL_PROPERTIES))
+        self._synced = bool(self._option(SYNC_ALL_PROPERTIES))
 
     def drop_database(self, database: str, cascade: bool) -> None:
         self._require(database)
@@ -81,18 +81,18 @@ class HiveCatalog(ViewsInMetastore):
             self._refuse_held(database)
         location = self._database_path(database)
         for entry in self.entries.all(database) if cascade else ():
-            if layout.is_paimon(entry) or layout.is_view(entry):
+            if tables.is_paimon(entry) or tables.is_view(entry):
                 self._drop(entry)
             else:
-                # Hive knows which files are those of its own tables.
+                # Hive itself knows the files of its tables.
                 self.entries.metastore.call("drop_table", database, entry.tableName, True)
-        # Folders that no entry named are nobody's to remove.
+        # Directories without an entry are not deleted.
         with suppress(MissingEntryError):
             self.entries.metastore.call("drop_database", database, False, False)
         self._io(location).delete_dir(location)
 
     def _held(self, database: str) -> Mapping[str, Sequence[str]]:
-        # Hive's own tables, which are not listed, keep it too.
+        # Hive's own tables, which are not listed, prevent a drop too.
         return {"tables and views": self.entries.names(database)}
 
     # Tables
@@ -115,10 +115,10 @@ class HiveCatalog(ViewsInMetastore):
     def create_any_table(self, identifier: Identifier, schema: TableSchema) -> AnyTable:
         kind = offered_kind(schema, self.name, self.options)
         self._require(identifier.database)
-        said = plain(schema.options.get(PATH.key))
-        location = said or self.table_location(identifier)
+        path = plain(schema.options.get(PATH.key))
+        location = path or self.table_location(identifier)
         check_name(identifier.table, "table")
-        entry = self._new_entry(identifier, layout.EXTERNAL if said else self._kind(schema))
+        entry = self._new_entry(identifier, tables.EXTERNAL if path else self._kind(schema))
         with self._alone(identifier) as hold:
             self._refuse_taken(identifier)
             if kind is KINDS["format-table"]:
@@ -139,7 +139,7 @@ class HiveCatalog(ViewsInMetastore):
             entry = self._own_entry(source)
             self._require(target.database)
             self._refuse_taken(target)
-            before, moves = self.locations.of(entry), layout.is_paimon(entry) and not layout.is_external(entry)
+            before, moves = self.locations.of(entry), tables.is_paimon(entry) and not tables.is_external(entry)
             wanted = f"{self._database_path(target.database)}/{target.table.lower()}"
             if moves and self._io(wanted).exists(wanted):
                 raise TableExistsError(
@@ -149,11 +149,11 @@ class HiveCatalog(ViewsInMetastore):
             entry.dbName, entry.tableName = target.database.lower(), target.table.lower()
             self.entries.alter(source.database, source.table, entry)
             if moves and before is not None:
-                self._follow(target, before, wanted)
+                self._move_files(target, before, wanted)
 
     def alter_table(self, identifier: Identifier, change: Callable[[TableSchema], TableSchema]) -> TableSchema:
         entry = self.entries.get(identifier.database, identifier.table)
-        if entry is not None and not layout.is_paimon(entry) and self._is_ours(entry):
+        if entry is not None and not tables.is_paimon(entry) and self._is_ours(entry):
             raise UnsupportedError(
                 f"Table {self.name}.{identifier} is a format table, whose definition is Hive's.",
                 remedy="ALTER it there.",
@@ -161,48 +161,48 @@ class HiveCatalog(ViewsInMetastore):
         if identifier.branch != MAIN_BRANCH or entry is None:
             return super().alter_table(identifier, change)
 
-        was_told = False
+        was_updated = False
 
-        def told(schema: TableSchema) -> TableSchema:
-            nonlocal was_told
+        def described(schema: TableSchema) -> TableSchema:
+            nonlocal was_updated
             changed = change(schema)
             if changed is not schema:
                 self._check_listing(schema, changed)
-                self._tell(identifier, schema, changed)
-                was_told = True
+                self._update_entry(identifier, schema, changed)
+                was_updated = True
             return changed
 
-        # The metastore may refuse, and is therefore told before the definition counts.
+        # The metastore may refuse, and is therefore updated before the new schema takes effect.
         try:
-            return super().alter_table(identifier, told)
+            return super().alter_table(identifier, described)
         except BaseException:
-            if was_told:
+            if was_updated:
                 with suppress(PaimonError, OSError):
                     self._adopted(identifier, dry_run=False)
             raise
 
-    # How tables and entries go together
+    # Tables and entries
 
     def _own_entry(self, identifier: Identifier) -> Any:
-        """The entry of a table that this catalog has; NoSuchTableError if there is none."""
+        """The entry of a table of this catalog; NoSuchTableError if there is none."""
         entry = self.entries.get(identifier.database, identifier.table)
         if entry is None or not self._is_ours(entry):
-            self.any_table(identifier)  # which says what is missing
+            self.any_table(identifier)  # raises what is missing
             raise NoSuchTableError(f"Table {self.name}.{identifier} does not exist.", name=str(identifier))
         return entry
 
-    def _place(self, identifier: Identifier) -> Place | None:
+    def _place(self, identifier: Identifier) -> LocatedTable | None:
         entry = self.entries.get(identifier.database, identifier.table)
         if entry is None or not self._is_ours(entry):
             return None
         location = self.locations.of(entry) or super().table_location(identifier)
         file_io = self._io(location)
-        if not layout.is_paimon(entry):
+        if not tables.is_paimon(entry):
             schema = format_schema(entry, location) if identifier.branch == MAIN_BRANCH else None
-            return None if schema is None else Place(location, file_io, schema)
+            return None if schema is None else LocatedTable(location, file_io, schema)
         found = SchemaManager(file_io, TablePaths(location, identifier.branch).branch_root).latest()
         if found is None:
-            # While a table is renamed or dropped its entry is there for a moment without its files.
+            # While a table is renamed or dropped its entry may exist briefly without its files.
             if identifier.branch != MAIN_BRANCH or self.entries.get(identifier.database, identifier.table) != entry:
                 return None
             raise CorruptFileError(
@@ -210,27 +210,27 @@ class HiveCatalog(ViewsInMetastore):
                 path=location,
                 remedy="Restore them from a copy, or DROP TABLE.",
             )
-        return Place(location, file_io, found, self._listing(entry, location, found))
+        return LocatedTable(location, file_io, found, self._listing(entry, location, found))
 
     def _schema(self, identifier: Identifier) -> TableSchema | None:
         place = self._place(identifier)
         return None if place is None else place.schema
 
     def _listing(self, entry: Any, location: str, schema: TableSchema) -> HivePartitions | None:
-        """The list of a table's partitions, if the metastore keeps one."""
+        """The registry of a table's partitions, if the metastore has one."""
         if not entry.partitionKeys:
             return None
-        inside = schema.options.get(DATA_FILE_PATH_DIRECTORY.key)
-        folder = f"{location}/{inside}" if inside else location
-        return HivePartitions(self.entries, entry.dbName, entry.tableName, folder, self.locations)
+        subdirectory = schema.options.get(DATA_FILE_PATH_DIRECTORY.key)
+        directory = f"{location}/{subdirectory}" if subdirectory else location
+        return HivePartitions(self.entries, entry.dbName, entry.tableName, directory, self.locations)
 
     def _create(self, identifier: Identifier, schema: TableSchema, entry: Any, location: str, hold: HeldLock) -> None:
-        """Write a table's definition, unless an external one stands there already, and keep its entry."""
+        """Write a table's schema, unless an external table exists already, and add its entry."""
         file_io = self._io(location)
         schemas = SchemaManager(file_io, location)
         existing = schemas.latest()
         if existing is not None:
-            if not layout.is_external(entry):
+            if not tables.is_external(entry):
                 raise InvalidInputError(
                     f"Table {self.name}.{identifier} cannot be created: a table that the catalog does not know stands"
                     f" in {location}.",
@@ -249,22 +249,22 @@ class HiveCatalog(ViewsInMetastore):
         try:
             self._add(identifier, entry)
         except BaseException:
-            self._take_back(identifier, schemas, location)
+            self._remove_schema(identifier, schemas, location)
             raise
 
     def _add(self, identifier: Identifier, entry: Any) -> None:
         try:
             self.entries.add(entry)
-        except TakenEntryError:
+        except EntryExistsError:
             raise self._taken_table(identifier) from None
 
     def _drop(self, entry: Any) -> None:
-        location, stays = self.locations.of(entry), layout.is_view(entry) or layout.is_external(entry)
-        if self.entries.drop(entry.dbName, entry.tableName) and not stays and location is not None:
+        location, keeps_files = self.locations.of(entry), tables.is_view(entry) or tables.is_external(entry)
+        if self.entries.drop(entry.dbName, entry.tableName) and not keeps_files and location is not None:
             drop_directory(self._io(location), location)
 
-    def _follow(self, target: Identifier, before: str, wanted: str) -> None:
-        """Move the files of a renamed table, unless the metastore has done so, and say where they stand."""
+    def _move_files(self, target: Identifier, before: str, wanted: str) -> None:
+        """Move the files of a renamed table, unless the metastore has done so, and update its location."""
         entry = self.entries.get(target.database, target.table)
         if entry is None:
             return
@@ -274,22 +274,22 @@ class HiveCatalog(ViewsInMetastore):
                 raise TableExistsError(f"The files of {target} stay in {before}: {wanted} is taken.", name=str(target))
             self.locations.place(entry, wanted)
             self.entries.alter(target.database, target.table, entry)
-            self._relisted(target, anew=True)
+            self._relist_partitions(target, anew=True)
 
-    def _tell(self, identifier: Identifier, before: TableSchema, schema: TableSchema) -> None:
-        """Let the entry of a table say what its definition is going to say."""
+    def _update_entry(self, identifier: Identifier, before: TableSchema, schema: TableSchema) -> None:
+        """Update the entry of a table to its next schema."""
         entry = self._own_entry(identifier)
-        layout.forget(entry, before, schema)
+        tables.forget(entry, before, schema)
         self._describe(entry, schema, self.locations.of(entry) or "")
         self._alter(identifier, entry)
 
     def _alter(self, identifier: Identifier, entry: Any) -> None:
-        keeps = (
-            bool(self._said(HIVE_SKIP_UPDATE_STATS)) or (entry.parameters or {}).get("DO_NOT_UPDATE_STATS") == "true"
+        keep = (
+            bool(self._option(HIVE_SKIP_UPDATE_STATS)) or (entry.parameters or {}).get("DO_NOT_UPDATE_STATS") == "true"
         )
-        cascade = bool(entry.partitionKeys) and bool(self._said(ALTER_TABLE_CASCADE))
+        cascade = bool(entry.partitionKeys) and bool(self._option(ALTER_TABLE_CASCADE))
         try:
-            self.entries.alter(identifier.database, identifier.table, entry, cascade=cascade, keep_statistics=keeps)
+            self.entries.alter(identifier.database, identifier.table, entry, cascade=cascade, keep_statistics=keep)
         except InvalidInputError as error:
             if "incompatible" not in error.message:
                 raise
@@ -299,44 +299,44 @@ class HiveCatalog(ViewsInMetastore):
             ) from error
 
     def _describe(self, entry: Any, schema: TableSchema, location: str) -> None:
-        layout.describe(entry, schema, all_properties=self._synced)
+        tables.describe(entry, schema, all_properties=self._synced)
         self.locations.place(entry, location)
         self.entries.fit(entry)
 
     def _adopted(self, identifier: Identifier, *, dry_run: bool) -> str | None:
-        """What was to be done to let the metastore say what stands in a table's folder."""
+        """Update the metastore by the files in a table's directory; return what was done, None for nothing."""
         entry = self.entries.get(identifier.database, identifier.table)
         location = self.table_location(identifier)
         schema = SchemaManager(self._io(location), location).latest()
-        if schema is None or (entry is not None and not layout.is_paimon(entry)):
+        if schema is None or (entry is not None and not tables.is_paimon(entry)):
             return None
         if entry is None:
             if not dry_run:
-                made = self._new_entry(identifier, self._kind(schema))
-                self._describe(made, schema, location)
+                new = self._new_entry(identifier, self._kind(schema))
+                self._describe(new, schema, location)
                 with suppress(TableExistsError):
-                    self._add(identifier, made)
-                self._relisted(identifier)
+                    self._add(identifier, new)
+                self._relist_partitions(identifier)
             return "its files stood in the warehouse; the catalog knows it now."
-        kept = (entry.sd.cols, entry.parameters)
+        before = (entry.sd.cols, entry.parameters)
         self._describe(entry, schema, location)
-        differs = kept != (entry.sd.cols, entry.parameters)
+        differs = before != (entry.sd.cols, entry.parameters)
         if differs and not dry_run:
             self._alter(identifier, entry)
-        if self._relisted(identifier, dry_run=dry_run) or differs:
+        if self._relist_partitions(identifier, dry_run=dry_run) or differs:
             return "what Hive's metastore says of it was set right."
         return None
 
-    def _relisted(self, identifier: Identifier, *, dry_run: bool = False, anew: bool = False) -> bool:
-        """Whether the metastore's list of a table's partitions was set right."""
+    def _relist_partitions(self, identifier: Identifier, *, dry_run: bool = False, anew: bool = False) -> bool:
+        """Update the metastore's list of a table's partitions; return whether it changed."""
         table = self.any_table(identifier)
         return isinstance(table, Table) and relist(table, dry_run=dry_run, anew=anew)
 
     def _check_listing(self, before: TableSchema, after: TableSchema) -> None:
-        """Refuse to change whether partitions are listed, as Hive cannot change a table's partition columns."""
+        """Refuse to change whether partitions are listed, for Hive cannot change a table's partition columns."""
 
         def shown(schema: TableSchema) -> tuple[Any, ...]:
-            listed = schema.partition_keys if layout.is_partitioned(schema) else ()
+            listed = schema.partition_keys if tables.is_partitioned(schema) else ()
             return (*listed, None if schema.partition_keys else schema.options.get(METASTORE_TAG_TO_PARTITION.key))
 
         if shown(before) != shown(after):
@@ -350,12 +350,12 @@ class HiveCatalog(ViewsInMetastore):
         entry = self.entries.get(identifier.database, identifier.table)
         if entry is None:
             return
-        if layout.is_view(entry):
+        if tables.is_view(entry):
             raise self._taken_by_view(identifier)
         raise self._taken_table(identifier)
 
-    def _take_back(self, identifier: Identifier, schemas: SchemaManager, location: str) -> None:
-        """Remove the definition of a table whose entry was refused; what may have been kept after all stays."""
+    def _remove_schema(self, identifier: Identifier, schemas: SchemaManager, location: str) -> None:
+        """Delete the schema of a table whose entry was refused, unless the entry was added after all."""
         with suppress(PaimonError):
             entry = self.entries.get(identifier.database, identifier.table)
             if entry is None or self.locations.of(entry) != location:
@@ -369,15 +369,15 @@ class HiveCatalog(ViewsInMetastore):
         return HiveLock(self._settings, Identifier(identifier.database.lower(), identifier.table.lower()))
 
     def _kind(self, schema: TableSchema) -> str:
-        """Whose the files of a new table are that says no place."""
-        external = layout.wants_external(schema.options) or self._said(TABLE_TYPE) == "external"
-        return layout.EXTERNAL if external else layout.MANAGED
+        """The Hive table type of a new table without a location."""
+        external = tables.wants_external(schema.options) or self._option(TABLE_TYPE) == "external"
+        return tables.EXTERNAL if external else tables.MANAGED
 
     def _is_ours(self, entry: Any) -> bool:
-        """Whether an entry is a table that this catalog has."""
+        """Whether an entry is a table of this catalog."""
         formats = KINDS["format-table"].is_offered(self.options)
-        return not layout.is_view(entry) and (layout.is_paimon(entry) or (formats and format_of(entry) is not None))
+        return not tables.is_view(entry) and (tables.is_paimon(entry) or (formats and format_of(entry) is not None))
 
-    def _said(self, option: Option[Any]) -> Any:
+    def _option(self, option: Option[Any]) -> Any:
         """The catalog's value of an option."""
         return TableOptions(self.options).get(option)

@@ -1,4 +1,4 @@
-"""Connections to Hive's metastore, shared by all who use one in this process."""
+"""Client of Hive's metastore, with a connection pool per process."""
 
 from __future__ import annotations
 
@@ -28,35 +28,35 @@ from thrift.transport.TTransport import TBufferedTransport, TTransportException
 
 from paimon_sql.errors import CatalogUnavailableError, InvalidInputError, InvalidOptionError
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.catalog import CLIENT_POOL_CACHE_EVICTION_INTERVAL_MS, CLIENT_POOL_SIZE, URI
+from paimon_sql.format.options.engines.catalog import CLIENT_POOL_CACHE_EVICTION_INTERVAL_MS, CLIENT_POOL_SIZE, URI
 
-# It would write to standard error what our own errors say.
+# Its messages would be printed in addition to our errors.
 logging.getLogger("thrift.transport.TSocket").addHandler(logging.NullHandler())
 
 _PORT = 9083
 _OPEN_MILLIS = 20_000
 _CALL_MILLIS = 600_000
-_ASKING = ("get_", "check_lock", "unlock")
-"""How the names of calls start that may be made twice."""
+_REPEATABLE = ("get_", "check_lock", "unlock")
+"""Prefixes of the calls that may be repeated."""
 
 
 class MissingEntryError(Exception):
-    """The metastore has nothing of that name. (Thrift's own exceptions cannot pass through a ``with``.)"""
+    """The entry does not exist. (Thrift's own exceptions cannot pass through a ``with``.)"""
 
 
-class TakenEntryError(Exception):
-    """The metastore has something of that name already."""
+class EntryExistsError(Exception):
+    """The entry exists already."""
 
 
 @dataclass(frozen=True)
 class Metastore:
-    """A metastore, as the options of a catalog name it; it can be pickled, and nothing is opened before it is used.
+    """The address of a metastore; it can be pickled, and connections are opened on use.
 
     Attributes:
-        servers: the hosts and ports of its servers, of which any one will do.
-        user: whom its servers are told that we are.
-        pool_size: how many connections are kept.
-        idle_seconds: how long they are kept without use.
+        servers: the hosts and ports of its servers, which are equivalent.
+        user: the user name sent to the servers.
+        pool_size: the max number of pooled connections.
+        idle_seconds: the max idle time of pooled connections.
     """
 
     servers: tuple[tuple[str, int], ...]
@@ -69,65 +69,65 @@ class Metastore:
         """The metastore of a catalog with these options.
 
         Raises:
-            InvalidOptionError: there is no address, or it cannot be understood.
+            InvalidOptionError: the address is missing or invalid.
         """
-        said = [part for part in options.get(URI.key, "").replace(" ", "").split(",") if part]
-        if not said:
+        servers = [part for part in options.get(URI.key, "").replace(" ", "").split(",") if part]
+        if not servers:
             raise InvalidOptionError(
                 f"Catalog {catalog} has no '{URI.key}'.", key=URI.key, remedy=f"Set it to thrift://host:{_PORT}."
             )
         read = TableOptions(options)
         size, millis = read.get(CLIENT_POOL_SIZE), read.get(CLIENT_POOL_CACHE_EVICTION_INTERVAL_MS)
         user = os.environ.get("HADOOP_USER_NAME") or getpass.getuser()
-        return cls(tuple(map(_server, said)), user, size, millis / 1000)
+        return cls(tuple(map(_server, servers)), user, size, millis / 1000)
 
     def __str__(self) -> str:
         return ",".join(f"thrift://{host}:{port}" for host, port in self.servers)
 
     def call(self, name: str, *arguments: object) -> Any:
-        """What the metastore answers to a call of its interface.
+        """Call the metastore and return its response.
 
         Args:
-            name: the call, as Hive's Thrift interface names it.
-            arguments: what it is given.
+            name: the method of Hive's Thrift interface.
+            arguments: its arguments.
 
         Raises:
-            MissingEntryError: what is asked for is not there.
-            TakenEntryError: what is to be made is there.
-            InvalidInputError: the metastore does not take such an object.
-            CatalogUnavailableError: no server answers, or it refuses.
+            MissingEntryError: the entry does not exist.
+            EntryExistsError: the entry exists already.
+            InvalidInputError: the metastore considers the object invalid.
+            CatalogUnavailableError: no server responds, or it refuses.
         """
         while True:
             connection, is_fresh = _taken(self)
             try:
-                answer = getattr(connection.client, name)(*arguments)
+                response = getattr(connection.client, name)(*arguments)
             except (TTransportException, OSError) as error:
                 connection.close()
-                # A server that was started anew has forgotten the connections that were kept.
-                if not is_fresh and name.startswith(_ASKING):
+                # Pooled connections do not survive a restart of the server.
+                if not is_fresh and name.startswith(_REPEATABLE):
                     continue
                 raise self._unavailable("gave no answer", error) from error
             except (NoSuchObjectException, AlreadyExistsException) as error:
                 _given_back(self, connection)
-                kind = MissingEntryError if isinstance(error, NoSuchObjectException) else TakenEntryError
-                raise kind(_said(error)) from error
+                kind = MissingEntryError if isinstance(error, NoSuchObjectException) else EntryExistsError
+                raise kind(_message(error)) from error
             except (InvalidObjectException, InvalidOperationException) as error:
                 _given_back(self, connection)
-                raise InvalidInputError(f"Hive's metastore does not take this: {_said(error)}.") from error
+                raise InvalidInputError(f"Hive's metastore does not take this: {_message(error)}.") from error
             except TException as error:
                 _given_back(self, connection)
                 raise self._unavailable("refused", error) from error
             except BaseException:
-                connection.close()  # an answer may be on its way still
+                connection.close()  # a response may still arrive
                 raise
             _given_back(self, connection)
-            return answer
+            return response
 
     def knows(self, name: str, *arguments: object) -> bool:
-        """Whether the metastore is new enough to answer to a call at all.
+        """Whether the metastore has a method, which older versions may lack.
 
         Raises:
-            CatalogUnavailableError: no server answers, or it refuses.
+            CatalogUnavailableError: no server responds, or it refuses.
         """
         try:
             self.call(name, *arguments)
@@ -139,7 +139,7 @@ class Metastore:
         return True
 
     def connected(self) -> Connection:
-        """A new connection, to the first server that answers."""
+        """A new connection, to the first server that responds."""
         errors: list[Exception] = []
         for host, port in self.servers:
             connection = Connection(host, port)
@@ -154,7 +154,7 @@ class Metastore:
 
     def _unavailable(self, what: str, error: Exception) -> CatalogUnavailableError:
         return CatalogUnavailableError(
-            f"Hive's metastore {self} {what}: {_said(error)}.", remedy="Check that it runs, and the option 'uri'."
+            f"Hive's metastore {self} {what}: {_message(error)}.", remedy="Check that it runs, and the option 'uri'."
         )
 
 
@@ -162,8 +162,8 @@ class Connection:
     """A connection to one server.
 
     Attributes:
-        client: the calls of Hive's Thrift interface.
-        used: when it was used last, by the monotonic clock.
+        client: the client of Hive's Thrift interface.
+        used: the time of its last use, by the monotonic clock.
     """
 
     def __init__(self, host: str, port: int) -> None:
@@ -174,21 +174,21 @@ class Connection:
         self.used = time.monotonic()
 
     def open(self, user: str) -> None:
-        """Connect, and say who we are."""
+        """Connect, and send the user name."""
         self._transport.open()
         self.client.set_ugi(user, [])
         self._socket.setTimeout(_CALL_MILLIS)
 
     def close(self) -> None:
-        """End it."""
+        """Close the connection."""
         self._transport.close()
 
     def is_usable(self, idle_seconds: float) -> bool:
-        """Whether it was used lately and the server has not ended it."""
+        """Whether it was used recently and the server has not closed it."""
         handle = self._socket.handle
         if handle is None or time.monotonic() - self.used > idle_seconds:
             return False
-        # Nothing is to come before we ask, so that what there is to read is the end.
+        # Without a pending call, readable data can only be the end of the stream.
         return not select.select([handle], [], [], 0)[0]
 
 
@@ -197,11 +197,11 @@ _lock = threading.Lock()
 
 
 def _taken(metastore: Metastore) -> tuple[Connection, bool]:
-    """A connection for the caller alone, and whether it is new."""
+    """An exclusive connection, and whether it is new."""
     while True:
         with _lock:
-            kept = _idle.get(metastore)
-            connection = kept.pop() if kept else None
+            pooled = _idle.get(metastore)
+            connection = pooled.pop() if pooled else None
         if connection is None:
             return metastore.connected(), True
         if connection.is_usable(metastore.idle_seconds):
@@ -212,23 +212,23 @@ def _taken(metastore: Metastore) -> tuple[Connection, bool]:
 def _given_back(metastore: Metastore, connection: Connection) -> None:
     connection.used = time.monotonic()
     with _lock:
-        kept = _idle.setdefault(metastore, [])
-        if len(kept) < metastore.pool_size:
-            kept.append(connection)
+        pooled = _idle.setdefault(metastore, [])
+        if len(pooled) < metastore.pool_size:
+            pooled.append(connection)
             return
     connection.close()
 
 
 def _close_all() -> None:
     with _lock:
-        connections = [c for kept in _idle.values() for c in kept]
+        connections = [c for pooled in _idle.values() for c in pooled]
         _idle.clear()
     for connection in connections:
         connection.close()
 
 
 def _after_fork() -> None:
-    """Leave the connections to the process that opened them; what is closed here stays open there."""
+    """Drop the connections of the parent process; closing them here keeps them open there."""
     global _lock
     _lock = threading.Lock()
     _close_all()
@@ -251,7 +251,7 @@ def _server(uri: str) -> tuple[str, int]:
     return host, port
 
 
-def _said(error: BaseException) -> str:
-    """What an error says, on one line."""
-    text = getattr(error, "message", None) or str(error) or type(error).__name__
-    return " ".join(text.split()).rstrip(".")
+def _message(error: BaseException) -> str:
+    """The message of an error, on one line."""
+    message = getattr(error, "message", None) or str(error) or type(error).__name__
+    return " ".join(message.split()).rstrip(".")

@@ -1,4 +1,4 @@
-"""What a catalog's options and Hive's own configuration file say together about the metastore."""
+"""Configuration of the metastore: a catalog's options, with defaults from ``hive-site.xml``."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from paimon_sql.errors import InvalidOptionError, UnsupportedError
-from paimon_sql.format.options.catalog import HIVE_CONF_DIR, URI, WAREHOUSE
+from paimon_sql.format.options.engines.catalog import HIVE_CONF_DIR, URI, WAREHOUSE
 
 _SITE = "hive-site.xml"
 _URIS, _WAREHOUSE = "hive.metastore.uris", "hive.metastore.warehouse.dir"
-_NOT_OFFERED = {
+_UNSUPPORTED = {
     "hive.metastore.sasl.enabled": "Kerberos",
     "hive.metastore.use.SSL": "TLS",
     "hive.metastore.thrift.framed.transport.enabled": "framed transport",
@@ -21,24 +21,24 @@ _NOT_OFFERED = {
 
 
 def with_site(catalog: str, options: Mapping[str, str]) -> dict[str, str]:
-    """The options of a catalog, those that it lacks taken from ``hive-site.xml``.
+    """The options of a catalog, with defaults from ``hive-site.xml``.
 
-    The file stands in the folder that the option ``hive-conf-dir`` or else the environment's ``HIVE_CONF_DIR`` says.
+    The file is in the directory of the option ``hive-conf-dir``, or else of the environment variable ``HIVE_CONF_DIR``.
 
     Raises:
         InvalidOptionError: the file cannot be read.
-        UnsupportedError: the metastore is to be spoken with in a way that is not offered.
+        UnsupportedError: the metastore needs a protocol that is not supported.
     """
-    folder = options.get(HIVE_CONF_DIR.key) or os.environ.get("HIVE_CONF_DIR", "")
-    site = _read(catalog, Path(folder.removeprefix("file://")) / _SITE) if folder else {}
+    directory = options.get(HIVE_CONF_DIR.key) or os.environ.get("HIVE_CONF_DIR", "")
+    site = _read(catalog, Path(directory.removeprefix("file://")) / _SITE) if directory else {}
     found = {**site, **options}
-    for key, what in _NOT_OFFERED.items():
+    for key, what in _UNSUPPORTED.items():
         if found.get(key, "").strip().lower() == "true":
             raise UnsupportedError(
                 f"Catalog {catalog}: Hive's metastore is to be spoken with by {what} ('{key}'), which is not offered."
             )
-    told = {URI.key: found.get(_URIS, ""), WAREHOUSE.key: found.get(_WAREHOUSE, "")}
-    return {**{k: v for k, v in told.items() if v}, **options}
+    defaults = {URI.key: found.get(_URIS, ""), WAREHOUSE.key: found.get(_WAREHOUSE, "")}
+    return {**{k: v for k, v in defaults.items() if v}, **options}
 
 
 def _read(catalog: str, path: Path) -> dict[str, str]:

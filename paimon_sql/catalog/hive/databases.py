@@ -1,4 +1,4 @@
-"""The databases of a Hive catalog: entries of the metastore, which say where the tables in them stand."""
+"""Databases of a Hive catalog, as entries of the metastore with a location."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 from pymetastore.hive_metastore.ttypes import Database
 
-from paimon_sql.catalog.hive.client import TakenEntryError
+from paimon_sql.catalog.hive.client import EntryExistsError
 from paimon_sql.catalog.hive.entries import Entries
-from paimon_sql.catalog.hive.layout import new_entry
-from paimon_sql.catalog.hive.locations import Locations, plain
+from paimon_sql.catalog.hive.layout.locations import Locations, plain
+from paimon_sql.catalog.hive.layout.tables import new_entry
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier, check_name
 from paimon_sql.catalog.registered import RegisteredCatalog
 from paimon_sql.errors import DatabaseExistsError, InvalidInputError, UnsupportedError
@@ -20,11 +20,11 @@ _LOCATION, _COMMENT, _OWNER = "location", "comment", "owner"
 
 
 class DatabasesInMetastore(RegisteredCatalog):
-    """Databases by their entries.
+    """Databases as entries of the metastore.
 
     Attributes:
-        entries: what the metastore keeps.
-        locations: how it keeps places.
+        entries: the entries of the metastore.
+        locations: how entries store locations.
     """
 
     entries: Entries
@@ -38,25 +38,29 @@ class DatabasesInMetastore(RegisteredCatalog):
 
     def database_properties(self, database: str) -> dict[str, str]:
         found = self._database(database)
-        said = {_LOCATION: self.locations.of_database(found), _COMMENT: found.description, _OWNER: found.ownerName}
-        return {**(found.parameters or {}), **{k: v for k, v in said.items() if v}}
+        stored = {
+            _LOCATION: self.locations.of_database(found),
+            _COMMENT: found.description,
+            _OWNER: found.ownerName,
+        }
+        return {**(found.parameters or {}), **{k: v for k, v in stored.items() if v}}
 
     def create_database(self, database: str, properties: Mapping[str, str]) -> None:
         check_name(database, "database")
         location = plain(properties.get(_LOCATION)) or super()._database_path(database.lower())
-        made = Database(
+        entry = Database(
             name=database.lower(),
             description=properties.get(_COMMENT),
             parameters={k: v for k, v in properties.items() if k not in (_LOCATION, _COMMENT, _OWNER)},
             ownerName=properties.get(_OWNER),
         )
-        self.locations.place_database(made, location)
+        self.locations.place_database(entry, location)
         taken = DatabaseExistsError(f"Database {database} already exists in catalog {self.name}.", name=database)
         if database == SYSTEM_DATABASE:
             raise taken
         try:
-            self.entries.metastore.call("create_database", made)
-        except TakenEntryError:
+            self.entries.metastore.call("create_database", entry)
+        except EntryExistsError:
             raise taken from None
 
     def alter_database(self, database: str, changes: Mapping[str, str | None]) -> None:
@@ -66,17 +70,17 @@ class DatabasesInMetastore(RegisteredCatalog):
         if _COMMENT in changes:
             found.description = changes[_COMMENT] or ""
             self.entries.metastore.call("alter_database", database, found)
-            # Hive 2 passes over it, and Hive 3 over one that is to go.
+            # Hive 2 ignores the change, and Hive 3 ignores a removal.
             if (self._database(database).description or "") != found.description:
                 raise UnsupportedError(f"Hive's metastore does not change the comment of database {database} to that.")
-        kept = {k: v for k, v in (found.parameters or {}).items() if k not in changes}
+        unchanged = {k: v for k, v in (found.parameters or {}).items() if k not in changes}
         new = {k: v for k, v in changes.items() if v is not None and k not in (_LOCATION, _COMMENT, _OWNER)}
-        found.parameters = {**kept, **new}
+        found.parameters = {**unchanged, **new}
         found.ownerName = changes.get(_OWNER, found.ownerName)
         self.entries.metastore.call("alter_database", database, found)
 
     def _database(self, name: str) -> Any:
-        """A database; NoSuchDatabaseError if there is none."""
+        """The entry of a database; NoSuchDatabaseError if it does not exist."""
         found = self.entries.database(name)
         if found is None:
             self._require(name)
@@ -84,14 +88,14 @@ class DatabasesInMetastore(RegisteredCatalog):
 
     def _database_path(self, database: str) -> str:
         found = self.entries.database(check_name(database, "database"))
-        place = None if found is None else self.locations.of_database(found)
-        return place or super()._database_path(database.lower())
+        location = None if found is None else self.locations.of_database(found)
+        return location or super()._database_path(database.lower())
 
     def _new_entry(self, identifier: Identifier, kind: str) -> Any:
-        """An entry of a kind, without columns."""
+        """A new entry of a table type, without columns."""
         names = identifier.database.lower(), identifier.object_name.lower()
         return new_entry(*names, self.entries.metastore.user, kind)
 
     def _io(self, location: str) -> FileIO:
-        """The file system that holds a place."""
+        """The file system of a location."""
         return self.file_io if location.startswith(f"{self.warehouse}/") else file_io_of(location, self.options)

@@ -1,4 +1,4 @@
-"""The entries of Hive's metastore by name: databases, and the tables and views in them."""
+"""Entries of Hive's metastore by name: databases, tables and views."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from pymetastore.hive_metastore.ttypes import (
 )
 
 from paimon_sql.catalog.hive.client import Metastore, MissingEntryError
-from paimon_sql.catalog.hive.column_types import LOCAL_TIMESTAMP
+from paimon_sql.catalog.hive.layout.column_types import LOCAL_TIMESTAMP
 
 _AT_ONCE = 300
-# Without it Hive refuses to list a database that holds such a table.
+# Without it Hive refuses to list a database with such a table.
 _CAPABILITIES = ClientCapabilities(values=[ClientCapability.INSERT_ONLY_TABLES])
 
 
 @dataclass(frozen=True)
 class Entries:
-    """What a metastore keeps; Hive does not tell upper case from lower."""
+    """The entries of a metastore; names are case-insensitive."""
 
     metastore: Metastore
 
@@ -34,7 +34,7 @@ class Entries:
         return sorted(self.metastore.call("get_all_databases"))
 
     def database(self, name: str) -> Any | None:
-        """A database; None if there is none."""
+        """A database; None if it does not exist."""
         try:
             return self.metastore.call("get_database", name)
         except MissingEntryError:
@@ -48,13 +48,13 @@ class Entries:
         """All tables and views of a database, sorted by name."""
         names, found = self.names(database), []
         for start in range(0, len(names), _AT_ONCE):
-            part = names[start : start + _AT_ONCE]
-            request = GetTablesRequest(dbName=database, tblNames=part, capabilities=_CAPABILITIES)
+            batch = names[start : start + _AT_ONCE]
+            request = GetTablesRequest(dbName=database, tblNames=batch, capabilities=_CAPABILITIES)
             found += self.metastore.call("get_table_objects_by_name_req", request).tables
         return sorted(found, key=lambda entry: str(entry.tableName))
 
     def get(self, database: str, name: str) -> Any | None:
-        """A table or view; None if there is none."""
+        """A table or view; None if it does not exist."""
         try:
             request = GetTableRequest(dbName=database, tblName=name, capabilities=_CAPABILITIES)
             return self.metastore.call("get_table_req", request).table
@@ -63,18 +63,18 @@ class Entries:
 
     @cached_property
     def has_zoned_timestamps(self) -> bool:
-        """Whether this Hive has TIMESTAMP WITH LOCAL TIME ZONE, as it does since its version 3."""
+        """Whether this Hive has TIMESTAMP WITH LOCAL TIME ZONE (since version 3)."""
         return self.metastore.knows("get_catalogs")
 
     def fit(self, entry: Any) -> Any:
-        """Let the columns of an entry have types that this Hive has; the entry."""
+        """Replace column types of an entry that this Hive lacks, in place, and return the entry."""
         for column in (*entry.sd.cols, *(entry.partitionKeys or ())):
             if LOCAL_TIMESTAMP in column.type and not self.has_zoned_timestamps:
                 column.type = column.type.replace(LOCAL_TIMESTAMP, "timestamp")
         return entry
 
     def add(self, entry: Any) -> None:
-        """Keep a new table or view; TakenEntryError if there is one."""
+        """Add a table or view; EntryExistsError if it exists."""
         self.metastore.call("create_table", entry)
 
     def alter(
@@ -87,27 +87,27 @@ class Entries:
         keep_statistics: bool = True,
         said: Mapping[str, str] | None = None,
     ) -> None:
-        """Put an entry in the place of another; MissingEntryError if there is none.
+        """Replace an entry; MissingEntryError if it does not exist.
 
         Args:
             database: its database.
             name: its name.
-            entry: what it is to be, which may have another name.
+            entry: the new entry, which may have another name.
             cascade: whether its partitions get its columns.
-            keep_statistics: whether Hive leaves its statistics alone.
-            said: what else the metastore is told.
+            keep_statistics: whether Hive does not update its statistics.
+            said: additional properties of the call.
         """
-        told = {
+        properties = {
             **(said or {}),
             "DO_NOT_UPDATE_STATS": str(keep_statistics).lower(),
             **({"CASCADE": "true"} if cascade else {}),
         }
         self.metastore.call(
-            "alter_table_with_environment_context", database, name, entry, EnvironmentContext(properties=told)
+            "alter_table_with_environment_context", database, name, entry, EnvironmentContext(properties=properties)
         )
 
     def drop(self, database: str, name: str) -> bool:
-        """Forget a table or view and leave its files alone; False if there is none."""
+        """Drop a table or view without its files; False if it does not exist."""
         try:
             self.metastore.call("drop_table", database, name, False)
         except MissingEntryError:

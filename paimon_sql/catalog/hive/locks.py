@@ -1,4 +1,4 @@
-"""The lock of a Hive catalog: an exclusive lock on the table in the metastore, as Hive's own statements take it."""
+"""Lock of a Hive catalog: an exclusive lock on the table in the metastore, as taken by Hive's own statements."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from paimon_sql.catalog.hive.client import Metastore
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier
 from paimon_sql.errors import CatalogUnavailableError, CommitConflictError, PaimonError
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.catalog import LOCK_ACQUIRE_TIMEOUT, LOCK_CHECK_MAX_SLEEP
-from paimon_sql.storage.locks import HeldLock, TableLock
+from paimon_sql.format.options.engines.catalog import LOCK_ACQUIRE_TIMEOUT, LOCK_CHECK_MAX_SLEEP
+from paimon_sql.storage.metadata.environment.locks import HeldLock, TableLock
 
 _LOG = logging.getLogger(__name__)
 _FIRST_WAIT = 0.05
@@ -34,12 +34,12 @@ _FIRST_WAIT = 0.05
 
 @dataclass(frozen=True)
 class LockSettings:
-    """How the tables of a catalog are locked.
+    """The lock settings of a catalog.
 
     Attributes:
-        metastore: where the locks are.
-        timeout: for how many seconds a lock is asked for.
-        longest_wait: how many seconds pass at most before it is asked for again.
+        metastore: the metastore with the locks.
+        timeout: the max seconds to wait for a lock.
+        longest_wait: the max seconds between two attempts.
     """
 
     metastore: Metastore
@@ -48,46 +48,46 @@ class LockSettings:
 
     @classmethod
     def of(cls, metastore: Metastore, options: Mapping[str, str]) -> LockSettings:
-        """Those of a catalog with these options."""
+        """The settings of a catalog with these options."""
         timeout, longest_wait = map(TableOptions(options).get, (LOCK_ACQUIRE_TIMEOUT, LOCK_CHECK_MAX_SLEEP))
         return cls(metastore, timeout.total_seconds(), longest_wait.total_seconds())
 
 
 @dataclass(frozen=True)
 class HiveLock(TableLock):
-    """The lock of one table and its branches; the metastore itself ends those that were left behind."""
+    """The lock of a table and its branches; the metastore expires abandoned locks."""
 
     settings: LockSettings
     table: Identifier
 
     @contextmanager
-    def held(self, branch: str = MAIN_BRANCH) -> Iterator[HeldLock]:
+    def acquire(self, branch: str = MAIN_BRANCH) -> Iterator[HeldLock]:
         name = Identifier(self.table.database, self.table.table, branch)
-        lock_id = self._acquired(name)
+        lock_id = self._acquire(name)
         try:
             yield _Acquired(self.settings.metastore, lock_id, name)
         finally:
             self._release(lock_id)
 
-    def _acquired(self, name: Identifier) -> int:
-        """The number of the lock once it is ours."""
+    def _acquire(self, name: Identifier) -> int:
+        """Wait for the lock; return its id."""
         component = LockComponent(
             type=LockType.EXCLUSIVE, level=LockLevel.TABLE, dbname=name.database, tablename=name.object_name
         )
         component.operationType = None  # as of Hive's LOCK TABLE; the default is for transactions
         request = LockRequest(component=[component], user=self.settings.metastore.user, hostname=socket.gethostname())
         started, wait = time.monotonic(), _FIRST_WAIT
-        answer = self.settings.metastore.call("lock", request)
-        lock_id = int(answer.lockid)
+        response = self.settings.metastore.call("lock", request)
+        lock_id = int(response.lockid)
         try:
-            while answer.state == LockState.WAITING and time.monotonic() - started < self.settings.timeout:
+            while response.state == LockState.WAITING and time.monotonic() - started < self.settings.timeout:
                 wait = min(wait * 2, self.settings.longest_wait)
                 time.sleep(wait * random.uniform(0.5, 1))
-                answer = self.settings.metastore.call("check_lock", CheckLockRequest(lockid=lock_id))
+                response = self.settings.metastore.call("check_lock", CheckLockRequest(lockid=lock_id))
         except BaseException:
             self._release(lock_id)
             raise
-        if answer.state == LockState.ACQUIRED:
+        if response.state == LockState.ACQUIRED:
             return lock_id
         self._release(lock_id)
         raise CommitConflictError(
@@ -96,7 +96,7 @@ class HiveLock(TableLock):
         )
 
     def _release(self, lock_id: int) -> None:
-        """Give the lock back; one that cannot be given back expires."""
+        """Release the lock; if that fails, it expires."""
         try:
             self.settings.metastore.call("unlock", UnlockRequest(lockid=lock_id))
         except PaimonError as error:
@@ -105,7 +105,7 @@ class HiveLock(TableLock):
 
 @dataclass(frozen=True)
 class _Acquired(HeldLock):
-    """A lock that the metastore gave us, under its number."""
+    """An acquired lock, by its id."""
 
     metastore: Metastore
     lock_id: int
@@ -113,13 +113,13 @@ class _Acquired(HeldLock):
 
     def confirm(self) -> None:
         try:
-            # To the metastore this is a heartbeat, too: the lock's time begins anew.
-            answer = self.metastore.call("check_lock", CheckLockRequest(lockid=self.lock_id))
+            # The call is also a heartbeat: it restarts the lock's timeout.
+            response = self.metastore.call("check_lock", CheckLockRequest(lockid=self.lock_id))
         except CatalogUnavailableError as error:
             if not isinstance(error.__cause__, NoSuchLockException):
                 raise
         else:
-            if answer.state == LockState.ACQUIRED:
+            if response.state == LockState.ACQUIRED:
                 return
         raise CommitConflictError(
             f"The lock of {self.name} in Hive's metastore expired while it was held.",

@@ -1,4 +1,4 @@
-"""The partitions of a table in Hive's metastore, where Hive lists them."""
+"""Partition registry in Hive's metastore, for Hive's readers."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from pymetastore.hive_metastore.ttypes import AddPartitionsRequest, Partition, P
 
 from paimon_sql.catalog.hive.client import MissingEntryError
 from paimon_sql.catalog.hive.entries import Entries
-from paimon_sql.catalog.hive.locations import Locations
-from paimon_sql.format.partition import escape_path_name
-from paimon_sql.storage.partition_listing import PartitionListing
+from paimon_sql.catalog.hive.layout.locations import Locations
+from paimon_sql.format.layout.partitions import escape_path_name
+from paimon_sql.storage.metadata.environment.partition_registry import PartitionRegistry
 
 _AT_ONCE = 500
 _ALL = -1
 
 
 @dataclass(frozen=True)
-class HivePartitions(PartitionListing):
-    """The partitions of one table.
+class HivePartitions(PartitionRegistry):
+    """The registered partitions of a table.
 
     Attributes:
         entries: the metastore.
         database: the table's database.
         table: its name.
-        folder: the folder below which the files of its partitions stand.
-        locations: how the metastore is told where.
+        folder: the parent directory of its partitions.
+        locations: how entries store locations.
     """
 
     entries: Entries
@@ -41,7 +41,7 @@ class HivePartitions(PartitionListing):
         entry = self.entries.get(self.database, self.table)
         if entry is None:
             return
-        now, made = int(time.time()), []
+        now, entries = int(time.time()), []
         for spec in partitions:
             partition = Partition(
                 dbName=entry.dbName,
@@ -54,12 +54,12 @@ class HivePartitions(PartitionListing):
             )
             path = "/".join(f"{escape_path_name(k)}={escape_path_name(v)}" for k, v in spec.items())
             self.locations.place(partition, f"{self.folder}/{path}")
-            made.append(partition)
-        for start in range(0, len(made), _AT_ONCE):
+            entries.append(partition)
+        for start in range(0, len(entries), _AT_ONCE):
             request = AddPartitionsRequest(
                 dbName=entry.dbName,
                 tblName=entry.tableName,
-                parts=made[start : start + _AT_ONCE],
+                parts=entries[start : start + _AT_ONCE],
                 ifNotExists=True,
                 needResult=False,
             )
@@ -77,5 +77,5 @@ class HivePartitions(PartitionListing):
         return [tuple(p.values) for p in found]
 
     def mark_done(self, partition: Mapping[str, str]) -> None:
-        named = self.database, self.table, dict(partition), PartitionEventType.LOAD_DONE
-        self.entries.metastore.call("markPartitionForEvent", *named)
+        arguments = self.database, self.table, dict(partition), PartitionEventType.LOAD_DONE
+        self.entries.metastore.call("markPartitionForEvent", *arguments)

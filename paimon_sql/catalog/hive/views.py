@@ -1,27 +1,27 @@
-"""The views of a Hive catalog: entries of the metastore, as Hive keeps its own."""
+"""Views of a Hive catalog, as Hive's own views."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from paimon_sql.catalog.hive.client import MissingEntryError, TakenEntryError
-from paimon_sql.catalog.hive.column_types import paimon_type
+from paimon_sql.catalog.hive.client import EntryExistsError, MissingEntryError
 from paimon_sql.catalog.hive.databases import DatabasesInMetastore
-from paimon_sql.catalog.hive.layout import COMMENT, VIEW, columns, is_view
+from paimon_sql.catalog.hive.layout.column_types import paimon_type
+from paimon_sql.catalog.hive.layout.tables import COMMENT, VIEW, columns, is_view
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.format.types import DataField
-from paimon_sql.format.view import ViewSchema
+from paimon_sql.format.catalog_objects.view import ViewSchema
+from paimon_sql.format.schema.types import DataField
 
 _INPUT = "org.apache.hadoop.mapred.SequenceFileInputFormat"
 _OUTPUT = "org.apache.hadoop.hive.ql.io.HiveSequenceFileOutputFormat"
 _SERDE = "org.apache.hadoop.hive.serde2.MetadataTypedColumnsetSerDe"
-_SERVERS_OWN = frozenset(("transient_lastDdlTime",))
+_SERVER_PROPERTIES = frozenset(("transient_lastDdlTime",))
 
 
 class ViewsInMetastore(DatabasesInMetastore):
-    """Views by their entries, which have one query for all engines."""
+    """Views as entries of the metastore, with one query for all engines."""
 
     def list_views(self, database: str) -> list[str]:
         self._require(database)
@@ -34,7 +34,7 @@ class ViewsInMetastore(DatabasesInMetastore):
         entry = self._view(identifier)
         if entry is None:
             raise self._no_view(identifier)
-        options = {k: v for k, v in (entry.parameters or {}).items() if k not in _SERVERS_OWN}
+        options = {k: v for k, v in (entry.parameters or {}).items() if k not in _SERVER_PROPERTIES}
         return ViewSchema(
             fields=tuple(DataField(i, c.name, paimon_type(c.type), c.comment) for i, c in enumerate(entry.sd.cols)),
             query=entry.viewExpandedText or entry.viewOriginalText,
@@ -46,15 +46,15 @@ class ViewsInMetastore(DatabasesInMetastore):
         self._require(identifier.database)
         self._check_view_name(identifier)
         self._refuse_others(identifier)
-        made = self._entry(identifier, view)
+        entry = self._entry(identifier, view)
         try:
-            self.entries.add(made)
-        except TakenEntryError:
+            self.entries.add(entry)
+        except EntryExistsError:
             if not self.view_exists(identifier):
                 raise self._taken_table(identifier) from None
             if not replace:
                 raise self._taken_view(identifier) from None
-            self._put(identifier, made)
+            self._put(identifier, entry)
 
     def alter_view(self, identifier: Identifier, change: Callable[[ViewSchema], ViewSchema]) -> ViewSchema:
         changed = change(self.view(identifier))
@@ -72,9 +72,9 @@ class ViewsInMetastore(DatabasesInMetastore):
         self._require(target.database)
         self._check_view_name(target)
         self._refuse_others(target)
-        taken = self.entries.get(target.database, target.table)
-        if taken is not None:
-            if is_view(taken):
+        existing = self.entries.get(target.database, target.table)
+        if existing is not None:
+            if is_view(existing):
                 raise self._taken_view(target)
             raise self._taken_table(target)
         entry.dbName, entry.tableName = target.database.lower(), target.table.lower()

@@ -1,4 +1,4 @@
-"""Iceberg's catalogs that are servers: where tables with ``metadata.iceberg.storage`` are registered."""
+"""Registration of tables with ``metadata.iceberg.storage`` in Iceberg's Hive and REST catalogs."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Callable
 from importlib import import_module
 
 from paimon_sql.errors import SetupError
-from paimon_sql.format.options.iceberg import HIVE_CATALOG, REST_CATALOG
+from paimon_sql.format.options.table.iceberg import HIVE_CATALOG, REST_CATALOG
 from paimon_sql.storage.iceberg.registration import REGISTRATIONS, Registration
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
 
 
 def _of_extra(extra: str, kind: str, client: str) -> Callable[[Table], Registration]:
-    """A kind whose client is an extra of this package: it is imported when a table is registered."""
+    """A kind whose client is an extra of this package, imported when a table is registered."""
 
     def made(table: Table) -> Registration:
         try:

@@ -1,4 +1,4 @@
-"""Tables registered in Hive's metastore, where Iceberg's Hive catalogs find them."""
+"""Registration of tables in Hive's metastore, for Iceberg's Hive catalog."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 
 from pymetastore.hive_metastore.ttypes import Database, FieldSchema
 
-from paimon_sql.catalog.hive.client import Metastore, TakenEntryError
-from paimon_sql.catalog.hive.column_types import hive_type
+from paimon_sql.catalog.hive.client import EntryExistsError, Metastore
 from paimon_sql.catalog.hive.conf import with_site
 from paimon_sql.catalog.hive.entries import Entries
-from paimon_sql.catalog.hive.layout import EXTERNAL, KIND, is_paimon, new_entry
+from paimon_sql.catalog.hive.layout.column_types import hive_type
+from paimon_sql.catalog.hive.layout.tables import EXTERNAL, KIND, is_paimon, new_entry
 from paimon_sql.catalog.iceberg.names import databases_of, name_in_catalog
 from paimon_sql.errors import InvalidOptionError
 from paimon_sql.format.iceberg.table_metadata import TableMetadata
-from paimon_sql.format.options.catalog import HIVE_CONF_DIR, URI
-from paimon_sql.format.options.iceberg import (
+from paimon_sql.format.options.engines.catalog import HIVE_CONF_DIR, URI
+from paimon_sql.format.options.table.iceberg import (
     METADATA_ICEBERG_DATABASE,
     METADATA_ICEBERG_GLUE_SKIP_ARCHIVE,
     METADATA_ICEBERG_HIVE_CONF_DIR,
@@ -26,30 +26,30 @@ from paimon_sql.format.options.iceberg import (
 from paimon_sql.storage.file_io.paths import parent_of
 from paimon_sql.storage.iceberg.places import database_folder
 from paimon_sql.storage.iceberg.store import MetadataStore
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
 
 _LOCATION, _PREVIOUS = "metadata_location", "previous_metadata_location"
 _ICEBERG = "ICEBERG"
 
 
 class HiveRegistration:
-    """Lets entries of Hive's metastore lead to the table's Iceberg metadata.
+    """Entries of Hive's metastore with the location of the table's Iceberg metadata.
 
     Args:
-        table: the table, whose options say which metastore.
+        table: the table, whose options name the metastore.
 
     Raises:
-        InvalidOptionError: nothing says which metastore.
+        InvalidOptionError: no metastore is set.
     """
 
     def __init__(self, table: Table) -> None:
         self._table = table
         options = table.options
-        said = {
+        option_values = {
             URI.key: options.get(METADATA_ICEBERG_URI),
             HIVE_CONF_DIR.key: options.get(METADATA_ICEBERG_HIVE_CONF_DIR),
         }
-        given = {key: value for key, value in said.items() if value}
+        given = {key: value for key, value in option_values.items() if value}
         found = with_site(table.name, given)
         if not found.get(URI.key):
             raise InvalidOptionError(
@@ -60,7 +60,7 @@ class HiveRegistration:
         self._entries = Entries(Metastore.of(table.name, found))
 
     def register(self, store: MetadataStore, metadata: TableMetadata) -> None:
-        """Let all entries lead to these metadata."""
+        """Set the metadata location of all entries."""
         location = store.version_path(metadata.current_snapshot_id)
         for database in databases_of(self._table):
             self._register(database, name_in_catalog(self._table), location)
@@ -85,7 +85,7 @@ class HiveRegistration:
             try:
                 self._entries.add(self._entries.fit(entry))
                 return
-            except TakenEntryError:  # another writer was quicker
+            except EntryExistsError:  # a concurrent writer added it
                 entry = self._entries.get(database, name)
         if entry is None or is_paimon(entry) or (entry.parameters or {}).get(KIND, "").upper() != _ICEBERG:
             raise InvalidOptionError(
@@ -96,19 +96,19 @@ class HiveRegistration:
         if entry.parameters.get(_LOCATION) == location and not self._columns_differ(entry):
             return
         self._describe(entry, location)
-        keeps = self._table.options.get(METADATA_ICEBERG_HIVE_SKIP_UPDATE_STATS)
-        skips = self._table.options.get(METADATA_ICEBERG_GLUE_SKIP_ARCHIVE)
-        said = {"skipAWSGlueArchive": str(skips).lower()}
+        keep = self._table.options.get(METADATA_ICEBERG_HIVE_SKIP_UPDATE_STATS)
+        skip_archive = self._table.options.get(METADATA_ICEBERG_GLUE_SKIP_ARCHIVE)
+        extra = {"skipAWSGlueArchive": str(skip_archive).lower()}
         self._entries.alter(
-            database, name, self._entries.fit(entry), cascade=True, keep_statistics=bool(keeps), said=said
+            database, name, self._entries.fit(entry), cascade=True, keep_statistics=bool(keep), said=extra
         )
 
     def _describe(self, entry: Any, location: str) -> None:
         parameters = dict(entry.parameters or {})
         if (before := parameters.get(_LOCATION)) and before != location:
             parameters[_PREVIOUS] = before
-        skips = self._table.options.get(METADATA_ICEBERG_HIVE_SKIP_UPDATE_STATS)
-        parameters |= {KIND: _ICEBERG, _LOCATION: location, "DO_NOT_UPDATE_STATS": str(skips).lower()}
+        skip_statistics = self._table.options.get(METADATA_ICEBERG_HIVE_SKIP_UPDATE_STATS)
+        parameters |= {KIND: _ICEBERG, _LOCATION: location, "DO_NOT_UPDATE_STATS": str(skip_statistics).lower()}
         entry.parameters = parameters
         entry.sd.cols = self._columns()
 
@@ -121,8 +121,8 @@ class HiveRegistration:
 
     def _make_database(self, name: str) -> None:
         if self._entries.database(name) is None:
-            made = Database(name=name, description="", locationUri=database_folder(self._table), parameters={})
+            entry = Database(name=name, description="", locationUri=database_folder(self._table), parameters={})
             try:
-                self._entries.metastore.call("create_database", made)
-            except TakenEntryError:
+                self._entries.metastore.call("create_database", entry)
+            except EntryExistsError:
                 return

@@ -1,4 +1,4 @@
-"""What Iceberg's readers see of tables that are dropped, alone or with their database, or get another name."""
+"""Registrations in Iceberg's catalogs when tables are dropped, alone or with their database, or renamed."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import NotFoundError, PaimonError
 from paimon_sql.storage.iceberg import is_published, publish_quietly, withdraw_quietly
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
 
 
 @contextmanager
-def shown_no_more(catalog: Catalog, identifier: Identifier) -> Iterator[None]:
-    """Let a table that goes, or leaves its name, go from catalogs of Iceberg's behind the ``with``."""
+def withdrawing(catalog: Catalog, identifier: Identifier) -> Iterator[None]:
+    """Withdraw a table that is dropped or renamed from Iceberg's catalogs, at the end of the ``with``."""
     table = _published(catalog, identifier)
     yield
     if table is not None:
@@ -23,24 +23,24 @@ def shown_no_more(catalog: Catalog, identifier: Identifier) -> Iterator[None]:
 
 @contextmanager
 def database_shown_no_more(catalog: Catalog, database: str) -> Iterator[None]:
-    """Let the tables of a database that goes with them go from catalogs of Iceberg's behind the ``with``.
+    """Withdraw the tables of a dropped database from Iceberg's catalogs, at the end of the ``with``.
 
-    Where the database could not be dropped, only the tables that are gone by then do.
+    If the drop failed, only the tables that do not exist any more are withdrawn.
     """
-    shown: dict[Identifier, Table] = {}
-    with suppress(PaimonError, OSError):  # whoever drops the database says what is wrong with it
+    published: dict[Identifier, Table] = {}
+    with suppress(PaimonError, OSError):  # the drop itself reports errors
         names = [Identifier(database, name) for name in catalog.list_tables(database)]
-        shown = {name: table for name in names if (table := _published(catalog, name)) is not None}
+        published = {name: table for name in names if (table := _published(catalog, name)) is not None}
     try:
         yield
     finally:
-        for identifier, table in shown.items():
-            if _has_gone(catalog, identifier):
+        for identifier, table in published.items():
+            if _is_dropped(catalog, identifier):
                 withdraw_quietly(table, with_database=True)
 
 
 def shown_again(catalog: Catalog, identifier: Identifier) -> None:
-    """Let Iceberg's readers see a table under a new name."""
+    """Register a table in Iceberg's catalogs under its new name."""
     table = _published(catalog, identifier)
     if table is not None:
         publish_quietly(table)
@@ -54,7 +54,7 @@ def _published(catalog: Catalog, identifier: Identifier) -> Table | None:
     return table if isinstance(table, Table) and is_published(table) else None
 
 
-def _has_gone(catalog: Catalog, identifier: Identifier) -> bool:
+def _is_dropped(catalog: Catalog, identifier: Identifier) -> bool:
     try:
         return not catalog.table_exists(identifier)
     except NotFoundError:

@@ -1,7 +1,7 @@
-"""Tables registered in REST catalogs of Iceberg's, which keep table metadata of their own.
+"""Registration of tables in Iceberg's REST catalogs, which have their own table metadata.
 
-A table that the catalog does not know is registered by its file of metadata. From then on the catalog is told of what
-is new in them. Where it cannot be told so, as after its history was taken back, the table is registered anew.
+An unknown table is registered by its metadata file. Later the catalog gets updates with the differences. If these
+cannot be expressed, as after a rollback, the table is registered anew.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import urllib3
 from paimon_sql.catalog.iceberg.names import databases_of, name_in_catalog
 from paimon_sql.errors import CatalogUnavailableError, CommitConflictError, InvalidOptionError
 from paimon_sql.format.iceberg.table_metadata import COMMIT_IDENTITY, TableMetadata
-from paimon_sql.format.options.iceberg import METADATA_ICEBERG_DATABASE, METADATA_ICEBERG_REST
+from paimon_sql.format.options.table.iceberg import METADATA_ICEBERG_DATABASE, METADATA_ICEBERG_REST
 from paimon_sql.storage.iceberg.store import MetadataStore
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
 
 _MISSING, _CONFLICT = 404, 409
 _SECONDS = 60.0
@@ -26,13 +26,13 @@ _HEADERS = "header."
 
 
 class RestRegistration:
-    """Lets a REST catalog lead to the table's Iceberg metadata.
+    """A table in an Iceberg REST catalog, kept equal to the table's Iceberg metadata.
 
     Args:
-        table: the table, whose options say which catalog.
+        table: the table, whose options name the catalog.
 
     Raises:
-        InvalidOptionError: nothing says which catalog.
+        InvalidOptionError: no catalog is set.
     """
 
     def __init__(self, table: Table) -> None:
@@ -44,10 +44,10 @@ class RestRegistration:
             )
         self._name = name_in_catalog(table)
         given = table.options.matching(METADATA_ICEBERG_REST)
-        self._server = _Server(table.name, {name: text for (name,), text in given if text is not None})
+        self._server = _Server(table.name, {name: value for (name,), value in given if value is not None})
 
     def register(self, store: MetadataStore, metadata: TableMetadata) -> None:
-        """Tell the catalog what is new in the metadata."""
+        """Update the catalog to the metadata."""
         location = store.version_path(metadata.current_snapshot_id)
         found = self._server.ask("GET", *self._path, allowed=(_MISSING,))
         if found is None:
@@ -72,7 +72,7 @@ class RestRegistration:
         self._add(location)
 
     def withdraw(self) -> None:
-        """Let the catalog forget the table; its files are not the catalog's."""
+        """Drop the table from the catalog, without its files."""
         self._server.ask("DELETE", *self._path, query={"purgeRequested": "false"}, allowed=(_MISSING,))
 
     @property
@@ -84,50 +84,50 @@ class RestRegistration:
         self._server.ask("POST", "namespaces", self._database, "register", body=body)
 
 
-def updates_between(there: Mapping[str, Any], wanted: TableMetadata) -> list[dict[str, Any]] | None:
-    """What a catalog must be told for its metadata to become those wanted; None if it has to begin anew.
+def updates_between(current: Mapping[str, Any], wanted: TableMetadata) -> list[dict[str, Any]] | None:
+    """Return the updates from a catalog's metadata to the wanted ones; None if the table must be registered anew.
 
     Args:
-        there: the catalog's metadata, as the JSON of a file of table metadata.
+        current: the catalog's metadata, as JSON.
         wanted: the metadata.
     """
-    known = {s["snapshot-id"]: s for s in there.get("snapshots") or ()}
+    stored = {s["snapshot-id"]: s for s in current.get("snapshots") or ()}
     snapshots = {s.id: s for s in wanted.snapshots}
-    shared = [i for i in snapshots if i in known]
-    new = [s for s in wanted.snapshots if s.id not in known]
-    last = int(there.get("last-sequence-number") or 0)
+    shared = [i for i in snapshots if i in stored]
+    added = [s for s in wanted.snapshots if s.id not in stored]
+    last = int(current.get("last-sequence-number") or 0)
     if (
-        there["table-uuid"] != wanted.table_uuid
-        or int(there["format-version"]) != wanted.format_version
+        current["table-uuid"] != wanted.table_uuid
+        or int(current["format-version"]) != wanted.format_version
         or not shared
-        or any((known[i].get("summary") or {}).get(COMMIT_IDENTITY) != snapshots[i].identity for i in shared)
-        or any(s.id <= last for s in new)
-        or (new and wanted.next_row_id is not None and there.get("next-row-id") != new[0].first_row_id)
-        or known[shared[-1]]["manifest-list"] != snapshots[shared[-1]].manifest_list
+        or any((stored[i].get("summary") or {}).get(COMMIT_IDENTITY) != snapshots[i].identity for i in shared)
+        or any(s.id <= last for s in added)
+        or (added and wanted.next_row_id is not None and current.get("next-row-id") != added[0].first_row_id)
+        or stored[shared[-1]]["manifest-list"] != snapshots[shared[-1]].manifest_list
     ):
         return None
     updates: list[dict[str, Any]] = []
-    ids = {_fields(s): int(s["schema-id"]) for s in there["schemas"]}
-    following = max(ids.values(), default=-1)
+    ids = {_fields(s): int(s["schema-id"]) for s in current["schemas"]}
+    next_id = max(ids.values(), default=-1)
     for schema in wanted.schemas:
         if _fields(schema) not in ids:
-            following += 1
-            ids[_fields(schema)] = following
-            updates.append({"action": "add-schema", "schema": {**schema, "schema-id": following}})
-    theirs = {s["schema-id"]: ids[_fields(s)] for s in wanted.schemas}
-    if theirs[wanted.current_schema_id] != there["current-schema-id"]:
-        updates.append({"action": "set-current-schema", "schema-id": theirs[wanted.current_schema_id]})
-    for snapshot in new:
-        body = {**snapshot.to_json(), "schema-id": theirs[snapshot.schema_id]}
+            next_id += 1
+            ids[_fields(schema)] = next_id
+            updates.append({"action": "add-schema", "schema": {**schema, "schema-id": next_id}})
+    schema_ids = {s["schema-id"]: ids[_fields(s)] for s in wanted.schemas}
+    if schema_ids[wanted.current_schema_id] != current["current-schema-id"]:
+        updates.append({"action": "set-current-schema", "schema-id": schema_ids[wanted.current_schema_id]})
+    for snapshot in added:
+        body = {**snapshot.to_json(), "schema-id": schema_ids[snapshot.schema_id]}
         updates.append({"action": "add-snapshot", "snapshot": body})
-    refs = {name: ref["snapshot-id"] for name, ref in (there.get("refs") or {}).items() if name != "main"}
-    if there.get("current-snapshot-id") != wanted.current_snapshot_id:
+    refs = {name: ref["snapshot-id"] for name, ref in (current.get("refs") or {}).items() if name != "main"}
+    if current.get("current-snapshot-id") != wanted.current_snapshot_id:
         updates.append(_ref("main", "branch", wanted.current_snapshot_id))
     updates += [{"action": "remove-snapshot-ref", "ref-name": name} for name in sorted(refs.keys() - wanted.tags)]
     updates += [_ref(name, "tag", i) for name, i in sorted(wanted.tags.items()) if refs.get(name) != i]
-    if gone := sorted(i for i in known if i not in snapshots):
-        updates.append({"action": "remove-snapshots", "snapshot-ids": gone})
-    properties = there.get("properties") or {}
+    if removed := sorted(i for i in stored if i not in snapshots):
+        updates.append({"action": "remove-snapshots", "snapshot-ids": removed})
+    properties = current.get("properties") or {}
     changed = {k: v for k, v in wanted.properties.items() if properties.get(k) != v}
     if changed:
         updates.append({"action": "set-properties", "updates": changed})
@@ -139,7 +139,7 @@ def _ref(name: str, kind: str, snapshot_id: int) -> dict[str, Any]:
 
 
 def _fields(schema: Mapping[str, Any]) -> str:
-    """The columns of a schema, whatever its number and the spelling of its types."""
+    """The columns of a schema in a normal form, without its id."""
     return json.dumps(schema["fields"], sort_keys=True).replace(", ", ",")
 
 
@@ -148,7 +148,7 @@ class _Server:
 
     Args:
         table: the table, named in messages.
-        properties: those of the catalog, as ``metadata.iceberg.rest.*`` gives them.
+        properties: the properties of the catalog (``metadata.iceberg.rest.*``).
     """
 
     def __init__(self, table: str, properties: Mapping[str, str]) -> None:
@@ -184,10 +184,10 @@ class _Server:
                 **({"client_id": client} if client else {}),
             }
             url = str(properties.get("oauth2-server-uri") or f"{self._root}/oauth/tokens")
-            answer = self._sent("POST", url, urlencode(form).encode(), "application/x-www-form-urlencoded")
-            if answer.status != 200:
-                raise self._refused("the credential", answer)
-            self._headers["Authorization"] = f"Bearer {answer.json()['access_token']}"
+            response = self._sent("POST", url, urlencode(form).encode(), "application/x-www-form-urlencoded")
+            if response.status != 200:
+                raise self._refused("the credential", response)
+            self._headers["Authorization"] = f"Bearer {response.json()['access_token']}"
 
     def ask(
         self,
@@ -197,30 +197,30 @@ class _Server:
         body: Mapping[str, Any] | None = None,
         allowed: tuple[int, ...] = (),
     ) -> Any:
-        """What the server answers; None where it has nothing to say.
+        """Send a request and return the response; None for an allowed refusal.
 
         Args:
             method: the method.
             path: the parts of the path.
-            query: what stands behind it.
-            body: what is sent, as JSON.
-            allowed: the refusals that are answered with None.
+            query: the query parameters.
+            body: the body, sent as JSON.
+            allowed: the status codes of refusals that return None.
 
         Raises:
-            CommitConflictError: another writer was there.
-            CatalogUnavailableError: the server refuses, or does not answer.
+            CommitConflictError: a concurrent writer changed the table.
+            CatalogUnavailableError: the server refuses, or does not respond.
         """
         parts = [quote(part, safe="") for part in path]
         if self._prefix:
             parts.insert(0, self._prefix)
         url = "/".join([self._root, *parts]) + (f"?{urlencode(query)}" if query else "")
         data = None if body is None else json.dumps(body).encode()
-        answer = self._sent(method, url, data, self._headers["Content-Type"])
-        if answer.status in allowed:
+        response = self._sent(method, url, data, self._headers["Content-Type"])
+        if response.status in allowed:
             return None
-        if answer.status >= 400:
-            raise self._refused("/".join(path), answer)
-        return answer.json() if answer.data else {}
+        if response.status >= 400:
+            raise self._refused("/".join(path), response)
+        return response.json() if response.data else {}
 
     def _sent(self, method: str, url: str, data: bytes | None, kind: str) -> urllib3.BaseHTTPResponse:
         try:
@@ -231,10 +231,10 @@ class _Server:
                 remedy=f"Check that it runs, and '{METADATA_ICEBERG_REST.for_name('uri')}'.",
             ) from error
 
-    def _refused(self, what: str, answer: urllib3.BaseHTTPResponse) -> Exception:
+    def _refused(self, what: str, response: urllib3.BaseHTTPResponse) -> Exception:
         try:
-            said = str(answer.json()["error"]["message"])
+            reason = str(response.json()["error"]["message"])
         except (ValueError, KeyError, TypeError):
-            said = f"status {answer.status}"
-        message = f"{self._table}: the REST catalog of Iceberg's refuses {what}: {said}"
-        return CommitConflictError(message) if answer.status == _CONFLICT else CatalogUnavailableError(message)
+            reason = f"status {response.status}"
+        message = f"{self._table}: the REST catalog of Iceberg's refuses {what}: {reason}"
+        return CommitConflictError(message) if response.status == _CONFLICT else CatalogUnavailableError(message)

@@ -1,1 +1,1 @@
-"""The catalog that a relational database keeps, in the tables that Apache Paimon's JDBC catalog lays out."""
+"""JDBC catalog: stored in a relational database, in the tables of Apache Paimon's `JdbcCatalog`."""

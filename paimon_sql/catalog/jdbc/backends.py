@@ -1,6 +1,6 @@
-"""The databases that can keep a catalog: what their JDBC addresses mean to SQLAlchemy, and where their SQL differs.
+"""Backends of the JDBC catalog: the supported databases, their addresses for SQLAlchemy and differences in SQL.
 
-A backend is a small class; a new one is added to `BACKENDS`.
+A backend is a small class; new ones are added to `BACKENDS`.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from sqlalchemy.dialects.mysql import VARCHAR
 from sqlalchemy.sql.type_api import TypeEngine
 
 from paimon_sql.errors import InvalidOptionError
-from paimon_sql.storage.file_io.refusals import MAKE_DIRECTORY, refusals
+from paimon_sql.storage.file_io.errors import MAKE_DIRECTORY, translate_errors
 
-_FURTHEST_BEHIND = 12 * 3600
-"""How many seconds the clocks of any zone are behind UTC at most."""
+_MAX_BEHIND_UTC = 12 * 3600
+"""The max seconds that the clocks of any time zone are behind UTC."""
 
 Arguments = dict[str, Any]
 """Arguments of a driver's ``connect``."""
 
 
 class Backend(ABC):
-    """One kind of database.
+    """A kind of database.
 
     Attributes:
-        protocols: what stands behind ``jdbc:`` in its addresses.
-        driver: the module that speaks with it.
-        extra: the extra of this package that brings the driver; None where Python has it.
-        pooled: whether connections are worth keeping.
+        protocols: the protocols after ``jdbc:`` in its addresses.
+        driver: the module of its driver.
+        extra: the extra of this package with the driver; None if Python has it.
+        pooled: whether connections are pooled.
     """
 
     protocols: ClassVar[tuple[str, ...]]
@@ -44,55 +44,55 @@ class Backend(ABC):
 
     @abstractmethod
     def address(self, rest: str, properties: Mapping[str, str]) -> tuple[URL, Arguments]:
-        """What SQLAlchemy connects to.
+        """The address and arguments for SQLAlchemy.
 
         Args:
-            rest: the JDBC address behind ``jdbc:<protocol>:``.
-            properties: the settings of the connection, by the names that the Java driver gives them.
+            rest: the JDBC address after ``jdbc:<protocol>:``.
+            properties: the settings of the connection, by their names in the Java driver.
 
         Raises:
-            InvalidOptionError: the address cannot be understood.
+            InvalidOptionError: the address is invalid.
         """
 
     def prepare(self, url: URL) -> None:
-        """Make what must be there before the first connection."""
+        """Create what the first connection needs."""
         return
 
     @abstractmethod
     def is_expired(self, locks: Table) -> ColumnElement[bool]:
-        """Whether a lock is older than it may become, by the database's own clock, whatever zones its clients are in.
+        """The condition of an expired lock, by the database's clock, for clients in any time zone.
 
         Args:
             locks: the table of locks.
         """
 
     def lock_owner(self, token: str) -> ColumnElement[str]:
-        """What the column ``lock_owner`` says of a lock that is taken now, in at most 36 characters.
+        """The value of the column ``lock_owner`` of a new lock, at most 36 characters.
 
         Args:
-            token: what it begins with.
+            token: its prefix.
         """
         return literal(token)
 
     def key_length(self, column: str, columns: int) -> int:
-        """How many characters a column takes that is one of so many in a primary key."""
+        """The max length of a column in a primary key of so many columns."""
         return 255
 
     def key_type(self, length: int) -> TypeEngine[str]:
-        """The type of a column in a primary key, of so many characters."""
+        """The type of a column of this length in a primary key."""
         return String(length)
 
-    def is_rivalry(self, error: BaseException) -> bool:
-        """Whether the database refused a statement because of another one at the same time."""
+    def is_conflict(self, error: BaseException) -> bool:
+        """Whether the database refused a statement because of a concurrent one."""
         return False
 
 
 class Sqlite(Backend):
-    """A file, which processes of one machine share."""
+    """A file, shared by the processes of a machine."""
 
     protocols = ("sqlite",)
     driver = "sqlite3"
-    # A connection costs next to nothing, and none may cross a fork.
+    # Connections are cheap, and must not be used across a fork.
     pooled = False
 
     def address(self, rest: str, properties: Mapping[str, str]) -> tuple[URL, Arguments]:
@@ -110,26 +110,26 @@ class Sqlite(Backend):
 
     def prepare(self, url: URL) -> None:
         folder = str(Path(url.database or "").parent)
-        with refusals(MAKE_DIRECTORY, folder):
+        with translate_errors(MAKE_DIRECTORY, folder):
             Path(folder).mkdir(parents=True, exist_ok=True)
 
     def is_expired(self, locks: Table) -> ColumnElement[bool]:
-        # Both are in UTC.
+        # Both times are in UTC.
         return func.strftime("%s", "now") - func.strftime("%s", locks.c.acquired_at) > locks.c.expire_time_seconds
 
-    def is_rivalry(self, error: BaseException) -> bool:
+    def is_conflict(self, error: BaseException) -> bool:
         return "locked" in str(error)
 
 
 class Server(Backend):
-    """A server behind host and port."""
+    """A server with host and port."""
 
     port: ClassVar[int]
     dialect: ClassVar[str]
     given: ClassVar[tuple[str, ...]]
-    """Settings of the Java driver that `arguments` understands; others speak of Java and are passed over."""
+    """The settings of the Java driver that `arguments` supports; others are about Java and ignored."""
     secure: ClassVar[tuple[str, ...]]
-    """What the names of settings start with that protect the connection: none of them may be passed over."""
+    """Prefixes of settings that secure the connection, none of which may be ignored."""
 
     def address(self, rest: str, properties: Mapping[str, str]) -> tuple[URL, Arguments]:
         try:
@@ -159,7 +159,7 @@ class Server(Backend):
 
     @abstractmethod
     def arguments(self, settings: Mapping[str, str]) -> Arguments:
-        """What the driver's ``connect`` is told beside the address."""
+        """The arguments of the driver's ``connect`` in addition to the address."""
 
 
 class MySql(Server):
@@ -197,19 +197,19 @@ class MySql(Server):
         return found
 
     def is_expired(self, locks: Table) -> ColumnElement[bool]:
-        # Of a TIMESTAMP this is what the server keeps, which no zone and no summer time changes.
+        # The value of a TIMESTAMP as stored by the server, independent of time zones and daylight saving.
         age = func.unix_timestamp() - func.unix_timestamp(locks.c.acquired_at)
         return age > locks.c.expire_time_seconds
 
     def key_length(self, column: str, columns: int) -> int:
-        # A key takes 3,072 bytes, four a character: three columns of 255, but not four, which Java's side cannot make.
+        # A key has at most 3,072 bytes, 4 per character: three columns of 255 fit, four do not (Java fails there).
         return _FOUR_COLUMNS[column] if columns == len(_FOUR_COLUMNS) else 255
 
     def key_type(self, length: int) -> TypeEngine[str]:
-        # Names differ by case.
+        # Names are case-sensitive.
         return VARCHAR(length, collation="utf8mb4_bin")
 
-    def is_rivalry(self, error: BaseException) -> bool:
+    def is_conflict(self, error: BaseException) -> bool:
         return bool(getattr(error, "args", ())) and error.args[0] in (1205, 1213, 1020)
 
 
@@ -246,17 +246,17 @@ class PostgreSql(Server):
         options = [settings.get("options", "")]
         if "currentSchema" in settings:
             options.append(f"-c search_path={settings['currentSchema'].replace(' ', '')}")
-        # The locks' times have no zone: Java's driver writes them in the zone of its machine.
+        # The locks' times have no time zone: Java's driver writes them in that of its machine.
         options.append(f"-c TimeZone={local_zone()}")
         return {**found, "options": " ".join(filter(None, options))}
 
     def is_expired(self, locks: Table) -> ColumnElement[bool]:
-        # The column `acquired_at` has no zone: Java writes it, and compares it, in the zone of its machine, which we
-        # cannot know. So our own locks tell their instant in `lock_owner`. Another's is surely expired only if it would
-        # be in the zone whose clocks are most behind; sooner than that, who waits for it watches it.
+        # The column `acquired_at` has no time zone: Java writes and compares it in that of its machine, which is
+        # unknown here. Therefore our own locks have their instant in `lock_owner`. A lock of Java is certainly expired
+        # only if it would be so in the zone whose clocks are most behind; before that, waiting writers watch it.
         now = func.clock_timestamp()
         ours = extract("epoch", now) - cast(func.substring(locks.c.lock_owner, "@([0-9]+)$"), BigInteger)
-        latest = extract("epoch", func.timezone("UTC", now) - locks.c.acquired_at) - _FURTHEST_BEHIND
+        latest = extract("epoch", func.timezone("UTC", now) - locks.c.acquired_at) - _MAX_BEHIND_UTC
         return func.coalesce(ours, latest) > locks.c.expire_time_seconds
 
     def lock_owner(self, token: str) -> ColumnElement[str]:
@@ -265,11 +265,11 @@ class PostgreSql(Server):
 
 
 BACKENDS: dict[str, Backend] = {p: backend for backend in (Sqlite(), MySql(), PostgreSql()) for p in backend.protocols}
-"""The kinds of databases by what stands behind ``jdbc:``."""
+"""The backends by the protocol after ``jdbc:``."""
 
 
 def local_zone() -> str:
-    """The name of this machine's time zone as PostgreSQL knows it; its offset of today where it has no name."""
+    """The name of this machine's time zone for PostgreSQL; its current offset if it has no name."""
     named = os.environ.get("TZ", "").lstrip(":") or str(Path("/etc/localtime").resolve()).partition("/zoneinfo/")[2]
     if named and Path("/usr/share/zoneinfo", named).is_file():
         return named
@@ -280,5 +280,5 @@ def local_zone() -> str:
 
 
 def parts_only(rest: str) -> str:
-    """An address without what may be secret in it."""
+    """An address without its parts that may be secret."""
     return rest.partition("?")[0].rpartition("@")[2]

@@ -1,4 +1,4 @@
-"""The catalog whose names a relational database keeps, as Apache Paimon's JDBC catalog does, so that both share it."""
+"""JDBC catalog: its rows in a relational database are shared with Apache Paimon's `JdbcCatalog`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from paimon_sql.catalog.identifier import MAIN_BRANCH, SYSTEM_DATABASE, Identifi
 from paimon_sql.catalog.jdbc.engines import Database
 from paimon_sql.catalog.jdbc.layout import LONGEST_KEY, LONGEST_VALUE, layout_of
 from paimon_sql.catalog.jdbc.locks import JdbcLock, LockSettings
-from paimon_sql.catalog.jdbc.records import EXISTS, NameTakenError, Records
+from paimon_sql.catalog.jdbc.records import EXISTS, NameExistsError, Records
 from paimon_sql.catalog.jdbc.views import ViewsInRecords
-from paimon_sql.catalog.kinds import AnyTable, offered_kind
+from paimon_sql.catalog.table_types import AnyTable, offered_kind
 from paimon_sql.catalog.warehouse import absolute_warehouse
 from paimon_sql.errors import (
     CatalogUnavailableError,
@@ -22,30 +22,30 @@ from paimon_sql.errors import (
     NoSuchTableError,
     PaimonError,
 )
+from paimon_sql.format.layout.paths import TablePaths
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.catalog import CATALOG_KEY, SYNC_ALL_PROPERTIES
-from paimon_sql.format.paths import TablePaths
-from paimon_sql.format.schema import TableSchema
-from paimon_sql.storage.branches import BranchManager
-from paimon_sql.storage.branching import check_named_branches
-from paimon_sql.storage.locks import UNLOCKED, TableLock
-from paimon_sql.storage.schemas import SchemaManager
-from paimon_sql.storage.table_directory import check_no_history, drop_directory, move_directory
+from paimon_sql.format.options.engines.catalog import CATALOG_KEY, SYNC_ALL_PROPERTIES
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.storage.branches.management import check_named_branches
+from paimon_sql.storage.metadata.directories import check_no_history, drop_directory, move_directory
+from paimon_sql.storage.metadata.environment.locks import UNLOCKED, TableLock
+from paimon_sql.storage.metadata.refs.branches import BranchManager
+from paimon_sql.storage.metadata.schemas import SchemaManager
 
 _LOCATION = "location"
 
 
 class JdbcCatalog(ViewsInRecords):
-    """Databases, tables and views are rows of a database; a table's files stand in the warehouse as anywhere.
+    """Databases, tables and views are rows of a database; a table's files are in the warehouse.
 
-    What is to happen to rows and files happens to the rows last when something comes to be and first when it goes:
-    what the rows name is whole, and files without a row are taken up by `adopt`.
+    Rows are added after files and deleted before them, so that the files of a row are complete; `adopt` registers files
+    without a row.
     """
 
     def __init__(self, name: str, options: Mapping[str, str]) -> None:
-        # Rows name places, which must be the same for all who read them.
-        place = {"warehouse": absolute_warehouse(options["warehouse"])} if options.get("warehouse") else {}
-        super().__init__(name, {**options, **place})
+        # Rows contain locations, which must be valid for all readers.
+        warehouse = {"warehouse": absolute_warehouse(options["warehouse"])} if options.get("warehouse") else {}
+        super().__init__(name, {**options, **warehouse})
         database = Database.of(name, options)
         self.records = Records(database, TableOptions(options).get(CATALOG_KEY))
         self.takes_locks = self._wants_locks()
@@ -71,7 +71,7 @@ class JdbcCatalog(ViewsInRecords):
             raise taken
         try:
             self.records.add_database(database, {_LOCATION: location, **properties})
-        except NameTakenError:
+        except NameExistsError:
             raise taken from None
 
     def alter_database(self, database: str, changes: Mapping[str, str | None]) -> None:
@@ -87,7 +87,7 @@ class JdbcCatalog(ViewsInRecords):
             with suppress(NoSuchTableError):
                 self.drop_table(Identifier(database, table))
         self.records.drop_database(database)
-        # Folders that no row named are nobody's to remove.
+        # Directories without a row are not deleted.
         self.file_io.delete_dir(self._database_path(database))
 
     def list_tables(self, database: str) -> list[str]:
@@ -116,18 +116,18 @@ class JdbcCatalog(ViewsInRecords):
                     remedy=f"CALL {self.name}.sys.repair('{identifier.database}.{identifier.table}') takes it up.",
                 )
             try:
-                self.records.add_table(identifier.database, identifier.table, self._told(first))
-            except NameTakenError:
+                self.records.add_table(identifier.database, identifier.table, self._properties_of(first))
+            except NameExistsError:
                 raise self._taken_table(identifier) from None
             except BaseException:
-                self._take_back(identifier, schemas)
+                self._remove_schema(identifier, schemas)
                 raise
         return self.any_table(identifier)
 
     def drop_table(self, identifier: Identifier) -> None:
         with self._alone(identifier):
             if not self.records.drop_table(identifier.database, identifier.table):
-                self.any_table(identifier)  # which says what is missing
+                self.any_table(identifier)  # raises what is missing
             drop_directory(self.file_io, self.table_location(identifier))
 
     def rename_table(self, source: Identifier, target: Identifier) -> None:
@@ -138,13 +138,13 @@ class JdbcCatalog(ViewsInRecords):
             self._refuse_taken(target)
             moved = False
             try:
-                with self.records.renaming_table(*names) as is_there:
-                    if not is_there:
+                with self.records.renaming_table(*names) as exists:
+                    if not exists:
                         raise NoSuchTableError(f"Table {self.name}.{source} does not exist.", name=str(source))
                     moved = move_directory(self.file_io, origin.path, self.table_location(target))
                     if not moved:
                         raise self._taken_table(target)
-            except NameTakenError:
+            except NameExistsError:
                 raise self._taken_table(target) from None
             except CatalogUnavailableError:
                 with suppress(PaimonError):
@@ -155,30 +155,30 @@ class JdbcCatalog(ViewsInRecords):
     def alter_table(self, identifier: Identifier, change: Callable[[TableSchema], TableSchema]) -> TableSchema:
         changed = super().alter_table(identifier, change)
         if self._synced and identifier.branch == MAIN_BRANCH:
-            self.records.set_table_properties(identifier.database, identifier.table, self._told(changed))
+            self.records.set_table_properties(identifier.database, identifier.table, self._properties_of(changed))
         return changed
 
     def _adopted(self, identifier: Identifier, *, dry_run: bool) -> str | None:
-        """What was to be done to let the rows say what stands in a table's folder."""
+        """Update the rows by the files in a table's directory; return what was done, None for nothing."""
         schema = self._schemas(identifier).latest()
-        told = {} if schema is None else self._told(schema)
+        properties = {} if schema is None else self._properties_of(schema)
         if not self.records.has_table(identifier.database, identifier.table):
             if not dry_run:
-                with suppress(NameTakenError):
-                    self.records.add_table(identifier.database, identifier.table, told)
+                with suppress(NameExistsError):
+                    self.records.add_table(identifier.database, identifier.table, properties)
             return "its files stood in the warehouse; the catalog knows it now."
-        kept = self.records.table_properties(identifier.database, identifier.table)
-        if not self._synced or kept == self.records.kept_of(told):
+        stored = self.records.table_properties(identifier.database, identifier.table)
+        if not self._synced or stored == self.records.kept_of(properties):
             return None
         if not dry_run:
-            self.records.set_table_properties(identifier.database, identifier.table, told)
+            self.records.set_table_properties(identifier.database, identifier.table, properties)
         return "what the catalog's database says of its options was set right."
 
     def _schema(self, identifier: Identifier) -> TableSchema | None:
         if not self.records.has_table(identifier.database, identifier.table):
             return None
         found = self._schemas(identifier).latest()
-        # While a table is renamed, dropped or made anew its row is there for a moment without its files.
+        # While a table is renamed, dropped or created its row may exist briefly without its files.
         if found is None and identifier.branch == MAIN_BRANCH:
             if not self.records.has_table(identifier.database, identifier.table):
                 return None
@@ -201,16 +201,16 @@ class JdbcCatalog(ViewsInRecords):
         if self.records.has_table(identifier.database, identifier.table):
             raise self._taken_table(identifier)
 
-    def _take_back(self, identifier: Identifier, schemas: SchemaManager) -> None:
-        """Remove the definition of a table whose row was refused; what may have been kept after all stays."""
+    def _remove_schema(self, identifier: Identifier, schemas: SchemaManager) -> None:
+        """Delete the schema of a table whose row was refused, unless the row was added after all."""
         with suppress(PaimonError):
             if not self.records.has_table(identifier.database, identifier.table):
                 self.file_io.delete(schemas.directory.path(0))
                 self.file_io.delete_dir(schemas.directory.directory)
                 self.file_io.delete_dir(self.table_location(identifier))
 
-    def _told(self, schema: TableSchema) -> dict[str, str]:
-        """What rows say of a table's definition."""
+    def _properties_of(self, schema: TableSchema) -> dict[str, str]:
+        """The properties in rows by a table's schema."""
         if not self._synced:
             return {}
         keys = {

@@ -1,4 +1,4 @@
-"""Connections to the databases that keep catalogs, shared by all who use one in this process."""
+"""Connections to the databases of JDBC catalogs, with an SQLAlchemy engine per process and database."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from sqlalchemy import Connection, Engine, NullPool, QueuePool, create_engine
 from sqlalchemy.exc import DBAPIError, IntegrityError, NoSuchModuleError, SQLAlchemyError
 
 from paimon_sql.catalog.jdbc.backends import BACKENDS, Backend, parts_only
-from paimon_sql.catalog.required import required
+from paimon_sql.catalog.required_options import required
 from paimon_sql.errors import CatalogUnavailableError, InvalidOptionError, SetupError
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.catalog import CLIENT_POOL_SIZE, JDBC_PROPERTY, URI
+from paimon_sql.format.options.engines.catalog import CLIENT_POOL_SIZE, JDBC_PROPERTY, URI
 
 _ADDRESS = re.compile(r"jdbc:([A-Za-z0-9]+):(.*)", re.DOTALL)
 _PREFIX = JDBC_PROPERTY.for_name("")
-_MORE = 30
-"""How many connections there may be for a moment beside those that are kept."""
+_MAX_OVERFLOW = 30
+"""The max number of temporary connections in addition to the pooled ones."""
 
 
 @dataclass(frozen=True)
 class Database:
-    """A database, as the options of a catalog name it; it can be pickled, and nothing is opened before it is used.
+    """The address of a database; it can be pickled, and connections are opened on use.
 
     Attributes:
         uri: its JDBC address.
-        properties: the settings of its connections by name, ``user`` and ``password`` among them.
-        pool_size: how many connections are kept.
+        properties: the settings of its connections by name, ``user`` and ``password`` included.
+        pool_size: the max number of pooled connections.
     """
 
     uri: str = field(repr=False)
@@ -44,7 +44,7 @@ class Database:
         """The database of a catalog with these options.
 
         Raises:
-            InvalidOptionError: there is no address, or it names no kind of database that can keep a catalog.
+            InvalidOptionError: the address is missing, or its kind of database is not supported.
         """
         remedy = "Set it to jdbc:sqlite:/path, jdbc:mysql://host/db or jdbc:postgresql://host/db."
         uri = required(catalog, options, URI, remedy)
@@ -56,7 +56,7 @@ class Database:
 
     @cached_property
     def backend(self) -> Backend:
-        """The kind of database."""
+        """The backend."""
         match = _ADDRESS.fullmatch(self.uri)
         backend = BACKENDS.get(match[1].lower()) if match else None
         if backend is None:
@@ -69,7 +69,7 @@ class Database:
 
     @property
     def rest(self) -> str:
-        """The address behind its protocol."""
+        """The address after its protocol."""
         return self.uri.split(":", 2)[2]
 
     def __str__(self) -> str:
@@ -77,12 +77,12 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """A connection whose statements all come to pass at its end, or none does.
+        """A connection whose statements are committed at the end of the ``with``, or rolled back.
 
         Raises:
             SetupError: the driver is not installed.
-            CatalogUnavailableError: the database does not answer, or refuses.
-            IntegrityError: a row is there already.
+            CatalogUnavailableError: the database does not respond, or refuses.
+            IntegrityError: a row exists already.
         """
         try:
             with _engine(self).begin() as connection:
@@ -94,9 +94,9 @@ class Database:
 
     def _refused(self, error: SQLAlchemyError) -> CatalogUnavailableError:
         cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
-        said = " ".join(str(cause.args[-1] if cause.args else cause).split()).rstrip(".")
+        reason = " ".join(str(cause.args[-1] if cause.args else cause).split()).rstrip(".")
         return CatalogUnavailableError(
-            f"The catalog's database {self} refused: {said}.",
+            f"The catalog's database {self} refused: {reason}.",
             remedy="Check that it runs, and the options 'uri', 'jdbc.user' and 'jdbc.password'.",
         )
 
@@ -111,11 +111,11 @@ def _engine(database: Database) -> Engine:
         return found
     with _lock:
         if database not in _engines:
-            _engines[database] = _opened(database)
+            _engines[database] = _create(database)
         return _engines[database]
 
 
-def _opened(database: Database) -> Engine:
+def _create(database: Database) -> Engine:
     backend = database.backend
     url, arguments = backend.address(database.rest, dict(database.properties))
     backend.prepare(url)
@@ -127,7 +127,7 @@ def _opened(database: Database) -> Engine:
             connect_args=arguments,
             poolclass=QueuePool,
             pool_size=database.pool_size,
-            max_overflow=_MORE,
+            max_overflow=_MAX_OVERFLOW,
             pool_pre_ping=True,
         )
     except (ImportError, NoSuchModuleError) as error:
@@ -138,7 +138,7 @@ def _opened(database: Database) -> Engine:
 
 
 def _after_fork() -> None:
-    """Leave the connections to the process that opened them."""
+    """Drop the connections of the parent process without closing them."""
     global _lock
     _lock = threading.Lock()
     for engine in _engines.values():

@@ -1,6 +1,6 @@
-"""The tables in which Apache Paimon's JDBC catalog keeps itself, as it names and types them.
+"""Layout of the JDBC catalog: the tables of Apache Paimon's `JdbcCatalog`, with its names and types.
 
-A row of each belongs to the catalog whose ``catalog-key`` it bears, so that one database holds several.
+Each row has the ``catalog-key`` of its catalog, so that a database can store several catalogs.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from paimon_sql.catalog.jdbc.engines import Database
 from paimon_sql.errors import CatalogUnavailableError
 
 LONGEST_KEY = 255
-"""Characters of the key of a database's property."""
+"""The max length of the key of a database property."""
 LONGEST_VALUE = 1000
-"""Characters of a property's value."""
+"""The max length of a property's value."""
 _LOCKS, _OWNER, _OWNER_LENGTH = "paimon_distributed_locks", "lock_owner", 36
 
 
 class Layout:
-    """The tables of one kind of database.
+    """The tables for a backend.
 
     Args:
-        backend: the kind of database.
-        lock_key_length: how long a lock's name may be.
+        backend: the backend.
+        lock_key_length: the max length of a lock's name.
 
     Attributes:
-        longest_option: how long the key of a table's option may be.
+        longest_option: the max length of the key of a table's option.
     """
 
     def __init__(self, backend: Backend, lock_key_length: int = 255) -> None:
@@ -76,17 +76,17 @@ class Layout:
         )
 
     def make(self, database: Database, *, with_locks: bool) -> None:
-        """Make those tables that are not there; another process may be at it too."""
+        """Create the missing tables, which another process may do concurrently."""
         wanted = [t for t in self._metadata.sorted_tables if with_locks or t is not self.locks]
         with database.transaction() as connection:
-            missing = [t for t in wanted if not _is_there(connection, t)]
+            missing = [t for t in wanted if not _exists(connection, t)]
         for table in missing:
             try:
                 with database.transaction() as connection:
                     table.create(connection)
             except (CatalogUnavailableError, IntegrityError):
                 with database.transaction() as connection:
-                    if not _is_there(connection, table):
+                    if not _exists(connection, table):
                         raise
 
     def _table(self, name: str, key: Sequence[str], *others: Column[str]) -> Table:
@@ -95,34 +95,34 @@ class Layout:
         return Table(name, self._metadata, *columns, *others, PrimaryKeyConstraint(*key))
 
 
-def _is_there(connection: Connection, table: Table) -> bool:
+def _exists(connection: Connection, table: Table) -> bool:
     return inspect(connection).has_table(table.name)
 
 
 @cache
 def add_lock_owner(database: Database) -> None:
-    """Let rows of locks tell their owners: Java 1.4 makes their table without that column.
+    """Add the column of lock owners if it is missing: Java 1.4 creates the table without it.
 
     Raises:
-        CatalogUnavailableError: the column is missing, and the database does not let us add it.
+        CatalogUnavailableError: the database does not allow to add the column.
     """
-    if _tells_owners(database):
+    if _has_owner_column(database):
         return
     statement = f"ALTER TABLE {_LOCKS} ADD COLUMN {_OWNER} VARCHAR({_OWNER_LENGTH})"
     try:
         with database.transaction() as connection:
             connection.execute(text(statement))
     except CatalogUnavailableError as error:
-        if not _tells_owners(database):  # else another process was quicker
+        if not _has_owner_column(database):  # otherwise a concurrent process has added it
             raise CatalogUnavailableError(error.message, remedy=f"Let the table's owner run: {statement}.") from error
 
 
-def _tells_owners(database: Database) -> bool:
+def _has_owner_column(database: Database) -> bool:
     with database.transaction() as connection:
         return any(column["name"] == _OWNER for column in inspect(connection).get_columns(_LOCKS))
 
 
 @cache
 def layout_of(backend: Backend, lock_key_length: int = 255) -> Layout:
-    """The tables of a kind of database."""
+    """The layout for a backend."""
     return Layout(backend, lock_key_length)

@@ -1,7 +1,7 @@
-"""The lock of a JDBC catalog: a row in ``paimon_distributed_locks``, which is there as long as the lock is held.
+"""Lock of a JDBC catalog: a row in ``paimon_distributed_locks``, which exists while the lock is held.
 
-The rows are those of Paimon's ``JdbcCatalogLock``. Those of Java 1.4 do not say who holds them; ours have a token in
-the column ``lock_owner``, by which a holder recognises its own row.
+The rows are those of Paimon's ``JdbcCatalogLock``. Rows of Java 1.4 have no owner; ours have a token in the column
+``lock_owner``, by which a holder recognises its own row.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from paimon_sql.catalog.jdbc.engines import Database
 from paimon_sql.catalog.jdbc.layout import add_lock_owner, layout_of
 from paimon_sql.errors import CatalogUnavailableError, CommitConflictError, InvalidOptionError, PaimonError
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.catalog import LOCK_ACQUIRE_TIMEOUT, LOCK_CHECK_MAX_SLEEP, LOCK_KEY_MAX_LENGTH
-from paimon_sql.storage.locks import HeldLock, TableLock
+from paimon_sql.format.options.engines.catalog import LOCK_ACQUIRE_TIMEOUT, LOCK_CHECK_MAX_SLEEP, LOCK_KEY_MAX_LENGTH
+from paimon_sql.storage.metadata.environment.locks import HeldLock, TableLock
 
 _LOG = logging.getLogger(__name__)
 _FIRST_WAIT = 0.02
@@ -32,14 +32,14 @@ _FIRST_WAIT = 0.02
 
 @dataclass(frozen=True)
 class LockSettings:
-    """How the tables of a catalog are locked.
+    """The lock settings of a catalog.
 
     Attributes:
-        database: where the locks are.
-        catalog_key: what their names start with.
-        key_length: how long a name may be.
-        timeout: for how many seconds a lock is asked for, and after how many one counts as left behind.
-        longest_wait: how many seconds pass at most before it is asked for again.
+        database: the database with the locks.
+        catalog_key: the prefix of their names.
+        key_length: the max length of a name.
+        timeout: the max seconds to wait for a lock, and the seconds after which a lock expires.
+        longest_wait: the max seconds between two attempts.
     """
 
     database: Database
@@ -50,7 +50,7 @@ class LockSettings:
 
     @classmethod
     def of(cls, database: Database, catalog_key: str, options: Mapping[str, str]) -> LockSettings:
-        """Those of a catalog with these options."""
+        """The settings of a catalog with these options."""
         read = TableOptions(options).get
         return cls(
             database,
@@ -63,13 +63,13 @@ class LockSettings:
 
 @dataclass(frozen=True)
 class JdbcLock(TableLock):
-    """The lock of one table and its branches."""
+    """The lock of a table and its branches."""
 
     settings: LockSettings
     table: Identifier
 
     @contextmanager
-    def held(self, branch: str = MAIN_BRANCH) -> Iterator[HeldLock]:
+    def acquire(self, branch: str = MAIN_BRANCH) -> Iterator[HeldLock]:
         key = f"{self.settings.catalog_key}.{Identifier(self.table.database, self.table.table, branch)}"
         if len(key) > self.settings.key_length:
             raise InvalidOptionError(
@@ -98,7 +98,7 @@ class JdbcLock(TableLock):
 
 
 class _LockRow(HeldLock):
-    """The row of one lock, which one caller wants, holds and gives back."""
+    """The row of a lock, which one caller acquires, holds and releases."""
 
     def __init__(self, settings: LockSettings, key: str) -> None:
         self.key = key
@@ -107,11 +107,11 @@ class _LockRow(HeldLock):
         self._backend = settings.database.backend
         self._rows = layout_of(self._backend, settings.key_length).locks
         self._token = secrets.token_hex(8)
-        self._rival: tuple[Any, ...] | None = None
-        self._rival_since = 0.0
+        self._other: tuple[Any, ...] | None = None
+        self._other_since = 0.0
 
     def take(self) -> bool:
-        """Whether the lock is ours now; one that was left behind is removed before."""
+        """Try to acquire the lock, after deleting an expired row; return whether it was acquired."""
         add_lock_owner(self._database)
         row = {
             "lock_id": self.key,
@@ -125,7 +125,7 @@ class _LockRow(HeldLock):
         except IntegrityError:
             return False
         except CatalogUnavailableError as error:
-            if self._is_rivalry(error):
+            if self._is_conflict(error):
                 return False
             raise
         return True
@@ -140,7 +140,7 @@ class _LockRow(HeldLock):
                 if connection.execute(update(self._rows).where(self._is_ours).values(renewed)).rowcount:
                     return
         except CatalogUnavailableError as error:
-            if not self._is_rivalry(error):
+            if not self._is_conflict(error):
                 raise
         raise CommitConflictError(
             f"The lock {self.key} expired while it was held, and others took it.",
@@ -148,7 +148,7 @@ class _LockRow(HeldLock):
         )
 
     def release(self) -> None:
-        """Give the lock back; one that cannot be given back expires."""
+        """Release the lock; if that fails, it expires."""
         try:
             with self._database.transaction() as connection:
                 connection.execute(delete(self._rows).where(self._is_ours))
@@ -160,20 +160,20 @@ class _LockRow(HeldLock):
         return and_(self._rows.c.lock_id == self.key, self._rows.c.lock_owner.startswith(self._token))
 
     def _remove_expired(self) -> None:
-        """Remove a rival's row that is older than it may become, or was watched unchanged for as long."""
+        """Delete the row of another holder if it is expired, or was observed unchanged for its expiration time."""
         rows = self._rows
         with self._database.transaction() as connection:
             connection.execute(delete(rows).where(rows.c.lock_id == self.key, self._backend.is_expired(rows)))
             identity = (cast(rows.c.acquired_at, String(64)), rows.c.lock_owner)
-            asked = select(*identity, rows.c.expire_time_seconds).where(rows.c.lock_id == self.key)
-            found = connection.execute(asked).first()
-            rival = None if found is None else tuple(found)
-            if rival is None or rival != self._rival:
-                self._rival, self._rival_since = rival, time.monotonic()
-            elif time.monotonic() - self._rival_since > rival[2]:
-                same = [column.is_not_distinct_from(value) for column, value in zip(identity, rival, strict=False)]
+            query = select(*identity, rows.c.expire_time_seconds).where(rows.c.lock_id == self.key)
+            found = connection.execute(query).first()
+            other = None if found is None else tuple(found)
+            if other is None or other != self._other:
+                self._other, self._other_since = other, time.monotonic()
+            elif time.monotonic() - self._other_since > other[2]:
+                same = [column.is_not_distinct_from(value) for column, value in zip(identity, other, strict=False)]
                 connection.execute(delete(rows).where(rows.c.lock_id == self.key, *same))
 
-    def _is_rivalry(self, error: CatalogUnavailableError) -> bool:
+    def _is_conflict(self, error: CatalogUnavailableError) -> bool:
         cause = error.__cause__.orig if isinstance(error.__cause__, DBAPIError) else None
-        return cause is not None and self._backend.is_rivalry(cause)
+        return cause is not None and self._backend.is_conflict(cause)

@@ -1,6 +1,6 @@
-"""What a database says of a catalog: its databases, tables and views, a row each.
+"""Records of a JDBC catalog: one row per database property, table, table property and view.
 
-Some databases take ``T`` and ``t`` for one name, which folders do not: names that come back are compared once more.
+Some databases consider ``T`` and ``t`` equal, unlike directories: names in results are compared once more.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from paimon_sql.catalog.jdbc.layout import LONGEST_VALUE, Layout, layout_of
 from paimon_sql.errors import AlreadyExistsError
 
 EXISTS = "exists"
-"""The property that a database has so that it is there without tables."""
+"""The property by which a database exists without tables."""
 
 
-class NameTakenError(AlreadyExistsError):
-    """The database has a row of that name already."""
+class NameExistsError(AlreadyExistsError):
+    """A row of that name exists already."""
 
 
 @dataclass(frozen=True)
 class Records:
-    """The rows of one catalog.
+    """The rows of a catalog.
 
     Attributes:
-        database: where they are.
-        catalog_key: what tells this catalog from others in the same database.
+        database: the database.
+        catalog_key: the key that distinguishes this catalog from others in the database.
     """
 
     database: Database
@@ -38,7 +38,7 @@ class Records:
 
     @property
     def layout(self) -> Layout:
-        """The tables that hold them."""
+        """The tables of the database."""
         return layout_of(self.database.backend)
 
     # Databases
@@ -48,44 +48,44 @@ class Records:
         with self.database.transaction() as connection:
             found: set[str] = set()
             for table in self._of_databases():
-                asked = select(table.c.database_name).distinct().where(self._mine(table))
-                found.update(connection.scalars(asked))
+                query = select(table.c.database_name).distinct().where(self._of_catalog(table))
+                found.update(connection.scalars(query))
         return sorted(found)
 
     def has_database(self, name: str) -> bool:
-        """Whether there is a database of that name."""
+        """Whether a database exists."""
         with self.database.transaction() as connection:
             return any(
-                name in connection.scalars(select(t.c.database_name).distinct().where(self._mine(t, name)))
+                name in connection.scalars(select(t.c.database_name).distinct().where(self._of_catalog(t, name)))
                 for t in self._of_databases()
             )
 
     def properties(self, name: str) -> dict[str, str]:
-        """What is kept about a database."""
+        """The properties of a database."""
         table = self.layout.database_properties
-        asked = select(table.c.database_name, table.c.property_key, table.c.property_value)
+        query = select(table.c.database_name, table.c.property_key, table.c.property_value)
         with self.database.transaction() as connection:
-            rows = connection.execute(asked.where(self._mine(table, name))).all()
+            rows = connection.execute(query.where(self._of_catalog(table, name))).all()
         return {k: v or "" for database, k, v in rows if database == name and k != EXISTS}
 
     def add_database(self, name: str, properties: Mapping[str, str]) -> None:
-        """Keep a new database; NameTakenError if there is one."""
+        """Add a database; NameExistsError if it exists."""
         with self._new(name) as connection:
             self._add_properties(connection, name, {EXISTS: "true", **properties})
 
     def change_database(self, name: str, changes: Mapping[str, str | None]) -> None:
-        """Change what is kept about a database; None forgets a property."""
+        """Change the properties of a database; None removes one."""
         table = self.layout.database_properties
         with self._new(name) as connection:
-            gone = and_(self._mine(table, name), table.c.property_key.in_(changes))
-            connection.execute(delete(table).where(gone))
+            removed = and_(self._of_catalog(table, name), table.c.property_key.in_(changes))
+            connection.execute(delete(table).where(removed))
             self._add_properties(connection, name, {k: v for k, v in changes.items() if v is not None})
 
     def drop_database(self, name: str) -> None:
-        """Forget a database with all tables and views that are left in it."""
+        """Delete a database with all its tables and views."""
         with self.database.transaction() as connection:
             for table in (*self._of_databases(), self.layout.table_properties):
-                connection.execute(delete(table).where(self._mine(table, name)))
+                connection.execute(delete(table).where(self._of_catalog(table, name)))
 
     # Tables
 
@@ -94,59 +94,59 @@ class Records:
         return self._names(self.layout.tables, "table_name", database)
 
     def has_table(self, database: str, name: str) -> bool:
-        """Whether there is such a table."""
+        """Whether a table exists."""
         with self.database.transaction() as connection:
             return self._has(connection, self.layout.tables, "table_name", database, name)
 
     def add_table(self, database: str, name: str, properties: Mapping[str, str]) -> None:
-        """Keep a new table; NameTakenError if there is one."""
+        """Add a table; NameExistsError if it exists."""
         with self._new(name) as connection:
             row = {"catalog_key": self.catalog_key, "database_name": database, "table_name": name}
             connection.execute(insert(self.layout.tables).values(row))
             self._put_table_properties(connection, database, name, properties)
 
     def drop_table(self, database: str, name: str) -> bool:
-        """Forget a table; False if there is none."""
+        """Delete a table; False if it does not exist."""
         with self.database.transaction() as connection:
             if not self._has(connection, self.layout.tables, "table_name", database, name):
                 return False
             for table in (self.layout.table_properties, self.layout.tables):
-                gone = connection.execute(delete(table).where(self._named(table, "table_name", database, name)))
-        return gone.rowcount > 0
+                result = connection.execute(delete(table).where(self._named(table, "table_name", database, name)))
+        return result.rowcount > 0
 
     @contextmanager
     def renaming_table(self, source: tuple[str, str], target: tuple[str, str]) -> Iterator[bool]:
-        """Give a table another name, for good if what the caller does meanwhile succeeds; False if there is none.
+        """Rename a table, committed if the body of the ``with`` succeeds; yields False if it does not exist.
 
         Raises:
-            NameTakenError: there is a table of the other name.
+            NameExistsError: a table of the new name exists.
         """
         with self._new(target[1]) as connection:
             values = {"database_name": target[0], "table_name": target[1]}
-            is_there = self._has(connection, self.layout.tables, "table_name", *source)
-            if is_there:
+            exists = self._has(connection, self.layout.tables, "table_name", *source)
+            if exists:
                 properties = self.layout.table_properties
                 connection.execute(delete(properties).where(self._named(properties, "table_name", *target)))
                 for table in (self.layout.tables, properties):
                     old = self._named(table, "table_name", *source)
                     connection.execute(update(table).where(old).values(values))
-            yield is_there
+            yield exists
 
     def table_properties(self, database: str, name: str) -> dict[str, str]:
-        """What is kept about a table."""
+        """The properties of a table."""
         table = self.layout.table_properties
-        asked = select(table.c.table_name, table.c.property_key, table.c.property_value)
+        query = select(table.c.table_name, table.c.property_key, table.c.property_value)
         with self.database.transaction() as connection:
-            rows = connection.execute(asked.where(self._named(table, "table_name", database, name))).all()
+            rows = connection.execute(query.where(self._named(table, "table_name", database, name))).all()
         return {k: v or "" for found, k, v in rows if found == name}
 
     def kept_of(self, properties: Mapping[str, str]) -> dict[str, str]:
-        """Those of a table's properties that rows can hold."""
+        """The properties of a table that are short enough for rows."""
         longest = self.layout.longest_option
         return {k: v for k, v in properties.items() if len(k) <= longest and len(v) <= LONGEST_VALUE}
 
     def set_table_properties(self, database: str, name: str, properties: Mapping[str, str]) -> None:
-        """Keep these properties of a table, in the place of all that it had; those that are too long are left out."""
+        """Replace all properties of a table; those that are too long are skipped."""
         with self._new(name) as connection:
             self._put_table_properties(connection, database, name, properties)
 
@@ -157,14 +157,14 @@ class Records:
         return self._names(self.layout.views, "view_name", database)
 
     def view(self, database: str, name: str) -> str | None:
-        """The definition of a view; None if there is none."""
+        """The definition of a view; None if it does not exist."""
         table = self.layout.views
-        asked = select(table.c.view_name, table.c.view_schema).where(self._named(table, "view_name", database, name))
+        query = select(table.c.view_name, table.c.view_schema).where(self._named(table, "view_name", database, name))
         with self.database.transaction() as connection:
-            return next((text for found, text in connection.execute(asked) if found == name), None)
+            return next((text for found, text in connection.execute(query) if found == name), None)
 
     def add_view(self, database: str, name: str, definition: str) -> None:
-        """Keep a new view; NameTakenError if there is one."""
+        """Add a view; NameExistsError if it exists."""
         row = {
             "catalog_key": self.catalog_key,
             "database_name": database,
@@ -175,17 +175,17 @@ class Records:
             connection.execute(insert(self.layout.views).values(row))
 
     def put_view(self, database: str, name: str, definition: str) -> bool:
-        """Give a view another definition; False if there is none."""
+        """Replace the definition of a view; False if it does not exist."""
         table = self.layout.views
         with self.database.transaction() as connection:
             if not self._has(connection, table, "view_name", database, name):
                 return False
-            mine = self._named(table, "view_name", database, name)
-            connection.execute(update(table).where(mine).values(view_schema=definition))
+            condition = self._named(table, "view_name", database, name)
+            connection.execute(update(table).where(condition).values(view_schema=definition))
         return True
 
     def drop_view(self, database: str, name: str) -> bool:
-        """Forget a view; False if there is none."""
+        """Delete a view; False if it does not exist."""
         table = self.layout.views
         with self.database.transaction() as connection:
             if not self._has(connection, table, "view_name", database, name):
@@ -193,7 +193,7 @@ class Records:
             return connection.execute(delete(table).where(self._named(table, "view_name", database, name))).rowcount > 0
 
     def rename_view(self, source: tuple[str, str], target: tuple[str, str]) -> bool:
-        """Give a view another name; False if there is none, NameTakenError if there is one of that name."""
+        """Rename a view; False if it does not exist, NameExistsError if the new name exists."""
         table = self.layout.views
         with self._new(target[1]) as connection:
             if not self._has(connection, table, "view_name", *source):
@@ -205,21 +205,21 @@ class Records:
     def _of_databases(self) -> tuple[Table, ...]:
         return self.layout.database_properties, self.layout.tables, self.layout.views
 
-    def _mine(self, table: Table, database: str | None = None) -> ColumnElement[bool]:
-        mine = table.c.catalog_key == self.catalog_key
-        return mine if database is None else and_(mine, table.c.database_name == database)
+    def _of_catalog(self, table: Table, database: str | None = None) -> ColumnElement[bool]:
+        condition = table.c.catalog_key == self.catalog_key
+        return condition if database is None else and_(condition, table.c.database_name == database)
 
     def _named(self, table: Table, column: str, database: str, name: str) -> ColumnElement[bool]:
-        return and_(self._mine(table, database), table.c[column] == name)
+        return and_(self._of_catalog(table, database), table.c[column] == name)
 
     def _names(self, table: Table, column: str, database: str) -> list[str]:
-        asked = select(table.c.database_name, table.c[column]).where(self._mine(table, database))
+        query = select(table.c.database_name, table.c[column]).where(self._of_catalog(table, database))
         with self.database.transaction() as connection:
-            return sorted(name for found, name in connection.execute(asked) if found == database)
+            return sorted(name for found, name in connection.execute(query) if found == database)
 
     def _has(self, connection: Connection, table: Table, column: str, database: str, name: str) -> bool:
-        asked = select(table.c.database_name, table.c[column]).where(self._named(table, column, database, name))
-        return any((found, other) == (database, name) for found, other in connection.execute(asked))
+        query = select(table.c.database_name, table.c[column]).where(self._named(table, column, database, name))
+        return any((found, other) == (database, name) for found, other in connection.execute(query))
 
     def _add_properties(self, connection: Connection, database: str, properties: Mapping[str, str]) -> None:
         rows = [
@@ -237,7 +237,7 @@ class Records:
     def _put_table_properties(
         self, connection: Connection, database: str, name: str, properties: Mapping[str, str]
     ) -> None:
-        # Others may have left some behind: Java forgets them only where it keeps them itself.
+        # Properties of a dropped table may remain: Java deletes them only if it is configured to write them.
         table = self.layout.table_properties
         connection.execute(delete(table).where(self._named(table, "table_name", database, name)))
         rows = [
@@ -255,11 +255,11 @@ class Records:
 
     @contextmanager
     def _new(self, name: str) -> Iterator[Connection]:
-        """A transaction that adds rows; NameTakenError where they are there already."""
+        """A transaction that adds rows; NameExistsError if they exist already."""
         try:
             with self.database.transaction() as connection:
                 yield connection
         except IntegrityError:
-            raise NameTakenError(
+            raise NameExistsError(
                 f"{name} is taken already in the catalog's database {self.database}.", name=name
             ) from None

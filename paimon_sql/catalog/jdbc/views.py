@@ -1,4 +1,4 @@
-"""The views of a JDBC catalog: rows of ``paimon_views``, each with the definition that REST catalogs know."""
+"""Views of a JDBC catalog: rows of ``paimon_views``, with definitions in the JSON of REST catalogs."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.catalog.jdbc.records import NameTakenError, Records
+from paimon_sql.catalog.jdbc.records import NameExistsError, Records
 from paimon_sql.catalog.registered import RegisteredCatalog
-from paimon_sql.format.view import ViewSchema, parse_view
+from paimon_sql.format.catalog_objects.view import ViewSchema, parse_view
 
 
 class ViewsInRecords(RegisteredCatalog):
-    """Views by their rows; the lock of a name keeps tables and views of that name apart."""
+    """Views as rows; the lock of a name excludes a table and a view of the same name."""
 
     records: Records
 
@@ -31,10 +31,10 @@ class ViewsInRecords(RegisteredCatalog):
 
     def create_view(self, identifier: Identifier, view: ViewSchema, *, replace: bool = False) -> None:
         with self._new_view(identifier):
-            text = view.to_json()
-            if replace and self.records.put_view(identifier.database, identifier.table, text):
+            definition = view.to_json()
+            if replace and self.records.put_view(identifier.database, identifier.table, definition):
                 return
-            self.records.add_view(identifier.database, identifier.table, text)
+            self.records.add_view(identifier.database, identifier.table, definition)
 
     def alter_view(self, identifier: Identifier, change: Callable[[ViewSchema], ViewSchema]) -> ViewSchema:
         with self._alone(identifier):
@@ -58,7 +58,7 @@ class ViewsInRecords(RegisteredCatalog):
 
     @contextmanager
     def _new_view(self, identifier: Identifier, *others: Identifier) -> Iterator[None]:
-        """Make a view of a name that neither a table nor another view has."""
+        """Add a view with a name that neither a table nor another view has."""
         self._require(identifier.database)
         self._check_view_name(identifier)
         try:
@@ -66,5 +66,5 @@ class ViewsInRecords(RegisteredCatalog):
                 if self.records.has_table(identifier.database, identifier.table):
                     raise self._taken_table(identifier)
                 yield
-        except NameTakenError:
+        except NameExistsError:
             raise self._taken_view(identifier) from None

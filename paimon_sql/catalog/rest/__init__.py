@@ -1,1 +1,1 @@
-"""The catalog that a server keeps which speaks the open REST specification of Apache Paimon."""
+"""REST catalog: a catalog on a server (spec: REST API)."""

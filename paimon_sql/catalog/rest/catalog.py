@@ -1,24 +1,23 @@
-"""The catalog that a REST server keeps: its names, its definitions, and the snapshots of its tables."""
+"""REST catalog: names, schemas and snapshots are on a server (spec: REST API)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from paimon_sql.catalog.external import check_same
+from paimon_sql.catalog.external_tables import check_same
 from paimon_sql.catalog.identifier import MAIN_BRANCH, SYSTEM_DATABASE, Identifier, check_name
-from paimon_sql.catalog.kinds import KINDS, AnyTable, offered_kind
-from paimon_sql.catalog.required import required
+from paimon_sql.catalog.required_options import required
 from paimon_sql.catalog.rest.changes import schema_changes
-from paimon_sql.catalog.rest.client import configured
-from paimon_sql.catalog.rest.definitions import DefinitionsOnServer, named
+from paimon_sql.catalog.rest.client import RestClient, configured
+from paimon_sql.catalog.rest.http.errors import ConflictAnswerError, NotFoundAnswerError
+from paimon_sql.catalog.rest.objects import DefinitionsOnServer, named
 from paimon_sql.catalog.rest.partitions import RestPartitions
-from paimon_sql.catalog.rest.refusals import NotThereError, TakenError
-from paimon_sql.catalog.rest.rights import RestGuard
-from paimon_sql.catalog.rest.tokens import Lender, LentFileIO
-from paimon_sql.catalog.rest.versions import RestVersions
+from paimon_sql.catalog.rest.snapshots import RestVersionManagement
+from paimon_sql.catalog.rest.tokens import TokenFileIO, TokenProvider
+from paimon_sql.catalog.table_types import KINDS, AnyTable, offered_kind
 from paimon_sql.errors import (
     CatalogUnavailableError,
     DatabaseExistsError,
@@ -26,46 +25,66 @@ from paimon_sql.errors import (
     NoSuchTableError,
     UnsupportedError,
 )
+from paimon_sql.format.layout.paths import TablePaths
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.catalog import DATA_TOKEN_ENABLED, WAREHOUSE
-from paimon_sql.format.options.commit import METASTORE_PARTITIONED_TABLE
-from paimon_sql.format.options.table import PATH, QUERY_AUTH_ENABLED
-from paimon_sql.format.paths import TablePaths
-from paimon_sql.format.schema import TableSchema
-from paimon_sql.format.types import RowType, field_ids, parse_field
-from paimon_sql.storage.branches import BranchManager
-from paimon_sql.storage.branching import check_named_branches
-from paimon_sql.storage.external.access import ExternalAccess
+from paimon_sql.format.options.engines.catalog import DATA_TOKEN_ENABLED, WAREHOUSE
+from paimon_sql.format.options.operations.commit import METASTORE_PARTITIONED_TABLE
+from paimon_sql.format.options.table.table import PATH, QUERY_AUTH_ENABLED
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.format.schema.types import RowType, field_ids, parse_field
+from paimon_sql.storage.branches.management import check_named_branches
 from paimon_sql.storage.file_io import FileIO, file_io_of
+from paimon_sql.storage.file_io.external.policy import ExternalAccess
 from paimon_sql.storage.file_io.paths import join, scheme_of
 from paimon_sql.storage.format_tables import FormatTable
 from paimon_sql.storage.iceberg import publish_quietly
-from paimon_sql.storage.schemas import SchemaManager
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.metadata.environment.query_auth import QueryAuth, QueryAuthResult
+from paimon_sql.storage.metadata.refs.branches import BranchManager
+from paimon_sql.storage.metadata.schemas import SchemaManager
+from paimon_sql.storage.table.table import Table
+
+
+@dataclass(frozen=True)
+class RestQueryAuth(QueryAuth):
+    """The query authorization of a table.
+
+    Attributes:
+        client: the server.
+        table: the path of the table.
+    """
+
+    client: RestClient
+    table: tuple[str, ...]
+
+    def authorize(self, columns: Sequence[str]) -> QueryAuthResult:
+        response = self.client.post(*self.table, "auth", body={"select": list(columns)})
+        filters, masks = response.get("filter") or [], response.get("columnMasking") or {}
+        return QueryAuthResult.read([str(f) for f in filters], {str(c): str(m) for c, m in masks.items()})
+
 
 _LOCATION = "location"
 _OPEN_SCHEMES = ("file", "hdfs", "viewfs")
-"""File systems that ask nobody for a token."""
+"""File systems without tokens."""
 
 
 class RestCatalog(DefinitionsOnServer):
-    """Everything is asked for where it is needed and nothing is remembered, as others change it at any time.
+    """A catalog on a server; nothing is cached, for other clients may change it at any time.
 
-    Definitions are changed by the server alone. The files of tables are read and written here, in the places that the
-    server says; snapshots come to be by its word, unless a table is *external*: the server only knows where it stands.
+    Only the server changes schemas. Files are read and written by this process, at locations of the server; the server
+    commits snapshots, except those of *external* tables, of which it has only the location.
 
     Attributes:
         client: the server.
     """
 
-    places_tables = True
+    stores_locations = True
     replaces_definitions: ClassVar[bool] = False
 
     def __init__(self, name: str, options: Mapping[str, str]) -> None:
         required(name, options, WAREHOUSE, "Set it to the name by which the server knows the warehouse.")
         self.client, merged = configured(name, options)
         super().__init__(name, merged)
-        # What may be opened from here is said here: a server does not widen it.
+        # From the local options alone: a server must not extend the access to external locations.
         self._access = ExternalAccess.of(options)
 
     def list_databases(self) -> list[str]:
@@ -88,7 +107,7 @@ class RestCatalog(DefinitionsOnServer):
             raise taken
         try:
             self.client.post("databases", body={"name": database, "options": dict(properties)})
-        except TakenError:
+        except ConflictAnswerError:
             raise taken from None
 
     def alter_database(self, database: str, changes: Mapping[str, str | None]) -> None:
@@ -105,7 +124,7 @@ class RestCatalog(DefinitionsOnServer):
 
     def list_tables(self, database: str) -> list[str]:
         with self._within(database):
-            # A server may list the branches of a table by its name, too.
+            # A server may list the branches of a table under its name, too.
             return sorted(set(self.client.listed("databases", database, "tables", member="tables")))
 
     def table_exists(self, identifier: Identifier) -> bool:
@@ -114,46 +133,48 @@ class RestCatalog(DefinitionsOnServer):
     def table_location(self, identifier: Identifier) -> str:
         found = self._found(identifier)
         if found is not None:
-            return _place(found, identifier)
+            return _location(found, identifier)
         location = self.database_properties(identifier.database).get(_LOCATION, "")
         return join(location, check_name(identifier.table, "table"))
 
     def any_table(self, identifier: Identifier) -> AnyTable:
-        table = self.guarded_table(identifier)
-        if isinstance(table, Table) and table.guard is not None:
+        table = self.authorized_table(identifier)
+        if isinstance(table, Table) and table.query_auth is not None:
             raise UnsupportedError(
                 f"{table.name} has '{QUERY_AUTH_ENABLED.key}': its server decides what of it is shown, so that only"
                 " SELECT and INSERT are offered.",
             )
         return table
 
-    def guarded_table(self, identifier: Identifier) -> AnyTable:
+    def authorized_table(self, identifier: Identifier) -> AnyTable:
         found = self._found(identifier)
         own = replace(identifier, system_table=None)
-        named_here = f"{self.name}.{own.database}.{own.table}"
+        full_name = f"{self.name}.{own.database}.{own.table}"
         if found is None:
             self._require(own.database)
             if own.branch == MAIN_BRANCH and self.view_exists(own):
-                raise NoSuchTableError(f"{named_here} is a view and no table.", name=named_here)
+                raise NoSuchTableError(f"{full_name} is a view and no table.", name=full_name)
             what = f"Branch {own.branch} of table" if own.branch != MAIN_BRANCH else "Table"
-            raise NoSuchTableError(f"{what} {named_here} does not exist.", name=named_here)
-        place = _place(found, identifier)
-        schema = _schema(found, place)
+            raise NoSuchTableError(f"{what} {full_name} does not exist.", name=full_name)
+        location = _location(found, identifier)
+        schema = _schema(found, location)
         kind = offered_kind(schema, self.name, self.options)
         is_external = bool(found.get("isExternal"))
         if is_external:
-            # The server tells when it last changed the entry, and not when the version of the schema was written.
+            # The server's time is that of the last change of the entry, not of the schema version.
             schema = replace(schema, time_millis=0)
         table = Table(
             name=f"{self.name}.{own}",
-            path=place,
-            file_io=self._file_io(place, own),
+            path=location,
+            file_io=self._file_io(location, own),
             schema=schema,
             branch=own.branch,
-            authority=None if is_external else RestVersions(self.client, own, str(found.get("id"))),
+            version_management=None if is_external else RestVersionManagement(self.client, own, str(found.get("id"))),
             access=self._access,
             executor=self.executor,
-            guard=RestGuard(self.client, _path(own)) if TableOptions(schema.options).get(QUERY_AUTH_ENABLED) else None,
+            query_auth=RestQueryAuth(self.client, _path(own))
+            if TableOptions(schema.options).get(QUERY_AUTH_ENABLED)
+            else None,
         )
         opened = kind.opened(table, self.options)
         if isinstance(opened, FormatTable) and _is_registered(schema):
@@ -174,21 +195,21 @@ class RestCatalog(DefinitionsOnServer):
         file_io = file_io_of(location, self.options)
         check_named_branches(schema, BranchManager(file_io, TablePaths(location)))
         if kind is KINDS["table"] and PATH.key in schema.options:
-            schema = _as_it_stands(schema, SchemaManager(file_io, location).latest())
-        body = {"identifier": named(identifier), "schema": _told(schema)}
+            schema = _existing_schema(schema, SchemaManager(file_io, location).latest())
+        body = {"identifier": named(identifier), "schema": _schema_json(schema)}
         try:
             with self._within(identifier.database):
                 self.client.post("databases", identifier.database, "tables", body=body)
-        except TakenError:
+        except ConflictAnswerError:
             raise self._taken_table(identifier) from None
-        made = self.guarded_table(identifier)
-        if isinstance(made, Table) and made.authority is None and made.schemas.latest() is None:
-            # Whoever opens the table by its path has to find its definition there, whether the server writes it or not.
-            made.schemas.try_add(made.schema)
-        return made
+        table = self.authorized_table(identifier)
+        if isinstance(table, Table) and table.version_management is None and table.schemas.latest() is None:
+            # The table must be readable by its path, and servers may not write its schema there.
+            table.schemas.try_add(table.schema)
+        return table
 
     def drop_table(self, identifier: Identifier) -> None:
-        with self._no_table(identifier):
+        with self._raising_no_table(identifier):
             self.client.delete(*_path(identifier))
 
     def rename_table(self, source: Identifier, target: Identifier) -> None:
@@ -198,15 +219,15 @@ class RestCatalog(DefinitionsOnServer):
         if self.table_exists(target):
             raise self._taken_table(target)
         try:
-            with self._no_table(source):
+            with self._raising_no_table(source):
                 self.client.post("tables", "rename", body={"source": named(source), "destination": named(target)})
-        except TakenError:
+        except ConflictAnswerError:
             raise self._taken_table(target) from None
 
     def replace_table(self, identifier: Identifier, schema: TableSchema) -> None:
         try:
-            self.client.post(*_path(identifier), "replace", body={"schema": _told(schema)})
-        except NotThereError as error:
+            self.client.post(*_path(identifier), "replace", body={"schema": _schema_json(schema)})
+        except NotFoundAnswerError as error:
             missing = f"{self.name}.{identifier}"
             if error.resource == "TABLE":
                 raise NoSuchTableError(f"Table {missing} does not exist.", name=missing) from None
@@ -216,7 +237,7 @@ class RestCatalog(DefinitionsOnServer):
             ) from None
 
     def alter_table(self, identifier: Identifier, change: Callable[[TableSchema], TableSchema]) -> TableSchema:
-        table = self.guarded_table(identifier)
+        table = self.authorized_table(identifier)
         changed = change(table.schema)
         if isinstance(table, Table):
             check_named_branches(changed, table.branches, table.schema)
@@ -224,42 +245,42 @@ class RestCatalog(DefinitionsOnServer):
         if not changes:
             return table.schema
         try:
-            with self._no_table(identifier):
+            with self._raising_no_table(identifier):
                 self.client.post(*_path(identifier), body={"changes": changes})
-        except TakenError as error:
+        except ConflictAnswerError as error:
             raise InvalidSchemaError(error.message) from None
-        made = self.guarded_table(identifier)
-        if isinstance(made, Table):
-            publish_quietly(made)
-        return made.schema
+        altered = self.authorized_table(identifier)
+        if isinstance(altered, Table):
+            publish_quietly(altered)
+        return altered.schema
 
     def _database(self, database: str) -> dict[str, Any] | None:
-        """What the server says of a database, None if there is none."""
+        """The server's entry of a database; None if it does not exist."""
         try:
             return self.client.get("databases", database)
-        except NotThereError:
+        except NotFoundAnswerError:
             return None
 
     def _found(self, identifier: Identifier) -> dict[str, Any] | None:
-        """What the server says of a table or branch, None if there is none."""
+        """The server's entry of a table or branch; None if it does not exist."""
         try:
             return self.client.get(*_path(identifier))
-        except NotThereError:
+        except NotFoundAnswerError:
             return None
 
-    def _file_io(self, place: str, identifier: Identifier) -> FileIO:
-        if TableOptions(self.options).get(DATA_TOKEN_ENABLED) and scheme_of(place) not in _OPEN_SCHEMES:
-            return LentFileIO(Lender(self.client, _path(identifier)), self.options)
-        return file_io_of(place, self.options)
+    def _file_io(self, location: str, identifier: Identifier) -> FileIO:
+        if TableOptions(self.options).get(DATA_TOKEN_ENABLED) and scheme_of(location) not in _OPEN_SCHEMES:
+            return TokenFileIO(TokenProvider(self.client, _path(identifier)), self.options)
+        return file_io_of(location, self.options)
 
     @contextmanager
-    def _no_table(self, identifier: Identifier) -> Iterator[None]:
-        """Say of what is not there that it is the table, unless it is a column of it."""
+    def _raising_no_table(self, identifier: Identifier) -> Iterator[None]:
+        """Raise NoSuchTableError for not-found responses, unless they are about a column of the table."""
         missing = f"{self.name}.{identifier}"
         with self._missing(NoSuchTableError(f"Table {missing} does not exist.", name=missing), identifier.database):
             try:
                 yield
-            except NotThereError as error:
+            except NotFoundAnswerError as error:
                 if error.resource == "COLUMN":
                     raise InvalidSchemaError(error.message) from None
                 raise
@@ -270,53 +291,53 @@ def _path(identifier: Identifier) -> tuple[str, ...]:
     return "databases", own.database, "tables", own.object_name
 
 
-def _place(found: Mapping[str, Any], identifier: Identifier) -> str:
-    """The folder where the server says that a table stands."""
-    place = str(found.get("path") or "").rstrip("/")
-    if not place:
+def _location(found: Mapping[str, Any], identifier: Identifier) -> str:
+    """The location of a table, by the server's entry."""
+    location = str(found.get("path") or "").rstrip("/")
+    if not location:
         raise CatalogUnavailableError(f"The catalog's server does not say where table {identifier} stands.")
-    return place
+    return location
 
 
-def _as_it_stands(schema: TableSchema, existing: TableSchema | None) -> TableSchema:
-    """The definition of a new external table: that of the table which stands in its place, if there is one.
+def _existing_schema(schema: TableSchema, existing: TableSchema | None) -> TableSchema:
+    """The schema of a new external table: that of the table at its location, if there is one.
 
     Raises:
-        InvalidInputError: the table that stands there is another one.
+        InvalidInputError: the table at the location is a different one.
     """
     if existing is None:
         return schema
-    place = schema.options[PATH.key]
-    check_same(existing, schema, place)
-    return replace(existing, options={**existing.options, PATH.key: place})
+    location = schema.options[PATH.key]
+    check_same(existing, schema, location)
+    return replace(existing, options={**existing.options, PATH.key: location})
 
 
 def _is_registered(schema: TableSchema) -> bool:
-    """Whether the server keeps the list of a format table's partitions."""
+    """Whether the server has the partition register of a format table."""
     return bool(schema.partition_keys) and bool(TableOptions(schema.options).get(METASTORE_PARTITIONED_TABLE))
 
 
-def _schema(found: Mapping[str, Any], place: str) -> TableSchema:
-    """The definition of a table as the server says it."""
-    said = found["schema"]
-    fields = tuple(parse_field(f) for f in said["fields"])
-    options = {str(k): str(v) for k, v in (said.get("options") or {}).items()}
-    if options.get(PATH.key, "").rstrip("/") == place:
+def _schema(found: Mapping[str, Any], location: str) -> TableSchema:
+    """The schema of a table, by the server's entry."""
+    json_schema = found["schema"]
+    fields = tuple(parse_field(f) for f in json_schema["fields"])
+    options = {str(k): str(v) for k, v in (json_schema.get("options") or {}).items()}
+    if options.get(PATH.key, "").rstrip("/") == location:
         del options[PATH.key]
     return TableSchema(
         id=int(found["schemaId"]),
         fields=fields,
         highest_field_id=max(field_ids(RowType(True, fields)), default=-1),
-        partition_keys=tuple(said.get("partitionKeys") or ()),
-        primary_keys=tuple(said.get("primaryKeys") or ()),
+        partition_keys=tuple(json_schema.get("partitionKeys") or ()),
+        primary_keys=tuple(json_schema.get("primaryKeys") or ()),
         options=options,
-        comment=said.get("comment"),
+        comment=json_schema.get("comment"),
         time_millis=int(found.get("updatedAt") or 0),
     )
 
 
-def _told(schema: TableSchema) -> dict[str, Any]:
-    """A new table's definition as the server is told it."""
+def _schema_json(schema: TableSchema) -> dict[str, Any]:
+    """The schema of a new table, as JSON for the server."""
     return {
         "fields": [f.to_json() for f in schema.fields],
         "partitionKeys": list(schema.partition_keys),

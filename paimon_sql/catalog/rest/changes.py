@@ -1,7 +1,7 @@
-"""What tells a server how a definition is to change, found by comparing it before and after.
+"""Changes of schemas, views and functions for a server, computed from the definitions before and after.
 
-The JSON is that of Paimon's changes of schemas, views and functions (spec: REST API). Columns are known by their ids,
-so that a renamed one is not taken for one dropped and another added.
+The JSON is that of Paimon's `SchemaChange`, `ViewChange` and `FunctionChange` (spec: REST API). Columns are matched by
+id, so that a rename is not a drop and an add.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from dataclasses import replace
 from typing import Any
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.format import types as t
-from paimon_sql.format.function import FunctionSchema
-from paimon_sql.format.options.table import PRIMARY_KEY
-from paimon_sql.format.schema import TableSchema
-from paimon_sql.format.view import ViewSchema
+from paimon_sql.format.catalog_objects.function import FunctionSchema
+from paimon_sql.format.catalog_objects.view import ViewSchema
+from paimon_sql.format.options.table.table import PRIMARY_KEY
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.schema import TableSchema
 
 Change = dict[str, Any]
 _Path = tuple[str, ...]
 
 
 def schema_changes(before: TableSchema, after: TableSchema) -> list[Change]:
-    """How a table's definition becomes another version.
+    """Return the changes from one schema to another.
 
     Raises:
-        UnsupportedError: there is no change that says so, such as fields inside a column in another order.
+        UnsupportedError: no change exists for the difference, such as another order of nested fields.
     """
     changes = [*_option_changes(before.options, after.options), *_comment_changes(before.comment, after.comment)]
     if before.primary_keys and not after.primary_keys:
@@ -37,7 +37,7 @@ def schema_changes(before: TableSchema, after: TableSchema) -> list[Change]:
 
 
 def view_changes(before: ViewSchema, after: ViewSchema) -> list[Change] | None:
-    """How a view becomes another; None if it must be made anew, as its columns or its own query change."""
+    """Return the changes from one view to another; None if it must be replaced, for columns or query differ."""
     if (before.fields, before.query) != (after.fields, after.query):
         return None
     changes = [*_option_changes(before.options, after.options), *_comment_changes(before.comment, after.comment)]
@@ -50,7 +50,7 @@ def view_changes(before: ViewSchema, after: ViewSchema) -> list[Change] | None:
 
 
 def function_changes(before: FunctionSchema, after: FunctionSchema) -> list[Change] | None:
-    """How a function becomes another; None if it must be made anew, as its parameters or its result change."""
+    """Return the changes from one function to another; None if it must be replaced, for its signature differs."""
     if replace(before, definitions=after.definitions, comment=after.comment, options=after.options) != after:
         return None
     changes = [*_option_changes(before.options, after.options), *_comment_changes(before.comment, after.comment)]
@@ -77,45 +77,45 @@ def _comment_changes(before: str | None, after: str | None) -> Iterator[Change]:
 
 
 def _field_changes(before: Sequence[t.DataField], after: Sequence[t.DataField], parent: _Path) -> Iterator[Change]:
-    """The changes of the fields of one row, in an order in which each is possible after those before it."""
-    old, kept = {f.id: f for f in before}, {f.id for f in after}
+    """The changes of the fields of a row, in an order in which each is possible after those before it."""
+    old, retained = {f.id: f for f in before}, {f.id for f in after}
     for field in before:
-        if field.id not in kept:
+        if field.id not in retained:
             yield {"action": "dropColumn", "fieldNames": [*parent, field.name]}
-    remaining = [f for f in before if f.id in kept]
+    remaining = [f for f in before if f.id in retained]
     yield from _renamings({f.id: f.name for f in remaining}, {f.id: f.name for f in after if f.id in old}, parent)
     for field in after:
         if field.id in old:
             yield from _column_changes(old[field.id], field, (*parent, field.name))
     order = [f.id for f in remaining]
-    for at, field in enumerate(after):
+    for index, field in enumerate(after):
         if field.id not in old:
-            yield from _added(field, parent, at, after, is_last=at == len(order))
-            order.insert(at, field.id)
-        elif order[at] != field.id:
+            yield from _added(field, parent, index, after, is_last=index == len(order))
+            order.insert(index, field.id)
+        elif order[index] != field.id:
             if parent:
                 raise UnsupportedError(
                     f"Fields inside column '{parent[0]}' cannot change their order: no change that a REST server takes"
                     " says so."
                 )
-            yield {"action": "updateColumnPosition", "move": _move(field.name, at, after)}
+            yield {"action": "updateColumnPosition", "move": _move(field.name, index, after)}
             order.remove(field.id)
-            order.insert(at, field.id)
+            order.insert(index, field.id)
 
 
 def _renamings(before: dict[int, str], after: dict[int, str], parent: _Path) -> Iterator[Change]:
-    """Renamings one after the other, each to a name that is free by then."""
+    """Renames in sequence, each to a name that is free by then."""
     names = dict(before)
-    while waiting := [i for i, name in after.items() if names[i] != name]:
-        free = [i for i in waiting if after[i] not in names.values()]
-        # Two that swap their names need a third one.
-        i, target = (free[0], after[free[0]]) if free else (waiting[0], f"__{names[waiting[0]]}")
+    while pending := [i for i, name in after.items() if names[i] != name]:
+        free = [i for i in pending if after[i] not in names.values()]
+        # A swap of two names needs a third one.
+        i, target = (free[0], after[free[0]]) if free else (pending[0], f"__{names[pending[0]]}")
         yield {"action": "renameColumn", "fieldNames": [*parent, names[i]], "newName": target}
         names[i] = target
 
 
 def _added(
-    field: t.DataField, parent: _Path, at: int, after: Sequence[t.DataField], *, is_last: bool
+    field: t.DataField, parent: _Path, index: int, after: Sequence[t.DataField], *, is_last: bool
 ) -> Iterator[Change]:
     path = [*parent, field.name]
     yield {
@@ -123,16 +123,16 @@ def _added(
         "fieldNames": path,
         "dataType": field.type.to_json(),
         "comment": field.description,
-        "move": None if is_last else _move(field.name, at, after),
+        "move": None if is_last else _move(field.name, index, after),
     }
     if field.default is not None:
         yield {"action": "updateColumnDefaultValue", "fieldNames": path, "newDefaultValue": field.default}
 
 
-def _move(name: str, at: int, after: Sequence[t.DataField]) -> Change:
-    if at == 0:
+def _move(name: str, index: int, after: Sequence[t.DataField]) -> Change:
+    if index == 0:
         return {"fieldName": name, "referenceFieldName": None, "type": "FIRST"}
-    return {"fieldName": name, "referenceFieldName": after[at - 1].name, "type": "AFTER"}
+    return {"fieldName": name, "referenceFieldName": after[index - 1].name, "type": "AFTER"}
 
 
 def _column_changes(before: t.DataField, after: t.DataField, path: _Path) -> Iterator[Change]:
@@ -166,7 +166,7 @@ def _type_changes(before: t.DataType, after: t.DataType, path: _Path) -> Iterato
 
 
 def _inner(before: t.DataType, after: t.DataType) -> dict[str, tuple[t.DataType, t.DataType]] | None:
-    """The types inside two arrays or maps by what paths call them; None where a change is one of the whole type."""
+    """The nested types of two arrays or maps, by their names in paths; None if the type changes as a whole."""
     if isinstance(before, t.ArrayType) and isinstance(after, t.ArrayType):
         return {"element": (before.element, after.element)}
     if isinstance(before, t.MapType) and isinstance(after, t.MapType) and before.key == after.key:

@@ -1,4 +1,4 @@
-"""A server as one catalog sees it: its part of the server's paths, and lists that come in pages."""
+"""Client of a REST catalog: requests below the catalog's prefix, and paged lists."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from paimon_sql.catalog.rest.connection import Server
+from paimon_sql.catalog.rest.http.connection import Server
 from paimon_sql.errors import CatalogUnavailableError
 
 _OWN, _SIGNING = ("uri", "token", "token.provider"), "dlf."
@@ -18,37 +18,37 @@ _NEXT = "nextPageToken"
 
 @dataclass(frozen=True)
 class RestClient:
-    """The server behind the prefix that it gave the catalog; it can be pickled.
+    """A client of one catalog; it can be pickled.
 
     Attributes:
         server: the server.
-        prefix: what its paths begin with; empty for nothing.
+        prefix: the catalog's prefix of paths, assigned by the server; may be empty.
     """
 
     server: Server
     prefix: str
 
     def get(self, *path: str) -> dict[str, Any]:
-        """What stands at a path."""
+        """GET a path."""
         return self.server.ask("GET", self._path(path))
 
     def post(self, *path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """What the server answers to what it is told."""
+        """POST to a path, and return the response."""
         return self.server.ask("POST", self._path(path), body=body)
 
     def delete(self, *path: str) -> None:
-        """Remove what stands at a path."""
+        """DELETE a path."""
         self.server.ask("DELETE", self._path(path))
 
     def listed(self, *path: str, member: str) -> list[Any]:
-        """All entries of a list, which the server hands out in pages.
+        """Get all pages of a list.
 
         Args:
-            path: where it stands.
-            member: the member of each page that holds entries.
+            path: the path of the list.
+            member: the name of the entries in each page.
 
         Raises:
-            CatalogUnavailableError: the pages go in a circle.
+            CatalogUnavailableError: a page token is repeated.
         """
         found: list[Any] = []
         tokens: set[str] = set()
@@ -73,23 +73,23 @@ class RestClient:
 
 
 def configured(catalog: str, options: Mapping[str, str]) -> tuple[RestClient, dict[str, str]]:
-    """The client of a catalog, and its options with what the server adds to them and puts in their place.
+    """Return the client of a catalog, and its options merged with the server's defaults and overrides.
 
     Args:
         catalog: the catalog's name.
-        options: its options as they were given.
+        options: its given options.
 
     Raises:
-        InvalidOptionError: an option is missing or wrong.
+        InvalidOptionError: an option is missing or invalid.
         CatalogUnavailableError: the server cannot be reached or refuses.
     """
     server = Server.of(catalog, options)
     warehouse = options.get(_WAREHOUSE)
-    said = server.ask("GET", ["config"], {_WAREHOUSE: warehouse} if warehouse else None)
-    given = [
-        {str(k): str(v) for k, v in (said.get(m) or {}).items() if v is not None} for m in ("defaults", "overrides")
+    response = server.ask("GET", ["config"], {_WAREHOUSE: warehouse} if warehouse else None)
+    server_options = [
+        {str(k): str(v) for k, v in (response.get(m) or {}).items() if v is not None} for m in ("defaults", "overrides")
     ]
-    merged = {**given[0], **options, **given[1]}
-    # Who asks and where stays as it was given: what comes from the server may only add headers.
+    merged = {**server_options[0], **options, **server_options[1]}
+    # Address and credentials are always those given: the server may only add headers.
     own = {k: v for k, v in options.items() if k in _OWN or k.startswith(_SIGNING)}
     return RestClient(Server.of(catalog, {**merged, **own}), merged.get(_PREFIX, "")), merged

@@ -1,4 +1,4 @@
-"""The partitions of a format table that a server keeps (spec: REST API, ``partitions``)."""
+"""Partition register of a format table on a server (spec: REST API, ``partitions``)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from paimon_sql.catalog.rest.client import RestClient
-from paimon_sql.catalog.rest.refusals import NotThereError, TakenError
+from paimon_sql.catalog.rest.http.errors import ConflictAnswerError, NotFoundAnswerError
 from paimon_sql.errors import AlreadyExistsError, NoSuchTableError, PaimonError, UnsupportedError
-from paimon_sql.format.options.commit import METASTORE_PARTITIONED_TABLE
-from paimon_sql.storage.format_tables.register import UNKNOWN, Figures, PartitionRegister, Spec
+from paimon_sql.format.options.operations.commit import METASTORE_PARTITIONED_TABLE
+from paimon_sql.storage.format_tables.register import UNKNOWN, PartitionRegister, PartitionStatistics, Spec
 
 _PARTITIONS = "partitions"
 _NO_BUCKETS = -1
@@ -18,7 +18,7 @@ _NO_BUCKETS = -1
 
 @dataclass(frozen=True)
 class RestPartitions(PartitionRegister):
-    """The register of one table.
+    """The partition register of a table.
 
     Attributes:
         client: the server.
@@ -30,22 +30,22 @@ class RestPartitions(PartitionRegister):
     table: tuple[str, ...]
     name: str
 
-    def all(self) -> list[tuple[Spec, Figures]]:
+    def all(self) -> list[tuple[Spec, PartitionStatistics]]:
         try:
             found = self.client.listed(*self.table, _PARTITIONS, member=_PARTITIONS)
-        except NotThereError as error:
+        except NotFoundAnswerError as error:
             raise self._no_table(error) from None
         return [(_spec(entry), _figures(entry)) for entry in found]
 
     def add(self, specs: Sequence[Spec], *, strict: bool = False) -> None:
         self._post({"partitionSpecs": [dict(s) for s in specs], "ignoreIfExists": not strict})
 
-    def report(self, figures: Sequence[tuple[Spec, Figures]], *, anew: bool) -> None:
+    def report(self, figures: Sequence[tuple[Spec, PartitionStatistics]], *, anew: bool) -> None:
         self._post(
             {
                 "partitionSpecs": [dict(s) for s, _ in figures],
                 "ignoreIfExists": True,
-                "partitionStatistics": [_told(s, f) for s, f in figures],
+                "partitionStatistics": [_request(s, f) for s, f in figures],
                 "replaceStatistics": anew,
             }
         )
@@ -56,12 +56,12 @@ class RestPartitions(PartitionRegister):
     def _post(self, body: dict[str, Any], *more: str) -> None:
         try:
             self.client.post(*self.table, _PARTITIONS, *more, body=body)
-        except NotThereError as error:
+        except NotFoundAnswerError as error:
             raise self._no_table(error) from None
-        except TakenError as error:
+        except ConflictAnswerError as error:
             raise AlreadyExistsError(f"{self.name} has partition {error.name} already.", name=error.name) from None
 
-    def _no_table(self, error: NotThereError) -> PaimonError:
+    def _no_table(self, error: NotFoundAnswerError) -> PaimonError:
         if error.resource != "TABLE":
             return UnsupportedError(
                 f"{self.name}: the catalog's server {self.client.server.address} keeps no lists of partitions.",
@@ -74,13 +74,13 @@ def _spec(entry: Any) -> dict[str, str]:
     return {str(k): str(v) for k, v in (entry.get("spec") or {}).items() if v is not None}
 
 
-def _figures(entry: Any) -> Figures:
-    members = ("recordCount", "fileSizeInBytes", "fileCount", "lastFileCreationTime")
-    known = [entry.get(member) for member in members]
-    return Figures(*(value if isinstance(value, int) else UNKNOWN for value in known))
+def _figures(entry: Any) -> PartitionStatistics:
+    names = ("recordCount", "fileSizeInBytes", "fileCount", "lastFileCreationTime")
+    values = [entry.get(name) for name in names]
+    return PartitionStatistics(*(value if isinstance(value, int) else UNKNOWN for value in values))
 
 
-def _told(spec: Spec, figures: Figures) -> dict[str, Any]:
+def _request(spec: Spec, figures: PartitionStatistics) -> dict[str, Any]:
     return {
         "spec": dict(spec),
         "recordCount": figures.rows,

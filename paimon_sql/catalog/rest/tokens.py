@@ -1,4 +1,4 @@
-"""Tokens that a server lends for the files of one table, and the files as they are reached with them."""
+"""Data tokens: vended credentials for the files of a table (Paimon: `RESTTokenFileIO`)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from paimon_sql.catalog.rest.client import RestClient
-from paimon_sql.catalog.rest.lent import Held
+from paimon_sql.catalog.rest.http.vended import Expiring
 from paimon_sql.errors import CatalogUnavailableError
-from paimon_sql.format.options.catalog import DLF_OSS_ENDPOINT
+from paimon_sql.format.options.engines.catalog import DLF_OSS_ENDPOINT
 from paimon_sql.storage.file_io import FileIO, ResolvingFileIO
 
 _EARLY_SECONDS = 3600.0
@@ -17,78 +17,78 @@ _EARLY_SECONDS = 3600.0
 
 @dataclass(frozen=True)
 class Token:
-    """What a server lent.
+    """A vended token.
 
     Attributes:
         options: options of the file system.
-        renewed: when a new one is asked for, in seconds since the epoch: an hour before it ends, but not before half
-            of its life is over.
+        renewed: the time of renewal, in seconds since the epoch: an hour before it expires, but not before half of its
+            lifetime.
     """
 
     options: Mapping[str, str] = field(repr=False)
     renewed: float
 
     def holds(self) -> bool:
-        """Whether no new one is asked for yet."""
+        """Whether the token need not be renewed yet."""
         return time.time() < self.renewed
 
 
 @dataclass(frozen=True)
-class Lender:
-    """The server as it lends tokens for one table; it can be pickled and be a key.
+class TokenProvider:
+    """The tokens of a table; it can be pickled and be a key.
 
     Attributes:
         client: the server.
-        table: the table's path there.
+        table: the path of the table.
     """
 
     client: RestClient
     table: tuple[str, ...]
 
     def token(self) -> Token:
-        """The token that holds now, which all of this process share.
+        """The current token, shared in this process.
 
         Raises:
-            CatalogUnavailableError: the server lends none.
-            PaimonError: it refuses.
+            CatalogUnavailableError: the server has none.
+            PaimonError: the server refuses.
         """
-        return _held.get(self, self._lent)
+        return _tokens.get(self, self._vended)
 
-    def _lent(self) -> Token:
+    def _vended(self) -> Token:
         now = time.time()
-        said = self.client.get(*self.table, "token")
+        response = self.client.get(*self.table, "token")
         try:
-            options = {str(k): str(v) for k, v in said["token"].items()}
-            ends = float(said["expiresAtMillis"]) / 1000
+            options = {str(k): str(v) for k, v in response["token"].items()}
+            expires = float(response["expiresAtMillis"]) / 1000
         except (KeyError, TypeError, ValueError, AttributeError):
             raise CatalogUnavailableError(
                 f"The catalog's server {self.client.server.address} lends no token for the files of"
                 f" {'.'.join(self.table[1::2])}."
             ) from None
-        return Token(options, max(ends - _EARLY_SECONDS, (now + ends) / 2))
+        return Token(options, max(expires - _EARLY_SECONDS, (now + expires) / 2))
 
 
-class LentFileIO(ResolvingFileIO):
-    """Reads and writes a table's files with what its server lends, which changes from time to time.
+class TokenFileIO(ResolvingFileIO):
+    """Reads and writes a table's files with the current token.
 
     Args:
-        lender: who lends it.
+        lender: the provider of tokens.
         options: the catalog's options.
     """
 
     credentials_change = True
 
-    def __init__(self, lender: Lender, options: Mapping[str, str]) -> None:
+    def __init__(self, lender: TokenProvider, options: Mapping[str, str]) -> None:
         super().__init__(options)
-        self._lender = lender
+        self._provider = lender
         self._token: Token | None = None
         self._files = ResolvingFileIO(options)
 
-    def __reduce__(self) -> tuple[type[LentFileIO], tuple[Lender, dict[str, str]]]:  # type: ignore[override]
-        return type(self), (self._lender, self.options)
+    def __reduce__(self) -> tuple[type[TokenFileIO], tuple[TokenProvider, dict[str, str]]]:  # type: ignore[override]
+        return type(self), (self._provider, self.options)
 
     def of(self, path: str) -> FileIO:
-        token = self._lender.token()
+        token = self._provider.token()
         if token is not self._token:
             endpoint = self.options.get(DLF_OSS_ENDPOINT.key)
             named = {"fs.oss.endpoint": endpoint} if endpoint else {}
@@ -96,4 +96,4 @@ class LentFileIO(ResolvingFileIO):
         return self._files.of(path)
 
 
-_held: Held[Lender, Token] = Held()
+_tokens: Expiring[TokenProvider, Token] = Expiring()

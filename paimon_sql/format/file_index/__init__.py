@@ -1,1 +1,1 @@
-"""File indexes: what a data file's rows hold of a column, so that reads can pass over the file or most of its rows."""
+"""File indexes: indexes of one data file, so that reads skip the file or most of its rows (spec: File Index)."""

@@ -1,4 +1,4 @@
-"""What a kind of file index is: which types it takes, how it is built from rows, and how it is asked."""
+"""Interfaces of a kind of file index: indexable types, builder, reader."""
 
 from __future__ import annotations
 
@@ -8,82 +8,82 @@ from typing import Any, ClassVar, Literal
 import pyarrow as pa
 from pyroaring import BitMap
 
-from paimon_sql.format import types as t
 from paimon_sql.format.file_index.keys import KeyType, OutOfRangeError
 from paimon_sql.format.options.table_options import TableOptions
 from paimon_sql.format.options.values import Option
+from paimon_sql.format.schema import types as t
 
 Operator = Literal["=", "!=", "<", "<=", ">", ">="]
 
 
 class IndexBuilder(ABC):
-    """Makes the index of one column of one data file."""
+    """Builds the index of one column of one data file."""
 
     @abstractmethod
     def add(self, values: pa.Array) -> None:
-        """Take the values of the next rows."""
+        """Add the values of the next rows."""
 
     @abstractmethod
     def finish(self) -> bytes | None:
-        """The index; None if these rows cannot have one."""
+        """The bytes of the index; None if these rows cannot be indexed."""
 
 
 class IndexReader(ABC):
-    """Answers which rows of a file a condition may be true for.
+    """Selects the rows of a file for which a condition may be true.
 
-    An answer holds at least all such rows, by their positions; None says nothing.
+    A result contains at least all such rows, by their positions; None means unknown: any row may match.
     """
 
     @abstractmethod
-    def among(self, values: pa.Array) -> BitMap | None:
-        """The rows whose value is one of some, none of them null."""
+    def equal_any(self, values: pa.Array) -> BitMap | None:
+        """The rows whose value is one of ``values``, none of which is null."""
 
     def compare(self, operator: Operator, value: pa.Scalar) -> BitMap | None:
-        """The rows whose value compares so with another, which is not null."""
-        return self.among(pa.array([value.as_py()], value.type)) if operator == "=" else None
+        """The rows whose value compares so with ``value``, which is not null."""
+        return self.equal_any(pa.array([value.as_py()], value.type)) if operator == "=" else None
 
     def nulls(self) -> BitMap | None:
-        """The rows without a value."""
+        """The rows that are null."""
         return None
 
-    def valued(self) -> BitMap | None:
+    def not_nulls(self) -> BitMap | None:
         """The rows with a value."""
         return None
 
 
 class RowsReader(IndexReader):
-    """An index that knows the rows of each value."""
+    """A reader of an index that stores the rows of each value."""
 
     def __init__(self, data_type: t.DataType) -> None:
         self.keys = KeyType(data_type)
 
     @abstractmethod
     def equal(self, key: Any) -> BitMap:
-        """The rows with a key."""
+        """The rows whose value has this key."""
 
     @abstractmethod
-    def valued(self) -> BitMap:
+    def not_nulls(self) -> BitMap:
         """The rows with a value."""
 
     def below(self, key: Any, *, inclusive: bool) -> BitMap | None:
-        """The rows with smaller keys, or the key itself; None if the index knows no order."""
+        """The rows with smaller keys, or an equal one if ``inclusive``; None if the index has no order."""
         return None
 
     def above(self, key: Any, *, inclusive: bool) -> BitMap | None:
-        """The rows with greater keys, or the key itself; None if the index knows no order."""
+        """The rows with greater keys, or an equal one if ``inclusive``; None if the index has no order."""
         return None
 
-    def among(self, values: pa.Array) -> BitMap:
+    def equal_any(self, values: pa.Array) -> BitMap:
         keys = self.keys.equals(values)
         return BitMap.union(*map(self.equal, keys)) if keys else BitMap()
 
     def compare(self, operator: Operator, value: pa.Scalar) -> BitMap | None:
         one = pa.array([value.as_py()], value.type)
         if operator == "=":
-            return self.among(one)
+            return self.equal_any(one)
         exact = self.keys.is_exact(one)
         if operator == "!=":
-            return self.valued() - self.among(one) if exact else self.valued()
+            return self.not_nulls() - self.equal_any(one) if exact else self.not_nulls()
         inclusive = not exact or operator in ("<=", ">=")
         try:
             key = self.keys.bound(value, above=operator in ("<=", ">"))
@@ -98,24 +98,24 @@ class FileIndexKind(ABC):
     """A kind of file index.
 
     Attributes:
-        name: what options and containers call it.
-        settings: what may be set for a column, by the last part of the option's key.
+        name: its name in options and containers.
+        settings: its settings per column, by the last part of the option's key.
     """
 
     name: ClassVar[str]
     settings: ClassVar[tuple[Option[Any], ...]] = ()
 
     @abstractmethod
-    def takes(self, data_type: t.DataType) -> bool:
+    def supports(self, data_type: t.DataType) -> bool:
         """Whether values of a type can be indexed."""
 
     def check(self, settings: TableOptions) -> str | None:
-        """What is wrong with settings that each can be read; None if nothing is."""
+        """The defect of settings whose values are valid one by one; None if there is none."""
         return None
 
     @abstractmethod
     def builder(self, data_type: t.DataType, settings: TableOptions) -> IndexBuilder:
-        """What makes an index.
+        """A builder of an index.
 
         Args:
             data_type: the type of the values.
@@ -124,8 +124,8 @@ class FileIndexKind(ABC):
 
     @abstractmethod
     def reader(self, data: bytes, data_type: t.DataType) -> IndexReader:
-        """What answers from the bytes of an index.
+        """A reader of an index's bytes.
 
         Raises:
-            ValueError: the bytes are no such index.
+            ValueError: the bytes are not such an index.
         """

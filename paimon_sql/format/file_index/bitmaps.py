@@ -1,6 +1,6 @@
-"""Sets of row positions as Roaring bitmaps, and numbers stored as one bitmap for each of their bits.
+"""Roaring bitmaps of row positions, and numbers stored as one bitmap per bit.
 
-Bitmaps are written here and not by the Roaring library, which chooses runs for some sets where Java does not.
+Bitmaps are encoded here and not by the Roaring library, which chooses runs for some sets where Java does not.
 Source: the portable Roaring format.
 """
 
@@ -17,22 +17,22 @@ from pyroaring import BitMap
 Positions = npt.NDArray[np.int64]
 
 PLAIN, WITH_RUNS = 12346, 12347
-"""How bitmaps begin: without and with runs."""
+"""First numbers of bitmaps without and with runs."""
 MAX_SLICES = 64
-"""How many bits a number has."""
+"""Max bits of a number."""
 _CONTAINER_ROWS = 65536
 _BITMAP_BYTES = 8192
-_MOST_IN_ARRAY = 4096
+_MAX_IN_ARRAY = 4096
 _FEW_CONTAINERS = 4
 
 
 def all_rows(count: int) -> BitMap:
-    """The bitmap of the first positions."""
+    """The bitmap of the positions from 0 to ``count - 1``."""
     return BitMap(range(count))
 
 
-def serialized(positions: Positions) -> bytes:
-    """The bytes of the bitmap of some positions, which are ascending."""
+def encode_bitmap(positions: Positions) -> bytes:
+    """Encode the bitmap of ascending positions."""
     if not len(positions):
         return struct.pack("<II", PLAIN, 0)
     keys = positions >> 16
@@ -54,30 +54,30 @@ def serialized(positions: Positions) -> bytes:
 
 
 def _container(lows: npt.NDArray[np.uint16]) -> tuple[bytes, bool]:
-    """The bytes of up to 65536 positions, and whether these are runs."""
+    """Encode up to 65536 positions, with whether they are stored as runs."""
     ends = np.flatnonzero(lows[1:] - lows[:-1] != 1)
     plain = min(_BITMAP_BYTES, 2 * len(lows))
     if 2 + 4 * (len(ends) + 1) < plain:
         firsts = lows[np.concatenate([[0], ends + 1])]
         lasts = lows[np.concatenate([ends, [len(lows) - 1]])]
         return struct.pack("<H", len(firsts)) + np.stack([firsts, lasts - firsts], axis=1).tobytes(), True
-    if len(lows) <= _MOST_IN_ARRAY:
+    if len(lows) <= _MAX_IN_ARRAY:
         return lows.tobytes(), False
-    there = np.zeros(_CONTAINER_ROWS, np.bool_)
-    there[lows] = True
-    return np.packbits(there, bitorder="little").tobytes(), False
+    bits = np.zeros(_CONTAINER_ROWS, np.bool_)
+    bits[lows] = True
+    return np.packbits(bits, bitorder="little").tobytes(), False
 
 
-def most_bytes(rows: int) -> int:
-    """The most bytes that a bitmap of so many rows has."""
+def max_bitmap_bytes(rows: int) -> int:
+    """Max bytes of a bitmap of so many rows."""
     return 64 + (rows // _CONTAINER_ROWS + 1) * (_BITMAP_BYTES + 16)
 
 
 def read_bitmap(data: bytes) -> BitMap:
-    """The bitmap that begins the bytes; what follows it is not looked at.
+    """Decode the bitmap at the start of the bytes; bytes after it are ignored.
 
     Raises:
-        ValueError: the bytes are no bitmap.
+        ValueError: the bytes are not a bitmap.
     """
     try:
         return BitMap.deserialize(data)
@@ -85,27 +85,27 @@ def read_bitmap(data: bytes) -> BitMap:
         raise ValueError(f"no bitmap: {error}") from error
 
 
-def slices_of(positions: Positions, numbers: npt.NDArray[np.uint64], width: int) -> list[bytes]:
-    """The bitmaps of where each bit of some numbers is set, the lowest bit first.
+def encode_slices(positions: Positions, numbers: npt.NDArray[np.uint64], width: int) -> list[bytes]:
+    """Encode numbers as one bitmap per bit, the lowest bit first.
 
     Args:
-        positions: where the numbers stand, ascending.
+        positions: the positions of the numbers, ascending.
         numbers: the numbers.
-        width: how many bits are told.
+        width: the number of bits.
     """
     one = np.uint64(1)
-    return [serialized(positions[(numbers >> np.uint64(i)) & one == one]) for i in range(width)]
+    return [encode_bitmap(positions[(numbers >> np.uint64(i)) & one == one]) for i in range(width)]
 
 
 @dataclass(frozen=True)
 class BitSlices:
-    """Whole numbers from 0 on: which rows have one, and for each bit, from the lowest on, where it is set."""
+    """Non-negative integers: the rows that have one, and the rows in which each bit, from the lowest on, is set."""
 
     rows: BitMap
     slices: Sequence[BitMap]
 
     def split(self, number: int) -> tuple[BitMap, BitMap, BitMap]:
-        """The rows whose numbers are less than, equal to and greater than another."""
+        """The rows whose numbers are less than, equal to and greater than ``number``."""
         if number < 0:
             return BitMap(), BitMap(), self.rows.copy()
         if number >> len(self.slices):

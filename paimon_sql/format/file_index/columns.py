@@ -1,4 +1,4 @@
-"""Building the indexes that must have seen all of a column: its keys are kept until the file is whole."""
+"""Builder of indexes that need all values of a column: keys are buffered until the file is complete."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from abc import abstractmethod
 
 import pyarrow as pa
 
-from paimon_sql.format import types as t
 from paimon_sql.format.file_index.base import IndexBuilder
 from paimon_sql.format.file_index.keys import KeyType, OutOfRangeError, RankedColumn
+from paimon_sql.format.schema import types as t
 
 
 class ColumnBuilder(IndexBuilder):
-    """Collects a column's keys; texts are kept as numbers of words, as most repeat."""
+    """Collects a column's keys; strings are dictionary-encoded, as most repeat."""
 
     def __init__(self, data_type: t.DataType) -> None:
         self.keys = KeyType(data_type)
@@ -26,18 +26,18 @@ class ColumnBuilder(IndexBuilder):
         except OutOfRangeError:
             self._parts = None
             return
-        self._parts.append(keys.dictionary_encode() if self.keys.is_text else keys)
+        self._parts.append(keys.dictionary_encode() if self.keys.is_bytes else keys)
 
     def finish(self) -> bytes | None:
         return None if self._parts is None else self.build(self.column())
 
     def column(self) -> RankedColumn:
-        """What was collected, ranked."""
+        """The collected keys, ranked."""
         parts = self._parts or []
-        if self.keys.is_text and parts:
+        if self.keys.is_bytes and parts:
             parts = pa.chunked_array(parts).unify_dictionaries().chunks
         return RankedColumn.of(parts)
 
     @abstractmethod
     def build(self, column: RankedColumn) -> bytes | None:
-        """The index of a column; None if it cannot have one."""
+        """Encode the index of a column; None if it cannot be indexed."""

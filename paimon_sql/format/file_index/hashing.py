@@ -1,4 +1,4 @@
-"""The hashes of bloom filters: XXH64 of texts and bytes, Thomas Wang's mix of whole numbers; over whole arrays."""
+"""Hashes of bloom filters over arrays: XXH64 of strings and bytes, Thomas Wang's hash of integers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _P1, _P2, _P3, _P4, _P5 = (
     )
 )
 _STRIPE = 32
-_MOST_BYTES = 32 * 1024 * 1024
+_MAX_BATCH_BYTES = 32 * 1024 * 1024
 
 
 def hash_numbers(numbers: npt.NDArray[np.int64]) -> Hashes:
@@ -37,22 +37,22 @@ def hash_numbers(numbers: npt.NDArray[np.int64]) -> Hashes:
 
 
 def hash_bytes(values: pa.Array) -> Hashes:
-    """XXH64 with seed 0 of texts or bytes, none of them null."""
+    """XXH64 with seed 0 of strings or bytes, none of them null."""
     offsets = np.frombuffer(values.buffers()[1], np.int32)[values.offset : values.offset + len(values) + 1]
     data = np.frombuffer(values.buffers()[2] or b"", np.uint8)
     starts, lengths = offsets[:-1].astype(np.int64), np.diff(offsets)
     hashes = np.empty(len(values), np.uint64)
     for length in np.unique(lengths):
         rows = np.flatnonzero(lengths == length)
-        step = max(1, _MOST_BYTES // max(1, int(length)))
+        step = max(1, _MAX_BATCH_BYTES // max(1, int(length)))
         for first in range(0, len(rows), step):
-            some = rows[first : first + step]
-            hashes[some] = _of_one_length(data[starts[some, None] + np.arange(length)], int(length))
+            batch = rows[first : first + step]
+            hashes[batch] = _of_one_length(data[starts[batch, None] + np.arange(length)], int(length))
     return hashes.view(np.int64)
 
 
 def _of_one_length(data: npt.NDArray[np.uint8], length: int) -> _Words:
-    """The hashes of byte strings of one length, a row each."""
+    """The hashes of byte strings of one length; ``data`` has one per row."""
     with np.errstate(over="ignore"):
         striped = length - length % _STRIPE
         if striped:

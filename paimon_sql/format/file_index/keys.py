@@ -1,8 +1,8 @@
-"""Values of a column as indexes store and order them: whole numbers, or the bytes of texts.
+"""Keys of file indexes: values of a column as integers, or as the bytes of strings.
 
-Every type but text becomes a 64-bit number in the order of its values: points in time count milliseconds up to
-precision 3 and microseconds above it, decimals are their unscaled values, floating-point numbers the bits that sort as
-Java compares them, -0.0 below 0.0 and NaN above all else.
+Values of all types but strings become 64-bit numbers of the same order: timestamps are milliseconds up to precision 3
+and microseconds above it, decimals their unscaled values, floating-point numbers the bits that sort as Java compares
+them: -0.0 below 0.0, and NaN above all others.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.format import types as t
+from paimon_sql.format.schema import types as t
 
 Numbers = npt.NDArray[np.int64]
 
-TEXTS = (t.CharType, t.VarCharType)
+STRINGS = (t.CharType, t.VarCharType)
 _TIMES = (t.TimestampType, t.LocalZonedTimestampType)
 _WIDTHS: dict[type[t.DataType], int] = {
     t.BooleanType: 1,
@@ -36,12 +36,12 @@ _THOUSAND = 1000
 
 
 class OutOfRangeError(ValueError):
-    """A value that the numbers of an index cannot hold."""
+    """A value does not fit into the 64-bit numbers of an index."""
 
 
 @dataclass(frozen=True)
 class KeyType:
-    """How the values of one type are kept.
+    """Conversion of the values of one type to keys.
 
     Attributes:
         type: the column's type.
@@ -50,9 +50,9 @@ class KeyType:
     type: t.DataType
 
     @property
-    def is_text(self) -> bool:
+    def is_bytes(self) -> bool:
         """Whether keys are bytes instead of numbers."""
-        return isinstance(self.type, (*TEXTS, t.BinaryType, t.VarBinaryType))
+        return isinstance(self.type, (*STRINGS, t.BinaryType, t.VarBinaryType))
 
     @property
     def is_float(self) -> bool:
@@ -61,16 +61,16 @@ class KeyType:
 
     @property
     def stored(self) -> np.dtype[np.signedinteger[npt.NBitBase]]:
-        """The form of a number in files; floating-point numbers are stored by their bits."""
+        """The type of a number in files; floating-point numbers are stored as their bits."""
         return np.dtype(f">i{_WIDTHS.get(type(self.type), 8)}")
 
     def of(self, values: pa.Array) -> pa.Array:
-        """Values as 64-bit numbers or bytes; nulls stay null.
+        """Convert values to 64-bit numbers or bytes; nulls stay null.
 
         Raises:
-            OutOfRangeError: a decimal is beyond 64 bits.
+            OutOfRangeError: a decimal exceeds 64 bits.
         """
-        if self.is_text:
+        if self.is_bytes:
             return values.cast(pa.binary())
         numbers = self._numbers(values)
         return pa.array(numbers, mask=pc.is_null(values).to_numpy(zero_copy_only=False) if values.null_count else None)
@@ -88,31 +88,31 @@ class KeyType:
 
     @property
     def _scale(self) -> int:
-        """How many units of the Arrow type one unit of an index has."""
+        """Units of the Arrow type per unit of an index."""
         if not isinstance(self.type, _TIMES):
             return 1
         return 1 if _MICROS_FROM <= self.type.precision < _NANOS_FROM else _THOUSAND
 
     def encode(self, numbers: Numbers) -> npt.NDArray[np.signedinteger[npt.NBitBase]]:
-        """Numbers in the form in which files hold them."""
+        """Convert keys to numbers as files store them."""
         if self.is_float:
             numbers = self._flipped(numbers)
         return numbers.astype(self.stored)
 
     def decode(self, stored: npt.NDArray[np.signedinteger[npt.NBitBase]]) -> Numbers:
-        """The numbers that files hold."""
+        """Convert numbers as files store them to keys."""
         numbers = stored.astype(np.int64)
         return self._flipped(numbers) if self.is_float else numbers
 
     def _flipped(self, numbers: Numbers) -> Numbers:
-        """Bits of floating-point numbers as numbers of the same order, or the other way round."""
-        greatest = np.int64((1 << (8 * self.stored.itemsize - 1)) - 1)
-        return np.where(numbers < 0, numbers ^ greatest, numbers)
+        """Convert bits of floating-point numbers to numbers of the same order, or back."""
+        maximum = np.int64((1 << (8 * self.stored.itemsize - 1)) - 1)
+        return np.where(numbers < 0, numbers ^ maximum, numbers)
 
     def equals(self, values: pa.Array) -> list[int | bytes]:
-        """The keys that rows can have whose value is one of some; both zeros are one value.
+        """The possible keys of rows whose value is one of ``values``; both zeros are one value.
 
-        What an index cannot hold has no key.
+        A value that an index cannot store has no key.
         """
         if self.is_float:
             zero = pa.scalar(0, values.type)
@@ -123,14 +123,14 @@ class KeyType:
         return list(dict.fromkeys(self.of(values).to_pylist()))
 
     def bound(self, value: pa.Scalar, *, above: bool) -> int | bytes:
-        """The key that a value is as a bound.
+        """The key of a value that is a bound of a range.
 
         Args:
             value: the value.
-            above: whether the bound lies above both zeros, where the value is one of them.
+            above: whether the bound of a zero lies above both zeros.
 
         Raises:
-            OutOfRangeError: as `of`.
+            OutOfRangeError: as in `of`.
         """
         if self.is_float and value.as_py() == 0:
             value = pa.scalar(0.0 if above else -0.0, value.type)
@@ -138,7 +138,7 @@ class KeyType:
         return key
 
     def is_exact(self, values: pa.Array) -> bool:
-        """Whether a key tells these values from all others: points in time may be finer than what indexes keep."""
+        """Whether keys identify these values; timestamps may be finer than the keys of indexes."""
         if not isinstance(self.type, _TIMES):
             return True
         if self.type.precision >= _NANOS_FROM:
@@ -152,10 +152,10 @@ class RankedColumn:
     """A column's values by rank.
 
     Attributes:
-        rows: how many rows there are.
+        rows: the number of rows.
         positions: the rows that are not null.
-        ranks: for each of these the rank of its value among all that occur.
-        distinct: these values, ascending: numbers, or bytes of texts.
+        ranks: for each position, the rank of its value among the distinct values.
+        distinct: the distinct values, ascending: numbers, or bytes of strings.
     """
 
     rows: int
@@ -165,7 +165,7 @@ class RankedColumn:
 
     @classmethod
     def of(cls, parts: Sequence[pa.Array]) -> RankedColumn:
-        """The keys of a column, part by part, ranked."""
+        """Rank the keys of a column, given in parts."""
         keys = pa.chunked_array(parts).combine_chunks() if parts else pa.nulls(0, pa.int64())
         positions = np.flatnonzero(pc.is_valid(keys).to_numpy(zero_copy_only=False))
         valued = keys.drop_null() if keys.null_count else keys
@@ -185,25 +185,25 @@ class RankedColumn:
     @property
     def nulls(self) -> Numbers:
         """The rows that are null."""
-        there = np.ones(self.rows, np.bool_)
-        there[self.positions] = False
-        return np.flatnonzero(there)
+        is_null = np.ones(self.rows, np.bool_)
+        is_null[self.positions] = False
+        return np.flatnonzero(is_null)
 
 
-def with_length(texts: pa.Array) -> pa.Array:
-    """Bytes behind their length, which is four bytes, big-endian."""
-    return pc.binary_join_element_wise(fixed(pc.binary_length(texts).to_numpy().astype(">i4")), texts, b"")
+def with_length(values: pa.Array) -> pa.Array:
+    """Prefix byte strings with their length: four bytes, big-endian."""
+    return pc.binary_join_element_wise(fixed(pc.binary_length(values).to_numpy().astype(">i4")), values, b"")
 
 
 def fixed(numbers: npt.NDArray[np.generic]) -> pa.Array:
     """The bytes of each number, or of each row of numbers."""
     size = numbers.nbytes // max(1, len(numbers))
-    held = pa.Array.from_buffers(pa.binary(size), len(numbers), [None, pa.py_buffer(numbers.tobytes())])
-    return held.cast(pa.binary())
+    fixed_size = pa.Array.from_buffers(pa.binary(size), len(numbers), [None, pa.py_buffer(numbers.tobytes())])
+    return fixed_size.cast(pa.binary())
 
 
 def _bits(values: pa.Array) -> npt.NDArray[np.signedinteger[npt.NBitBase]]:
-    """The bits of floating-point numbers, all NaN alike."""
+    """The bits of floating-point numbers, with one representation of NaN."""
     numbers = pc.fill_null(values, pa.scalar(0, values.type)).to_numpy(zero_copy_only=False)
     plain = np.where(np.isnan(numbers), np.array(np.nan, numbers.dtype), numbers)
     bits: npt.NDArray[np.signedinteger[npt.NBitBase]] = plain.view(f"i{plain.itemsize}")
@@ -211,7 +211,7 @@ def _bits(values: pa.Array) -> npt.NDArray[np.signedinteger[npt.NBitBase]]:
 
 
 def _unscaled(values: pa.Array) -> Numbers:
-    """The unscaled values of decimals, 0 for null."""
+    """The unscaled values of decimals; 0 for null."""
     low, high = _halves(values)
     if not _fits(low, high).all():
         raise OutOfRangeError("a decimal is beyond 64 bits")
@@ -219,7 +219,7 @@ def _unscaled(values: pa.Array) -> Numbers:
 
 
 def _halves(values: pa.Array) -> tuple[npt.NDArray[np.signedinteger[npt.NBitBase]], ...]:
-    """The lower and the upper 64 bits of decimals, 0 for null."""
+    """The lower and the upper 64 bits of decimals; 0 for null."""
     filled = pc.fill_null(values, pa.scalar(0, pa.int8()).cast(values.type))
     words = np.frombuffer(filled.buffers()[1], "<i8").reshape(-1, 2)[filled.offset : filled.offset + len(filled)]
     return words[:, 0], words[:, 1]
@@ -228,5 +228,5 @@ def _halves(values: pa.Array) -> tuple[npt.NDArray[np.signedinteger[npt.NBitBase
 def _fits(
     low: npt.NDArray[np.signedinteger[npt.NBitBase]], high: npt.NDArray[np.signedinteger[npt.NBitBase]]
 ) -> npt.NDArray[np.bool_]:
-    """Whether the lower 64 bits tell the whole number."""
+    """Whether a number fits into its lower 64 bits."""
     return np.asarray(low >> 63 == high, np.bool_)

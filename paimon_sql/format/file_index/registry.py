@@ -1,12 +1,11 @@
-"""The table of all kinds of file indexes, by name."""
+"""Registry of the kinds of file indexes; discovered from the modules of `kinds`."""
 
 from __future__ import annotations
 
+from paimon_sql.discovery import by_name
 from paimon_sql.format.file_index.base import FileIndexKind
-from paimon_sql.format.file_index.bitmap import Bitmap
-from paimon_sql.format.file_index.bloom_filter import BloomFilter
-from paimon_sql.format.file_index.bsi import BitSliced
-from paimon_sql.format.file_index.range_bitmap import RangeBitmap
 
-KINDS: dict[str, FileIndexKind] = {kind.name: kind for kind in (BloomFilter(), Bitmap(), BitSliced(), RangeBitmap())}
-"""The kinds by name."""
+KINDS: dict[str, FileIndexKind] = {
+    name: kind() for name, kind in by_name("paimon_sql.format.file_index.kinds", FileIndexKind).items()
+}
+"""Kinds of file indexes by name."""

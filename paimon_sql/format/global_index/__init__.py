@@ -1,1 +1,1 @@
-"""Global indexes: which rows of a table hold a value, by row id (spec: Global Index)."""
+"""Global indexes: the rows of a table with a value, by row id (spec: Global Index)."""

@@ -1,4 +1,7 @@
-"""What a kind of global index is: which types it takes, how a file of it is made of sorted rows, how it is asked."""
+"""Interfaces of a kind of global index: indexable types, writer of sorted rows, reader.
+
+Rows of an index file are numbers relative to the first row that the index covers.
+"""
 
 from __future__ import annotations
 
@@ -15,25 +18,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap64
 
-from paimon_sql.format import types as t
 from paimon_sql.format.global_index.keys import IndexKeys, keys_of
 from paimon_sql.format.options.table_options import TableOptions
 from paimon_sql.format.options.values import Option
+from paimon_sql.format.schema import types as t
 
-_ROWS_AT_ONCE = 1 << 20
+_BATCH_ROWS = 1 << 20
 
 Longs = npt.NDArray[np.int64]
 Read = Callable[[int, int], bytes]
-"""Reads a stretch of a file: where it begins, and its length."""
+"""Reads a range of a file, given its first byte and its length."""
 
 
 @dataclass(frozen=True)
 class SortedRows:
-    """The rows of one index file, told by their distance from the first row that the index covers.
+    """The rows of one index file, sorted by key.
 
     Attributes:
-        keys: the keys in ascending order, as `IndexKeys.ordered` gives them, one for each row that has one.
-        rows: the row of each key; those of one key ascend.
+        keys: the keys by `IndexKeys.ordered`, ascending; one per row with a key.
+        rows: the row of each key, ascending for equal keys.
         nulls: the rows without a key, ascending.
     """
 
@@ -45,19 +48,19 @@ class SortedRows:
         return len(self.rows) + len(self.nulls)
 
     def starts(self) -> Longs:
-        """Where the rows of each distinct key begin."""
+        """The index of the first row of each distinct key."""
         if not len(self.keys):
             return np.zeros(0, np.int64)
         same = pc.equal(self.keys.slice(1), self.keys.slice(0, len(self.keys) - 1))
         return np.flatnonzero(np.concatenate([[True], ~same.to_numpy(zero_copy_only=False)]))
 
-    def portions(self) -> Iterator[tuple[int, int]]:
-        """The distinct keys, by their numbers, in stretches with about as many rows as are worth one step."""
+    def key_batches(self) -> Iterator[tuple[int, int]]:
+        """Yield ranges of the distinct keys, by index, that have about `_BATCH_ROWS` rows."""
         starts = self.starts()
         ends = np.append(starts[1:], len(self.rows))
         first = 0
         while first < len(starts):
-            last = max(first + 1, int(np.searchsorted(ends, starts[first] + _ROWS_AT_ONCE, side="right")))
+            last = max(first + 1, int(np.searchsorted(ends, starts[first] + _BATCH_ROWS, side="right")))
             yield first, last
             first = last
 
@@ -67,9 +70,9 @@ class KeyedRows:
     """The rows of some distinct keys.
 
     Attributes:
-        keys: the keys in their order.
+        keys: the keys.
         rows: the rows of the first key, then those of the second, and so on.
-        counts: how many rows each key has.
+        counts: the number of rows of each key.
     """
 
     keys: pa.Array
@@ -78,7 +81,7 @@ class KeyedRows:
 
 
 class GlobalIndexReader(ABC):
-    """Answers which rows hold some keys; they are told by their distance from the first row that the index covers.
+    """Finds the rows of keys in an index file.
 
     Raises:
         ValueError: (every method) the file is broken.
@@ -86,83 +89,83 @@ class GlobalIndexReader(ABC):
 
     @abstractmethod
     def among(self, keys: pa.Array) -> BitMap64:
-        """The rows whose key is one of some."""
+        """The rows whose key is one of ``keys``."""
 
     @abstractmethod
     def between(
         self, low: pa.Scalar | None, high: pa.Scalar | None, *, with_low: bool = True, with_high: bool = True
     ) -> BitMap64:
-        """The rows whose key lies between two, None being no end; the ends count by default."""
+        """The rows whose key lies between ``low`` and ``high``, inclusive by default; None is unbounded."""
 
     @abstractmethod
     def nulls(self) -> BitMap64:
-        """The rows without a value."""
+        """The rows that are null."""
 
 
 class SortedIndexReader(GlobalIndexReader):
-    """Tells rows in the order of their keys, too."""
+    """A reader that also returns rows in the order of their keys."""
 
     @abstractmethod
     def in_order(self, *, descending: bool) -> Iterator[KeyedRows]:
-        """The rows that have a key, in the order of keys, some distinct ones at a time; read as far as taken."""
+        """Yield the rows with a key in the order of keys, some distinct keys at a time; reads lazily."""
 
 
 class GlobalIndexKind(ABC):
     """A kind of global index.
 
     Attributes:
-        name: what calls and index manifests name it.
-        most_to_search: the option that says how many bytes of index files a search for more than single keys reads.
+        name: its name in calls and index manifests.
+        max_search_bytes: the option with the max bytes of index files that a search for other than single keys reads.
         is_of_elements: whether keys are elements of arrays, so that a row may have several of them, or none.
     """
 
     name: ClassVar[str]
-    most_to_search: ClassVar[Option[int]]
+    max_search_bytes: ClassVar[Option[int]]
     is_of_elements: ClassVar[bool] = False
 
-    def takes(self, data_type: t.DataType) -> bool:
+    def supports(self, data_type: t.DataType) -> bool:
         """Whether columns of a type can be indexed."""
-        return IndexKeys.takes(data_type)
+        return IndexKeys.supports(data_type)
 
     def keyed(self, data_type: t.DataType, values: pa.Array, rows: Longs) -> tuple[pa.Array, Longs]:
-        """The keys of rows, as `IndexKeys.ordered` gives them, and the row of each.
+        """The keys of rows, by `IndexKeys.ordered`, and the row of each key.
 
         Args:
             data_type: the type of the column.
             values: its values.
-            rows: the rows, which ascend.
+            rows: the rows, ascending.
         """
         return keys_of(data_type).ordered(values), rows
 
     @abstractmethod
     def write(self, rows: SortedRows, keys: IndexKeys, options: TableOptions) -> Iterator[bytes]:
-        """The bytes of an index file, piece by piece.
+        """Yield the bytes of an index file in pieces.
 
         Args:
             rows: at least one row.
-            keys: how its keys are kept.
+            keys: the conversion of its keys.
             options: the options of the table and the call.
         """
 
     @abstractmethod
     def reader(self, read: Read, size: int, keys: IndexKeys) -> GlobalIndexReader:
-        """What answers from an index file.
+        """Open an index file.
 
         Args:
-            read: reads a stretch of it.
+            read: reads a range of the file.
             size: its size in bytes.
-            keys: how its keys are kept.
+            keys: the conversion of its keys.
 
         Raises:
-            ValueError: the file is no such index.
+            ValueError: the file is not such an index.
         """
 
 
 def check_rows(rows: BitMap64, count: int) -> BitMap64:
-    """Rows of an index file, if they are among the ``count`` rows that it covers.
+    """Check that rows of an index file are among the ``count`` rows that it covers, and return them.
 
     Raises:
-        ValueError: one is not: a bitmap of few bytes can hold more rows than memory does.
+        ValueError: a row is not: a bitmap of few bytes can represent more rows than fit into memory.
     """
     if rows and rows.max() >= count:
         raise ValueError(f"it tells of row {rows.max()}, and covers {count}")
@@ -170,7 +173,7 @@ def check_rows(rows: BitMap64, count: int) -> BitMap64:
 
 
 def bitmap_of(rows: Longs) -> BitMap64:
-    """The bitmap of some rows."""
+    """The bitmap of rows."""
     return BitMap64(array.array("Q", rows.astype(np.uint64).tobytes()))
 
 
@@ -180,18 +183,18 @@ def rows_of(bitmap: BitMap64) -> Longs:
 
 
 def footer_of(read: Read, size: int, layout: struct.Struct, magic: int, version: int, what: str) -> tuple[int, ...]:
-    """The numbers of an index file's footer, the version and the magic number that end it left out.
+    """Read the numbers of an index file's footer, without the version and the magic number at its end.
 
     Args:
-        read: reads a stretch of the file.
+        read: reads a range of the file.
         size: its size in bytes.
-        layout: how the footer is laid out.
-        magic: the number that such files end with.
-        version: the version that can be read.
-        what: what such a file is called.
+        layout: the layout of the footer.
+        magic: the magic number.
+        version: the supported version.
+        what: the kind of file, for error messages.
 
     Raises:
-        ValueError: the file is too short, of another kind or of another version.
+        ValueError: the file is too short, or of another kind or version.
     """
     data = read(size - layout.size, layout.size) if size >= layout.size else b""
     if len(data) < layout.size:
@@ -204,10 +207,10 @@ def footer_of(read: Read, size: int, layout: struct.Struct, magic: int, version:
     return tuple(numbers)
 
 
-def lying_between(
+def between_mask(
     keys: pa.Array, low: pa.Scalar | None, high: pa.Scalar | None, *, with_low: bool, with_high: bool
 ) -> pa.Array:
-    """Of keys whether each lies between two; as in `GlobalIndexReader.between`."""
+    """The mask of the keys that lie between two, as in `GlobalIndexReader.between`."""
     wanted = pa.array(np.ones(len(keys), np.bool_))
     if low is not None:
         wanted = pc.and_(wanted, (pc.greater_equal if with_low else pc.greater)(keys, low))
@@ -217,6 +220,6 @@ def lying_between(
 
 
 def position(keys: pa.Array, key: pa.Scalar, *, behind: bool) -> int:
-    """Where a key belongs in ascending ones: before those that equal it, or behind them."""
+    """The insertion index of a key in ascending keys: before equal ones, or after them if ``behind``."""
     smaller = (pc.less_equal if behind else pc.less)(keys, key)
     return int(pc.sum(smaller).as_py() or 0)

@@ -1,4 +1,4 @@
-"""Blocks of index files: bytes, compressed if that pays, behind which their compression and a checksum stand."""
+"""Blocks of index files: bytes, possibly compressed, followed by a trailer of compression and checksum."""
 
 from __future__ import annotations
 
@@ -10,54 +10,54 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.format.bounded import check_count, expansion_limit
-from paimon_sql.format.decompression import decompress
-from paimon_sql.format.global_index.varints import decoded_at, encoded
+from paimon_sql.format.bytes.bounded import check_count, expansion_limit
+from paimon_sql.format.bytes.decompression import decompress
+from paimon_sql.format.bytes.varints import decoded_at, encode
 
 COMPRESSIONS = ("none", "zstd", "lz4")
-"""The compressions that blocks are written with, by the numbers that stand for them."""
+"""Compressions of written blocks; their numbers in files are the indexes."""
 TRAILER_BYTES = 5
 _LZO = 3
 _LZ4_HEAD = struct.Struct("<ii")
-_WORTH = 8
-"""Blocks are kept as they are unless compression saves this part of them."""
+_MIN_SAVING = 8
+"""Blocks are stored uncompressed unless compression saves at least this fraction: 1 / 8."""
 
 
 @dataclass(frozen=True)
 class Compression:
-    """How blocks are compressed; ``level`` counts for zstd."""
+    """The compression of blocks; ``level`` is for zstd."""
 
     name: str = "none"
     level: int = 1
 
     @property
     def number(self) -> int:
-        """The number that stands for it in files."""
+        """Its number in files."""
         return COMPRESSIONS.index(self.name)
 
-    def shrink(self, data: bytes) -> bytes:
-        """The compressed bytes."""
+    def compress(self, data: bytes) -> bytes:
+        """Compress bytes."""
         if self.name == "lz4":
             packed = bytes(pa.Codec("lz4_raw").compress(data, asbytes=True))
             return _LZ4_HEAD.pack(len(packed), len(data)) + packed
         return bytes(pa.Codec("zstd", self.level).compress(data, asbytes=True))
 
 
-def sealed(data: bytes, compression: Compression) -> tuple[bytes, int]:
-    """A block as it stands in a file, and how many bytes it has without its trailer."""
+def encode_block(data: bytes, compression: Compression) -> tuple[bytes, int]:
+    """Encode a block with its trailer; with the size without trailer."""
     number, body = 0, data
     if compression.number:
-        packed = encoded(np.array([len(data)])).tobytes() + compression.shrink(data)
-        if len(packed) < len(data) - len(data) // _WORTH:
+        packed = encode(np.array([len(data)])).tobytes() + compression.compress(data)
+        if len(packed) < len(data) - len(data) // _MIN_SAVING:
             number, body = compression.number, packed
     return body + struct.pack("<BI", number, _checksum(body, number)), len(body)
 
 
-def opened(block: bytes) -> bytes:
-    """What a block with its trailer holds.
+def decode_block(block: bytes) -> bytes:
+    """Check and decompress a block with its trailer.
 
     Raises:
-        ValueError: its checksum is wrong, or it cannot be unpacked.
+        ValueError: its checksum is wrong, or it cannot be decompressed.
         UnsupportedError: its compression is not available.
     """
     if len(block) < TRAILER_BYTES:
@@ -80,7 +80,7 @@ def opened(block: bytes) -> bytes:
         codec, packed = "lz4", packed[_LZ4_HEAD.size :]
     try:
         data = decompress(codec, packed, size)
-    except Exception as error:  # each codec has errors of its own
+    except Exception as error:  # each codec has other errors
         raise ValueError(f"a block cannot be unpacked: {error}") from error
     if len(data) != size:
         raise ValueError(f"a block has {len(data)} bytes uncompressed, and {size} as it says")

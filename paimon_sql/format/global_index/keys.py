@@ -1,7 +1,7 @@
-"""Values of a column as global indexes keep them: in an order, and as bytes.
+"""Keys of global indexes: values of a column in a sortable form, and as bytes.
 
-The order is that of Java: numbers by size, -0.0 below 0.0 and NaN above all else, texts by their bytes. Values are
-brought into a form that Arrow sorts so: 64-bit numbers, bytes, or decimals where 64 bits are too few.
+The order is Java's: numbers by size, -0.0 below 0.0 and NaN above all others, strings by their bytes. The sortable form
+is one that Arrow sorts so: 64-bit numbers, bytes, or decimals if 64 bits are not enough.
 Source: the key serializers of Paimon's global indexes.
 """
 
@@ -14,9 +14,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.format import types as t
-from paimon_sql.format.file_index.keys import TEXTS, KeyType
-from paimon_sql.format.global_index.varints import decoded_at, put, sizes_of
+from paimon_sql.format.bytes.varints import decoded_at, encode_into, sizes_of
+from paimon_sql.format.file_index.keys import STRINGS, KeyType
+from paimon_sql.format.schema import types as t
 
 Longs = npt.NDArray[np.int64]
 
@@ -32,7 +32,7 @@ _NUMBERS = (
     t.DateType,
     t.TimeType,
 )
-_MOST_DIGITS_OF_A_LONG = 18
+_MAX_DIGITS_OF_A_LONG = 18
 _MILLI_DIGITS = 3
 _MICRO_DIGITS = 6
 _DECIMAL_BYTES = 16
@@ -41,7 +41,7 @@ _NANOS_OF_A_MILLI = 1_000_000
 
 @dataclass(frozen=True)
 class IndexKeys:
-    """How the values of one type are kept.
+    """Conversion of the values of one type to keys and bytes.
 
     Attributes:
         type: the type of the values.
@@ -50,41 +50,41 @@ class IndexKeys:
     type: t.DataType
 
     @staticmethod
-    def takes(data_type: t.DataType) -> bool:
+    def supports(data_type: t.DataType) -> bool:
         """Whether values of a type can be keys."""
-        return isinstance(data_type, (*_NUMBERS, *TEXTS, *_TIMES, t.DecimalType))
+        return isinstance(data_type, (*_NUMBERS, *STRINGS, *_TIMES, t.DecimalType))
 
     @property
     def is_text(self) -> bool:
-        """Whether keys are texts, which have prefixes."""
-        return isinstance(self.type, TEXTS)
+        """Whether keys are strings, which have prefixes."""
+        return isinstance(self.type, STRINGS)
 
     @property
     def _is_wide(self) -> bool:
-        return isinstance(self.type, t.DecimalType) and self.type.precision > _MOST_DIGITS_OF_A_LONG
+        return isinstance(self.type, t.DecimalType) and self.type.precision > _MAX_DIGITS_OF_A_LONG
 
     @property
     def _units(self) -> int:
-        """How many units of a time's Arrow type make a millisecond."""
+        """Units of a timestamp's Arrow type per millisecond."""
         assert isinstance(self.type, _TIMES)
         return 1000 if self.type.precision <= _MICRO_DIGITS else _NANOS_OF_A_MILLI
 
     def ordered(self, values: pa.Array) -> pa.Array:
-        """Values in the form that sorts; nulls stay null."""
+        """Convert values to the sortable form; nulls stay null."""
         if isinstance(self.type, _TIMES):
             return values.cast(pa.int64())
         return values if self._is_wide else KeyType(self.type).of(values)
 
     def encoded(self, keys: pa.Array) -> pa.Array:
-        """The bytes of keys, as an array of large binaries.
+        """Encode keys as large binaries.
 
         Args:
-            keys: keys as `ordered` gives them, none of them null.
+            keys: keys by `ordered`, none of them null.
         """
         if self.is_text:
             return keys.cast(pa.large_binary())
         if self._is_wide:
-            return _shortest(keys)
+            return _encode_decimals(keys)
         numbers = keys.to_numpy()
         if isinstance(self.type, _TIMES):
             millis = np.floor_divide(numbers, self._units)
@@ -97,17 +97,17 @@ class IndexKeys:
         return _fixed(stored.astype(stored.dtype.newbyteorder("<")))
 
     def decoded(self, data: pa.Array) -> pa.Array:
-        """The keys of which `encoded` gives these bytes, a large binary each.
+        """Decode keys from the large binaries of `encoded`.
 
         Raises:
-            ValueError: there are bytes of no key.
+            ValueError: bytes are not a key.
         """
         if self.is_text:
             return data.cast(pa.binary())
         if self._is_wide:
             assert isinstance(self.type, t.DecimalType)
-            return _decimals(data, self.type)
-        flat, starts = stretches(data)
+            return _decode_decimals(data, self.type)
+        flat, starts = binary_ranges(data)
         sizes = np.diff(starts)
         if isinstance(self.type, _TIMES) and self.type.precision > _MILLI_DIGITS:
             if len(sizes) and sizes.min() <= 8:
@@ -125,17 +125,17 @@ class IndexKeys:
         return pa.array(stored.astype(np.int64) if isinstance(self.type, t.DecimalType) else kind.decode(stored))
 
     def equals(self, values: pa.Array) -> pa.Array:
-        """The keys that rows can have whose value is one of some; both zeros are one value."""
+        """The possible keys of rows whose value is one of ``values``; both zeros are one value."""
         if KeyType(self.type).is_float and pc.any(pc.equal(values, pa.scalar(0, values.type))).as_py():
             values = pa.concat_arrays([values, pa.array([0.0, -0.0], values.type)])
         return pc.unique(self.ordered(values))
 
     def bound(self, value: pa.Scalar, *, above: bool) -> pa.Scalar:
-        """The key that a value is as a bound.
+        """The key of a value that is a bound of a range.
 
         Args:
             value: the value.
-            above: whether the bound lies above both zeros, where the value is one of them.
+            above: whether the bound of a zero lies above both zeros.
         """
         if KeyType(self.type).is_float and value.as_py() == 0:
             value = pa.scalar(0.0 if above else -0.0, value.type)
@@ -143,21 +143,21 @@ class IndexKeys:
 
 
 def keys_of(data_type: t.DataType) -> IndexKeys:
-    """How the keys of a column are kept: its values, and of arrays their elements."""
+    """The conversion of a column's keys, which are its values, or the elements of its arrays."""
     return IndexKeys(data_type.element if isinstance(data_type, t.ArrayType) else data_type)
 
 
-def stretches(data: pa.Array) -> tuple[npt.NDArray[np.uint8], Longs]:
-    """The bytes of large binaries, and where each begins; the last place is where they end."""
-    _, offsets, held = data.buffers()
+def binary_ranges(data: pa.Array) -> tuple[npt.NDArray[np.uint8], Longs]:
+    """The bytes of large binaries, and the offset of each, followed by the end offset."""
+    _, offsets, memory = data.buffers()
     starts = np.frombuffer(offsets, np.int64)[data.offset : data.offset + len(data) + 1]
-    if held is None:
+    if memory is None:
         return np.zeros(0, np.uint8), np.zeros(len(data) + 1, np.int64)
-    return np.frombuffer(held, np.uint8), starts
+    return np.frombuffer(memory, np.uint8), starts
 
 
 def large_binaries(data: npt.NDArray[np.uint8], sizes: Longs) -> pa.Array:
-    """Bytes one behind the other as large binaries of some sizes."""
+    """Split concatenated bytes into large binaries of some sizes."""
     offsets = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=offsets[1:])
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(data))]
@@ -170,38 +170,38 @@ def _fixed(numbers: npt.NDArray[np.generic]) -> pa.Array:
 
 
 def _with_nanos(millis: Longs, nanos: Longs) -> pa.Array:
-    """Milliseconds and what is beyond them."""
-    more = sizes_of(nanos)
-    sizes = more + 8
+    """Encode timestamps: milliseconds, then the remaining nanoseconds as a varint."""
+    nano_sizes = sizes_of(nanos)
+    sizes = nano_sizes + 8
     starts = np.cumsum(sizes) - sizes
     out = np.zeros(int(sizes.sum()), np.uint8)
     out[(starts[:, None] + np.arange(8)).ravel()] = np.frombuffer(millis.astype("<i8").tobytes(), np.uint8)
-    put(out, starts + 8, nanos, more)
+    encode_into(out, starts + 8, nanos, nano_sizes)
     return large_binaries(out, sizes)
 
 
-def _shortest(decimals: pa.Array) -> pa.Array:
-    """The unscaled values of decimals, big-endian and as short as can be."""
-    held = np.frombuffer(decimals.buffers()[1], np.uint8).reshape(-1, _DECIMAL_BYTES)
-    big = held[decimals.offset : decimals.offset + len(decimals), ::-1]
+def _encode_decimals(decimals: pa.Array) -> pa.Array:
+    """Encode the unscaled values of decimals, big-endian, with the min number of bytes."""
+    little = np.frombuffer(decimals.buffers()[1], np.uint8).reshape(-1, _DECIMAL_BYTES)
+    big = little[decimals.offset : decimals.offset + len(decimals), ::-1]
     sign = np.where(big[:, 0] >= 0x80, 0xFF, 0).astype(np.uint8)
     padding = (big == sign[:, None]).cumprod(axis=1).sum(axis=1)
     padding = np.minimum(padding, _DECIMAL_BYTES - 1)
     first = np.take_along_axis(big, padding[:, None], axis=1)[:, 0]
-    # The first byte that is left must tell the sign.
+    # The first remaining byte must have the sign bit.
     padding -= (padding > 0) & ((first >= 0x80) != (sign == 0xFF))
-    kept = np.arange(_DECIMAL_BYTES) >= padding[:, None]
-    return large_binaries(big[kept], _DECIMAL_BYTES - padding.astype(np.int64))
+    is_stored = np.arange(_DECIMAL_BYTES) >= padding[:, None]
+    return large_binaries(big[is_stored], _DECIMAL_BYTES - padding.astype(np.int64))
 
 
-def _decimals(data: pa.Array, data_type: t.DecimalType) -> pa.Array:
-    flat, starts = stretches(data)
+def _decode_decimals(data: pa.Array, data_type: t.DecimalType) -> pa.Array:
+    flat, starts = binary_ranges(data)
     sizes = np.diff(starts)
     if len(sizes) and not 1 <= sizes.min() <= sizes.max() <= _DECIMAL_BYTES:
         raise ValueError("the key of a decimal is empty or too long")
     sign = np.where(flat[starts[:-1]] >= 0x80, 0xFF, 0).astype(np.uint8)
     big = np.repeat(sign[:, None], _DECIMAL_BYTES, axis=1)
     big[np.arange(_DECIMAL_BYTES) >= _DECIMAL_BYTES - sizes[:, None]] = flat[starts[0] : starts[-1]]
-    held = pa.py_buffer(np.ascontiguousarray(big[:, ::-1]))
+    buffer = pa.py_buffer(np.ascontiguousarray(big[:, ::-1]))
     kind = pa.decimal128(data_type.precision, data_type.scale)
-    return pa.Array.from_buffers(kind, len(sizes), [None, held])
+    return pa.Array.from_buffers(kind, len(sizes), [None, buffer])

@@ -1,11 +1,11 @@
-"""What the index manifest keeps of a global index file for its readers: its range of keys, and when it was built."""
+"""Metadata of a global index file in the index manifest: its key range, and the snapshot of which it was built."""
 
 from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
 
-from paimon_sql.format.bounded import check_range
+from paimon_sql.format.bytes.bounded import check_range
 
 _VERSION = 1
 _FIRST_IS_NULL, _LAST_IS_NULL = 1, 2
@@ -15,14 +15,14 @@ _SOURCE = struct.Struct(">4siq")
 
 @dataclass(frozen=True)
 class KeyRange:
-    """The least and the greatest key of a file, as bytes; None where all keys are null."""
+    """The min and the max key of a file, as bytes; None if all keys are null."""
 
     first: bytes | None
     last: bytes | None
     has_nulls: bool
 
     def write(self) -> bytes:
-        """The bytes that stand in the manifest."""
+        """Encode the range for the manifest."""
         ends = [self.first or b"", self.last or b""]
         flags = (_FIRST_IS_NULL if self.first is None else 0) | (_LAST_IS_NULL if self.last is None else 0)
         sized = b"".join(struct.pack("<i", len(end)) + end for end in ends)
@@ -30,10 +30,10 @@ class KeyRange:
 
     @classmethod
     def read(cls, data: bytes) -> KeyRange:
-        """Read one; older versions do not tell null from an empty key.
+        """Decode a range; older versions do not distinguish null from an empty key.
 
         Raises:
-            ValueError: the bytes are no such range.
+            ValueError: the bytes are not such a range.
         """
         try:
             ends, at = [], 0
@@ -56,12 +56,12 @@ class KeyRange:
 
 
 def written_source(snapshot_id: int) -> bytes:
-    """What tells that an index was built of the rows of a snapshot."""
+    """Encode the source metadata of an index that was built from a snapshot."""
     return _SOURCE.pack(_MAGIC, 1, snapshot_id)
 
 
 def source_snapshot(data: bytes | None) -> int | None:
-    """The snapshot whose rows an index was built of; None if that is not told."""
+    """The snapshot from which an index was built; None if it is not recorded."""
     if data is None or len(data) != _SOURCE.size:
         return None
     magic, version, snapshot_id = _SOURCE.unpack(data)

@@ -1,14 +1,14 @@
-"""The table of all kinds of global indexes, by name."""
+"""Registry of the kinds of global indexes; discovered from the modules of `kinds`."""
 
 from __future__ import annotations
 
+from paimon_sql.discovery import by_name
 from paimon_sql.format.global_index.base import GlobalIndexKind
-from paimon_sql.format.global_index.bitmap import Bitmap
-from paimon_sql.format.global_index.btree import BTree
-from paimon_sql.format.global_index.multivalue import MultiValue
 
-KINDS: dict[str, GlobalIndexKind] = {kind.name: kind for kind in (BTree(), Bitmap(), MultiValue())}
-"""The kinds by name."""
+KINDS: dict[str, GlobalIndexKind] = {
+    name: kind() for name, kind in by_name("paimon_sql.format.global_index.kinds", GlobalIndexKind).items()
+}
+"""Kinds of global indexes by name."""
 NATIVE = (
     "lumina",
     "lumina-vector-ann",
@@ -21,4 +21,4 @@ NATIVE = (
     "tantivy-fulltext",
     "es-index",
 )
-"""Kinds of the connector that need a native library."""
+"""Kinds of Paimon's connector that need a native library."""

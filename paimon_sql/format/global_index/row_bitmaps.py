@@ -1,4 +1,4 @@
-"""Sets of rows as 64-bit Roaring bitmaps of the portable format: bitmaps of 32 bits by the upper halves."""
+"""Row sets as 64-bit Roaring bitmaps of the portable format: 32-bit bitmaps by the upper halves."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from pyroaring import BitMap64
 
-from paimon_sql.format.file_index.bitmaps import serialized
+from paimon_sql.format.file_index.bitmaps import encode_bitmap
 from paimon_sql.format.file_index.many_bitmaps import serialized_each
 
 Longs = npt.NDArray[np.int64]
@@ -16,30 +16,30 @@ Longs = npt.NDArray[np.int64]
 _HEAD = struct.Struct("<q")
 _PART = struct.Struct("<I")
 _ONE_PART = _HEAD.pack(1) + _PART.pack(0)
-MOST_ROWS = 1 << 32
-"""How many rows an index file of ours covers at the most: those that one bitmap of 32 bits tells."""
+MAX_ROWS = 1 << 32
+"""Max rows of an index file that we write: those of one 32-bit bitmap."""
 
 
 def serialized_rows(rows: Longs) -> bytes:
-    """The bytes of the bitmap of some rows, which are ascending and less than `MOST_ROWS`."""
-    return _ONE_PART + serialized(rows) if len(rows) else _HEAD.pack(0)
+    """Encode the bitmap of rows, which are ascending and less than `MAX_ROWS`."""
+    return _ONE_PART + encode_bitmap(rows) if len(rows) else _HEAD.pack(0)
 
 
 def serialized_rows_each(rows: Longs, counts: Longs) -> list[bytes]:
-    """The bytes of several bitmaps.
+    """Encode several bitmaps.
 
     Args:
-        rows: the rows of all of them one behind the other, those of each ascending.
-        counts: how many rows each has, at least one.
+        rows: the rows of all bitmaps, concatenated; those of each are ascending.
+        counts: the number of rows of each bitmap, at least one.
     """
     return [_ONE_PART + body for body in serialized_each(rows, counts)]
 
 
 def read_rows(data: bytes) -> BitMap64:
-    """The rows of a bitmap.
+    """Decode a bitmap.
 
     Raises:
-        ValueError: the bytes are no bitmap.
+        ValueError: the bytes are not a bitmap.
     """
     try:
         return BitMap64.deserialize(data)

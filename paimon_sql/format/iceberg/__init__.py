@@ -1,1 +1,1 @@
-"""Iceberg's metadata as bytes: table metadata, manifest lists and manifests (Iceberg's table specification)."""
+"""Encoding of Iceberg's metadata: table metadata, manifest lists and manifests (Iceberg's table specification)."""

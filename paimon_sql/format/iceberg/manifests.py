@@ -1,7 +1,7 @@
-"""Iceberg's manifests and manifest lists: which data and delete files a snapshot has, as Avro files.
+"""Iceberg's manifests and manifest lists: the data and delete files of a snapshot, as Avro files.
 
-Entries and the records of lists are dictionaries as the Avro files hold them; dates, times and decimals among the
-values of partitions are raw, so that what is read is written again as it was. (Iceberg's specification, "Manifests".)
+Entries and records of lists are dictionaries as in the Avro files. Dates, times and decimals in partition values are
+raw, so that entries are rewritten unchanged. (Iceberg's specification, "Manifests".)
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from functools import lru_cache
 from typing import Any
 
 from paimon_sql.errors import CorruptFileError
-from paimon_sql.format import types as t
-from paimon_sql.format.avro import AvroContainer, open_container, without_logical_types, write_container
-from paimon_sql.format.bounded import decoding
+from paimon_sql.format.avro.container import AvroContainer, open_container, without_logical_types, write_container
+from paimon_sql.format.bytes.bounded import decoding
 from paimon_sql.format.iceberg.schemas import FIRST_PARTITION_ID
 from paimon_sql.format.iceberg.values import decimal_width
+from paimon_sql.format.schema import types as t
 
 Entry = dict[str, Any]
-"""A record of a manifest: ``status``, ``snapshot_id``, sequence numbers and ``data_file``."""
+"""A manifest entry: ``status``, ``snapshot_id``, sequence numbers and ``data_file``."""
 
 ROW_LINEAGE = 3
-"""The first version of Iceberg's format that numbers rows."""
+"""The first version of Iceberg's format with row lineage."""
 
 
 class Status(IntEnum):
-    """What an entry says of its file."""
+    """The status of an entry's file."""
 
     EXISTING = 0
     ADDED = 1
@@ -36,7 +36,7 @@ class Status(IntEnum):
 
 
 class Content(IntEnum):
-    """What the files of a manifest hold; of a data file, what it holds itself."""
+    """The content of a manifest's files, or of a data file."""
 
     DATA = 0
     DELETES = 1
@@ -54,7 +54,7 @@ class PartitionSummary:
 
 @dataclass(frozen=True, slots=True)
 class ManifestFile:
-    """What a manifest list says about a manifest."""
+    """Metadata of a manifest in a manifest list."""
 
     manifest_path: str
     manifest_length: int
@@ -74,17 +74,17 @@ class ManifestFile:
 
     @property
     def live_files(self) -> int:
-        """How many files it has that are there."""
+        """The number of live files."""
         return self.added_files_count + self.existing_files_count
 
     @property
     def live_rows(self) -> int:
-        """How many rows, or deletes, these have."""
+        """The number of rows, or deletes, of the live files."""
         return self.added_rows_count + self.existing_rows_count
 
 
 def is_live(entry: Entry) -> bool:
-    """Whether an entry's file is there."""
+    """Whether an entry's file is live."""
     return bool(entry["status"] != Status.DELETED)
 
 
@@ -172,14 +172,14 @@ def _entry_schema(columns: Sequence[t.DataField], format_version: int) -> dict[s
 
 @dataclass(frozen=True, eq=False)
 class ManifestFormat:
-    """How the manifests of a table are written.
+    """The format of a table's manifests.
 
     Args:
         columns: the partition columns.
         format_version: the version of Iceberg's format.
         compression: the codec.
-        schema: the table's schema, as Iceberg's.
-        spec: its partition specification.
+        schema: the table's schema, in Iceberg's form.
+        spec: its partition spec, in Iceberg's form.
     """
 
     columns: tuple[t.DataField, ...]
@@ -189,9 +189,9 @@ class ManifestFormat:
     spec: Mapping[str, Any]
 
     def write(self, entries: Iterable[Entry], content: Content) -> bytes:
-        """A manifest that holds these entries."""
+        """Encode a manifest."""
         text = json.dumps(_entry_schema(self.columns, self.format_version))
-        about = {
+        metadata = {
             "schema": json.dumps(self.schema),
             "schema-id": str(self.schema["schema-id"]),
             "partition-spec": json.dumps(self.spec["fields"]),
@@ -199,13 +199,13 @@ class ManifestFormat:
             "format-version": str(self.format_version),
             "content": content.name.lower(),
         }
-        return write_container(text, entries, self.compression, coded_by=_raw(text), metadata=about)
+        return write_container(text, entries, self.compression, coded_by=_raw(text), metadata=metadata)
 
     def read(self, data: bytes, path: str) -> list[Entry] | None:
-        """The entries of a manifest; None if it holds values of partitions in another way than those written here.
+        """Decode the entries of a manifest; None if its partition values have another encoding than this format's.
 
         Raises:
-            CorruptFileError: the bytes are no manifest.
+            CorruptFileError: the bytes are not a manifest.
         """
         container = open_container(data, path)
         with decoding("an Iceberg manifest", path):
@@ -232,7 +232,7 @@ def _stored_partition(schema_text: str) -> Any:
 
 
 def _comparable(fields: Sequence[Mapping[str, Any]]) -> list[tuple[str, Any]]:
-    """Names and types of fields, whatever else their schemas say."""
+    """The names and types of fields, without other members of their schemas."""
     return [(f["name"], _bare(f["type"])) for f in fields]
 
 
@@ -240,8 +240,8 @@ def _bare(kind: Any) -> Any:
     if isinstance(kind, list):
         return next((_bare(k) for k in kind if k != "null"), None)
     if isinstance(kind, dict):
-        kept = tuple(str(kind.get(k)) for k in ("type", "logicalType", "size"))
-        return kept[0] if kept[1:] == ("None", "None") else kept
+        values = tuple(str(kind.get(k)) for k in ("type", "logicalType", "size"))
+        return values[0] if values[1:] == ("None", "None") else values
     return kind
 
 
@@ -256,7 +256,7 @@ _SUMMARY = {
     ],
 }
 _COUNTS = {f"{kind}_data_files_count": f"{kind}_files_count" for kind in ("added", "existing", "deleted")}
-"""The names of counts in Iceberg 1.4, and what they are called since."""
+"""The names of counts in Iceberg 1.4, and their names since."""
 
 
 def _list_schema(format_version: int, *, legacy: bool) -> str:
@@ -292,24 +292,24 @@ def write_manifest_list(
     snapshot_id: int,
     parent_id: int | None,
 ) -> bytes:
-    """A manifest list.
+    """Encode a manifest list.
 
     Args:
-        manifests: what it names.
+        manifests: the manifests.
         format_version: the version of Iceberg's format.
         compression: the codec.
-        legacy: whether counts are named as Iceberg 1.4 did.
-        snapshot_id: the snapshot that it is of, whose sequence number is the same.
-        parent_id: the snapshot before.
+        legacy: whether counts have the names of Iceberg 1.4.
+        snapshot_id: the snapshot of the list, whose sequence number is the same.
+        parent_id: the parent snapshot.
     """
-    about = {
+    metadata = {
         "format-version": str(format_version),
         "snapshot-id": str(snapshot_id),
         "sequence-number": str(snapshot_id),
         "parent-snapshot-id": "null" if parent_id is None else str(parent_id),
     }
     rows = [_as_record(m, legacy=legacy) for m in manifests]
-    return write_container(_list_schema(format_version, legacy=legacy), rows, compression, metadata=about)
+    return write_container(_list_schema(format_version, legacy=legacy), rows, compression, metadata=metadata)
 
 
 def _as_record(manifest: ManifestFile, *, legacy: bool) -> dict[str, Any]:
@@ -322,10 +322,10 @@ _KNOWN = {f.name for f in fields(ManifestFile)}
 
 
 def read_manifest_list(data: bytes, path: str) -> list[ManifestFile]:
-    """The manifests that a list names.
+    """Decode the manifests of a manifest list.
 
     Raises:
-        CorruptFileError: the bytes are no manifest list.
+        CorruptFileError: the bytes are not a manifest list.
     """
     container = open_container(data, path)
     with decoding("an Iceberg manifest list", path):
@@ -336,8 +336,8 @@ def read_manifest_list(data: bytes, path: str) -> list[ManifestFile]:
                 PartitionSummary(p["contains_null"], p.get("contains_nan"), p["lower_bound"], p["upper_bound"])
                 for p in named.get("partitions") or ()
             )
-            kept = {name: value for name, value in named.items() if name in _KNOWN}
-            found.append(replace(ManifestFile(**kept), partitions=partitions))
+            known = {name: value for name, value in named.items() if name in _KNOWN}
+            found.append(replace(ManifestFile(**known), partitions=partitions))
         return found
 
 
@@ -350,5 +350,5 @@ def _records(container: AvroContainer) -> list[Entry]:
 
 @lru_cache(maxsize=64)
 def _raw(schema_text: str) -> str:
-    """The schema of the same bytes under which fastavro leaves values as they are stored."""
+    """The schema of the same encoding with which fastavro does not convert stored values."""
     return json.dumps(without_logical_types(json.loads(schema_text)))

@@ -1,4 +1,4 @@
-"""A table's columns as Iceberg's schemas tell them; ids are those of the columns, as data files carry them."""
+"""Conversion of schemas to Iceberg's; field ids are those of the columns, as in data files."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.format import types as t
-from paimon_sql.format.element_ids import element_id, key_id
-from paimon_sql.format.schema import TableSchema
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.element_ids import element_id, key_id
+from paimon_sql.format.schema.schema import TableSchema
 
 FIRST_PARTITION_ID = 1000
 _MICROS = 6
@@ -30,17 +30,17 @@ _PROMOTIONS = {("int", "long"), ("float", "double")}
 
 
 def iceberg_schema(schema: TableSchema, format_version: int) -> dict[str, Any]:
-    """A version of a table's schema as Iceberg's table metadata hold it.
+    """Convert a table's schema to the form of Iceberg's table metadata.
 
     Raises:
-        UnsupportedError: a column is of a type that Iceberg lacks in that version of its format.
+        UnsupportedError: Iceberg lacks a column's type in that version of its format.
     """
     fields = [iceberg_field(f, f.name, format_version) for f in schema.fields]
     return {"type": "struct", "schema-id": schema.id, "fields": fields}
 
 
 def partition_spec(schema: TableSchema) -> dict[str, Any]:
-    """The table's only partition specification: the partition columns as they are."""
+    """The table's only partition spec in Iceberg's form: identity transforms of the partition columns."""
     fields = [
         {"name": f.name, "transform": "identity", "source-id": f.id, "field-id": FIRST_PARTITION_ID + i}
         for i, f in enumerate(schema.partition_fields)
@@ -49,11 +49,11 @@ def partition_spec(schema: TableSchema) -> dict[str, Any]:
 
 
 def iceberg_field(field: t.DataField, path: str, format_version: int) -> dict[str, Any]:
-    """A column, or a field inside one, as Iceberg's schemas hold it.
+    """Convert a column or a nested field to the form of Iceberg's schemas.
 
     Args:
         field: the column.
-        path: where it stands, for messages.
+        path: its path, for error messages.
         format_version: the version of Iceberg's format.
     """
     body: dict[str, Any] = {
@@ -68,14 +68,14 @@ def iceberg_field(field: t.DataField, path: str, format_version: int) -> dict[st
 
 
 def iceberg_type(data_type: t.DataType, field_id: int, path: str, format_version: int, depth: int = 0) -> Any:
-    """A type as Iceberg spells it: a text, or an object for nested types.
+    """Convert a type to Iceberg's form: a string, or an object for nested types.
 
     Args:
         data_type: the type.
-        field_id: the column that it stands in, from which the ids of elements follow.
-        path: where it stands, for messages.
+        field_id: the id of its column, which determines the ids of elements.
+        path: its path, for error messages.
         format_version: the version of Iceberg's format.
-        depth: how deep it stands in that column.
+        depth: its depth in that column.
     """
 
     def inner(part: t.DataType, name: str) -> Any:
@@ -132,12 +132,12 @@ def _remedy(data_type: t.DataType) -> str:
 
 
 def _wrapped(element: int) -> int:
-    """An id of an element as data files carry it: those of columns with great ids overflow."""
+    """An element's id as in data files: those of columns with large ids overflow 32 bits."""
     return (element + 2**31) % 2**32 - 2**31
 
 
 def reads_as(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Whether Iceberg's readers can read columns of an older schema, as files hold them, under a newer one."""
+    """Whether Iceberg's readers can read files of an older schema with a newer one."""
     known = {field["id"]: field["type"] for field in old["fields"]}
     return all(_promotes(known[f["id"]], f["type"]) for f in new["fields"] if f["id"] in known)
 

@@ -1,7 +1,7 @@
-"""Iceberg's table metadata: one JSON file a version, which names the schemas and snapshots of a table.
+"""Iceberg's table metadata: one JSON file per version, with the schemas and snapshots of a table.
 
-What Apache Paimon's connector writes is read, and what is written here it reads. The version of a file is the number of
-the table's snapshot, which is Iceberg's snapshot id and sequence number as well.
+The files are interchangeable with those of Apache Paimon's connector. The version of a file is the id of the table's
+snapshot, which is also Iceberg's snapshot id and sequence number.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from paimon_sql.format.bounded import decoding, load_json
-from paimon_sql.format.snapshot import Snapshot
+from paimon_sql.format.bytes.bounded import decoding, load_json
+from paimon_sql.format.metadata.snapshot import Snapshot
 
 COMMIT_IDENTITY = "paimon-commit-identity"
-"""What the summary of a snapshot calls the commit that it was made of."""
+"""The member of a snapshot's summary that identifies its Paimon commit."""
 
 
 def commit_identity(snapshot: Snapshot) -> str:
-    """What tells a commit from another one that has its number."""
+    """The identity of a commit, which differs from that of another commit with the same snapshot id."""
     if snapshot.uuid is not None:
         return snapshot.uuid
     return f"{snapshot.commit_user}:{snapshot.commit_identifier}:{snapshot.time_millis}"
@@ -27,7 +27,7 @@ def commit_identity(snapshot: Snapshot) -> str:
 
 @dataclass(frozen=True)
 class IcebergSnapshot:
-    """A snapshot, as table metadata name it; row ids are there since version 3 of the format."""
+    """A snapshot in table metadata; row ids exist since version 3 of the format."""
 
     id: int
     timestamp_millis: int
@@ -40,16 +40,16 @@ class IcebergSnapshot:
 
     @property
     def identity(self) -> str | None:
-        """The commit that it was made of; None where its writer does not say."""
+        """The identity of its Paimon commit; None if its writer did not record it."""
         return self.summary.get(COMMIT_IDENTITY)
 
     def total(self, name: str) -> int | None:
-        """A total of its summary, such as ``records``; None if it is not there."""
+        """A total of its summary, such as ``records``; None if it is missing."""
         text = self.summary.get(f"total-{name}", "")
         return int(text) if text.isdecimal() else None
 
     def to_json(self) -> dict[str, Any]:
-        """The object in the file."""
+        """The snapshot as a JSON object."""
         body = {
             "snapshot-id": self.id,
             "sequence-number": self.id,
@@ -65,7 +65,7 @@ class IcebergSnapshot:
 
     @classmethod
     def of_json(cls, body: Mapping[str, Any]) -> IcebergSnapshot:
-        """The snapshot that an object tells of."""
+        """Parse a snapshot from a JSON object."""
         return cls(
             id=int(body["snapshot-id"]),
             timestamp_millis=int(body["timestamp-ms"]),
@@ -80,7 +80,7 @@ class IcebergSnapshot:
 
 @dataclass(frozen=True)
 class TableMetadata:
-    """A version of a table's metadata; schemas and the partition specification are objects of the file.
+    """A version of a table's metadata; schemas and the partition spec are JSON objects.
 
     ``tags`` are snapshot ids by name; the branch ``main`` is always the current snapshot.
     """
@@ -132,11 +132,11 @@ class TableMetadata:
         return body
 
     def to_json(self) -> str:
-        """The text of the file."""
+        """The JSON of the file."""
         return json.dumps(self.members(), indent=2, ensure_ascii=False)
 
     def _log(self) -> list[dict[str, int]]:
-        """When each snapshot became the current one; clocks that went back are left out of it, as readers insist."""
+        """The times at which snapshots became current, never decreasing even if a clock did, as readers require."""
         log, latest = [], 0
         for snapshot in self.snapshots:
             latest = max(latest, snapshot.timestamp_millis)
@@ -145,15 +145,15 @@ class TableMetadata:
 
 
 def parse_table_metadata(text: str | bytes, path: str) -> TableMetadata:
-    """Read a file of table metadata.
+    """Parse a file of table metadata.
 
     Raises:
-        CorruptFileError: the text is no JSON object, lacks a member, or lacks its current snapshot.
+        CorruptFileError: the text is not a JSON object, lacks a member, or lacks its current snapshot.
     """
     with decoding("a file of Iceberg's table metadata", path):
         body = load_json(text)
         snapshots = [IcebergSnapshot.of_json(s) for s in body["snapshots"]]
-        made = TableMetadata(
+        metadata = TableMetadata(
             format_version=int(body["format-version"]),
             table_uuid=str(body["table-uuid"]),
             location=str(body["location"]),
@@ -173,6 +173,6 @@ def parse_table_metadata(text: str | bytes, path: str) -> TableMetadata:
             },
             next_row_id=body.get("next-row-id"),
         )
-        if made.current_snapshot_id not in {s.id for s in snapshots}:
-            raise ValueError(f"its current snapshot {made.current_snapshot_id} is none of its snapshots")
-        return made
+        if metadata.current_snapshot_id not in {s.id for s in snapshots}:
+            raise ValueError(f"its current snapshot {metadata.current_snapshot_id} is none of its snapshots")
+        return metadata

@@ -1,6 +1,6 @@
-"""Options: the declared table of everything that can be set on a table, a session or a catalog.
+"""Options of tables, sessions and catalogs.
 
-Each topic module declares its options, one statement each; `TableOptions` reads them, `validate` checks them.
+Each topic module declares options, one statement each; `TableOptions` reads their values, `validate` checks them.
 """
 
 from __future__ import annotations

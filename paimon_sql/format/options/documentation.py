@@ -1,17 +1,17 @@
-"""The option reference: every declared option as Markdown."""
+"""Reference of all declared options as Markdown."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from paimon_sql.format.options.registry import TOPICS, declared
-from paimon_sql.format.options.values import UNLIMITED_INTEGER, UNLIMITED_LONG, UNLIMITED_SIZE, Option, Standing, Status
+from paimon_sql.format.options.values import UNLIMITED_INTEGER, UNLIMITED_LONG, UNLIMITED_SIZE, Option, Status, Support
 
 _UNLIMITED = (UNLIMITED_INTEGER, UNLIMITED_LONG, UNLIMITED_SIZE)
 
 
 def generate_docs() -> str:
-    """The reference of all options as a Markdown page, one table a topic."""
+    """Generate the reference as a Markdown page, one table per topic."""
     lines = [
         "# Options",
         "",
@@ -46,11 +46,11 @@ def _row(option: Option[Any]) -> str:
 
 def _mark(status: Status) -> str:
     match status.standing:
-        case Standing.KEPT:
+        case Support.KEPT:
             return f" *Kept for {status.by}.*"
-        case Standing.REFUSED:
+        case Support.REFUSED:
             return f" *Refused: {status.by}.*"
-        case Standing.SUPPORTED:
+        case Support.SUPPORTED:
             return ""
 
 

@@ -1,4 +1,4 @@
-"""The table of all options: every `Option` that a topic module declares, by its key."""
+"""Registry of all options: every `Option` that a topic module declares, by its key."""
 
 from __future__ import annotations
 
@@ -7,28 +7,19 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-from paimon_sql.format.options import (
+from paimon_sql.format.options.engines import catalog, flink, lookup, spark
+from paimon_sql.format.options.operations import changelog, commit, compaction, scan, snapshot, tag, write
+from paimon_sql.format.options.table import (
     bucket,
-    catalog,
-    changelog,
-    commit,
-    compaction,
     data_file,
-    flink,
     format_table,
     iceberg,
     index,
-    lookup,
     materialized_table,
     merge_engine,
     partition,
     row_tracking,
-    scan,
-    snapshot,
-    spark,
     table,
-    tag,
-    write,
 )
 from paimon_sql.format.options.values import Option
 
@@ -59,7 +50,7 @@ TOPICS: dict[str, ModuleType] = {
 
 
 def declared(module: ModuleType) -> Iterator[Option[Any]]:
-    """The options of a topic in the order of their declaration."""
+    """Yield the options of a topic in the order of their declaration."""
     return (value for value in vars(module).values() if isinstance(value, Option))
 
 
@@ -75,7 +66,7 @@ PATTERNS: tuple[Option[Any], ...] = tuple(
         reverse=True,
     )
 )
-"""The patterns, those with the longest fixed text first."""
+"""The options with a pattern as key, those with the longest fixed text first."""
 
 _ALTERNATIVES: dict[str, Option[Any]] = {
     key: option for option in OPTIONS.values() for key in option.alternatives if key not in OPTIONS
@@ -83,41 +74,41 @@ _ALTERNATIVES: dict[str, Option[Any]] = {
 
 
 def find_option(key: str) -> Option[Any] | None:
-    """The option that a key means: by its own key, by an alternative one, or by a pattern; None when it means none."""
+    """Find the option of a key, which may be an alternative key or match a pattern; None if there is none."""
     if option := OPTIONS.get(key) or _ALTERNATIVES.get(key):
         return option
     return next((p for p in PATTERNS if p.pattern is not None and p.pattern.fullmatch(key)), None)
 
 
 def is_bare_alternative(key: str) -> bool:
-    """Whether a key is a plain word such as ``header``, which only some tables take for an option."""
+    """Whether a key is an alternative of one plain word, such as ``header``, an option of some tables only."""
     return key in _ALTERNATIVES and not any(sign in key for sign in ".-")
 
 
-def nearest_key(key: str, likeness: float = 0.6) -> str | None:
-    """The known key that a mistyped one was most likely meant to be; None when none is alike.
+def nearest_key(key: str, similarity: float = 0.6) -> str | None:
+    """Find the known key that is most similar to a mistyped one; None if none is similar.
 
     Args:
         key: the mistyped key.
-        likeness: how alike the two must be, from 0 to 1.
+        similarity: min similarity, from 0 to 1.
     """
-    wanted = _plain(key)
-    by_plain = {_plain(known): known for known in (*OPTIONS, *_ALTERNATIVES)}
-    if wanted in by_plain:
-        return by_plain[wanted]
-    patterns = {_plain(filled): filled for filled in _filled_patterns(key)}
-    close = difflib.get_close_matches(wanted, [*by_plain, *patterns], n=1, cutoff=likeness)
-    return {**patterns, **by_plain}[close[0]] if close else None
+    normalized = _normalized(key)
+    by_normalized = {_normalized(known): known for known in (*OPTIONS, *_ALTERNATIVES)}
+    if normalized in by_normalized:
+        return by_normalized[normalized]
+    patterns = {_normalized(filled): filled for filled in _filled_patterns(key)}
+    close = difflib.get_close_matches(normalized, [*by_normalized, *patterns], n=1, cutoff=similarity)
+    return {**patterns, **by_normalized}[close[0]] if close else None
 
 
-def _plain(key: str) -> str:
+def _normalized(key: str) -> str:
     return key.lower().replace("_", "-")
 
 
 def _filled_patterns(key: str) -> Iterator[str]:
-    """The keys that patterns of as many parts would have with the names of this one."""
+    """Yield the keys of patterns with as many parts as ``key``, filled with its names."""
     parts = key.split(".")
     for option in PATTERNS:
-        wanted = option.key.split(".")
-        if len(parts) >= 3 and len(wanted) == len(parts) and wanted[0] == parts[0]:
-            yield ".".join(part if name.startswith("<") else name for name, part in zip(wanted, parts, strict=True))
+        names = option.key.split(".")
+        if len(parts) >= 3 and len(names) == len(parts) and names[0] == parts[0]:
+            yield ".".join(part if name.startswith("<") else name for name, part in zip(names, parts, strict=True))

@@ -1,4 +1,4 @@
-"""Typed reading of options: what a table's, a session's or a catalog's properties mean."""
+"""Typed access to options of tables, sessions and catalogs."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ T = TypeVar("T")
 
 
 class TableOptions:
-    """Options as text, read by `Option`.
+    """Options as strings, parsed by `Option`.
 
     Args:
-        texts: the texts of the options by key; other keys may be among them.
+        texts: the values of the options by key; other keys may be among them.
     """
 
     def __init__(self, texts: Mapping[str, str]) -> None:
@@ -25,28 +25,28 @@ class TableOptions:
 
         Args:
             option: the option.
-            names: for a pattern, the names that stand in its key.
+            names: for a pattern, the names in its key.
 
         Raises:
-            InvalidOptionError: the option does not take the text that is there.
+            InvalidOptionError: the value is invalid.
         """
         key = self.key_of(option, *names)
         return option.default if key is None else option.read(self.texts[key], key)
 
     def has(self, option: Option[T], *names: str) -> bool:
-        """Whether the option is given; the arguments are those of `get`."""
+        """Whether the option is set; the arguments are those of `get`."""
         return self.key_of(option, *names) is not None
 
     def key_of(self, option: Option[T], *names: str) -> str | None:
-        """The key under which the option is given, None when it is not; the arguments are those of `get`."""
+        """The key with which the option is set; None if it is not. The arguments are those of `get`."""
         own = option.for_name(*names) if names else option.key
         return next((key for key in (own, *option.alternatives) if key in self.texts), None)
 
     def matching(self, pattern: Option[T]) -> Iterator[tuple[tuple[str, ...], T]]:
-        """What is given of a pattern: the names in the key, and the value.
+        """Yield the options that match a pattern: the names in the key, and the value.
 
         Raises:
-            InvalidOptionError: as `get`.
+            InvalidOptionError: a value is invalid.
         """
         if pattern.pattern is None:
             raise ValueError(f"{pattern.key} is no pattern")

@@ -1,11 +1,12 @@
-"""What may be set: checks of the options that a statement gives, before anything is done.
+"""Validation of the options of a statement, before its execution.
 
-A property of a table is an option when its key is declared. A key that is not declared is the user's own, kept and
-otherwise passed over, unless it lies in Paimon's name space, where it must be a mistake:
+A table property with a declared key is an option. Other keys are the user's properties, which are stored and otherwise
+ignored, unless they are in Paimon's namespace and so must be a mistake:
 
-- the part before its first dot begins declared keys, as in ``snapshot.retain`` or ``fields.price.agregate-function``;
-- or the whole key is much like a declared one, as in ``buckets``, ``merge_engine`` or ``source.split.targetsize``. This
-  alone counts for keys without a dot and for those that begin with an everyday word (``source``, ``table``, ``write``).
+- the part before the first dot is that of declared keys, as in ``snapshot.retain`` or
+  ``fields.price.agregate-function``; or
+- the key is very similar to a declared one, as in ``buckets``, ``merge_engine`` or ``source.split.targetsize``. Only
+  this applies to keys without a dot and to those that begin with a common word (``source``, ``table``, ``write``).
 """
 
 from __future__ import annotations
@@ -13,38 +14,38 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from paimon_sql.errors import InvalidOptionError
-from paimon_sql.format.durations import format_duration, parse_duration
-from paimon_sql.format.options.bucket import BUCKET, BUCKET_KEY
-from paimon_sql.format.options.compaction import CLUSTERING_COLUMNS, PK_CLUSTERING_OVERRIDE
-from paimon_sql.format.options.index import DELETION_VECTORS_ENABLED, DELETION_VECTORS_MODIFIABLE
-from paimon_sql.format.options.merge_engine import IGNORE_DELETE, IGNORE_UPDATE_BEFORE
+from paimon_sql.format.options.operations.compaction import CLUSTERING_COLUMNS, PK_CLUSTERING_OVERRIDE
 from paimon_sql.format.options.registry import OPTIONS, PATTERNS, find_option, is_bare_alternative, nearest_key
-from paimon_sql.format.options.table import PARTITION, PATH, PRIMARY_KEY, TYPE
+from paimon_sql.format.options.table.bucket import BUCKET, BUCKET_KEY
+from paimon_sql.format.options.table.index import DELETION_VECTORS_ENABLED, DELETION_VECTORS_MODIFIABLE
+from paimon_sql.format.options.table.merge_engine import IGNORE_DELETE, IGNORE_UPDATE_BEFORE
+from paimon_sql.format.options.table.table import PARTITION, PATH, PRIMARY_KEY, TYPE
 from paimon_sql.format.options.table_options import TableOptions
 from paimon_sql.format.options.values import Option, Scope, comma_separated
+from paimon_sql.format.text.durations import format_duration, parse_duration
 
-_EVERYDAY_WORDS = frozenset(
+_COMMON_WORDS = frozenset(
     (
         *("blob", "catalog", "csv", "file", "filesystem", "hive", "http", "jdbc", "json", "lance", "log", "metadata"),
         *("mosaic", "partition", "read", "source", "table", "text", "type", "variant", "vector", "write"),
     )
 )
 _OWN_WORDS = frozenset(option.key.split(".")[0] for option in (*OPTIONS.values(), *PATTERNS) if "." in option.key)
-_ALIKE, _MUCH_ALIKE = 0.6, 0.8
+_SIMILAR, _VERY_SIMILAR = 0.6, 0.8
 _FIXED_FROM_THE_START = (TYPE, PATH, PRIMARY_KEY, PARTITION)
 _COLUMN_LISTS = (PRIMARY_KEY, PARTITION, BUCKET_KEY)
 
 
 def validate(options: Mapping[str, str], scope: Scope = Scope.TABLE) -> None:
-    """Refuse options that do not exist or do not take their values.
+    """Check that options exist and that their values are valid.
 
     Args:
-        options: the texts by key.
-        scope: what they are given for: a ``TABLE`` (its properties), a statement or session (``SPARK``), where every
-            key must be an option, or a ``CATALOG``.
+        options: the values as strings, by key.
+        scope: where they are set: a ``TABLE`` (its properties), a statement or session (``SPARK``), where every key
+            must be an option, or a ``CATALOG``.
 
     Raises:
-        InvalidOptionError: naming the key, the value, what is allowed and the key that was likely meant.
+        InvalidOptionError: one is not; the message has the key, the value, and allowed values or the similar key.
     """
     for key, text in options.items():
         option = find_option(key)
@@ -60,16 +61,16 @@ def validate(options: Mapping[str, str], scope: Scope = Scope.TABLE) -> None:
 
 
 def unknown_option(key: str) -> InvalidOptionError:
-    """The error for a key that no option has."""
-    near = nearest_key(key, _ALIKE)
+    """The error of an unknown key."""
+    near = nearest_key(key, _SIMILAR)
     remedy = f"Did you mean '{near}'?" if near else "See the option reference for the keys that exist."
     return InvalidOptionError(f"There is no option '{key}'.", key=key, remedy=remedy)
 
 
 def canonical(options: Mapping[str, str]) -> dict[str, str]:
-    """The options as every implementation reads them: to be stored in place of what the user wrote.
+    """Convert options of a user to the form that every implementation reads, to be stored.
 
-    A key that only documents spell so becomes the option's own, and an ISO duration takes the usual form.
+    A key that is only a spelling of documents becomes the option's key, and an ISO duration gets the usual form.
     """
     stored: dict[str, str] = {}
     for key, text in options.items():
@@ -83,11 +84,11 @@ def canonical(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def check_changes(current: Mapping[str, str], changes: Mapping[str, str | None], *, has_snapshots: bool) -> None:
-    """Refuse changes of options that would break a table.
+    """Check that changes of options do not break a table.
 
     Args:
-        current: the table's options, with its keys (``primary-key``, ``partition``) among them.
-        changes: the new texts; None removes the option. Options of a statement or session are changes too.
+        current: the table's options, including ``primary-key`` and ``partition``.
+        changes: the new values; None removes the option. Options of a statement or session are changes, too.
         has_snapshots: whether the table was written to; before that, nearly all may change.
 
     Raises:
@@ -109,9 +110,9 @@ def check_changes(current: Mapping[str, str], changes: Mapping[str, str | None],
 
 def _is_mistake(key: str) -> bool:
     head, dot, _ = key.partition(".")
-    if dot and head not in _EVERYDAY_WORDS:
+    if dot and head not in _COMMON_WORDS:
         return head.lower().replace("_", "-") in _OWN_WORDS
-    near = nearest_key(key, _MUCH_ALIKE)
+    near = nearest_key(key, _VERY_SIMILAR)
     return near is not None and (near == BUCKET.key or any(sign in near for sign in "-."))
 
 

@@ -1,4 +1,4 @@
-"""The kinds of option values: how the text of an option is read, and what an option of a kind looks like.
+"""Options and the kinds of their values: parsing and declaration.
 
 A kind is called to declare an option: ``BUCKET = integer("bucket", "-1", "How many buckets ...")``. Default values are
 written as a user writes them.
@@ -14,73 +14,73 @@ from enum import Enum
 from typing import Any, Generic, TypeVar, overload
 
 from paimon_sql.errors import InvalidOptionError
-from paimon_sql.format.durations import parse_duration
+from paimon_sql.format.text.durations import parse_duration
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
 class Scope(str, Enum):
-    """Where an option may be given."""
+    """Where an option may be set."""
 
     TABLE = "table"
-    """In a table's properties; also for one session or statement."""
+    """In table properties, and for a session or statement."""
     SPARK = "spark"
-    """For one session or statement."""
+    """For a session or statement."""
     CATALOG = "catalog"
-    """Where a catalog is configured."""
+    """In the configuration of a catalog."""
     FLINK = "flink"
-    """In a table's properties, for Flink jobs on the same table; it has no effect here."""
+    """In table properties, for Flink jobs on the same table; without effect here."""
 
 
-class Standing(str, Enum):
-    """What becomes of an option that is set."""
+class Support(str, Enum):
+    """How an option is treated."""
 
     SUPPORTED = "supported"
-    """It does here what it says."""
+    """It has its documented effect."""
     KEPT = "kept"
-    """It is checked and stored; other engines heed it on the same table."""
+    """It is validated and stored; it has effect in other engines on the same table."""
     REFUSED = "refused"
-    """Tables and statements that ask for it are refused, for here it would be passed over to somebody's harm."""
+    """Tables and statements that set it are refused, because ignoring it would do harm."""
 
 
 @dataclass(frozen=True)
 class Status:
-    """What becomes of an option that is set; ``by`` names the engines that heed it, or says what stands against it."""
+    """How an option is treated; ``by`` names the engines in which a kept one has effect, or why one is refused."""
 
-    standing: Standing
+    standing: Support
     by: str = ""
 
 
-SUPPORTED = Status(Standing.SUPPORTED)
+SUPPORTED = Status(Support.SUPPORTED)
 
 
 def kept_for(engines: str) -> Status:
-    """The status of an option that only those engines heed."""
-    return Status(Standing.KEPT, engines)
+    """The status of an option that has effect only in ``engines``."""
+    return Status(Support.KEPT, engines)
 
 
 def refused(why: str) -> Status:
     """The status of an option that is refused."""
-    return Status(Standing.REFUSED, why)
+    return Status(Support.REFUSED, why)
 
 
 @dataclass(frozen=True, eq=False)
 class Option(Generic[T_co]):
-    """One option: its key, what it takes and what it means.
+    """A declared option.
 
     Args:
-        key: the key; of a pattern, ``<word>`` stands for any text.
-        kind: the name of the kind of value, as the reference shows it.
-        parse: reads the text of a value, or raises ValueError.
-        default_text: the default as a user would write it; None without a default.
-        meaning: what it does, in one sentence.
-        allowed: the values that it takes, when these can be listed.
-        scope: where it may be given.
-        immutable: whether it is fixed once the table holds data.
-        alternatives: other keys under which it is read, in that order, when its own is not given.
-        renamed: whether the alternatives are mere spellings of documents, which no other implementation reads.
-        status: what becomes of it here; an option of Flink's is kept for Flink.
+        key: the key; in a pattern, ``<word>`` matches any text.
+        kind: the name of the kind of value, as in the reference.
+        parse: parses a value, or raises ValueError.
+        default_text: the default as a string; None without a default.
+        meaning: its description, one sentence.
+        allowed: the allowed values, if they can be listed.
+        scope: where it may be set.
+        immutable: whether it is fixed once the table has data.
+        alternatives: other keys that are read, in this order, if the main key is not set.
+        renamed: whether the alternatives are only spellings of documents, which no other implementation reads.
+        status: how it is treated; an option of Flink is kept for Flink.
     """
 
     key: str
@@ -109,14 +109,14 @@ class Option(Generic[T_co]):
         return None if self.default_text is None else self.parse(self.default_text)  # type: ignore[return-value]
 
     def read(self, text: str, key: str | None = None) -> T_co:
-        """The value that a text means.
+        """Parse a value.
 
         Args:
-            text: the text.
-            key: the key that was given, when it is not the option's own.
+            text: the value as a string.
+            key: the key that was set, if it is not the main key; for error messages.
 
         Raises:
-            InvalidOptionError: the option does not take such a value.
+            InvalidOptionError: the value is invalid.
         """
         try:
             return self.parse(text)
@@ -126,7 +126,7 @@ class Option(Generic[T_co]):
             ) from error
 
     def for_name(self, *names: str) -> str:
-        """The key of a pattern for these names, as ``fields.price.aggregate-function`` for ``price``."""
+        """The key of a pattern filled with names, such as ``fields.price.aggregate-function`` for ``price``."""
         rest = iter(names)
         return re.sub(r"<[^>]+>", lambda _: next(rest), self.key)
 
@@ -157,10 +157,10 @@ class Kind(Generic[T]):
 
         Args:
             key: its key.
-            default: the text of its default value.
-            meaning: what it does.
-            check: answers what a value should be when the option does not take it.
-            facts: further arguments of `Option`.
+            default: its default value as a string.
+            meaning: its description.
+            check: returns what a value should be if it is invalid, else None.
+            facts: other arguments of `Option`.
         """
         parse: Callable[[str], Any] = self.parse if check is None else _checked(self.parse, check)
         return Option(key, self.name, parse, default, meaning, **facts)
@@ -169,25 +169,25 @@ class Kind(Generic[T]):
 def _checked(parse: Callable[[str], T], check: Callable[[T], str | None]) -> Callable[[str], T]:
     def parse_and_check(text: str) -> T:
         value = parse(text)
-        if wanted := check(value):
-            raise ValueError(wanted)
+        if defect := check(value):
+            raise ValueError(defect)
         return value
 
     return parse_and_check
 
 
-def at_least(least: int) -> Callable[[int], str | None]:
-    """A check that a number is not less than another."""
-    return lambda value: f"it must be {least} or more" if value < least else None
+def at_least(minimum: int) -> Callable[[int], str | None]:
+    """A check that a number is at least ``minimum``."""
+    return lambda value: f"it must be {minimum} or more" if value < minimum else None
 
 
 def choice(key: str, default: str, meaning: str, allowed: tuple[str, ...], **facts: Any) -> Option[str]:
-    """Declare an option that takes one of some words, in any case; it is read as the word is spelled here."""
+    """Declare an option with one of the ``allowed`` values; case-insensitive, parsed to the spelling in ``allowed``."""
     return Option(key, "Enum", _one_of(allowed), default, meaning, allowed=allowed, **facts)
 
 
 def optional_choice(key: str, meaning: str, allowed: tuple[str, ...], **facts: Any) -> Option[str | None]:
-    """Declare an option like `choice` that has no default."""
+    """Declare an option like `choice`, without a default."""
     return Option(key, "Enum", _one_of(allowed), None, meaning, allowed=allowed, **facts)
 
 
@@ -209,7 +209,7 @@ def _boolean(text: str) -> bool:
     return word == "true"
 
 
-def _whole_number(bits: int) -> Callable[[str], int]:
+def _integer(bits: int) -> Callable[[str], int]:
     def parse(text: str) -> int:
         if not re.fullmatch(r"\s*[+-]?[0-9]+\s*", text):
             raise ValueError("it takes a whole number")
@@ -233,10 +233,10 @@ _LONG_UNITS = ("bytes", "kibibytes", "mebibytes", "gibibytes", "tebibytes")
 
 
 def parse_memory_size(text: str) -> int:
-    """A number of bytes, written as ``64 mb``, ``1g``, ``512kb`` or ``100`` (bytes); a unit is 1024 of the next.
+    """Parse a size such as ``64 mb``, ``1g``, ``512kb`` or ``100`` (bytes) to bytes; units are powers of 1024.
 
     Raises:
-        ValueError: the text is no such size, or more than 2^63 - 1 bytes.
+        ValueError: the text is not such a size, or more than 2^63 - 1 bytes.
     """
     if match := _MEMORY.fullmatch(text.strip()):
         unit = match[2].lower() or "b"
@@ -260,18 +260,18 @@ _QUOTED = re.compile(r"""'[^']*'|"[^"]*"|[^'"]""")
 
 
 def _mapping(text: str) -> Mapping[str, str]:
-    """Pairs ``key:value`` with commas between; quotes ``'`` or ``"`` around a key or value hide both signs."""
+    """Parse comma-separated pairs ``key:value``; in quotes ``'`` or ``"``, both may contain the separators."""
     pairs = [[_unquoted(part) for part in _split(pair, ":")] for pair in _split(text, ",") if pair.strip()]
     if not all(len(pair) == 2 for pair in pairs):
         raise ValueError("it takes pairs such as '0:lz4,1:zstd'")
     return dict(pairs)
 
 
-def _split(text: str, sign: str) -> list[str]:
-    """The parts of a text between the signs that no quotes hide."""
+def _split(text: str, separator: str) -> list[str]:
+    """Split a text at the separators outside of quotes."""
     starts = [0]
     for token in _QUOTED.finditer(text):
-        if token[0] == sign:
+        if token[0] == separator:
             starts.append(token.end())
         elif token[0] in ("'", '"'):
             raise ValueError("it has a quote that is not closed")
@@ -286,8 +286,8 @@ def _unquoted(text: str) -> str:
 
 
 boolean = Kind("Boolean", _boolean)
-integer = Kind("Integer", _whole_number(32))
-long = Kind("Long", _whole_number(64))
+integer = Kind("Integer", _integer(32))
+long = Kind("Long", _integer(64))
 double = Kind("Double", _number)
 float_number = Kind("Float", _number)
 memory_size = Kind("MemorySize", parse_memory_size)
@@ -301,5 +301,5 @@ UNLIMITED_SIZE = f"{UNLIMITED_LONG} bytes"
 
 
 def comma_separated(text: str | None) -> tuple[str, ...]:
-    """The names that a text lists with commas between, without the blanks around them."""
+    """Split a comma-separated list of names, without surrounding blanks."""
     return tuple(name.strip() for name in (text or "").split(",") if name.strip())

@@ -1,5 +1,5 @@
-"""Variants in Parquet's binary encoding, many at once: looked into, taken apart into typed columns, put together.
+"""Variants in Parquet's binary encoding: parsing, shredding into typed columns, and assembly, all vectorized.
 
-All work is done over whole columns, one depth of the values after another (spec: Parquet, "Variant Binary Encoding"
-and "Variant Shredding").
+Columns are processed one nesting level after another (spec: Parquet, "Variant Binary Encoding" and "Variant
+Shredding").
 """

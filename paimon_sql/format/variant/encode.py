@@ -1,4 +1,4 @@
-"""Typed columns as encoded values, and values put into objects and arrays."""
+"""Encoding of typed columns as variant values, and of values as objects and arrays."""
 
 from __future__ import annotations
 
@@ -6,28 +6,22 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.format.binary_memory import Bytes, Longs, Mask
-from paimon_sql.format.variant.decimals import Whole, digits, from_sixteen_bytes, to_sixteen_bytes
-from paimon_sql.format.variant.encoding import (
-    DECIMAL_WIDTHS,
-    INTEGER_WIDTHS,
-    LONGEST_SHORT_STRING,
-    Basic,
-    Primitive,
-)
-from paimon_sql.format.variant.stretches import bitmap, ordinals, put_unsigned, stretches_of, validity, width_of
+from paimon_sql.format.bytes.memory import Bytes, Longs, Mask
+from paimon_sql.format.variant.byte_ranges import bitmap, ordinals, put_unsigned, stretches_of, validity, width_of
+from paimon_sql.format.variant.decimals import Integers, digits, from_sixteen_bytes, to_sixteen_bytes
+from paimon_sql.format.variant.header import DECIMAL_WIDTHS, INTEGER_WIDTHS, LONGEST_SHORT_STRING, Basic, Primitive
 
 _EMPTY = pa.scalar(b"", pa.binary())
-_MOST_SMALL = 255
+_MAX_SMALL = 255
 _UUID_WIDTH = 16
 _DIGITS = {Primitive.DECIMAL4: 9, Primitive.DECIMAL8: 18, Primitive.DECIMAL16: 38}
 
 
 def encoded(column: pa.Array) -> pa.Array:
-    """A typed column as variants, null where it is null.
+    """Encode a typed column as variant values; nulls stay null.
 
     Raises:
-        ValueError: variants hold no values of such a type.
+        ValueError: variants do not support the type.
     """
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
@@ -41,7 +35,7 @@ def encoded(column: pa.Array) -> pa.Array:
     if pa.types.is_decimal(kind):
         return _decimals(column)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return _texts(column)
+        return _strings(column)
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         content = column.cast(pa.binary())
         _, _, lengths = stretches_of(content)
@@ -72,15 +66,15 @@ def _fixed(kind: pa.DataType) -> tuple[Primitive, str]:
 
 
 def _joined(column: pa.Array, heads: Bytes, payload: Bytes, widths: Longs) -> pa.Array:
-    """Values of a head and so many bytes of each row behind it; nothing where the column is null."""
+    """Concatenate heads and the first ``widths`` bytes of each row of the payload; null where the column is null."""
     present = validity(column)
     table = np.concatenate([heads[:, None], payload], axis=1)
     lengths = np.where(present, widths + 1, 0)
-    kept = np.arange(table.shape[1]) < lengths[:, None]
+    used = np.arange(table.shape[1]) < lengths[:, None]
     offsets = np.zeros(len(column) + 1, np.int32)
     np.cumsum(lengths, out=offsets[1:])
     return pa.Array.from_buffers(
-        pa.binary(), len(column), [bitmap(present), pa.py_buffer(offsets), pa.py_buffer(table[kept])]
+        pa.binary(), len(column), [bitmap(present), pa.py_buffer(offsets), pa.py_buffer(table[used])]
     )
 
 
@@ -94,8 +88,8 @@ def _integers(column: pa.Array) -> pa.Array:
     numbers = column.cast(pa.int64()).fill_null(0).to_numpy()
     heads, widths = np.zeros(len(numbers), np.uint8), np.zeros(len(numbers), np.int64)
     for primitive, width in reversed(INTEGER_WIDTHS.items()):
-        most = 2 ** (8 * width - 1) - 1
-        fits = (numbers <= most) & (numbers >= -most - 1)
+        maximum = 2 ** (8 * width - 1) - 1
+        fits = (numbers <= maximum) & (numbers >= -maximum - 1)
         heads[fits], widths[fits] = primitive.head, width
     payload = np.ascontiguousarray(numbers.astype("<i8")).view(np.uint8).reshape(-1, 8)
     return _joined(column, heads, payload, widths)
@@ -105,18 +99,18 @@ def _decimals(column: pa.Array) -> pa.Array:
     scale = column.type.scale
     column = column.cast(pa.decimal128(38, scale))
     raw = np.frombuffer(column.buffers()[1], np.uint8).reshape(-1, 16)[column.offset : column.offset + len(column)]
-    numbers: Whole = np.where(validity(column), from_sixteen_bytes(raw), 0)
+    numbers: Integers = np.where(validity(column), from_sixteen_bytes(raw), 0)
     length = digits(numbers)
     heads, widths = np.zeros(len(numbers), np.uint8), np.zeros(len(numbers), np.int64)
-    for primitive, most in reversed(_DIGITS.items()):
-        fits = length <= most if scale <= most else np.zeros(len(numbers), np.bool_)
+    for primitive, max_digits in reversed(_DIGITS.items()):
+        fits = length <= max_digits if scale <= max_digits else np.zeros(len(numbers), np.bool_)
         heads[fits], widths[fits] = primitive.head, 1 + DECIMAL_WIDTHS[primitive]
     scales = np.full((len(numbers), 1), scale, np.uint8)
     payload = np.concatenate([scales, to_sixteen_bytes(numbers).reshape(-1, 16)], axis=1)
     return _joined(column, heads, payload, widths)
 
 
-def _texts(column: pa.Array) -> pa.Array:
+def _strings(column: pa.Array) -> pa.Array:
     content = column.cast(pa.string()).cast(pa.binary())
     _, _, lengths = stretches_of(content)
     short = (np.minimum(lengths, LONGEST_SHORT_STRING) << 2 | Basic.SHORT_STRING).astype(np.uint8)
@@ -136,13 +130,13 @@ def _long_heads(content: pa.Array, primitive: Primitive, lengths: Longs) -> pa.A
 
 
 def packed(counts: Longs, inside: pa.Array, present: Mask, ids: Longs | None = None) -> pa.Array:
-    """Objects, or arrays, of so many values each.
+    """Encode objects or arrays.
 
     Args:
-        counts: how many values each takes; none where it is not present.
-        inside: the values, without nulls, those of one after those of the one before; of objects in the order of keys.
-        present: where there is an object or array at all; the answer is null elsewhere.
-        ids: the number of each value's key in its dictionary; None makes arrays.
+        counts: the number of values of each; 0 where it is not present.
+        inside: the values of all, concatenated, without nulls; those of objects in the order of keys.
+        present: the mask of existing objects or arrays; the result is null elsewhere.
+        ids: the id of each value's key in its dictionary; None for arrays.
     """
     owners, which = ordinals(counts)
     data, starts, sizes = stretches_of(inside)
@@ -151,8 +145,8 @@ def packed(counts: Longs, inside: pa.Array, present: Mask, ids: Longs | None = N
     before = bounds[ends - counts]
     content = bounds[ends] - before
     offset_width = width_of(content)
-    id_width = np.zeros(len(counts), np.int64) if ids is None else width_of(_greatest(ids, counts))
-    large = counts > _MOST_SMALL
+    id_width = np.zeros(len(counts), np.int64) if ids is None else width_of(_maxima(ids, counts))
+    large = counts > _MAX_SMALL
     count_width = np.where(large, 4, 1)
     lengths = np.where(present, 1 + count_width + counts * id_width + (counts + 1) * offset_width, 0)
     offsets = np.zeros(len(counts) + 1, np.int64)
@@ -183,10 +177,10 @@ def _binary(bounds: Longs, data: Bytes, valid: pa.Buffer | None = None) -> pa.Ar
     return pa.Array.from_buffers(pa.binary(), len(bounds) - 1, buffers)
 
 
-def _greatest(numbers: Longs, counts: Longs) -> Longs:
-    """The greatest of so many numbers after one another; 0 of none."""
-    found = np.zeros(len(counts), np.int64)
+def _maxima(numbers: Longs, counts: Longs) -> Longs:
+    """The max of each group of ``counts`` consecutive numbers; 0 for an empty group."""
+    maxima = np.zeros(len(counts), np.int64)
     some = counts > 0
     if some.any():
-        found[some] = np.maximum.reduceat(numbers, (np.cumsum(counts) - counts)[some])
-    return found
+        maxima[some] = np.maximum.reduceat(numbers, (np.cumsum(counts) - counts)[some])
+    return maxima

@@ -1,17 +1,17 @@
-"""Paths into variants, as functions of SQL take them: ``$.user.id``, ``$['first name']``, ``$.items[0].sku``."""
+"""Paths into variants, as in SQL functions: ``$.user.id``, ``$['first name']``, ``$.items[0].sku``."""
 
 from __future__ import annotations
 
 import re
 
 Path = tuple[str | int, ...]
-"""The keys and places on the way from the root."""
+"""Object keys and array indexes, from the root."""
 
 _STEP = re.compile(r"""\.([^.\[]+)|\['([^']*)'\]|\["([^"]*)"\]|\[(\d+)\]""")
 
 
 def parse_path(text: str) -> Path | None:
-    """The steps of a path; None if it is none."""
+    """Parse a path; None if it is invalid."""
     if not text.startswith("$"):
         return None
     steps: list[str | int] = []
@@ -26,5 +26,5 @@ def parse_path(text: str) -> Path | None:
 
 
 def path_text(path: Path) -> str:
-    """A path as it is written."""
+    """Format a path."""
     return "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)

@@ -1,4 +1,4 @@
-"""Values that are no objects and no arrays, as typed columns: those that a type can hold without loss."""
+"""Conversion of scalar variant values to typed columns, if the type can represent them without loss."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from paimon_sql.format import types as t
-from paimon_sql.format.arrow import arrow_type
-from paimon_sql.format.binary_memory import Longs, Mask, fixed_array
-from paimon_sql.format.variant.decimals import Whole, decimal_array, from_sixteen_bytes, rescaled
-from paimon_sql.format.variant.encoding import DECIMAL_WIDTHS, INTEGER_WIDTHS, LONGEST_SHORT_STRING, Basic, Primitive
-from paimon_sql.format.variant.stretches import binary_of, matrix, unsigned
+from paimon_sql.format.bytes.memory import Longs, Mask, fixed_array
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.arrow_types import arrow_type
+from paimon_sql.format.variant.byte_ranges import binary_of, matrix, unsigned
+from paimon_sql.format.variant.decimals import Integers, decimal_array, from_sixteen_bytes, rescaled
+from paimon_sql.format.variant.header import DECIMAL_WIDTHS, INTEGER_WIDTHS, LONGEST_SHORT_STRING, Basic, Primitive
 from paimon_sql.format.variant.values import Values
 
 INTEGERS = tuple(INTEGER_WIDTHS)
 DECIMALS = tuple(DECIMAL_WIDTHS)
-_TEXTS = t.CharType | t.VarCharType
+_STRINGS = t.CharType | t.VarCharType
 _BYTES = t.BinaryType | t.VarBinaryType
 _BITS: dict[type[t.DataType], int] = {t.TinyIntType: 8, t.SmallIntType: 16, t.IntType: 32, t.BigIntType: 64}
 _FIXED: dict[type[t.DataType], tuple[Primitive, str]] = {
@@ -33,75 +33,75 @@ _ATOMIC = (t.BooleanType, t.DecimalType, t.CharType, t.VarCharType, t.BinaryType
 
 
 def is_scalar(data_type: t.DataType) -> bool:
-    """Whether values of a type can stand in a typed column for values of variants."""
+    """Whether a typed column of a shredded variant can have this type."""
     return isinstance(data_type, _ATOMIC)
 
 
 def scalar_type(data_type: t.DataType) -> t.DataType:
-    """The type of such a column, which holds all that a variant's value of that kind can be."""
+    """The type of the typed column, which can represent all variant values of this kind."""
     if isinstance(data_type, (t.TimestampType, t.LocalZonedTimestampType)):
         return type(data_type)(True, 6)
-    if isinstance(data_type, _TEXTS):
+    if isinstance(data_type, _STRINGS):
         return t.string_type()
     return t.bytes_type() if isinstance(data_type, _BYTES) else data_type.as_nullable()
 
 
 def typed(values: Values, present: Mask, data_type: t.DataType) -> pa.Array:
-    """Those values that are of a type, in its Arrow type; null for the others and where none is present."""
-    made = _READERS.get(type(data_type), _fixed)(values.some(present), data_type)
+    """Convert values of a type to its Arrow type; null for values of other types and where not present."""
+    converted = _READERS.get(type(data_type), _fixed)(values.some(present), data_type)
     if present.all():
-        return made
-    places = np.cumsum(present) - 1
-    return made.take(pa.array(np.where(present, places, 0), mask=~present))
+        return converted
+    indexes = np.cumsum(present) - 1
+    return converted.take(pa.array(np.where(present, indexes, 0), mask=~present))
 
 
 def _fixed(values: Values, data_type: t.DataType) -> pa.Array:
     primitive, layout = _FIXED[type(data_type)]
-    is_there = values.is_primitive(primitive)
+    matches = values.is_primitive(primitive)
     numbers = np.zeros(len(values), layout)
-    numbers[is_there] = _raw(values.some(is_there), 1, np.dtype(layout))
+    numbers[matches] = _raw(values.some(matches), 1, np.dtype(layout))
     kind = arrow_type(scalar_type(data_type))
-    return fixed_array(numbers, kind, ~is_there)
+    return fixed_array(numbers, kind, ~matches)
 
 
 def _raw(values: Values, skip: int, layout: np.dtype[np.generic]) -> npt.NDArray[np.generic]:
-    """The numbers that stand some bytes behind the values' beginnings."""
+    """The numbers ``skip`` bytes after the start of each value."""
     return np.ascontiguousarray(matrix(values.data, values.at + skip, layout.itemsize)).view(layout)[:, 0]
 
 
 def _booleans(values: Values, data_type: t.DataType) -> pa.Array:
-    is_there = values.is_primitive(Primitive.TRUE, Primitive.FALSE)
-    return pa.array(values.info == Primitive.TRUE, pa.bool_(), mask=~is_there)
+    matches = values.is_primitive(Primitive.TRUE, Primitive.FALSE)
+    return pa.array(values.info == Primitive.TRUE, pa.bool_(), mask=~matches)
 
 
 def _integers(values: Values, data_type: t.DataType) -> pa.Array:
-    most = 2 ** (_BITS[type(data_type)] - 1) - 1
-    whole, is_whole = whole_numbers(values)
-    fits = is_whole & (whole <= most) & (whole >= -most - 1)
+    maximum = 2 ** (_BITS[type(data_type)] - 1) - 1
+    integers, is_integer = whole_numbers(values)
+    fits = is_integer & (integers <= maximum) & (integers >= -maximum - 1)
     is_decimal = values.is_primitive(*DECIMALS)
     if is_decimal.any():
         numbers, scales = decimal_numbers(values.some(is_decimal))
-        made, exact = rescaled(numbers, scales, 0, most)
-        whole[is_decimal], fits[is_decimal] = np.where(exact, made, 0).astype(np.int64), exact
-    return pa.array(np.where(fits, whole, 0), mask=~fits).cast(arrow_type(data_type))
+        converted, exact = rescaled(numbers, scales, 0, maximum)
+        integers[is_decimal], fits[is_decimal] = np.where(exact, converted, 0).astype(np.int64), exact
+    return pa.array(np.where(fits, integers, 0), mask=~fits).cast(arrow_type(data_type))
 
 
 def _decimals(values: Values, data_type: t.DataType) -> pa.Array:
     assert isinstance(data_type, t.DecimalType)
-    whole, is_whole = whole_numbers(values)
+    integers, is_integer = whole_numbers(values)
     is_decimal = values.is_primitive(*DECIMALS)
-    numbers: Whole = whole
+    numbers: Integers = integers
     scales = np.zeros(len(values), np.int64)
     if is_decimal.any():
-        found, scales[is_decimal] = decimal_numbers(values.some(is_decimal))
-        numbers = whole.astype(found.dtype)
-        numbers[is_decimal] = found
-    made, exact = rescaled(numbers, scales, data_type.scale, 10**data_type.precision - 1)
-    fits = exact & (is_whole | is_decimal)
-    return decimal_array(np.where(fits, made, 0), arrow_type(data_type), fits)
+        decimals, scales[is_decimal] = decimal_numbers(values.some(is_decimal))
+        numbers = integers.astype(decimals.dtype)
+        numbers[is_decimal] = decimals
+    converted, exact = rescaled(numbers, scales, data_type.scale, 10**data_type.precision - 1)
+    fits = exact & (is_integer | is_decimal)
+    return decimal_array(np.where(fits, converted, 0), arrow_type(data_type), fits)
 
 
-def _texts(values: Values, data_type: t.DataType) -> pa.Array:
+def _strings(values: Values, data_type: t.DataType) -> pa.Array:
     is_short = values.basic == Basic.SHORT_STRING
     is_long = values.is_primitive(Primitive.STRING)
     skip = np.where(is_short, 1, 5)
@@ -110,13 +110,13 @@ def _texts(values: Values, data_type: t.DataType) -> pa.Array:
 
 
 def _bytes(values: Values, data_type: t.DataType) -> pa.Array:
-    is_there = values.is_primitive(Primitive.BINARY)
+    matches = values.is_primitive(Primitive.BINARY)
     nothing = np.zeros(len(values), np.bool_)
-    return binary_of(values.data, values.at + 5, _content(values, nothing, is_there), is_there)
+    return binary_of(values.data, values.at + 5, _content(values, nothing, matches), matches)
 
 
 def _content(values: Values, is_short: Mask, is_long: Mask) -> Longs:
-    """How many bytes texts and bytes have, their heads aside."""
+    """The lengths of strings and bytes, without their heads."""
     lengths = np.where(is_short, values.info, 0).astype(np.int64)
     lengths[is_long] = unsigned(values.data, values.at[is_long] + 1, 4)
     assert not is_short.any() or lengths[is_short].max() <= LONGEST_SHORT_STRING
@@ -124,7 +124,7 @@ def _content(values: Values, is_short: Mask, is_long: Mask) -> Longs:
 
 
 def whole_numbers(values: Values) -> tuple[Longs, Mask]:
-    """The integers among values, and where they are."""
+    """The integers among values, and their mask."""
     numbers, found = np.zeros(len(values), np.int64), np.zeros(len(values), np.bool_)
     for primitive, width in INTEGER_WIDTHS.items():
         here = values.is_primitive(primitive)
@@ -134,9 +134,9 @@ def whole_numbers(values: Values) -> tuple[Longs, Mask]:
     return numbers, found
 
 
-def decimal_numbers(values: Values) -> tuple[Whole, Longs]:
-    """Decimals as numbers and their scales."""
-    numbers: Whole = np.zeros(len(values), np.int64)
+def decimal_numbers(values: Values) -> tuple[Integers, Longs]:
+    """The unscaled numbers and the scales of decimals."""
+    numbers: Integers = np.zeros(len(values), np.int64)
     for primitive, width in DECIMAL_WIDTHS.items():
         here = values.is_primitive(primitive)
         some = values.some(here)
@@ -152,8 +152,8 @@ def decimal_numbers(values: Values) -> tuple[Whole, Longs]:
 _READERS: dict[type[t.DataType], Callable[[Values, t.DataType], pa.Array]] = {
     t.BooleanType: _booleans,
     t.DecimalType: _decimals,
-    t.CharType: _texts,
-    t.VarCharType: _texts,
+    t.CharType: _strings,
+    t.VarCharType: _strings,
     t.BinaryType: _bytes,
     t.VarBinaryType: _bytes,
     **dict.fromkeys(_BITS, _integers),

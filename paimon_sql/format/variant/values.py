@@ -1,4 +1,4 @@
-"""Many encoded values at once: their kinds, sizes, and what is inside of objects and arrays."""
+"""Vectorized parsing of encoded values: types, sizes, and the children of objects and arrays."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from functools import cached_property
 
 import numpy as np
 
-from paimon_sql.format.binary_memory import Bytes, Longs, Mask
+from paimon_sql.format.bytes.memory import Bytes, Longs, Mask
+from paimon_sql.format.variant.byte_ranges import check_inside, ordinals, unsigned
 from paimon_sql.format.variant.dictionaries import Dictionaries
-from paimon_sql.format.variant.encoding import PRIMITIVE_SIZES, Basic, Primitive
-from paimon_sql.format.variant.stretches import check_inside, ordinals, unsigned
+from paimon_sql.format.variant.header import PRIMITIVE_SIZES, Basic, Primitive
 
 
 @dataclass(frozen=True)
 class Children:
-    """What is directly inside of some containers, in their order.
+    """The direct children of objects or arrays, in their order.
 
     Attributes:
-        values: the values inside.
-        owners: for each the number of its container.
-        counts: how many each container has.
-        ids: for each its key's number in the dictionary; nothing of use for arrays.
+        values: the values of the children.
+        owners: the index of each child's parent.
+        counts: the number of children of each parent.
+        ids: the id of each child's key in the dictionary; undefined for arrays.
     """
 
     values: Values
@@ -31,18 +31,18 @@ class Children:
 
     @cached_property
     def keys(self) -> Longs:
-        """For each its key's number among all keys."""
+        """The number of each child's key among all keys."""
         return self.values.dictionaries.key_of(self.values.dictionary, self.ids)
 
 
 @dataclass(frozen=True)
 class Values:
-    """Some values.
+    """Encoded values in a buffer.
 
     Attributes:
         data: the bytes.
-        at: where in them each value begins.
-        dictionary: which of the dictionaries each value's keys are in.
+        at: the offset of each value.
+        dictionary: the index of each value's dictionary.
         dictionaries: the dictionaries.
     """
 
@@ -55,7 +55,7 @@ class Values:
         return len(self.at)
 
     def some(self, chosen: Mask | Longs) -> Values:
-        """Those at some places, or where a mask is true."""
+        """Select values by index or mask."""
         return replace(self, at=self.at[chosen], dictionary=self.dictionary[chosen])
 
     @cached_property
@@ -64,22 +64,22 @@ class Values:
 
     @cached_property
     def basic(self) -> Bytes:
-        """The `Basic` of each."""
+        """The `Basic` type of each value."""
         return (self._heads & 3).astype(np.uint8)
 
     @cached_property
     def info(self) -> Bytes:
-        """The other six bits of each first byte."""
+        """The high six bits of each value's first byte."""
         return (self._heads >> 2).astype(np.uint8)
 
     def is_primitive(self, *kinds: Primitive) -> Mask:
-        """Where a primitive of some kinds is."""
+        """The mask of primitives of some kinds."""
         found: Mask = (self.basic == Basic.PRIMITIVE) & np.isin(self.info, [int(kind) for kind in kinds])
         return found
 
     @cached_property
     def sizes(self) -> Longs:
-        """How many bytes each takes."""
+        """The encoded size of each value."""
         size = np.where(self.basic == Basic.PRIMITIVE, PRIMITIVE_SIZES[self.info], 1 + self.info.astype(np.int64))
         if not size.all():
             raise ValueError("a variant has a type that is not known")
@@ -109,11 +109,11 @@ class Values:
 
     @property
     def counts(self) -> Longs:
-        """How many values are in each, all of which must be objects or arrays."""
+        """The number of children of each value; all must be objects or arrays."""
         return self._layout.counts
 
     def children(self) -> Children:
-        """What is inside of these, which must be all objects or all arrays."""
+        """The children of the values, which must be all objects or all arrays."""
         layout = self._layout
         check_inside(self.data, layout.ids_at, layout.counts)
         owners, which = ordinals(layout.counts)
@@ -125,7 +125,7 @@ class Values:
 
 @dataclass(frozen=True)
 class _Layout:
-    """Where the parts of objects and arrays are."""
+    """Offsets and widths of the parts of objects and arrays."""
 
     counts: Longs
     id_width: Longs

@@ -1,4 +1,4 @@
-"""What an output format is."""
+"""Base class of output formats."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import ClassVar
 
 from rich.console import Console
 
-from paimon_sql.shell.result import Column, Encoding, Row
+from paimon_sql.shell.engine.result import Column, Encoding, Row
 
 
 class Format(ABC):
-    """Writes one answer: `begin` once, `write` for each batch of rows, `end` once.
+    """Writer of one result: `begin` once, `write` for each batch of rows, `end` once.
 
     Attributes:
-        name: what ``--format`` calls it.
-        summary: what it is good for, in a few words.
-        encoding: what its rows are.
-        limited: whether it is for eyes, so that the row limit applies.
+        name: its name for ``--format``.
+        summary: its purpose, in a few words.
+        encoding: the encoding of its rows.
+        limited: whether the row limit applies, as in formats for people.
     """
 
     name: ClassVar[str]
@@ -31,16 +31,16 @@ class Format(ABC):
         self.header = header
 
     def begin(self, columns: Sequence[Column]) -> None:
-        """The answer has these columns."""
+        """Begin a result with these columns."""
         self.columns = columns
 
     @abstractmethod
     def write(self, rows: Sequence[Row]) -> None:
-        """The next rows, never none."""
+        """Write the next rows, at least one."""
 
     def end(self) -> None:  # noqa: B027 - most formats have nothing left to write
-        """There are no more rows."""
+        """End the result."""
 
     def emit(self, text: str) -> None:
-        """Put text out as it is, without the colours and widths of a terminal."""
+        """Write raw text, without colors and widths of a terminal."""
         self.console.file.write(text)

@@ -1,12 +1,12 @@
-"""Comma-separated values as RFC 4180 has them."""
+"""Comma-separated values (RFC 4180)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
 
+from paimon_sql.shell.engine.result import Column, Row
 from paimon_sql.shell.formats.base import Format
-from paimon_sql.shell.result import Column, Row
 
 _SPECIAL = re.compile(r'[",\r\n]|^\s|\s$')
 

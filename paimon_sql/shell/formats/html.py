@@ -1,13 +1,13 @@
-"""A table of HTML, for notebooks and mails."""
+"""HTML tables, for notebooks and mails."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
 
+from paimon_sql.shell.engine.cells import visible
+from paimon_sql.shell.engine.result import Column, Row
 from paimon_sql.shell.formats.base import Format
-from paimon_sql.shell.formats.cells import visible
-from paimon_sql.shell.result import Column, Row
 
 _NUMBER = ' style="text-align: right"'
 _TEXT = ' style="text-align: left"'

@@ -1,12 +1,12 @@
-"""One JSON object a line."""
+"""JSON lines."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import ClassVar
 
+from paimon_sql.shell.engine.result import Encoding, Row
 from paimon_sql.shell.formats.base import Format
-from paimon_sql.shell.result import Encoding, Row
 
 
 class JsonLines(Format):

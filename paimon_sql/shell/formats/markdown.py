@@ -1,12 +1,12 @@
-"""A Markdown table, to paste into a ticket."""
+"""Markdown tables."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from paimon_sql.shell.engine.cells import visible
+from paimon_sql.shell.engine.result import Column, Row
 from paimon_sql.shell.formats.base import Format
-from paimon_sql.shell.formats.cells import visible
-from paimon_sql.shell.result import Column, Row
 
 
 class Markdown(Format):

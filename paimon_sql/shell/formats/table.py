@@ -1,4 +1,4 @@
-"""A table for the eye."""
+"""Tables for people."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from rich import box
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from paimon_sql.shell.engine.cells import cell, visible
+from paimon_sql.shell.engine.result import Column, Row
 from paimon_sql.shell.formats.base import Format
-from paimon_sql.shell.formats.cells import cell, visible
 from paimon_sql.shell.formats.vertical import Vertical
-from paimon_sql.shell.result import Column, Row
 
-_LONGEST = 500
-_LONGEST_IN_FILE = 10_000
-_NARROWEST = 8
+_MAX_LENGTH = 500
+_MAX_LENGTH_IN_FILE = 10_000
+_MIN_WIDTH = 8
 
 
 class Table(Format):
@@ -35,13 +35,13 @@ class Table(Format):
         self._rows: list[Row] = []
         self._vertical: Vertical | None = None
         self._shown = False
-        # A border and two blanks a column.
-        if self.console.is_terminal and len(columns) * (_NARROWEST + 3) > self.console.width:
+        # Each column has a border and two blanks.
+        if self.console.is_terminal and len(columns) * (_MIN_WIDTH + 3) > self.console.width:
             self._vertical = Vertical(self.console)
             self._vertical.begin(columns)
 
     def write(self, rows: Sequence[Row]) -> None:
-        # One batch back, so that the last one is known: a text of several lines must be the only row.
+        # One batch is held back: a multi-line value is shown raw only if it is the only row.
         if self._vertical is not None:
             self._vertical.write(rows)
             return
@@ -66,10 +66,10 @@ class Table(Format):
         for column in self.columns:
             justify = "right" if column.is_number else "left"
             table.add_column(Text(visible(column.name)), justify=justify, overflow="fold")  # type: ignore[arg-type]
-        longest = _LONGEST if self.console.is_terminal else _LONGEST_IN_FILE
+        max_length = _MAX_LENGTH if self.console.is_terminal else _MAX_LENGTH_IN_FILE
         for row in self._rows:
-            table.add_row(*(cell(value, longest) for value in row))
-        # Written through the file itself, so that a closed pipe is seen here and not by the console.
+            table.add_row(*(cell(value, max_length) for value in row))
+        # Write to the file directly, so that a closed pipe raises here and is not handled by the console.
         with self.console.capture() as rendered:
             self.console.print(table)
         self.emit(rendered.get())

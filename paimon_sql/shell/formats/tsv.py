@@ -1,11 +1,11 @@
-r"""Tab-separated values with backslash escapes, as Hive and PostgreSQL's COPY read them."""
+r"""Tab-separated values with backslash escapes, for Hive and PostgreSQL's COPY."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from paimon_sql.shell.engine.result import Column, Row
 from paimon_sql.shell.formats.base import Format
-from paimon_sql.shell.result import Column, Row
 
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 

@@ -1,4 +1,4 @@
-"""One line a column, for rows that are too wide for a table."""
+"""Vertical output: one line per column, for rows that are too wide for a table."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len
 
+from paimon_sql.shell.engine.cells import visible
+from paimon_sql.shell.engine.result import Column, Row
 from paimon_sql.shell.formats.base import Format
-from paimon_sql.shell.formats.cells import visible
-from paimon_sql.shell.result import Column, Row
 
 
 class Vertical(Format):

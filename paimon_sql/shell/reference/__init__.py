@@ -1,4 +1,4 @@
-"""The references of the documentation, made from what the code declares: ``python -m paimon_sql.shell.reference``."""
+"""Reference pages of the documentation, generated from declarations: ``python -m paimon_sql.shell.reference``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["pages"]
 
 
 def pages() -> dict[str, str]:
-    """The pages as Markdown, by the names of their files."""
+    """The pages in Markdown, by file name."""
     return {
         "options.md": generate_docs(),
         "procedures.md": procedures_page(),

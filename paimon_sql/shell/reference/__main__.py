@@ -1,4 +1,4 @@
-"""Write the references: ``python -m paimon_sql.shell.reference [FOLDER]``, by default into ``docs/reference``."""
+"""Write the reference pages: ``python -m paimon_sql.shell.reference [DIRECTORY]``, by default ``docs/reference``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from paimon_sql.shell.reference import pages
 
-folder = Path(sys.argv[1] if len(sys.argv) > 1 else "docs/reference")
-folder.mkdir(parents=True, exist_ok=True)
+directory = Path(sys.argv[1] if len(sys.argv) > 1 else "docs/reference")
+directory.mkdir(parents=True, exist_ok=True)
 for name, text in pages().items():
-    (folder / name).write_text(text, encoding="utf-8")
+    (directory / name).write_text(text, encoding="utf-8")

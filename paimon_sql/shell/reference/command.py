@@ -1,4 +1,4 @@
-"""The reference of the command ``paimon-sql``."""
+"""Reference page of the command ``paimon-sql``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WRONG_ARGUMENTS = 2
 
 
 def command_page() -> str:
-    """The arguments of the command, the shell's own commands, its formats and its exit status."""
+    """The page: arguments, commands of the shell, formats and exit status."""
     return "\n".join(_lines()) + "\n"
 
 
@@ -54,10 +54,10 @@ def _arguments(command: Any) -> list[Any]:
 def _argument(argument: Any) -> tuple[str, str, str]:
     names = ", ".join(map(code, [*argument.opts, *argument.secondary_opts]))
     metavar = f" {argument.metavar}" if argument.metavar else ""
-    # A default that is not the value itself stands at the end of the help.
-    text, said = re.subn(r"\s*\[default: (.*)\]$", "", str(argument.help))
+    # The help ends with the default where that is not the value itself.
+    text, has_default = re.subn(r"\s*\[default: (.*)\]$", "", str(argument.help))
     default = ""
-    if said:
+    if has_default:
         default = str(argument.help).rpartition("[default: ")[2].removesuffix("]")
     elif not argument.is_flag and argument.default not in (None, (), []):
         default = str(argument.default)

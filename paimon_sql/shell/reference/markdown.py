@@ -1,4 +1,4 @@
-"""Tables and cells of Markdown."""
+"""Markdown tables and cells."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Iterable
 
 
 def code(text: str) -> str:
-    """Text as code."""
+    """Format as code."""
     return f"`{text}`"
 
 
 def sentence(text: str) -> str:
-    """A text with a full stop at its end and, if it begins with a word, a capital at its front."""
+    """Add a full stop, and a capital if the text begins with a word."""
     text = text if text.endswith((".", "!", "?")) else f"{text}."
     return text[0].upper() + text[1:] if text.split()[0].rstrip(",.;:'s").isalpha() else text
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
-    """The lines of a table, with an empty line before it."""
+    """The lines of a table, after an empty line."""
     head = list(head)
     return ["", _row(head), "|" + "---|" * len(head), *map(_row, rows)]
 

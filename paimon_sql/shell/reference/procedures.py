@@ -1,11 +1,11 @@
-"""The reference of the stored procedures."""
+"""Reference page of the stored procedures."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
 
-from paimon_sql.format.types import DataField
+from paimon_sql.format.schema.types import DataField
 from paimon_sql.procedures import Procedure, procedures
 from paimon_sql.shell.reference.markdown import code, sentence, table
 
@@ -19,7 +19,7 @@ _HEAD = (
 
 
 def procedures_page() -> str:
-    """All procedures, each with its arguments, its answer and an example."""
+    """The page: procedures with arguments, results and an example."""
     return "\n".join([*_HEAD, *(line for p in procedures().values() for line in _section(p))]) + "\n"
 
 
@@ -31,8 +31,8 @@ def _section(procedure: Procedure) -> Iterator[str]:
         for a in procedure.arguments
     )
     yield from table(("argument", "type", "meaning"), arguments)
-    answer = [*(_result(c, "") for c in procedure.results), *(_result(c, " +") for c in procedure.details)]
-    yield from table(("answer", "type", "meaning"), answer)
+    results = [*(_result(c, "") for c in procedure.results), *(_result(c, " +") for c in procedure.details)]
+    yield from table(("answer", "type", "meaning"), results)
 
 
 def _result(column: DataField, mark: str) -> tuple[str, str, str]:

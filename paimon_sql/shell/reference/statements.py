@@ -1,4 +1,4 @@
-"""The reference of the statements whose grammar is declared."""
+"""Reference page of the declared statements."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import sys
 from collections.abc import Iterator
 from itertools import groupby
 
-from paimon_sql.sql.statements.base import Statement, declared_statements
+from paimon_sql.sql.grammar.statement import Statement
+from paimon_sql.sql.statements.base import declared_statements
 
 _HEAD = (
     "# Statements",
@@ -19,7 +20,7 @@ _HEAD = (
 
 
 def statements_page() -> str:
-    """All statements whose grammar is declared, by families."""
+    """The page: statements by module."""
     families = groupby(declared_statements(), key=lambda each: each.__module__)
     return "\n".join([*_HEAD, *(line for name, family in families for line in _section(name, list(family)))]) + "\n"
 
@@ -28,6 +29,6 @@ def _section(module: str, family: list[type[Statement]]) -> Iterator[str]:
     summary, *_ = (inspect.getdoc(sys.modules[module]) or "").split("\n\n")
     yield from ("", f"## {module.rpartition('.')[2].replace('_', ' ').capitalize()}", "", summary)
     for statement in family:
-        yield from ("", "```", *(grammar.told() for grammar in statement.GRAMMARS), "```", "")
+        yield from ("", "```", *(grammar.usage() for grammar in statement.GRAMMARS), "```", "")
         summary, *_ = (inspect.getdoc(statement) or "").split("\n\n")
         yield summary.replace("``", "`")

@@ -1,4 +1,4 @@
-"""The reference of the system tables."""
+"""Reference page of the system tables."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OF_CATALOGS = ("", "# Tables of the database sys", "", "Their rows are about a 
 
 
 def system_tables_page() -> str:
-    """All system tables, with their columns where these do not depend on the table."""
+    """The page: system tables, with their columns unless these depend on the table."""
     found = sorted((system_tables() | scanned_tables() | table_views()).items())
     of_tables = (line for _, t in found for line in _section(t))
     of_catalogs = (line for t in catalog_tables().values() for line in _section(t))

@@ -1,1 +1,1 @@
-"""COPY INTO: rows from files into a table, and from a table or query into files."""
+"""COPY INTO: loads files into a table, and unloads a table or query into files."""

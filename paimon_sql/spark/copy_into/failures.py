@@ -1,7 +1,6 @@
-"""What Spark and Hadoop throw while rows are copied, as one error of ours.
+"""Conversion of Spark's and Hadoop's exceptions to one error of ours.
 
-A statement that a CALL carries may not throw Spark's checked exceptions, and what a task has thrown stands below the
-exceptions of its job.
+A carried statement must not throw Spark's checked exceptions, and the exception of a task is a cause of its job's.
 """
 
 from __future__ import annotations
@@ -15,34 +14,34 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.spark.crossed_errors import error_behind
+from paimon_sql.spark.jvm.errors import paimon_error_of
 
 _RAISED = re.compile(r"^\[USER_RAISED_EXCEPTION\] | SQLSTATE: \w{5}$")
 
 
 @contextmanager
 def one_error(doing: str) -> Iterator[None]:
-    """Raise the cause of a failure inside as one error of ours.
+    """Raise the cause of a Java exception as one error of ours.
 
     Args:
-        doing: what fails, as the beginning of a sentence.
+        doing: the beginning of the message: what failed.
 
     Raises:
-        PaimonError: Python code of ours behind Java raised it; it keeps its class, its message and its data.
-        InvalidInputError: Java has thrown anything else.
+        PaimonError: our Python code, called by Java, raised it; the error is unchanged.
+        InvalidInputError: Java threw any other exception.
     """
     try:
         yield
     except (Py4JJavaError, CapturedException) as error:
-        if (ours := error_behind(error)) is not None:
+        if (ours := paimon_error_of(error)) is not None:
             raise ours from None
         thrown = error.java_exception if isinstance(error, Py4JJavaError) else error._origin
         raise InvalidInputError(f"{doing}: {_message(thrown, str(error))}") from None
 
 
-def _message(thrown: Any, otherwise: str) -> str:
-    """The first line of the message of the first cause; a plan that stands below an analysis error is left out."""
+def _message(thrown: Any, default: str) -> str:
+    """The first line of the root cause's message, without the plan that follows an analysis error."""
     while thrown is not None and thrown.getCause() is not None:
         thrown = thrown.getCause()
-    text = otherwise if thrown is None else thrown.getMessage() or thrown.getClass().getSimpleName()
+    text = default if thrown is None else thrown.getMessage() or thrown.getClass().getSimpleName()
     return _RAISED.sub("", str(text).strip().split(";\n", 1)[0].split("\n", 1)[0].strip())

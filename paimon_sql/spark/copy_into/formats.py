@@ -1,4 +1,4 @@
-"""The options of FILE_FORMAT as those of Spark's readers and writers."""
+"""File formats of COPY INTO: the options of FILE_FORMAT translated to Spark's."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _FLAGS = frozenset({"HEADER", "MULTI_LINE", "COMPRESSION"})
 
 
 class FileFormat:
-    """Files of one type, as a statement describes them.
+    """The file format of a statement.
 
     Args:
-        given: the checked options of FILE_FORMAT.
+        given: the validated options of FILE_FORMAT.
     """
 
     def __init__(self, given: Mapping[str, Value]) -> None:
@@ -36,7 +36,7 @@ class FileFormat:
         return self.kind.lower()
 
     def options(self) -> dict[str, str]:
-        """What Spark's reader or writer is told."""
+        """The options of Spark's reader or writer."""
         found = {
             _SPARK[key]: str(value).lower() if key in _FLAGS else str(value)
             for key, value in self._given.items()
@@ -47,7 +47,7 @@ class FileFormat:
         return found
 
     def nulls(self) -> tuple[str, ...]:
-        """The texts that stand for NULL."""
-        texts = self._given.get("NULL_IF", ())
+        """The strings that are read as NULL."""
+        values = self._given.get("NULL_IF", ())
         empty = ("",) if self._given.get("EMPTY_FIELD_AS_NULL") == "TRUE" else ()
-        return (*texts, *empty)
+        return (*values, *empty)

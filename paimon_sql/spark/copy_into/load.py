@@ -1,37 +1,65 @@
-"""COPY INTO a table: files found, looked through, written in one commit, and remembered."""
+"""COPY INTO a table: files are listed, validated, written in one commit, and recorded in the load history."""
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.types import StructType
 
-from paimon_sql.catalog.kinds import taking_rows
+from paimon_sql.catalog.table_types import writable
 from paimon_sql.errors import InvalidInputError, PaimonError, UnsupportedError
-from paimon_sql.format.options.table import BRANCH
-from paimon_sql.format.types import DataField
+from paimon_sql.format.options.table.table import BRANCH
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.format.text.instants import current_millis
+from paimon_sql.spark.conversion.defaults import default_sql
+from paimon_sql.spark.conversion.types import row_struct
 from paimon_sql.spark.copy_into.failures import one_error
 from paimon_sql.spark.copy_into.formats import FileFormat
-from paimon_sql.spark.copy_into.places import Place
+from paimon_sql.spark.copy_into.locations import Location
 from paimon_sql.spark.copy_into.rows import FileRows, SourceRows
-from paimon_sql.spark.defaults import default_sql
-from paimon_sql.spark.inserted_rows import inserted_rows
-from paimon_sql.spark.session_options import session_options
-from paimon_sql.spark.statements.base import Surroundings
-from paimon_sql.spark.types import row_struct
-from paimon_sql.spark.write_job import run_write
-from paimon_sql.sql.names import quote_name
+from paimon_sql.spark.execution.carried_statement import StatementContext
+from paimon_sql.spark.jvm.gateway import EXECUTION, Jvm
+from paimon_sql.spark.options.session import session_options
+from paimon_sql.spark.write.job import run_write
 from paimon_sql.sql.statements.copy_into import CopyIntoTable
-from paimon_sql.storage.branching import on_its_branch
+from paimon_sql.sql.text.names import quote_name
+from paimon_sql.storage.branches.management import with_branch
 from paimon_sql.storage.commit.transaction import Transaction
-from paimon_sql.storage.instants import present_millis
-from paimon_sql.storage.load_history import FilesLoadedError, LoadHistory, SourceFile
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.copy.load_history import FilesLoadedError, LoadHistory, SourceFile
+from paimon_sql.storage.table.table import Table
+
+
+def inserted_rows(jvm: Jvm, session: Any, table: Sequence[str], rows: DataFrame) -> DataFrame:
+    """Convert rows to the columns and types of a table, like ``INSERT INTO .. BY NAME``.
+
+    Args:
+        jvm: the JVM.
+        session: the JVM's session.
+        table: the parts of the table's name.
+        rows: the rows.
+
+    Raises:
+        AnalysisException: Spark refuses to write such rows into the table.
+    """
+    view, spark = f"__paimon_rows_{uuid.uuid4().hex}", SparkSession(jvm.context, session)
+    rows.createOrReplaceTempView(view)
+    try:
+        name = ".".join(map(quote_name, table))
+        parsed = jvm.new(f"{EXECUTION}.SparkSqlParser").parsePlan(f"INSERT INTO {name} BY NAME SELECT * FROM {view}")
+        # SKIP: the statement is only analyzed.
+        mode = jvm.singleton(f"{EXECUTION}.CommandExecutionMode").SKIP()
+        query = session.sessionState().executePlan(parsed, mode).analyzed().query()
+        dataset = jvm.cls("org.apache.spark.sql.classic.Dataset").ofRows(session, query)
+        return DataFrame(dataset, spark)
+    finally:
+        spark.catalog.dropTempView(view)
+
 
 _ATTEMPTS = 5
 Status = Literal["LOADED", "PARTIALLY_LOADED", "LOAD_FAILED", "SKIPPED"]
@@ -40,7 +68,7 @@ _NO_ROWS = FileRows()
 
 @dataclass(frozen=True)
 class FileLoad:
-    """What became of one file; ``loaded`` is how many of its rows are in the table."""
+    """The result of one file; ``loaded`` is the number of its rows that were loaded."""
 
     file: SourceFile
     status: Status
@@ -49,35 +77,35 @@ class FileLoad:
 
 
 class LoadRun:
-    """One COPY INTO a table.
+    """The execution of one COPY INTO a table.
 
-    The files are read twice, first to count their rows and to find what is wrong with them, then to write what is
-    right: nothing is kept of them in between, and nothing is written before all of them are known.
+    The files are read twice: first to count rows and find errors, then to write the valid rows. Nothing is cached in
+    between, and nothing is written before all files are validated.
 
     Args:
         statement: the statement.
-        surroundings: where it is executed.
+        context: the statement context.
     """
 
-    def __init__(self, statement: CopyIntoTable, surroundings: Surroundings) -> None:
+    def __init__(self, statement: CopyIntoTable, context: StatementContext) -> None:
         self._statement = statement
-        self._surroundings = surroundings
-        self._spark = SparkSession(surroundings.jvm.context, surroundings.session)
+        self._context = context
+        self._spark = SparkSession(context.jvm.context, context.session)
         self._format = FileFormat(statement.file_format)
-        self._exact = bool(surroundings.session.sessionState().conf().caseSensitiveAnalysis())
-        self._table = self._found_table()
+        self._case_sensitive = bool(context.session.sessionState().conf().caseSensitiveAnalysis())
+        self._table = self._open_table()
         self._targets = self._columns()
-        self._place = Place(surroundings.jvm, surroundings.session, statement.path, surroundings.catalog.options)
+        self._place = Location(context.jvm, context.session, statement.path, context.catalog.options)
 
     def run(self) -> list[FileLoad]:
-        """Load what is not loaded yet; files that were passed over come last.
+        """Load the files that are not loaded yet; skipped files come last in the result.
 
         Raises:
-            InvalidInputError: the files cannot be loaded into the table; nothing was.
+            InvalidInputError: the files cannot be loaded into the table; nothing was written.
             MissingFileError: there are no such files.
         """
         for _ in range(_ATTEMPTS - 1):
-            with suppress(FilesLoadedError):  # then those files are passed over
+            with suppress(FilesLoadedError):  # a concurrent statement loaded files; the next attempt skips them
                 return self._run()
         return self._run()
 
@@ -86,27 +114,27 @@ class LoadRun:
         history = LoadHistory(self._table)
         history.finish()
         known = set() if self._statement.force else history.loaded(files)
-        loads = self._loaded([file for file in files if file not in known], history)
+        loads = self._load_files([file for file in files if file not in known], history)
         return [*loads, *(FileLoad(file, "SKIPPED") for file in files if file in known)]
 
-    def _loaded(self, files: Sequence[SourceFile], history: LoadHistory) -> list[FileLoad]:
+    def _load_files(self, files: Sequence[SourceFile], history: LoadHistory) -> list[FileLoad]:
         if not files:
             return []
         source = self._source(files)
         counted = source.counted()
-        loads = [self._load(file, counted.get(file.name, _NO_ROWS)) for file in files]
+        loads = [self._result(file, counted.get(file.name, _NO_ROWS)) for file in files]
         if self._statement.on_error == "ABORT_STATEMENT":
             self._refuse_errors(loads)
-        wanted = [load.file for load in loads if load.loaded]
-        done = [(load.file, load.loaded) for load in loads if load.status != "LOAD_FAILED"]
-        if wanted:
-            self._write(source if wanted == list(files) else self._source(wanted), history, done)
-        elif done:  # files without rows
-            history.record(done, self._table.snapshots.latest_id() or 0, present_millis())
+        to_write = [load.file for load in loads if load.loaded]
+        recorded = [(load.file, load.loaded) for load in loads if load.status != "LOAD_FAILED"]
+        if to_write:
+            self._write(source if to_write == list(files) else self._source(to_write), history, recorded)
+        elif recorded:  # files without rows
+            history.record(recorded, self._table.snapshots.latest_id() or 0, current_millis())
         return loads
 
-    def _load(self, file: SourceFile, rows: FileRows) -> FileLoad:
-        """What becomes of a file with such rows."""
+    def _result(self, file: SourceFile, rows: FileRows) -> FileLoad:
+        """The result of a file with these rows, by the option ON_ERROR."""
         if not rows.errors:
             return FileLoad(file, "LOADED", rows.parsed, rows)
         if self._statement.on_error == "CONTINUE" and rows.good:
@@ -117,20 +145,20 @@ class LoadRun:
         bad = [load for load in loads if load.rows.errors]
         if bad:
             count = sum(load.rows.errors for load in bad)
-            told = f"{count} rows" if count > 1 else "1 row"
+            rows = f"{count} rows" if count > 1 else "1 row"
             raise InvalidInputError(
-                f"{told} in {len(bad)} of {len(loads)} files cannot be loaded into {self._table.name}, and nothing was."
+                f"{rows} in {len(bad)} of {len(loads)} files cannot be loaded into {self._table.name}, and nothing was."
                 f" {bad[0].file.name}: {bad[0].rows.first_error}.",
                 remedy="ON_ERROR = CONTINUE leaves such rows out, ON_ERROR = SKIP_FILE their files.",
             )
 
     def _source(self, files: Sequence[SourceFile]) -> SourceRows:
         options = {**self._place.settings, **self._format.options()}
-        return SourceRows(self._spark, self._format, options, files, self._targets, case_sensitive=self._exact)
+        return SourceRows(self._spark, self._format, options, files, self._targets, case_sensitive=self._case_sensitive)
 
     def _write(self, source: SourceRows, history: LoadHistory, loads: Sequence[tuple[SourceFile, int]]) -> None:
-        """Append the good rows, in the same way as any INSERT; the files count as loaded with the same commit."""
-        jvm, session = self._surroundings.jvm, self._surroundings.session
+        """Append the valid rows like any INSERT; the same commit marks the files as loaded."""
+        jvm, session = self._context.jvm, self._context.session
         pending = history.prepared(loads)
         with Transaction(self._table, properties=pending.properties) as transaction:
             transaction.attach(pending.path)
@@ -139,11 +167,11 @@ class LoadRun:
             with one_error(f"The files cannot be loaded into {self._table.name}"):
                 rows = inserted_rows(jvm, session, self._statement.table, self._completed(source.good()))
                 run_write(jvm, transaction, rows, None)
-        with suppress(PaimonError):  # what is left over, the next load turns into records
+        with suppress(PaimonError):  # otherwise the next load finishes the history
             history.finish()
 
     def _completed(self, rows: DataFrame) -> DataFrame:
-        """The rows with the default values of columns that the statement does not name."""
+        """Add the default values of columns that the statement does not name."""
         given = {target.name for target in self._targets}
         others = [field for field in self._table.schema.fields if field.name not in given]
         types = StructType.fromJson(row_struct(others))
@@ -155,7 +183,11 @@ class LoadRun:
         return rows.select(*(defaults[n].alias(n) if n in defaults else f.col(quote_name(n)) for n in names))
 
     def _columns(self) -> list[DataField]:
-        """The table's columns that the files hold."""
+        """The table's columns that the files contain.
+
+        Raises:
+            InvalidInputError: the named columns are not valid.
+        """
         fields = self._table.schema.fields
         names = self._statement.columns
         if not names:
@@ -181,12 +213,12 @@ class LoadRun:
         return targets
 
     def _key(self, name: str) -> str:
-        return name if self._exact else name.lower()
+        return name if self._case_sensitive else name.lower()
 
-    def _found_table(self) -> Table:
-        catalog = self._surroundings.catalog
-        identifier = self._surroundings.identifier(self._statement.table)
+    def _open_table(self) -> Table:
+        catalog = self._context.catalog
+        identifier = self._context.identifier(self._statement.table)
         if identifier.system_table is not None:
             raise UnsupportedError(f"{identifier} is a system table, into which nothing can be written.")
-        options = session_options(self._surroundings.jvm, self._surroundings.session, catalog.name, identifier)
-        return on_its_branch(taking_rows(catalog.table(identifier)), options.get(BRANCH.key))
+        options = session_options(self._context.jvm, self._context.session, catalog.name, identifier)
+        return with_branch(writable(catalog.table(identifier)), options.get(BRANCH.key))

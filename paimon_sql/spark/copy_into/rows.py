@@ -1,4 +1,4 @@
-"""The rows of files in the columns of a table, and what is wrong with those that cannot be read."""
+"""Rows of source files, converted to the columns of a table, with an error message for each invalid row."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from pyspark.sql.types import (
 )
 
 from paimon_sql.errors import InvalidInputError, UnsupportedError
-from paimon_sql.format.types import DataField
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.spark.conversion.types import row_struct
 from paimon_sql.spark.copy_into.failures import one_error
 from paimon_sql.spark.copy_into.formats import FileFormat
-from paimon_sql.spark.copy_into.places import literal_path
-from paimon_sql.spark.hadoop_files import hadoop_text
-from paimon_sql.spark.types import row_struct
-from paimon_sql.sql.names import quote_name
-from paimon_sql.storage.load_history import SourceFile
+from paimon_sql.spark.copy_into.locations import literal_path
+from paimon_sql.spark.jvm.hadoop_files import hadoop_path_string
+from paimon_sql.sql.text.names import quote_name
+from paimon_sql.storage.copy.load_history import SourceFile
 
 _NESTED = (ArrayType, MapType, StructType, VariantType)
-_SHOWN_RECORD, _SHOWN_VALUE = 500, 100
+_MAX_SHOWN_RECORD, _MAX_SHOWN_VALUE = 500, 100
 
 
 @dataclass(frozen=True)
 class FileRows:
-    """What was found in one file.
+    """The counts of one file's rows.
 
     Attributes:
-        parsed: its rows.
-        errors: how many of them cannot be loaded.
-        first_error: what is wrong with one of these, None without any.
+        parsed: the number of rows.
+        errors: the number of rows that cannot be loaded.
+        first_error: the error of one of these; None without any.
     """
 
     parsed: int = 0
@@ -50,13 +50,13 @@ class FileRows:
 
     @property
     def good(self) -> int:
-        """How many can be loaded."""
+        """The number of rows that can be loaded."""
         return self.parsed - self.errors
 
 
 @dataclass(frozen=True)
 class SourceColumn:
-    """A column of files: where its values are found, of what type, and the column of the table that takes them."""
+    """A column of source files: its values and their type, the table's column and its type in Spark."""
 
     target: DataField
     wanted: DataType
@@ -65,35 +65,35 @@ class SourceColumn:
 
     @property
     def is_cast(self) -> bool:
-        """Whether values are cast; nested ones must fit as they are, as in any write."""
+        """Whether values are cast; nested values must have the table's type, as in any write."""
         return self.kind != self.wanted and not isinstance(self.wanted, _NESTED)
 
     @property
     def taken(self) -> Column:
-        """The values in the type of the table's column, null where they cannot be."""
+        """The values in the type of the table's column, null if a cast fails."""
         return self.values.try_cast(self.wanted) if self.is_cast else self.values
 
     @property
     def failure(self) -> Column:
-        """What is wrong with a value that cannot be taken."""
-        shown = f.left(self.values.cast("string"), f.lit(_SHOWN_VALUE))
+        """The error message of a value whose cast fails."""
+        shown = f.left(self.values.cast("string"), f.lit(_MAX_SHOWN_VALUE))
         kind = self.target.type.as_nullable().sql()
         return f.concat(f.lit(f"Cast failure in column '{self.target.name}': '"), shown, f.lit(f"' is no {kind}"))
 
 
 class SourceRows:
-    """The rows of files, read when they are asked for, each time anew and by Spark's own readers.
+    """The rows of source files, which Spark's own readers read again for each method call.
 
     Args:
         spark: the session.
         file_format: the format of the files.
-        options: what Spark's reader is told.
+        options: the options of Spark's reader.
         files: the files.
-        targets: the table's columns that they hold: by position in CSV, by name in the others.
-        case_sensitive: whether names of Parquet columns that differ in their case are different.
+        targets: the table's columns in the files: by position in CSV, by name in the other formats.
+        case_sensitive: whether names of Parquet columns that differ only in case are different.
 
     Raises:
-        InvalidInputError: the files have no columns that these can take.
+        InvalidInputError: the files cannot be read into these columns.
     """
 
     def __init__(
@@ -108,40 +108,40 @@ class SourceRows:
     ) -> None:
         self._reader = spark.read.format(file_format.source).options(**options)
         self._format = file_format
-        self._paths = [literal_path(hadoop_text(file.path)) for file in files]
+        self._paths = [literal_path(hadoop_path_string(file.path)) for file in files]
         self._targets = targets
-        self._exact = case_sensitive
+        self._case_sensitive = case_sensitive
         wanted: list[StructField] = StructType.fromJson(row_struct(targets)).fields
         self._wanted = [field.dataType for field in wanted]
-        self._record = _free("text_of_record", targets)
-        self._file = _free("name_of_file", targets)
-        self._problem = _free("problem_of_row", targets)
+        self._record = _unused_name("text_of_record", targets)
+        self._file = _unused_name("name_of_file", targets)
+        self._problem = _unused_name("problem_of_row", targets)
         with one_error(f"The {file_format.kind} files cannot be read into these columns"):
             self._read, columns = self._parquet() if file_format.kind == "PARQUET" else self._text()
-            self._rows = self._found(columns)
+            self._rows = self._checked(columns)
 
     @property
     def _is_checked(self) -> bool:
         return self._problem in self._rows.columns
 
     def counted(self) -> dict[str, FileRows]:
-        """What is in the files, by their names; files without rows are left out.
+        """Count the rows and errors of each file, by file name; files without rows are not in the result.
 
         Raises:
             InvalidInputError: a file cannot be read at all.
         """
-        found: list[Column] = [f.count(f.lit(1))]
+        counts: list[Column] = [f.count(f.lit(1))]
         if self._is_checked:
             problem = f.col(self._problem)
-            # What is wrong is found in columns that are read, and those that nobody asks for are not.
-            touched = f.count_if(reduce(or_, (f.col(quote_name(t.name)).isNotNull() for t in self._targets)))
-            found += [f.count(problem), f.first(problem, ignorenulls=True), touched]
+            # Spark parses only columns that a query uses, so this aggregate uses all of them; its value is ignored.
+            all_columns = f.count_if(reduce(or_, (f.col(quote_name(t.name)).isNotNull() for t in self._targets)))
+            counts += [f.count(problem), f.first(problem, ignorenulls=True), all_columns]
         with one_error("The files cannot be read"):
-            rows = self._rows.groupBy(self._file).agg(*found).collect()
+            rows = self._rows.groupBy(self._file).agg(*counts).collect()
         return {unquote(row[0]): FileRows(*row[1:4]) for row in rows}
 
     def good(self) -> DataFrame:
-        """The rows that can be loaded, in the columns of the table and its types; nulls fail where none may be."""
+        """The valid rows in the table's columns and types; evaluation fails at nulls in NOT NULL columns."""
         rows = self._rows.filter(f.col(self._problem).isNull()) if self._is_checked else self._rows
         return rows.select(*(self._value(t) for t in self._targets))
 
@@ -149,24 +149,24 @@ class SourceRows:
         value = f.col(quote_name(target.name))
         if target.type.nullable:
             return value
-        told = f.concat(
+        message = f.concat(
             f.lit(f"Column {target.name} is NOT NULL, and a row has no value for it in "), f.col(self._file)
         )
-        return f.coalesce(value, f.raise_error(told)).alias(target.name)
+        return f.coalesce(value, f.raise_error(message)).alias(target.name)
 
-    def _found(self, columns: Sequence[SourceColumn]) -> DataFrame:
-        """The columns, the name of the file (escaped as in a URL), and what is wrong with the row."""
+    def _checked(self, columns: Sequence[SourceColumn]) -> DataFrame:
+        """The rows with the file name (URL-encoded), and the error message of each row, null if it is valid."""
         name = self._read.metadataColumn("_metadata").getField("file_name").alias(self._file)
         cases = [(c.values.isNotNull() & c.taken.isNull(), c.failure) for c in columns if c.is_cast]
         if self._record in self._read.columns:
             record = f.col(self._record)
-            told = f.concat(f.lit("Malformed record: "), f.left(record, f.lit(_SHOWN_RECORD)))
-            cases.insert(0, (record.isNotNull(), told))
+            message = f.concat(f.lit("Malformed record: "), f.left(record, f.lit(_MAX_SHOWN_RECORD)))
+            cases.insert(0, (record.isNotNull(), message))
         problem = [_first_case(cases).alias(self._problem)] if cases else []
         return self._read.select(*(c.taken.alias(c.target.name) for c in columns), name, *problem)
 
     def _text(self) -> tuple[DataFrame, list[SourceColumn]]:
-        """CSV and JSON: texts that are cast, but for nested values of JSON."""
+        """Read CSV or JSON as strings, to be cast; nested values of JSON are read in the table's types."""
         schema = StructType()
         for target, wanted in zip(self._targets, self._wanted, strict=True):
             nested = isinstance(wanted, _NESTED)
@@ -179,16 +179,16 @@ class SourceRows:
         permissive = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": self._record}
         read = self._reader.options(**permissive).schema(schema.add(self._record, StringType())).load(self._paths)
         pairs = zip(self._targets, self._wanted, schema.fields, strict=False)
-        return read, [SourceColumn(t, w, self._nulled(s), s.dataType) for t, w, s in pairs]
+        return read, [SourceColumn(t, w, self._with_nulls(s), s.dataType) for t, w, s in pairs]
 
-    def _nulled(self, field: StructField) -> Column:
+    def _with_nulls(self, field: StructField) -> Column:
         column, nulls = f.col(quote_name(field.name)), self._format.nulls()
         if not nulls or not isinstance(field.dataType, StringType):
             return column
         return f.when(~column.isin(*nulls), column)
 
     def _parquet(self) -> tuple[DataFrame, list[SourceColumn]]:
-        """Parquet: the columns of these names in any of the files."""
+        """Read Parquet columns by name from the merged schema of the files."""
         read = self._reader.option("mergeSchema", "true").load(self._paths)
         found: dict[str, list[StructField]] = {}
         for field in read.schema.fields:
@@ -207,7 +207,7 @@ class SourceRows:
         return read, columns
 
     def _key(self, name: str) -> str:
-        return name if self._exact else name.lower()
+        return name if self._case_sensitive else name.lower()
 
 
 def _first_case(cases: Iterable[tuple[Column, Column]]) -> Column:
@@ -218,8 +218,8 @@ def _first_case(cases: Iterable[tuple[Column, Column]]) -> Column:
     return found
 
 
-def _free(name: str, taken: Sequence[DataField]) -> str:
-    """A name that no column has."""
+def _unused_name(name: str, taken: Sequence[DataField]) -> str:
+    """A name that is not the name of a column."""
     names = {field.name.lower() for field in taken}
     while name in names:
         name = f"_{name}"

@@ -1,1 +1,1 @@
-"""Materialized tables in a session of Spark: their queries analysed, their rows worked out and written."""
+"""Materialized tables in a session: analysis of their queries, and refreshes."""

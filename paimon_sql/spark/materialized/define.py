@@ -1,4 +1,4 @@
-"""Materialized tables made and redefined: a query analysed before anything is changed."""
+"""Definition of materialized tables: created and altered after their query is analyzed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from paimon_sql.catalog.iceberg.lifetimes import shown_no_more
+from paimon_sql.catalog.iceberg.lifetimes import withdrawing
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import (
     CommitUnknownError,
@@ -17,68 +17,68 @@ from paimon_sql.errors import (
     TableExistsError,
 )
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.materialized_table import (
+from paimon_sql.format.options.table.materialized_table import (
     MATERIALIZED_TABLE_DEFINITION_QUERY,
     MATERIALIZED_TABLE_REFRESH_HANDLER_BYTES,
     MATERIALIZED_TABLE_REFRESH_HANDLER_DESCRIPTION,
     MATERIALIZED_TABLE_REFRESH_ON_CREATE,
     MATERIALIZED_TABLE_REFRESH_STATUS,
 )
-from paimon_sql.format.options.table import PRIMARY_KEY, TYPE
-from paimon_sql.format.schema import TableSchema
-from paimon_sql.format.types import DataField
-from paimon_sql.spark.alter import change_table
+from paimon_sql.format.options.table.table import PRIMARY_KEY, TYPE
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.spark.conversion.types import paimon_fields
 from paimon_sql.spark.copy_into.failures import one_error
-from paimon_sql.spark.ddl import build_schema
-from paimon_sql.spark.materialized.names import WholeNames
+from paimon_sql.spark.ddl.alter_table import change_table
+from paimon_sql.spark.ddl.create_table import build_schema
+from paimon_sql.spark.execution.carried_statement import StatementContext
+from paimon_sql.spark.expressions.read_only import is_read_only
+from paimon_sql.spark.materialized.names import QualifiedNames
 from paimon_sql.spark.materialized.periods import Periods
-from paimon_sql.spark.materialized.query import AnalysedQuery
+from paimon_sql.spark.materialized.query import AnalyzedQuery
 from paimon_sql.spark.materialized.refresh import SessionRefresher
-from paimon_sql.spark.materialized.settings import kept_settings, under_settings
-from paimon_sql.spark.placement import placed
-from paimon_sql.spark.reads_alone import reads_alone
+from paimon_sql.spark.materialized.settings import stored_settings, with_settings
 from paimon_sql.spark.row_level.analysis import Analyzer
-from paimon_sql.spark.statements.base import Surroundings
-from paimon_sql.spark.types import paimon_fields
-from paimon_sql.sql.statements.materialized import ChangeMaterializedQuery, CreateMaterializedTable
+from paimon_sql.spark.tables.placement import with_location
+from paimon_sql.sql.statements.tables.materialized import ChangeMaterializedQuery, CreateMaterializedTable
 from paimon_sql.storage.materialized.definition import (
     ACTIVATED,
     SUSPENDED,
     Definition,
     Freshness,
-    asked_definition,
     date_formatters,
     definition_of,
+    new_definition,
     read_freshness,
 )
-from paimon_sql.storage.schema_change import AddColumn, RemoveOption, SchemaChange, SetOption
+from paimon_sql.storage.schema.changes import AddColumn, RemoveOption, SchemaChange, SetOption
 
-_OWN = "materialized-table."
-_LEFT_TO_USERS = MATERIALIZED_TABLE_REFRESH_ON_CREATE.key
+_PREFIX = "materialized-table."
+_USER_OPTION = MATERIALIZED_TABLE_REFRESH_ON_CREATE.key
 
 
 class Definer:
-    """Makes and changes materialized tables.
+    """Creates and alters materialized tables.
 
     Args:
-        surroundings: where the statements are executed.
+        context: the statement context.
     """
 
-    def __init__(self, surroundings: Surroundings) -> None:
-        self._surroundings = surroundings
-        self._jvm, self._session = surroundings.jvm, surroundings.session
-        self._catalog = surroundings.catalog
-        self._exact = bool(surroundings.session.sessionState().conf().caseSensitiveAnalysis())
+    def __init__(self, context: StatementContext) -> None:
+        self._context = context
+        self._jvm, self._session = context.jvm, context.session
+        self._catalog = context.catalog
+        self._case_sensitive = bool(context.session.sessionState().conf().caseSensitiveAnalysis())
 
     def create(self, statement: CreateMaterializedTable) -> None:
-        """Make a table of a query, and fill it; without its rows there is no table.
+        """Create a table from a query and refresh it; if the refresh fails, the table is dropped.
 
         Raises:
             TableExistsError: there is a table of that name.
-            InvalidInputError: the query cannot be worked out.
-            InvalidSchemaError, InvalidOptionError: there can be no such table.
+            InvalidInputError: the query cannot be executed.
+            InvalidSchemaError, InvalidOptionError: the table's schema or options are invalid.
         """
-        identifier = self._surroundings.identifier(statement.table)
+        identifier = self._context.identifier(statement.table)
         if self._catalog.table_exists(identifier):
             if statement.or_alter:
                 self._alter(identifier, statement)
@@ -90,9 +90,9 @@ class Definer:
                 )
             return
         definition, query = self._read(
-            identifier, statement.query, _freshness(statement), statement.refresh_mode, kept_settings(self._session)
+            identifier, statement.query, _freshness(statement), statement.refresh_mode, stored_settings(self._session)
         )
-        schema = placed(self._catalog, identifier, self._schema(statement, definition, query))
+        schema = with_location(self._catalog, identifier, self._schema(statement, definition, query))
         self._check_formatters(schema)
         self._catalog.create_table(identifier, schema)
         if not TableOptions(schema.options).get(MATERIALIZED_TABLE_REFRESH_ON_CREATE):
@@ -102,30 +102,30 @@ class Definer:
         except CommitUnknownError:
             raise
         except BaseException:
-            with shown_no_more(self._catalog, identifier):
+            with withdrawing(self._catalog, identifier):
                 self._catalog.drop_table(identifier)
             raise
 
     def redefine(self, statement: ChangeMaterializedQuery) -> None:
-        """Give a table another query, whose new columns come last; its rows change with the next refresh.
+        """Replace the query of a table; new columns are last, and rows change with the next refresh.
 
         Raises:
-            InvalidSchemaError: the query does not give the table's columns first, in their order and types.
+            InvalidSchemaError: the query does not return the table's columns first, in their order and types.
         """
-        identifier = self._surroundings.identifier(statement.table)
+        identifier = self._context.identifier(statement.table)
         old = self._definition(identifier)
-        definition, query = self._read(identifier, statement.query, old.freshness, None, kept_settings(self._session))
+        definition, query = self._read(identifier, statement.query, old.freshness, None, stored_settings(self._session))
         self._change(identifier, replace(definition, mode=old.mode, logical_mode=old.logical_mode), query, {})
 
     def _alter(self, identifier: Identifier, statement: CreateMaterializedTable) -> None:
-        """CREATE OR ALTER of a table that is there."""
+        """CREATE OR ALTER of an existing table."""
         self._definition(identifier)
         definition, query = self._read(
-            identifier, statement.query, _freshness(statement), statement.refresh_mode, kept_settings(self._session)
+            identifier, statement.query, _freshness(statement), statement.refresh_mode, stored_settings(self._session)
         )
-        wanted = self._schema(statement, definition, query)
+        new_schema = self._schema(statement, definition, query)
         schema = self._catalog.table(identifier).schema
-        if (wanted.partition_keys, wanted.primary_keys) != (schema.partition_keys, schema.primary_keys):
+        if (new_schema.partition_keys, new_schema.primary_keys) != (schema.partition_keys, schema.primary_keys):
             raise InvalidSchemaError(
                 f"{identifier}: the primary key and the partition columns of a materialized table stay.",
                 remedy="Drop the table and create it anew.",
@@ -133,7 +133,7 @@ class Definer:
         self._change(identifier, definition, query, statement.options)
 
     def suspend(self, identifier: Identifier) -> None:
-        """Leave a table alone from now on."""
+        """Suspend the scheduled refreshes of a table."""
         definition = self._definition(identifier)
         if definition.handler and not definition.is_suspended:
             raise InvalidInputError(
@@ -142,7 +142,7 @@ class Definer:
         self._set(identifier, {MATERIALIZED_TABLE_REFRESH_STATUS.key: SUSPENDED})
 
     def resume(self, identifier: Identifier, options: Mapping[str, str]) -> None:
-        """Refresh a table again when it is due; a job of Flink's that did so is forgotten."""
+        """Resume the scheduled refreshes of a table; the refresh handler of a suspended Flink job is removed."""
         definition = self._definition(identifier)
         if definition.handler and not definition.is_suspended:
             raise InvalidInputError(f"{identifier} is kept up to date by {definition.handler} already.")
@@ -153,9 +153,11 @@ class Definer:
             (MATERIALIZED_TABLE_REFRESH_HANDLER_BYTES.key, MATERIALIZED_TABLE_REFRESH_HANDLER_DESCRIPTION.key),
         )
 
-    def _set(self, identifier: Identifier, options: Mapping[str, str], gone: tuple[str, ...] = ()) -> None:
+    def _set(self, identifier: Identifier, options: Mapping[str, str], keys: tuple[str, ...] = ()) -> None:
         changes: list[SchemaChange] = [SetOption(k, v) for k, v in options.items()]
-        change_table(self._catalog, identifier, [*changes, *map(RemoveOption, gone)], case_sensitive=self._exact)
+        change_table(
+            self._catalog, identifier, [*changes, *map(RemoveOption, keys)], case_sensitive=self._case_sensitive
+        )
 
     def _definition(self, identifier: Identifier) -> Definition:
         return definition_of(self._catalog.table(identifier).schema, str(identifier))
@@ -167,25 +169,33 @@ class Definer:
         freshness: Freshness | None,
         mode: str | None,
         settings: Mapping[str, str],
-    ) -> tuple[Definition, AnalysedQuery]:
-        """The definition that a statement asks for, and its query analysed."""
+    ) -> tuple[Definition, AnalyzedQuery]:
+        """The definition of a statement, and its analyzed query.
+
+        Raises:
+            InvalidInputError: the query is invalid, does not only read, or reads the table itself.
+        """
         analyzer = Analyzer(self._jvm, self._session, self._catalog.name)
         with one_error(f"The query of {identifier} cannot be read"):
             plan = analyzer.parse(text)
-        if not reads_alone(self._jvm, plan):
+        if not is_read_only(self._jvm, plan):
             raise InvalidInputError(f"{identifier} needs a query that only reads.", remedy="Write a SELECT.")
         with one_error(f"The query of {identifier} cannot be worked out"):
-            analyzer.frame(plan)  # which tells of errors at their places in the statement
-        whole = WholeNames(self._jvm, self._session, self._catalog).of(text, plan)
-        definition = asked_definition(whole, freshness, mode, settings)
-        with under_settings(self._session, settings):
-            query = AnalysedQuery(self._jvm, self._session, self._catalog.name, whole, str(identifier))
+            analyzer.frame(plan)  # the original text, so that errors have positions in the user's statement
+        qualified = QualifiedNames(self._jvm, self._session, self._catalog).of(text, plan)
+        definition = new_definition(qualified, freshness, mode, settings)
+        with with_settings(self._session, settings):
+            query = AnalyzedQuery(self._jvm, self._session, self._catalog.name, qualified, str(identifier))
         if f"{self._catalog.name}.{identifier}" in query.source_names:
             raise InvalidInputError(f"The query of {identifier} reads the table itself.")
         return definition, query
 
-    def _schema(self, statement: CreateMaterializedTable, definition: Definition, query: AnalysedQuery) -> TableSchema:
-        """The first version of the table's schema."""
+    def _schema(self, statement: CreateMaterializedTable, definition: Definition, query: AnalyzedQuery) -> TableSchema:
+        """The first version of the table's schema.
+
+        Raises:
+            InvalidSchemaError, InvalidOptionError: the columns or options are invalid.
+        """
         _check_options(statement.options)
         properties = {**statement.options, **definition.options()}
         if statement.primary_key:
@@ -200,24 +210,24 @@ class Definer:
             statement.partitions,
             properties,
             catalog_options=self._catalog.options,
-            case_sensitive=self._exact,
+            case_sensitive=self._case_sensitive,
         )
 
     def _named(self, fields: list[dict[str, Any]], names: tuple[str, ...]) -> list[dict[str, Any]]:
-        """The columns of the query in the order of names, which are those of all of them."""
+        """The columns of the query in the order of the given names, which must be those of all columns."""
         if not names:
             return fields
         known = {self._folded(field["name"]): field for field in fields}
         if len(names) != len(fields) or {self._folded(n) for n in names} != known.keys():
-            told = ", ".join(field["name"] for field in fields)
+            columns = ", ".join(field["name"] for field in fields)
             raise InvalidSchemaError(
-                f"The columns ({', '.join(names)}) are not those of the query, which are ({told}).",
+                f"The columns ({', '.join(names)}) are not those of the query, which are ({columns}).",
                 remedy="Name each once, in any order, or leave them out; AS names them in the query.",
             )
         return [{**known[self._folded(name)], "name": name} for name in names]
 
     def _folded(self, name: str) -> str:
-        return name if self._exact else name.lower()
+        return name if self._case_sensitive else name.lower()
 
     def _check_formatters(self, schema: TableSchema) -> None:
         formatters = date_formatters(schema)
@@ -226,40 +236,44 @@ class Definer:
             Periods(self._jvm, schema, formatters, zone)
 
     def _change(
-        self, identifier: Identifier, definition: Definition, query: AnalysedQuery, options: Mapping[str, str]
+        self, identifier: Identifier, definition: Definition, query: AnalyzedQuery, options: Mapping[str, str]
     ) -> None:
-        """Let a table have this definition, these options and the columns of this query, in one change."""
+        """Change the definition, options and columns of a table in one schema version."""
         _check_options(options)
         table = self._catalog.table(identifier)
-        kept = definition_of(table.schema, str(identifier))
+        current = definition_of(table.schema, str(identifier))
         given = paimon_fields({"type": "struct", "fields": _struct(query, {})})
         new = self._new_columns(identifier, table.schema, given)
         changes: list[SchemaChange] = [AddColumn((f.name,), f.type.as_nullable(), f.description) for f in new]
-        wanted = {**options, **replace(definition, status=kept.status).options()}
-        wanted.pop(TYPE.key)
-        changes += [SetOption(k, v) for k, v in wanted.items()]
+        to_set = {**options, **replace(definition, status=current.status).options()}
+        to_set.pop(TYPE.key)
+        changes += [SetOption(k, v) for k, v in to_set.items()]
         self._check_formatters(table.with_options(options).schema)
-        change_table(self._catalog, identifier, changes, case_sensitive=self._exact)
+        change_table(self._catalog, identifier, changes, case_sensitive=self._case_sensitive)
 
     def _new_columns(
         self, identifier: Identifier, schema: TableSchema, given: tuple[DataField, ...]
     ) -> tuple[DataField, ...]:
-        """The columns of a query behind those of the table, which it must give first."""
+        """The columns of a query after those of the table.
+
+        Raises:
+            InvalidSchemaError: the query does not return the table's columns first.
+        """
         for i, field in enumerate(schema.fields):
             found = given[i] if i < len(given) else None
             same = found is not None and self._folded(found.name) == self._folded(field.name)
             if found is None or not same or found.type.as_nullable() != field.type.as_nullable():
-                told = f"{found.name} {found.type.as_nullable().sql()}" if found else "nothing"
+                actual = f"{found.name} {found.type.as_nullable().sql()}" if found else "nothing"
                 raise InvalidSchemaError(
                     f"Column {i + 1} of {identifier} is {field.name} {field.type.as_nullable().sql()}, and the"
-                    f" new query gives {told}.",
+                    f" new query gives {actual}.",
                     remedy="Give the table's columns first, in their order and types; new ones come last.",
                 )
         return given[len(schema.fields) :]
 
 
-def _struct(query: AnalysedQuery, comments: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The query's columns as fields of a struct's JSON, all of which may be null, with their comments."""
+def _struct(query: AnalyzedQuery, comments: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The query's columns as nullable fields of Spark's struct JSON, with comments."""
     found = []
     for field in json.loads(query.frame.schema.json())["fields"]:
         comment = comments.get(field["name"], field["metadata"].get("comment"))
@@ -272,10 +286,10 @@ def _freshness(statement: CreateMaterializedTable) -> Freshness | None:
 
 
 def _check_options(options: Mapping[str, str]) -> None:
-    """Refuse options that the statement says in words of its own."""
+    """Raise InvalidOptionError for options that clauses of the statement set."""
     for key in options:
         if key in (TYPE.key, MATERIALIZED_TABLE_DEFINITION_QUERY.key) or (
-            key.startswith(_OWN) and key != _LEFT_TO_USERS
+            key.startswith(_PREFIX) and key != _USER_OPTION
         ):
             raise InvalidOptionError(
                 f"The option '{key}' follows from the statement.",

@@ -1,4 +1,4 @@
-"""The names in a query made whole, so that it means the same wherever and whenever it is worked out."""
+"""Qualification of names in a query, so that it means the same in each session that executes it."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import Any
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError, NoSuchDatabaseError
-from paimon_sql.spark.java import CATALYST, Jvm
-from paimon_sql.sql.calls import calls_in
+from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
 from paimon_sql.sql.context import SESSION_CATALOG
-from paimon_sql.sql.edits import Edit, apply
-from paimon_sql.sql.name_places import NamePlaces
-from paimon_sql.sql.names import quote_name
+from paimon_sql.sql.functions.calls import calls_in
+from paimon_sql.sql.functions.name_locations import NameLocations
+from paimon_sql.sql.text.edits import Edit, apply
+from paimon_sql.sql.text.names import quote_name
 
 _REGISTRIES = f"{CATALYST}.analysis"
 _RELATION, _TRAVEL, _WITH = "UnresolvedRelation", "RelationTimeTravel", "UnresolvedWith"
 
 
-class WholeNames:
-    """Makes the names of tables, views and functions in queries whole.
+class QualifiedNames:
+    """Qualifies the names of tables, views and functions in queries.
 
     Args:
         jvm: the JVM.
-        session: the JVM's session, in which the names have a meaning now.
+        session: the JVM's session that resolves the names.
         catalog: the catalog whose functions are looked up.
     """
 
@@ -43,35 +43,35 @@ class WholeNames:
         self._temporary_functions = {str(function.funcName()).lower() for function in temporary}
 
     def of(self, text: str, plan: Any) -> str:
-        """The query with whole names, everything else as it was written.
+        """Qualify the names of a query; the rest of its text is unchanged.
 
         Args:
             text: the query.
-            plan: the query as Spark's parser reads it.
+            plan: the query as parsed by Spark.
 
         Raises:
-            InvalidInputError: it names what only this session has: a temporary view or function.
+            InvalidInputError: it refers to a temporary view or function, which only this session has.
         """
-        places = NamePlaces(text)
+        locations = NameLocations(text)
         edits: dict[int, Edit] = {}
         for node in self._relations(plan):
             parts = [str(part) for part in self._jvm.items(node.multipartIdentifier())]
             start = node.origin().startIndex()
-            place = places.at(start.get()) if start.isDefined() else None
-            if place is None or list(place.parts) != parts:
+            location = locations.at(start.get()) if start.isDefined() else None
+            if location is None or list(location.parts) != parts:
                 raise InvalidInputError(
                     f"The query names {'.'.join(parts)} in a roundabout way.", remedy="Write the table's name plainly."
                 )
-            if not place.is_common_table:
-                edits[place.start] = Edit(place.start, place.end, self._table(parts))
+            if not location.is_common_table:
+                edits[location.start] = Edit(location.start, location.end, self._table(parts))
         for call in calls_in(text):
-            whole = self._function(call.name)
-            if whole is not None:
-                edits[call.start] = Edit(call.start, call.end, whole)
+            qualified = self._function(call.name)
+            if qualified is not None:
+                edits[call.start] = Edit(call.start, call.end, qualified)
         return apply(text, edits.values()).strip()
 
     def _relations(self, plan: Any) -> list[Any]:
-        """All names of tables in a parsed plan, those in subqueries and common table expressions too."""
+        """All relations of a parsed plan, including subqueries and common table expressions."""
         found, nodes = [], [plan]
         while nodes:
             node = nodes.pop()
@@ -98,7 +98,7 @@ class WholeNames:
         return _sql([self._current, *parts])
 
     def _has_database(self, name: str) -> bool:
-        """Whether the current catalog has that database; a name that is none may be a format: parquet.`/path`."""
+        """Whether the current catalog has a database; otherwise the name may be a format: parquet.`/path`."""
         is_own = self._current == self._catalog.name
         if is_own and (self._catalog.database_exists(name) or name.lower() == "sys"):
             return True
@@ -107,7 +107,7 @@ class WholeNames:
         return not is_own
 
     def _function(self, name: tuple[str, ...]) -> str | None:
-        """The whole name of a function of the catalog; None where a name is something else or whole."""
+        """The qualified name of a function of the catalog; None if the name is another function's or is qualified."""
         if len(name) == 1:
             if name[0].lower() in self._temporary_functions:
                 raise InvalidInputError(
@@ -120,10 +120,10 @@ class WholeNames:
             return None
         database = name[0] if len(name) == 2 else self._database[0]
         try:
-            kept = self._catalog.function_name(Identifier(database, name[-1]))
+            stored = self._catalog.function_name(Identifier(database, name[-1]))
         except NoSuchDatabaseError:
             return None
-        return None if kept is None else _sql([self._current, database, name[-1]])
+        return None if stored is None else _sql([self._current, database, name[-1]])
 
 
 def _sql(parts: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""The partitions of a time, where partition columns tell it by ``partition.fields.<column>.date-formatter``."""
+"""Partitions of points in time, by the patterns ``partition.fields.<column>.date-formatter``."""
 
 from __future__ import annotations
 
@@ -6,31 +6,31 @@ import re
 from collections.abc import Mapping
 
 from paimon_sql.errors import InvalidOptionError
-from paimon_sql.format.options.materialized_table import PARTITION_FIELDS_DATE_FORMATTER
-from paimon_sql.format.schema import TableSchema
-from paimon_sql.format.types import CharType, VarCharType
+from paimon_sql.format.options.table.materialized_table import PARTITION_FIELDS_DATE_FORMATTER
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.format.schema.types import CharType, VarCharType
 from paimon_sql.spark.copy_into.failures import one_error
-from paimon_sql.spark.java import Jvm
+from paimon_sql.spark.jvm.gateway import Jvm
 
 _TIME = "java.time"
 _QUOTED = re.compile(r"'[^']*'")
-_STEPS = ((set("sSnNA"), 1_000), (set("m"), 60_000), (set("HhkKa"), 3_600_000))
+_PERIODS = ((set("sSnNA"), 1_000), (set("m"), 60_000), (set("HhkKa"), 3_600_000))
 _DAY = 86_400_000
-_MOST = 10_000
+_MAX_STEPS = 10_000
 
 
 class Periods:
-    """The partitions that times fall into.
+    """The partitions of points in time.
 
     Args:
-        jvm: the JVM, whose patterns these are.
+        jvm: the JVM, which evaluates the patterns.
         schema: the table's schema.
         formatters: the pattern of each column.
         zone: the id of the session's time zone.
 
     Raises:
-        InvalidOptionError: a column is no partition column of texts.
-        InvalidInputError: a pattern is none.
+        InvalidOptionError: a column is not a partition column of strings.
+        InvalidInputError: a pattern is invalid.
     """
 
     def __init__(self, jvm: Jvm, schema: TableSchema, formatters: Mapping[str, str], zone: str) -> None:
@@ -46,17 +46,17 @@ class Periods:
             with one_error(f"The option '{key}' cannot be '{pattern}'"):
                 self._patterns[column] = jvm.cls(f"{_TIME}.format.DateTimeFormatter").ofPattern(pattern)
         letters = set("".join(_QUOTED.sub("", pattern) for pattern in formatters.values()))
-        length = next((millis for signs, millis in _STEPS if letters & signs), _DAY)
-        self._step = length // 2  # so that no hour that a clock skips can hide a whole period
+        length = next((millis for signs, millis in _PERIODS if letters & signs), _DAY)
+        self._step = length // 2  # so that a change of daylight saving time cannot skip a period
 
     def between(self, start: int, end: int) -> list[dict[str, str]] | None:
-        """The partitions from one time to another, both among them, by column; None if there are too many.
+        """The partition specs from one time to another, both included; None if there are too many.
 
         Args:
-            start: milliseconds since the epoch.
-            end: the same.
+            start: milliseconds since 1970.
+            end: milliseconds since 1970.
         """
-        if (end - start) // self._step > _MOST:
+        if (end - start) // self._step > _MAX_STEPS:
             return None
         times = [*range(start, end, self._step), end]
         found = {tuple(self._at(time).items()): None for time in times}

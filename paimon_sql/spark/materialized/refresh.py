@@ -1,4 +1,4 @@
-"""Refreshes of materialized tables: what is to be done, worked out by Spark, and committed as one snapshot."""
+"""Refreshes of materialized tables: full, incremental or by partitions, each committed as one snapshot."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from pyspark.sql.types import StructType
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import CommitConflictError, UnsupportedError
-from paimon_sql.format.snapshot import Operation
-from paimon_sql.procedures.refresher import FULL, INCREMENTAL, NONE, Refreshed, Refresher
+from paimon_sql.format.metadata.snapshot import Operation
+from paimon_sql.format.text.instants import current_millis
+from paimon_sql.procedures.refresher import FULL, INCREMENTAL, NONE, Refresher, RefreshResult
+from paimon_sql.spark.conversion.types import row_struct
 from paimon_sql.spark.copy_into.failures import one_error
-from paimon_sql.spark.java import Jvm
+from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.materialized.periods import Periods
-from paimon_sql.spark.materialized.query import AnalysedQuery
-from paimon_sql.spark.materialized.settings import under_settings
-from paimon_sql.spark.placement import refuse_parts
-from paimon_sql.spark.session_options import session_zone
-from paimon_sql.spark.types import row_struct
-from paimon_sql.spark.write_job import run_write
-from paimon_sql.sql.names import quote_name
-from paimon_sql.storage.commit import operations
-from paimon_sql.storage.commit.history import changes_since
-from paimon_sql.storage.commit.overwrite import Overwrite
-from paimon_sql.storage.commit.proposal import Proposal, Validation
+from paimon_sql.spark.materialized.query import AnalyzedQuery
+from paimon_sql.spark.materialized.settings import with_settings
+from paimon_sql.spark.options.session import session_zone
+from paimon_sql.spark.tables.placement import refuse_branches_and_system_tables
+from paimon_sql.spark.write.job import run_write
+from paimon_sql.sql.text.names import quote_name
+from paimon_sql.storage.commit.checks.history import changes_since
 from paimon_sql.storage.commit.transaction import Transaction
-from paimon_sql.storage.instants import present_millis
 from paimon_sql.storage.materialized.definition import CONTINUOUS, Definition, date_formatters, definition_of
 from paimon_sql.storage.materialized.partitions import PartitionChoice
-from paimon_sql.storage.materialized.sources import Since
 from paimon_sql.storage.materialized.state import RefreshState, SourceState, keeps_rows, last_refresh
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.operations import operations
+from paimon_sql.storage.scan.query_sources import RowChange
+from paimon_sql.storage.staging.overwrite import Overwrite
+from paimon_sql.storage.staging.proposal import Proposal, Validation
+from paimon_sql.storage.table.table import Table
 
 
 @dataclass(frozen=True)
 class _Step:
-    """What is to be done, and why; ``before`` are the tables as they were, where what was added since is wanted."""
+    """The refresh mode and its reason; ``before`` are the source states from which an incremental refresh starts."""
 
     mode: str
     why: str
@@ -49,7 +49,7 @@ class _Step:
 
 
 class SessionRefresher(Refresher):
-    """Refreshes materialized tables of a catalog in one session.
+    """The refresher of a catalog's materialized tables in one session.
 
     Args:
         jvm: the JVM.
@@ -63,8 +63,8 @@ class SessionRefresher(Refresher):
         self._catalog = catalog
 
     def sources(self, identifier: Identifier) -> set[str]:
-        table, definition = self._opened(identifier)
-        with under_settings(self._session, definition.settings):
+        table, definition = self._open(identifier)
+        with with_settings(self._session, definition.settings):
             return self._query(table, definition).source_names
 
     def refresh(
@@ -74,65 +74,65 @@ class SessionRefresher(Refresher):
         *,
         scheduled: bool = False,
         dry_run: bool = False,
-    ) -> Refreshed:
+    ) -> RefreshResult:
         started = time.monotonic()
-        table, definition = self._opened(identifier)
+        table, definition = self._open(identifier)
         if definition.handler and definition.mode == CONTINUOUS and not definition.is_suspended:
             raise UnsupportedError(
                 f"{table.name} is kept up to date by {definition.handler}.", remedy="Suspend it in Flink first."
             )
-        with under_settings(self._session, definition.settings):
-            done = _Refresh(self, table, definition).run(partitions, scheduled=scheduled, dry_run=dry_run)
-        return replace(done, seconds=round(time.monotonic() - started, 3))
+        with with_settings(self._session, definition.settings):
+            result = _Refresh(self, table, definition).run(partitions, scheduled=scheduled, dry_run=dry_run)
+        return replace(result, seconds=round(time.monotonic() - started, 3))
 
-    def _opened(self, identifier: Identifier) -> tuple[Table, Definition]:
-        refuse_parts(identifier, "refreshed")
+    def _open(self, identifier: Identifier) -> tuple[Table, Definition]:
+        refuse_branches_and_system_tables(identifier, "refreshed")
         table = self._catalog.table(identifier)
         return table, definition_of(table.schema, table.name)
 
-    def _query(self, table: Table, definition: Definition) -> AnalysedQuery:
-        return AnalysedQuery(self._jvm, self._session, self._catalog.name, definition.query, table.name)
+    def _query(self, table: Table, definition: Definition) -> AnalyzedQuery:
+        return AnalyzedQuery(self._jvm, self._session, self._catalog.name, definition.query, table.name)
 
 
 class _Refresh:
-    """One refresh of one table."""
+    """The execution of one refresh."""
 
-    def __init__(self, home: SessionRefresher, table: Table, definition: Definition) -> None:
-        self._jvm, self._session = home._jvm, home._session
+    def __init__(self, refresher: SessionRefresher, table: Table, definition: Definition) -> None:
+        self._jvm, self._session = refresher._jvm, refresher._session
         self._table = table
         self._definition = definition
-        self._query = home._query(table, definition)
+        self._query = refresher._query(table, definition)
         self._frame = self._query.rows_of(table.schema, table.name)
         self._base = table.snapshots.latest()
         self._state = last_refresh(table)
         self._now = self._query.pin()
 
-    def run(self, partitions: Sequence[Mapping[str, str]] | None, *, scheduled: bool, dry_run: bool) -> Refreshed:
-        named, why = partitions, "these partitions were asked for"
-        if scheduled and named is None:
-            named, why = self._due_partitions(), "these partitions are due"
-        if named is not None:
-            chosen = PartitionChoice(self._table.schema, named, session_zone(self._jvm, self._session))
+    def run(self, partitions: Sequence[Mapping[str, str]] | None, *, scheduled: bool, dry_run: bool) -> RefreshResult:
+        specs, why = partitions, "these partitions were asked for"
+        if scheduled and specs is None:
+            specs, why = self._due_partitions(), "these partitions are due"
+        if specs is not None:
+            chosen = PartitionChoice(self._table.schema, specs, session_zone(self._jvm, self._session))
             return self._partitions(chosen, why, scheduled=scheduled, dry_run=dry_run)
         step = self._step()
         if step.mode == NONE or dry_run:
-            return Refreshed(step.mode, None, None, None, 0.0, step.why)
+            return RefreshResult(step.mode, None, None, None, 0.0, step.why)
         if step.mode == INCREMENTAL:
             self._query.narrow(self._now, step.before)
-            return self._written(step, self._frame, None, self._new_state(step.mode))
-        return self._written(step, self._frame, Overwrite(), self._new_state(step.mode))
+            return self._write(step, self._frame, None, self._new_state(step.mode))
+        return self._write(step, self._frame, Overwrite(), self._new_state(step.mode))
 
     def _due_partitions(self) -> list[dict[str, str]] | None:
-        """The partitions of the time since the last refresh; None where the whole table is to be refreshed."""
+        """The partitions of the time since the last refresh; None if the whole table must be refreshed."""
         formatters = date_formatters(self._table.schema)
         state = self._state
         if not formatters or state is None or state.refreshed is None or state.query != self._definition.digest:
             return None
         zone = str(self._session.sessionState().conf().sessionLocalTimeZone())
-        return Periods(self._jvm, self._table.schema, formatters, zone).between(state.refreshed, present_millis())
+        return Periods(self._jvm, self._table.schema, formatters, zone).between(state.refreshed, current_millis())
 
     def _step(self) -> _Step:
-        """How the whole table is brought up to date."""
+        """The refresh mode of the whole table."""
         state, query = self._state, self._query
         if state is None:
             return _Step(FULL, "nothing is known of a refresh before" if self._base else "the first refresh")
@@ -150,30 +150,30 @@ class _Refresh:
         if [(s.table, s.branch) for s in before] != [(s.table, s.branch) for s in self._now]:
             return _Step(FULL, "the query reads other tables")
         found = query.since(self._now, before)
-        changed = [one for one in found if one.since is not Since.SAME]
+        changed = [one for one in found if one.since is not RowChange.SAME]
         if not changed:
             why = ", ".join(one.why for one in found) or "the query reads no table"
             return _Step(NONE, f"nothing to do, because {why}")
         why = ", ".join(one.why for one in changed)
-        if self._definition.mode == CONTINUOUS and self._adds_rows_alone and query.takes_rows_alone(found):
+        if self._definition.mode == CONTINUOUS and self._is_append_only and query.takes_rows_alone(found):
             return _Step(INCREMENTAL, why, before)
         return _Step(FULL, why)
 
     @property
-    def _adds_rows_alone(self) -> bool:
-        """Whether new rows never take the place of others in the table."""
+    def _is_append_only(self) -> bool:
+        """Whether new rows never replace existing rows of the table."""
         return not self._table.schema.primary_keys
 
-    def _partitions(self, chosen: PartitionChoice, why: str, *, scheduled: bool, dry_run: bool) -> Refreshed:
-        """Work some partitions out anew."""
+    def _partitions(self, chosen: PartitionChoice, why: str, *, scheduled: bool, dry_run: bool) -> RefreshResult:
+        """Refresh some partitions fully."""
         step = _Step(FULL, why)
         if dry_run:
-            return Refreshed(FULL, chosen.shown, None, None, 0.0, why)
-        refreshed = present_millis() if scheduled else self._state.refreshed if self._state else None
+            return RefreshResult(FULL, chosen.shown, None, None, 0.0, why)
+        refreshed = current_millis() if scheduled else self._state.refreshed if self._state else None
         state = RefreshState(self._definition.digest, refreshed, FULL)
         frame = self._frame.filter(self._condition(chosen))
-        done = self._written(step, frame, Overwrite(chosen.predicate), state)
-        return replace(done, partitions=chosen.shown)
+        result = self._write(step, frame, Overwrite(chosen.predicate), state)
+        return replace(result, partitions=chosen.shown)
 
     def _condition(self, chosen: PartitionChoice) -> Column:
         kinds = {s.name: s.dataType for s in StructType.fromJson(row_struct(self._table.schema.fields)).fields}
@@ -188,18 +188,18 @@ class _Refresh:
     def _new_state(self, mode: str) -> RefreshState:
         known = self._query.untracked is None and not self._query.changes_by_itself
         return RefreshState(
-            self._definition.digest, present_millis(), mode, self._now if known else None, self._query.views
+            self._definition.digest, current_millis(), mode, self._now if known else None, self._query.views
         )
 
-    def _written(self, step: _Step, frame: DataFrame, overwrite: Overwrite | None, state: RefreshState) -> Refreshed:
+    def _write(self, step: _Step, frame: DataFrame, overwrite: Overwrite | None, state: RefreshState) -> RefreshResult:
         operation = Operation.WRITE if overwrite is None else Operation.OVERWRITE
         with Transaction(
             self._table, operation, base=self._base, properties=state.properties(), validations=[_SAME_ROWS]
         ) as transaction:
             with one_error(f"The rows of {self._table.name} cannot be worked out"):
                 written = run_write(self._jvm, transaction, frame, overwrite)
-            made = written.snapshot or operations.annotate(transaction)
-        return Refreshed(step.mode, None, written.rows, made.id, 0.0, step.why)
+            snapshot = written.snapshot or operations.annotate(transaction)
+        return RefreshResult(step.mode, None, written.rows, snapshot.id, 0.0, step.why)
 
 
 def _check_rows(proposal: Proposal) -> None:

@@ -1,4 +1,4 @@
-"""The settings of Spark that say what a query means: kept with it, and in force while it is worked out."""
+"""Settings of Spark that affect the meaning of a query: stored with its definition, and applied during a refresh."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-_KEPT = (
+_STORED = (
     "spark.sql.ansi.enabled",
     "spark.sql.caseSensitive",
     "spark.sql.legacy.timeParserPolicy",
@@ -14,16 +14,16 @@ _KEPT = (
 )
 
 
-def kept_settings(session: Any) -> dict[str, str]:
-    """What a session says of them now."""
-    return {key: str(session.conf().get(key)) for key in _KEPT}
+def stored_settings(session: Any) -> dict[str, str]:
+    """The values of these settings in a session."""
+    return {key: str(session.conf().get(key)) for key in _STORED}
 
 
 @contextmanager
-def under_settings(session: Any, settings: Mapping[str, str]) -> Iterator[None]:
-    """Let a session work under these settings; afterwards it has its own again."""
+def with_settings(session: Any, settings: Mapping[str, str]) -> Iterator[None]:
+    """Apply settings to a session temporarily."""
     conf = session.conf()
-    changed = {k: v for k, v in settings.items() if k in _KEPT and str(conf.get(k)) != v}
+    changed = {k: v for k, v in settings.items() if k in _STORED and str(conf.get(k)) != v}
     before = {k: str(conf.get(k)) if conf.contains(k) else None for k in changed}
     try:
         for key, value in changed.items():

@@ -1,1 +1,1 @@
-"""UPDATE, DELETE and MERGE: Spark's own rules work out which rows change and how, this package carries it out."""
+"""UPDATE, DELETE and MERGE: Spark's own rules find the changed rows and their values, this package writes them."""

@@ -1,4 +1,4 @@
-"""How many rows a statement changed, and under which names it tells them."""
+"""Counts of changed rows, and the columns that report them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from paimon_sql.format.row_kind import RowKind
-from paimon_sql.format.snapshot import Operation
-from paimon_sql.format.special_fields import VALUE_KIND
+from paimon_sql.format.metadata.snapshot import Operation
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.system_fields import VALUE_KIND
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Rows by what became of them."""
+    """Numbers of updated, deleted and inserted rows."""
 
     updated: int = 0
     deleted: int = 0
@@ -25,7 +25,7 @@ class Counts:
         return Counts(self.updated + other.updated, self.deleted + other.deleted, self.inserted + other.inserted)
 
     def named(self, operation: Operation) -> dict[str, int]:
-        """The counts that such a statement answers with, by the names of their columns."""
+        """The counts in the result of a statement, by column name."""
         found = {"num_affected_rows": self.updated + self.deleted + self.inserted}
         if operation is Operation.MERGE:
             found |= {
@@ -37,7 +37,7 @@ class Counts:
 
 
 class CountedRows:
-    """Batches of changed rows, counted by their kind as they pass."""
+    """Batches of changed rows, counted by row kind during iteration."""
 
     def __init__(self, batches: Iterable[pa.RecordBatch]) -> None:
         self._batches = batches
@@ -50,6 +50,6 @@ class CountedRows:
 
     @property
     def counts(self) -> Counts:
-        """The rows that have passed."""
+        """The counts of the rows iterated so far."""
         k = self._kinds
         return Counts(int(k[RowKind.UPDATE_AFTER]), int(k[RowKind.DELETE]), int(k[RowKind.INSERT]))

@@ -1,8 +1,7 @@
-"""INSERTs that may bring columns: the table gets them, then Spark executes the statement on the new table.
+"""INSERT with schema evolution: new columns are added to the table, then Spark executes the statement on it.
 
-They are those BY NAME under ``write.merge-schema``, and those WITH SCHEMA EVOLUTION. Rows of the latter that go by
-their places get the names of the columns, and of the fields inside, in whose places they stand; what is left over
-brings its own name.
+These are INSERTs BY NAME with ``write.merge-schema``, and INSERTs WITH SCHEMA EVOLUTION. Columns of the latter that are
+matched by position get the names of the table's columns and nested fields; further ones retain their names.
 """
 
 from __future__ import annotations
@@ -18,30 +17,30 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructT
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.catalog.kinds import taking_rows
+from paimon_sql.catalog.table_types import writable
 from paimon_sql.errors import InvalidInputError, UnsupportedError
-from paimon_sql.format.options.spark import WRITE_MERGE_SCHEMA, WRITE_MERGE_SCHEMA_TYPE_WIDENING
-from paimon_sql.format.options.table import BRANCH
-from paimon_sql.spark.analysis_rules import RELATION
-from paimon_sql.spark.java import CATALOG, EXECUTION, Jvm
-from paimon_sql.spark.merge_schema import SchemaMerge
-from paimon_sql.spark.nested_fields import NestedFields
-from paimon_sql.spark.plan_rules import with_parts
+from paimon_sql.format.options.engines.spark import WRITE_MERGE_SCHEMA, WRITE_MERGE_SCHEMA_TYPE_WIDENING
+from paimon_sql.format.options.table.table import BRANCH
+from paimon_sql.spark.conversion.nested_fields import NestedFields
+from paimon_sql.spark.conversion.types import spark_struct
+from paimon_sql.spark.jvm.gateway import CATALOG, EXECUTION, Jvm
+from paimon_sql.spark.options.session import session_options, with_session_options
 from paimon_sql.spark.row_level.analysis import Analyzer
-from paimon_sql.spark.session_options import session_options, under_session
-from paimon_sql.spark.table import TableProxy
-from paimon_sql.spark.types import spark_struct
+from paimon_sql.spark.rules.analyzer import RELATION
+from paimon_sql.spark.rules.optimizer import with_parts
+from paimon_sql.spark.tables.data_table import TableProxy
+from paimon_sql.spark.write.merge_schema import SchemaMerge
 from paimon_sql.sql.statements.insert import EvolvingInsert
-from paimon_sql.storage.branching import on_its_branch
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.travel import TRAVEL_KEYS
+from paimon_sql.storage.branches.management import with_branch
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
 
 _MAP = "org.apache.spark.sql.util.CaseInsensitiveStringMap"
-_EVOLVES = {WRITE_MERGE_SCHEMA.key: "true", WRITE_MERGE_SCHEMA_TYPE_WIDENING.key: "true"}
+_EVOLUTION_OPTIONS = {WRITE_MERGE_SCHEMA.key: "true", WRITE_MERGE_SCHEMA_TYPE_WIDENING.key: "true"}
 
 
 class EvolvingInsertRun:
-    """One statement on one table.
+    """The execution of one statement on one table.
 
     Args:
         jvm: the JVM.
@@ -60,68 +59,68 @@ class EvolvingInsertRun:
         self._identifier = identifier
         self._statement = statement
         self._analyzer = Analyzer(jvm, session, catalog.name)
-        self._exact = bool(session.sessionState().conf().caseSensitiveAnalysis())
+        self._case_sensitive = bool(session.sessionState().conf().caseSensitiveAnalysis())
 
     def run(self) -> None:
-        """Change the table's columns as the rows need it, and write them.
+        """Merge the rows' columns into the table's schema, and write the rows.
 
         Raises:
-            InvalidInputError: Spark refuses the statement; the message tells where in its text.
-            InvalidSchemaError: the table cannot take the rows.
+            InvalidInputError: Spark refuses the statement; the message has the position in its text.
+            InvalidSchemaError: the schemas cannot be merged.
         """
         merge, command = self._prepared()
-        table = merge.evolved(self._catalog, replace(self._identifier, branch=merge.table.branch))
+        table = merge.apply(self._catalog, replace(self._identifier, branch=merge.table.branch))
         try:
-            self._analyzer.frame(self._written(command, merge, table))
+            self._analyzer.frame(self._insert_plan(command, merge, table))
         except AnalysisException as error:
             raise InvalidInputError(str(error).split(";\n", 1)[0]) from None
 
     def explain(self, mode: str) -> str:
-        """The plan of the write as it would be, on the table as it would be; nothing changes."""
+        """The schema changes and the plan of the write, without executing them."""
         merge, command = self._prepared()
-        plan = self._written(command, merge, merge.foreseen())
+        plan = self._insert_plan(command, merge, merge.preview())
         skip = self._jvm.singleton(f"{EXECUTION}.CommandExecutionMode").SKIP()
         execution = self._session.sessionState().executePlan(plan, skip)
-        told = self._jvm.cls("org.apache.spark.sql.api.python.PythonSQLUtils").explainString(execution, mode)
+        plan_text = self._jvm.cls("org.apache.spark.sql.api.python.PythonSQLUtils").explainString(execution, mode)
         changes = "".join(f"{change}\n" for change in merge.changes())
-        return f"== INSERT into {self._identifier} ==\n{changes}{told}"
+        return f"== INSERT into {self._identifier} ==\n{changes}{plan_text}"
 
     def _prepared(self) -> tuple[SchemaMerge, Any]:
-        """What the rows make of the table, and the statement as Spark parses it."""
+        """The merge of the schemas, and Spark's parsed command, whose rows have names."""
         parsed = self._analyzer.parse(self._statement.text)
-        around = parsed if parsed.getClass().getSimpleName() == "UnresolvedWith" else None
-        command = around.child() if around is not None else parsed
+        with_ctes = parsed if parsed.getClass().getSimpleName() == "UnresolvedWith" else None
+        command = with_ctes.child() if with_ctes is not None else parsed
         query = command.query()
-        if around is not None:
-            query = around.withNewChildren(self._jvm.seq([query]))
+        if with_ctes is not None:
+            query = with_ctes.withNewChildren(self._jvm.seq([query]))
         try:
             frame = self._analyzer.frame(query)
         except AnalysisException as error:
             raise InvalidInputError(str(error).split(";\n", 1)[0]) from None
         table = self._table()
-        if not _goes_by_name(command):
+        if not _is_by_name(command):
             frame = _named(frame, self._columns(table, command))
             command = with_parts(self._jvm, command, byName=True, userSpecifiedCols=self._jvm.seq([]))
-        return SchemaMerge(table, frame, case_sensitive=self._exact), command
+        return SchemaMerge(table, frame, case_sensitive=self._case_sensitive), command
 
     def _columns(self, table: Table, command: Any) -> list[StructField]:
-        """The columns of the table in the order in which rows are to have them.
+        """The columns of the table in the order of the rows' columns.
 
         Raises:
             InvalidInputError: the statement names a column that the table lacks.
         """
         struct = StructType.fromJson(spark_struct(table.schema.fields))
-        folded = NestedFields(self._exact).folded
-        said = [folded(str(name)) for name in self._jvm.items(command.userSpecifiedCols())]
+        folded = NestedFields(self._case_sensitive).normalized
+        declared = [folded(str(name)) for name in self._jvm.items(command.userSpecifiedCols())]
         spec = self._jvm.items(command.partitionSpec().toSeq())
         fixed = {folded(str(part._1())) for part in spec if part._2().isDefined()}
         known = {folded(f.name): f for f in struct.fields if folded(f.name) not in fixed}
-        if unknown := [name for name in said if name not in known]:
+        if unknown := [name for name in declared if name not in known]:
             raise InvalidInputError(f"{self._identifier} has no column {unknown[0]} that the rows could go into.")
-        return [known[name] for name in said] or list(known.values())
+        return [known[name] for name in declared] or list(known.values())
 
-    def _written(self, command: Any, merge: SchemaMerge, table: Table) -> Any:
-        """The INSERT into the table as it is now, of rows that have all of its inner fields."""
+    def _insert_plan(self, command: Any, merge: SchemaMerge, table: Table) -> Any:
+        """The INSERT into the evolved table, of rows that have all of its nested fields."""
         jvm = self._jvm
         manager = self._session.sessionState().catalogManager()
         name = jvm.cls(f"{CATALOG}.Identifier").of(
@@ -141,18 +140,18 @@ class EvolvingInsertRun:
         if identifier.system_table is not None:
             raise UnsupportedError(f"{identifier} is a system table, into which nothing can be written.")
         options = session_options(self._jvm, self._session, self._catalog.name, identifier)
-        asked_for = _EVOLVES if self._statement.evolves else {}
-        given = asked_for | {k: v for k, v in self._statement.options.items() if k not in TRAVEL_KEYS}
-        asked = given.get(BRANCH.key) or options.get(BRANCH.key)
-        table = on_its_branch(taking_rows(self._catalog.table(identifier)), asked)
-        return under_session(table, options, writes=True).with_options(given)
+        evolution = _EVOLUTION_OPTIONS if self._statement.evolves else {}
+        given = evolution | {k: v for k, v in self._statement.options.items() if k not in TRAVEL_KEYS}
+        branch = given.get(BRANCH.key) or options.get(BRANCH.key)
+        table = with_branch(writable(self._catalog.table(identifier)), branch)
+        return with_session_options(table, options, writes=True).with_options(given)
 
 
-def _goes_by_name(command: Any) -> bool:
-    """Whether rows find their columns by name.
+def _is_by_name(command: Any) -> bool:
+    """Whether an INSERT matches columns by name.
 
     Raises:
-        UnsupportedError: they do not, in a form of INSERT that knows no names.
+        UnsupportedError: it replaces rows by a condition, which Spark plans only BY NAME.
     """
     if command.getClass().getSimpleName() == "InsertIntoStatement":
         return bool(command.byName())
@@ -165,7 +164,7 @@ def _goes_by_name(command: Any) -> bool:
 
 
 def _named(frame: DataFrame, columns: Sequence[StructField]) -> DataFrame:
-    """Rows under the names of the columns, and of the fields inside, in whose places they stand.
+    """The rows with the names of the columns and nested fields at the same positions.
 
     Raises:
         InvalidInputError: they have fewer columns.
@@ -179,17 +178,17 @@ def _named(frame: DataFrame, columns: Sequence[StructField]) -> DataFrame:
     kinds = [_like(field.dataType, column.dataType) for field, column in zip(given, columns, strict=False)]
     kinds += [field.dataType for field in given[len(columns) :]]
     names = [column.name for column in columns] + [field.name for field in given[len(columns) :]]
-    # A frame may have several columns of one name: they are told apart by their places first.
-    places = frame.toDF(*(f"c{i}" for i in range(len(given))))
+    # A frame may have several columns of one name, so they are renamed by position first.
+    by_position = frame.toDF(*(f"c{i}" for i in range(len(given))))
     picked = [
         (f.col(f"c{i}") if kind == field.dataType else f.col(f"c{i}").cast(kind)).alias(name)
         for i, (field, kind, name) in enumerate(zip(given, kinds, names, strict=True))
     ]
-    return places.select(*picked)
+    return by_position.select(*picked)
 
 
 def _like(given: DataType, column: DataType) -> DataType:
-    """A type whose fields have the names of those in whose places they stand."""
+    """The given type, with nested fields named as those of the column at the same positions."""
     match given, column:
         case StructType(), StructType():
             named = [

@@ -1,4 +1,4 @@
-"""Plans of rows that come straight from one scan."""
+"""Detection of queries whose rows come directly from one scan."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 
 
 class Rows(Enum):
-    """What an optimized plan makes of the rows of a scan, apart from computing columns."""
+    """The rows of a scan that an optimized plan returns, besides computing columns."""
 
     ALL = "all of them"
     SOME = "some of them, each where it was read"
@@ -16,7 +16,7 @@ class Rows(Enum):
 
 
 def rows_of_scan(frame: DataFrame) -> Rows:
-    """What a query makes of the rows that its scan gives."""
+    """Return which rows of its scan a query returns."""
     plan, rows = frame._jdf.queryExecution().optimizedPlan(), Rows.ALL
     while (kind := plan.getClass().getSimpleName()) in ("Project", "Filter"):
         if kind == "Filter":

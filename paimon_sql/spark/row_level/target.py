@@ -1,51 +1,55 @@
-"""The table that a statement changes, as Spark's rules for row-level operations see it.
+"""Target of row-level statements, for Spark's rules of row-level operations.
 
-Those rules turn UPDATE, DELETE and MERGE into a query for the rows that change: they line assignments up with columns,
-put in default values and casts, and refuse what Spark refuses. They ask the table only which columns tell one row from
-another; the writer that they would ask for next is never built, as the query alone is taken.
+These rules rewrite UPDATE, DELETE and MERGE to a query for the changed rows: they match assignments with columns, add
+default values and casts, and validate the statement. From the table they need only the columns that identify a row. The
+query is taken from the plan, so the writer that Spark would request next is never built.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.format.options.row_tracking import BLOB_DESCRIPTOR_FIELD_RESOLVE_ENABLED, BLOB_VIEW_RESOLVE_ENABLED
-from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.spark.hidden_column import hidden_columns
-from paimon_sql.spark.java import CATALOG, CONNECTOR, JavaObject, Jvm, behind
-from paimon_sql.spark.planned_scan import PlannedScanProxy
-from paimon_sql.spark.python_scan import PythonScanProxy
-from paimon_sql.spark.references import references_to
-from paimon_sql.spark.scan_builder import ScanBuilderProxy
-from paimon_sql.spark.schema_table import SchemaTable
-from paimon_sql.spark.table import TableProxy
-from paimon_sql.storage.blob_columns import descriptor_columns, view_columns
-from paimon_sql.storage.predicates import Predicate, all_of
-from paimon_sql.storage.read.hidden_columns import hidden_fields
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.options.table.row_tracking import (
+    BLOB_DESCRIPTOR_FIELD_RESOLVE_ENABLED,
+    BLOB_VIEW_RESOLVE_ENABLED,
+)
+from paimon_sql.spark.connector.interfaces import ScanInterface
+from paimon_sql.spark.conversion.metadata_column import hidden_columns
+from paimon_sql.spark.conversion.references import references_to
+from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, JavaObject, Jvm, python_object
+from paimon_sql.spark.scan.builder import ScanBuilderProxy
+from paimon_sql.spark.scan.factory import ScanFactory, read_tasks
+from paimon_sql.spark.scan.path import ScanDecision, ScanPath
+from paimon_sql.spark.scan.proxies.python import PythonScanProxy
+from paimon_sql.spark.tables.base import SchemaTable
+from paimon_sql.spark.tables.data_table import TableProxy
+from paimon_sql.storage.columns.blobs import descriptor_columns, view_columns
+from paimon_sql.storage.read.metadata_columns import metadata_fields
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.plan import ScanPlan
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
 
-_REFERENCES = {BLOB_DESCRIPTOR_FIELD_RESOLVE_ENABLED.key: "false", BLOB_VIEW_RESOLVE_ENABLED.key: "false"}
+_UNRESOLVED_BLOBS = {BLOB_DESCRIPTOR_FIELD_RESOLVE_ENABLED.key: "false", BLOB_VIEW_RESOLVE_ENABLED.key: "false"}
 
 
 class TargetProxy(TableProxy):
-    """A table whose rows are told apart by some columns, hidden ones perhaps.
+    """A table whose rows are identified by columns or metadata columns.
 
     Attributes:
-        scan: the scan of the table that was built last.
-        named: the hidden columns that the statement may name, but for those that tell rows apart.
+        scan: the scan builder that was created last.
+        named: the metadata columns that the statement may name, without those of the row id.
 
     Args:
         jvm: the JVM.
         table: the table.
         session: the JVM's session.
-        row_id: the columns that tell rows apart.
+        row_id: the columns that identify a row.
         named: as above.
-        by_bucket: whether each bucket had better be read by one task, so that the task can write it as well.
+        by_bucket: whether each bucket should be read by one task, so that the task can write it as well.
     """
 
     def __init__(
@@ -65,15 +69,15 @@ class TargetProxy(TableProxy):
         self.scan: TargetScanProxy | None = None
 
     def equals(self, other: Any) -> bool:
-        # Spark makes a relation's hidden columns anew, under ids that nothing refers to, where it takes its copy for
-        # another relation.
-        return other is self or (other is not None and behind(self.jvm, other) is self)
+        # If the table of a copied relation were not equal, Spark would create its metadata columns again, with ids that
+        # nothing refers to.
+        return other is self or (other is not None and python_object(self.jvm, other) is self)
 
     def metadataColumns(self) -> Any:
-        # What tells rows apart must not be null for Spark.
+        # Spark requires NOT NULL of the columns that identify a row.
         fields = [
             replace(f, type=f.type.as_nullable(False)) if f.name in self._row_id else f
-            for f in hidden_fields(self.table.schema)
+            for f in metadata_fields(self.table.schema)
         ]
         return hidden_columns(self.jvm, fields)
 
@@ -84,14 +88,14 @@ class TargetProxy(TableProxy):
         return OperationProxy(self.jvm, self, self._row_id, info.command())
 
     def newScanBuilder(self, options: Any) -> TargetScanProxy:
-        # What stands for blobs elsewhere is written again as it is.
-        referring = descriptor_columns(self.table.schema) | view_columns(self.table.schema)
-        table = self.table.with_options(_REFERENCES if referring else {})
+        # References to blobs are rewritten unchanged, so they are not resolved.
+        has_references = descriptor_columns(self.table.schema) | view_columns(self.table.schema)
+        table = self.table.with_options(_UNRESOLVED_BLOBS if has_references else {})
         self.scan = TargetScanProxy(self.jvm, table, self.session, by_bucket=self._by_bucket)
         return self.scan
 
     class Java:
-        # Not one that can be truncated: a DELETE without a condition is to be rewritten as any other.
+        # No TruncatableTable: Spark must rewrite a DELETE without a condition like any other.
         implements = [
             f"{CATALOG}.SupportsRead",
             f"{CATALOG}.SupportsWrite",
@@ -101,58 +105,48 @@ class TargetProxy(TableProxy):
 
 
 class TargetScanProxy(ScanBuilderProxy):
-    """Builds the scan of the target.
+    """Builder of the target's scan.
 
     Attributes:
         buckets: the reads of each bucket, if each is read by one task; None if not.
     """
 
-    thorough = True
+    reads_unindexed = True
+    streams = False
 
     def __init__(self, jvm: Jvm, table: Table, session: Any, *, by_bucket: bool) -> None:
         super().__init__(jvm, table, session)
         self._by_bucket = by_bucket
         self.buckets: list[list[ReadTask]] | None = None
 
-    def _likeness(self, snapshot: Snapshot | None) -> None:
-        """None: which bucket each of its tasks reads is known of this scan alone."""
+    def _evaluates_filters(self) -> bool:
+        return self._by_bucket or super()._evaluates_filters()
 
-    def _decides(self) -> bool:
-        return self._by_bucket or super()._decides()
+    def _scan(self, decision: ScanDecision) -> ScanInterface:
+        plan, is_local = decision.plan, decision.path is ScanPath.DRIVER
+        if self._by_bucket and not is_local and not self._returns_aggregates and isinstance(plan, ScanPlan):
+            return self._scan_of_buckets(decision, plan)
+        # No runtime filters: only the statement's own conditions select rows. And Spark must not divide the reads of
+        # tasks again.
+        return ScanFactory(self.jvm, self.session, self._pushed, self._variants, is_divisible=False).scan(decision)
 
-    def _runtime_filters(self, plan: ScanPlan) -> None:
-        """None: what is to be changed is found by the statement's own conditions."""
-
-    def _bucketing(self, plan: ScanPlan, columns: Sequence[str]) -> None:
-        """None: Spark must not divide the reads of its tasks anew."""
-
-    def _by_workers(
-        self, plan: ScanPlan, tasks_of: Callable[[ScanPlan], list[ReadTask]], tasks: list[ReadTask], what: str
-    ) -> PlannedScanProxy:
-        if not self._by_bucket:
-            return super()._by_workers(plan, tasks_of, tasks, what)
+    def _scan_of_buckets(self, decision: ScanDecision, plan: ScanPlan) -> PythonScanProxy:
+        tasks = read_tasks(decision.request, plan)
         buckets: dict[tuple[bytes, int], list[ReadTask]] = {}
         for task in tasks:
             buckets.setdefault((task.split.partition, task.split.bucket), []).append(task)
-        # With fewer buckets than workers some of those would be idle.
-        if len(buckets) >= min(len(tasks), self.parallelism):
+        # With fewer buckets than workers, some workers would be idle.
+        if len(buckets) >= min(len(tasks), self._planner.parallelism):
             self.buckets = list(buckets.values())
-        return PythonScanProxy(self.jvm, self.buckets or [[t] for t in tasks], self._columns, what, plan)
+        partitions = self.buckets or [[task] for task in tasks]
+        return PythonScanProxy(self.jvm, partitions, decision.request.columns, decision.describe(), plan)
 
-    @property
-    def takes_whole_partitions(self) -> bool:
-        """Whether its conditions are all about partitions, as far as it was told of them."""
-        keys = set(self.table.schema.partition_keys)
-        return all(p.is_exact and p.columns() <= keys for p in self._predicates)
-
-    @property
-    def predicate(self) -> Predicate | None:
-        """The conditions that it was given, as far as they could be read."""
-        return all_of(self._predicates)
+    def _equality(self, snapshot: Snapshot | None) -> None:
+        """None: only this scan object has the buckets of its tasks."""
 
 
 class OperationProxy(JavaObject):
-    """One statement's operation on a table, and its builder."""
+    """One statement's operation on a table, and its builder (Spark: ``RowLevelOperation``)."""
 
     def __init__(self, jvm: Jvm, target: TargetProxy, row_id: tuple[str, ...], command: Any) -> None:
         super().__init__(jvm)
@@ -179,7 +173,7 @@ class OperationProxy(JavaObject):
         raise UnsupportedError(f"{self._target.table.name}: changes are written by the statement itself.")
 
     def requiredMetadataAttributes(self) -> Any:
-        # Spark reads no others, and would read these if they were columns of the table.
+        # Spark reads only metadata columns that are required here.
         return references_to(self.jvm, self._target.named)
 
     def rowId(self) -> Any:

@@ -1,83 +1,31 @@
-"""Statements that Python executes: each kind one class, found by the statement that it takes."""
+"""Execution of carried statements: one `Runner` class per kind of statement."""
 
 from __future__ import annotations
 
+from functools import cache
+
+from paimon_sql.discovery import implementations
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.spark.statements.analyze import RunAnalyzeTable
-from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
-from paimon_sql.spark.statements.branches import RunCreateBranch, RunDeleteBranch, RunRenameBranch, RunShowBranches
-from paimon_sql.spark.statements.catalogs import RunCreateCatalog, RunDropCatalog
-from paimon_sql.spark.statements.columns import RunAddColumns, RunModifyColumns
-from paimon_sql.spark.statements.copy_into import RunCopyIntoLocation, RunCopyIntoTable
-from paimon_sql.spark.statements.describe_partition import RunDescribePartition
-from paimon_sql.spark.statements.functions import RunCreateFunction, RunDescribeFunction, RunDropFunction
-from paimon_sql.spark.statements.materialized import (
-    RunChangeMaterializedQuery,
-    RunCreateMaterialized,
-    RunDropMaterialized,
-    RunRefreshMaterialized,
-    RunResumeMaterialized,
-    RunShowCreateMaterialized,
-    RunShowMaterializedTables,
-    RunSuspendMaterialized,
-)
-from paimon_sql.spark.statements.partitions import RunDropPartitions, RunRepairPartitions
-from paimon_sql.spark.statements.row_changes import RunDelete, RunEvolvingInsert, RunExplainChange, RunMerge, RunUpdate
-from paimon_sql.spark.statements.tables import RunCreateTableLike
-from paimon_sql.spark.statements.tags import RunCreateTag, RunDeleteTag, RunRenameTag, RunShowTags
-from paimon_sql.sql.statements.base import Statement
+from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
+from paimon_sql.sql.grammar.statement import Statement
 
-__all__ = ["Answer", "Surroundings", "run_statement"]
-
-RUNNERS: dict[type[Statement], Runner] = {
-    runner.statement: runner
-    for runner in (
-        RunAddColumns(),
-        RunAnalyzeTable(),
-        RunChangeMaterializedQuery(),
-        RunCopyIntoLocation(),
-        RunCopyIntoTable(),
-        RunCreateBranch(),
-        RunCreateCatalog(),
-        RunCreateFunction(),
-        RunCreateMaterialized(),
-        RunCreateTableLike(),
-        RunCreateTag(),
-        RunDelete(),
-        RunDeleteBranch(),
-        RunDeleteTag(),
-        RunDescribeFunction(),
-        RunDescribePartition(),
-        RunDropCatalog(),
-        RunDropFunction(),
-        RunDropMaterialized(),
-        RunDropPartitions(),
-        RunExplainChange(),
-        RunEvolvingInsert(),
-        RunMerge(),
-        RunModifyColumns(),
-        RunRefreshMaterialized(),
-        RunRenameBranch(),
-        RunRenameTag(),
-        RunRepairPartitions(),
-        RunResumeMaterialized(),
-        RunShowBranches(),
-        RunShowCreateMaterialized(),
-        RunShowMaterializedTables(),
-        RunShowTags(),
-        RunSuspendMaterialized(),
-        RunUpdate(),
-    )
-}
+__all__ = ["Answer", "StatementContext", "run_statement"]
 
 
-def run_statement(statement: Statement, surroundings: Surroundings) -> Answer:
+@cache
+def runners() -> dict[type[Statement], Runner]:
+    """The runners by the class of their statement."""
+    found = implementations(__name__, Runner)
+    return {runner.statement: runner() for runner in found}
+
+
+def run_statement(statement: Statement, context: StatementContext) -> Answer:
     """Execute a statement.
 
     Raises:
-        UnsupportedError: nothing here takes such a statement.
+        UnsupportedError: there is no runner for the statement.
     """
-    runner = RUNNERS.get(type(statement))
+    runner = runners().get(type(statement))
     if runner is None:
         raise UnsupportedError(f"The statement {type(statement).__name__} is not offered yet.")
-    return runner.run(statement, surroundings)
+    return runner.run(statement, context)

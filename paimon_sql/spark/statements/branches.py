@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from paimon_sql.format.options.values import comma_separated
-from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
+from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
 from paimon_sql.sql.statements.tags import CreateBranch, DeleteBranch, RenameBranch, ShowBranches
-from paimon_sql.storage.branching import create_branch, delete_branches, rename_branch
+from paimon_sql.storage.branches.management import create_branch, delete_branches, rename_branch
 
 
 class RunCreateBranch(Runner):
@@ -13,9 +13,9 @@ class RunCreateBranch(Runner):
 
     statement = CreateBranch
 
-    def run(self, statement: CreateBranch, surroundings: Surroundings) -> Answer:
+    def run(self, statement: CreateBranch, context: StatementContext) -> Answer:
         create_branch(
-            surroundings.table(statement.table),
+            context.table(statement.table),
             statement.branch,
             tag=statement.tag,
             snapshot_id=statement.snapshot,
@@ -29,8 +29,8 @@ class RunDeleteBranch(Runner):
 
     statement = DeleteBranch
 
-    def run(self, statement: DeleteBranch, surroundings: Surroundings) -> Answer:
-        table = surroundings.table(statement.table)
+    def run(self, statement: DeleteBranch, context: StatementContext) -> Answer:
+        table = context.table(statement.table)
         names = comma_separated(statement.branch)
         delete_branches(table, [n for n in names if not statement.if_exists or table.branches.exists(n)])
         return Answer()
@@ -41,8 +41,8 @@ class RunRenameBranch(Runner):
 
     statement = RenameBranch
 
-    def run(self, statement: RenameBranch, surroundings: Surroundings) -> Answer:
-        rename_branch(surroundings.table(statement.table), statement.branch, statement.target)
+    def run(self, statement: RenameBranch, context: StatementContext) -> Answer:
+        rename_branch(context.table(statement.table), statement.branch, statement.target)
         return Answer()
 
 
@@ -51,5 +51,5 @@ class RunShowBranches(Runner):
 
     statement = ShowBranches
 
-    def run(self, statement: ShowBranches, surroundings: Surroundings) -> Answer:
-        return Answer.of_names("branch", surroundings.table(statement.table).branches.names())
+    def run(self, statement: ShowBranches, context: StatementContext) -> Answer:
+        return Answer.of_names("branch", context.table(statement.table).branches.names())

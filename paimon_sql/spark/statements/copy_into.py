@@ -1,11 +1,11 @@
-"""COPY INTO, both ways."""
+"""COPY INTO tables and files."""
 
 from __future__ import annotations
 
-from paimon_sql.format.types import BigIntType, DataField, IntType, string_type
+from paimon_sql.format.schema.types import BigIntType, DataField, IntType, string_type
 from paimon_sql.spark.copy_into.load import LoadRun
 from paimon_sql.spark.copy_into.unload import UnloadRun
-from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
+from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
 from paimon_sql.sql.statements.copy_into import CopyIntoLocation, CopyIntoTable
 
 _LOADED = (
@@ -24,12 +24,12 @@ _UNLOADED = (
 
 
 class RunCopyIntoTable(Runner):
-    """COPY INTO a table FROM files; it answers with a row for each file."""
+    """COPY INTO a table FROM files; the result has one row per file."""
 
     statement = CopyIntoTable
 
-    def run(self, statement: CopyIntoTable, surroundings: Surroundings) -> Answer:
-        loads = LoadRun(statement, surroundings).run()
+    def run(self, statement: CopyIntoTable, context: StatementContext) -> Answer:
+        loads = LoadRun(statement, context).run()
         rows = [
             (ld.file.name, ld.status, ld.loaded, ld.rows.parsed, ld.rows.errors, ld.rows.first_error) for ld in loads
         ]
@@ -37,10 +37,10 @@ class RunCopyIntoTable(Runner):
 
 
 class RunCopyIntoLocation(Runner):
-    """COPY INTO files FROM a table or query; it answers with one row."""
+    """COPY INTO files FROM a table or query; the result has one row."""
 
     statement = CopyIntoLocation
 
-    def run(self, statement: CopyIntoLocation, surroundings: Surroundings) -> Answer:
-        found = UnloadRun(statement, surroundings).run()
+    def run(self, statement: CopyIntoLocation, context: StatementContext) -> Answer:
+        found = UnloadRun(statement, context).run()
         return Answer(_UNLOADED, [(found.path, found.files, found.rows)])

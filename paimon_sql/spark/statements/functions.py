@@ -10,14 +10,14 @@ from paimon_sql.errors import (
     NotFoundError,
     UnsupportedError,
 )
-from paimon_sql.format.function import SQL, FunctionSchema
-from paimon_sql.format.types import DataField
+from paimon_sql.format.catalog_objects.function import SQL, FunctionSchema
+from paimon_sql.format.schema.types import DataField
 from paimon_sql.procedures.base import Context
-from paimon_sql.spark.functions import load_function
-from paimon_sql.spark.origins import shown_options
-from paimon_sql.spark.sql_functions import CONTAINS_SQL, FunctionMaker
-from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
-from paimon_sql.spark.views import DIALECT
+from paimon_sql.spark.catalog_objects.origins import shown_options
+from paimon_sql.spark.catalog_objects.sql_functions import CONTAINS_SQL, FunctionMaker
+from paimon_sql.spark.catalog_objects.system_functions import load_function
+from paimon_sql.spark.catalog_objects.views import DIALECT
+from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
 from paimon_sql.sql.context import TableName
 from paimon_sql.sql.statements.functions import CreateFunction, DescribeFunction, DropFunction
 from paimon_sql.sql.types import spark_type
@@ -28,9 +28,9 @@ class RunCreateFunction(Runner):
 
     statement = CreateFunction
 
-    def run(self, statement: CreateFunction, surroundings: Surroundings) -> Answer:
+    def run(self, statement: CreateFunction, context: StatementContext) -> Answer:
         identifier = _identifier(statement.function)
-        catalog = surroundings.catalog
+        catalog = context.catalog
         if statement.replace and statement.if_not_exists:
             raise InvalidInputError(
                 "CREATE FUNCTION takes either OR REPLACE or IF NOT EXISTS.", remedy="Leave one of them out."
@@ -39,7 +39,7 @@ class RunCreateFunction(Runner):
             if statement.if_not_exists:
                 return Answer()
             raise FunctionExistsError(f"Function {catalog.name}.{identifier} already exists.", name=str(identifier))
-        maker = FunctionMaker(surroundings.jvm, surroundings.session, catalog)
+        maker = FunctionMaker(context.jvm, context.session, catalog)
         schema = maker.schema_of(identifier, statement.definition)
         catalog.create_function(identifier, schema, replace=statement.replace)
         return Answer()
@@ -50,9 +50,9 @@ class RunDropFunction(Runner):
 
     statement = DropFunction
 
-    def run(self, statement: DropFunction, surroundings: Surroundings) -> Answer:
+    def run(self, statement: DropFunction, context: StatementContext) -> Answer:
         try:
-            surroundings.catalog.drop_function(_identifier(statement.function))
+            context.catalog.drop_function(_identifier(statement.function))
         except NoSuchFunctionError:
             if not statement.if_exists:
                 raise
@@ -60,18 +60,18 @@ class RunDropFunction(Runner):
 
 
 class RunDescribeFunction(Runner):
-    """DESCRIBE FUNCTION, with the lines that Spark has for its own functions."""
+    """DESCRIBE FUNCTION, in Spark's format."""
 
     statement = DescribeFunction
 
-    def run(self, statement: DescribeFunction, surroundings: Surroundings) -> Answer:
+    def run(self, statement: DescribeFunction, context: StatementContext) -> Answer:
         catalog, database, name = statement.function
         if database.lower() != SYSTEM_DATABASE:
             identifier = Identifier(database, name)
-            told = _told(surroundings.catalog.function(identifier), statement.extended)
-            kept = surroundings.catalog.function_name(identifier) or name
-            return Answer.of_names("function_desc", [f"Function:      {catalog}.{database}.{kept}", *told])
-        found = load_function(surroundings.jvm, name, lambda: Context(surroundings.catalog))
+            lines = _described(context.catalog.function(identifier), statement.extended)
+            stored = context.catalog.function_name(identifier) or name
+            return Answer.of_names("function_desc", [f"Function:      {catalog}.{database}.{stored}", *lines])
+        found = load_function(context.jvm, name, lambda: Context(context.catalog))
         if found is None:
             raise NotFoundError(
                 f"Catalog {catalog} has no function {database}.{name}.",
@@ -92,24 +92,24 @@ def _identifier(function: TableName) -> Identifier:
     return Identifier(function[1], function[2])
 
 
-def _told(function: FunctionSchema, extended: bool) -> list[str]:
-    """The lines about a function, each a label and what it says."""
-    told = [("Type", "SCALAR")]
-    told += _several("Input", [_parameter(f) for f in function.parameters] or ["()"])
-    told += _several("Returns", [spark_type(f.type) for f in function.returns] or ["(told by its class)"])
+def _described(function: FunctionSchema, extended: bool) -> list[str]:
+    """The lines that describe a function, each with a label."""
+    lines = [("Type", "SCALAR")]
+    lines += _several("Input", [_parameter(f) for f in function.parameters] or ["()"])
+    lines += _several("Returns", [spark_type(f.type) for f in function.returns] or ["(told by its class)"])
     if extended:
         if function.comment is not None:
-            told.append(("Comment", function.comment))
-        told.append(("Deterministic", str(function.deterministic).lower()))
+            lines.append(("Comment", function.comment))
+        lines.append(("Deterministic", str(function.deterministic).lower()))
         if CONTAINS_SQL in function.options:
             reads = function.options[CONTAINS_SQL] == "false"
-            told.append(("Data Access", "READS SQL DATA" if reads else "CONTAINS SQL"))
+            lines.append(("Data Access", "READS SQL DATA" if reads else "CONTAINS SQL"))
         options = {k: v for k, v in shown_options(function.options).items() if not k.startswith("spark.sql-function.")}
-        told += _several("Options", [f"{k}={v}" for k, v in sorted(options.items())])
+        lines += _several("Options", [f"{k}={v}" for k, v in sorted(options.items())])
         for engine, definition in sorted(function.definitions.items()):
             label = "Body" if engine == DIALECT and definition["type"] == SQL else f"Body ({engine})"
-            told.append((label, str(definition.get("definition") or definition.get("className"))))
-    return [f"{label + ':':<15}{text}" if label else f"{'':15}{text}" for label, text in told]
+            lines.append((label, str(definition.get("definition") or definition.get("className"))))
+    return [f"{label + ':':<15}{text}" if label else f"{'':15}{text}" for label, text in lines]
 
 
 def _several(label: str, lines: list[str]) -> list[tuple[str, str]]:

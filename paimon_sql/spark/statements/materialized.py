@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 
-from paimon_sql.catalog.iceberg.lifetimes import shown_no_more
+from paimon_sql.catalog.iceberg.lifetimes import withdrawing
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier
 from paimon_sql.errors import NoSuchTableError
-from paimon_sql.format.types import DataField, string_type
-from paimon_sql.procedures.refresh_materialized_table import RefreshMaterializedTable as RefreshProcedure
-from paimon_sql.procedures.refresh_materialized_table import refresh_row
+from paimon_sql.format.schema.types import DataField, string_type
+from paimon_sql.procedures.refresh.refresh_materialized_table import RefreshMaterializedTable as RefreshProcedure
+from paimon_sql.procedures.refresh.refresh_materialized_table import refresh_row
+from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
 from paimon_sql.spark.materialized.define import Definer
 from paimon_sql.spark.materialized.refresh import SessionRefresher
-from paimon_sql.spark.placement import refuse_parts
-from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
-from paimon_sql.sql.names import quote_name, string_sql
-from paimon_sql.sql.statements.materialized import (
+from paimon_sql.spark.tables.placement import refuse_branches_and_system_tables
+from paimon_sql.sql.statements.tables.materialized import (
     ChangeMaterializedQuery,
     CreateMaterializedTable,
     DropMaterializedTable,
@@ -25,9 +24,10 @@ from paimon_sql.sql.statements.materialized import (
     ShowMaterializedTables,
     SuspendMaterializedTable,
 )
-from paimon_sql.sql.wildcards import Wildcard, wildcard_pattern
+from paimon_sql.sql.text.names import quote_name, string_sql
+from paimon_sql.sql.text.wildcards import Wildcard, wildcard_pattern
 from paimon_sql.storage.materialized.definition import definition_of, is_materialized, shown_options
-from paimon_sql.system_tables.materialized_tables import materialized_names
+from paimon_sql.system_tables.catalog.materialized_tables import materialized_names
 
 
 class RunCreateMaterialized(Runner):
@@ -35,8 +35,8 @@ class RunCreateMaterialized(Runner):
 
     statement = CreateMaterializedTable
 
-    def run(self, statement: CreateMaterializedTable, surroundings: Surroundings) -> Answer:
-        Definer(surroundings).create(statement)
+    def run(self, statement: CreateMaterializedTable, context: StatementContext) -> Answer:
+        Definer(context).create(statement)
         return Answer()
 
 
@@ -45,8 +45,8 @@ class RunChangeMaterializedQuery(Runner):
 
     statement = ChangeMaterializedQuery
 
-    def run(self, statement: ChangeMaterializedQuery, surroundings: Surroundings) -> Answer:
-        Definer(surroundings).redefine(statement)
+    def run(self, statement: ChangeMaterializedQuery, context: StatementContext) -> Answer:
+        Definer(context).redefine(statement)
         return Answer()
 
 
@@ -55,8 +55,8 @@ class RunSuspendMaterialized(Runner):
 
     statement = SuspendMaterializedTable
 
-    def run(self, statement: SuspendMaterializedTable, surroundings: Surroundings) -> Answer:
-        Definer(surroundings).suspend(surroundings.identifier(statement.table))
+    def run(self, statement: SuspendMaterializedTable, context: StatementContext) -> Answer:
+        Definer(context).suspend(context.identifier(statement.table))
         return Answer()
 
 
@@ -65,19 +65,19 @@ class RunResumeMaterialized(Runner):
 
     statement = ResumeMaterializedTable
 
-    def run(self, statement: ResumeMaterializedTable, surroundings: Surroundings) -> Answer:
-        Definer(surroundings).resume(surroundings.identifier(statement.table), statement.options)
+    def run(self, statement: ResumeMaterializedTable, context: StatementContext) -> Answer:
+        Definer(context).resume(context.identifier(statement.table), statement.options)
         return Answer()
 
 
 class RunRefreshMaterialized(Runner):
-    """ALTER MATERIALIZED TABLE .. REFRESH; it answers as the procedure does."""
+    """ALTER MATERIALIZED TABLE .. REFRESH; the result is that of the procedure."""
 
     statement = RefreshMaterializedTable
 
-    def run(self, statement: RefreshMaterializedTable, surroundings: Surroundings) -> Answer:
-        identifier = surroundings.identifier(statement.table)
-        refresher = SessionRefresher(surroundings.jvm, surroundings.session, surroundings.catalog)
+    def run(self, statement: RefreshMaterializedTable, context: StatementContext) -> Answer:
+        identifier = context.identifier(statement.table)
+        refresher = SessionRefresher(context.jvm, context.session, context.catalog)
         done = refresher.refresh(identifier, [statement.partition] if statement.partition else None)
         return Answer(RefreshProcedure.results, [refresh_row(identifier, done)])
 
@@ -87,19 +87,19 @@ class RunDropMaterialized(Runner):
 
     statement = DropMaterializedTable
 
-    def run(self, statement: DropMaterializedTable, surroundings: Surroundings) -> Answer:
-        identifier = surroundings.identifier(statement.table)
-        refuse_parts(identifier, "dropped")
+    def run(self, statement: DropMaterializedTable, context: StatementContext) -> Answer:
+        identifier = context.identifier(statement.table)
+        refuse_branches_and_system_tables(identifier, "dropped")
         try:
-            table = surroundings.catalog.table(identifier)
+            table = context.catalog.table(identifier)
         except NoSuchTableError:
             if statement.if_exists:
                 return Answer()
             raise
         if not is_materialized(table.schema):
             definition_of(table.schema, table.name)
-        with shown_no_more(surroundings.catalog, identifier):
-            surroundings.catalog.drop_table(identifier)
+        with withdrawing(context.catalog, identifier):
+            context.catalog.drop_table(identifier)
         return Answer()
 
 
@@ -108,26 +108,26 @@ class RunShowMaterializedTables(Runner):
 
     statement = ShowMaterializedTables
 
-    def run(self, statement: ShowMaterializedTables, surroundings: Surroundings) -> Answer:
+    def run(self, statement: ShowMaterializedTables, context: StatementContext) -> Answer:
         database = ".".join(statement.database[1:])
-        names = [] if database.lower() == SYSTEM_DATABASE else materialized_names(surroundings.catalog, database)
-        wanted = _pattern(statement.pattern)
+        names = [] if database.lower() == SYSTEM_DATABASE else materialized_names(context.catalog, database)
+        pattern = _pattern(statement.pattern)
         columns = (DataField(-1, "namespace", string_type(False)), DataField(-1, "tableName", string_type(False)))
-        return Answer(columns, [(database, name) for name in names if wanted.fullmatch(name)])
+        return Answer(columns, [(database, name) for name in names if pattern.fullmatch(name)])
 
 
 class RunShowCreateMaterialized(Runner):
-    """SHOW CREATE MATERIALIZED TABLE: a statement that makes it anew."""
+    """SHOW CREATE MATERIALIZED TABLE."""
 
     statement = ShowCreateMaterializedTable
 
-    def run(self, statement: ShowCreateMaterializedTable, surroundings: Surroundings) -> Answer:
-        identifier = surroundings.identifier(statement.table)
-        return Answer.of_names("createtab_stmt", [_create_sql(surroundings, identifier)])
+    def run(self, statement: ShowCreateMaterializedTable, context: StatementContext) -> Answer:
+        identifier = context.identifier(statement.table)
+        return Answer.of_names("createtab_stmt", [_create_sql(context, identifier)])
 
 
-def _create_sql(surroundings: Surroundings, identifier: Identifier) -> str:
-    table = surroundings.catalog.table(identifier)
+def _create_sql(context: StatementContext, identifier: Identifier) -> str:
+    table = context.catalog.table(identifier)
     schema, definition = table.schema, definition_of(table.schema, table.name)
     columns = [
         f"  {quote_name(f.name)}" + (f" COMMENT {string_sql(f.description)}" if f.description else "")
@@ -135,7 +135,7 @@ def _create_sql(surroundings: Surroundings, identifier: Identifier) -> str:
     ]
     if schema.primary_keys:
         columns.append(f"  PRIMARY KEY ({', '.join(map(quote_name, schema.primary_keys))}) NOT ENFORCED")
-    name = ".".join(map(quote_name, (surroundings.catalog.name, identifier.database, identifier.table)))
+    name = ".".join(map(quote_name, (context.catalog.name, identifier.database, identifier.table)))
     lines = [f"CREATE MATERIALIZED TABLE {name} (", ",\n".join(columns), ")"]
     if schema.comment:
         lines.append(f"COMMENT {string_sql(schema.comment)}")
@@ -152,6 +152,6 @@ def _create_sql(surroundings: Surroundings, identifier: Identifier) -> str:
 
 
 def _pattern(text: str | None) -> re.Pattern[str]:
-    """What a LIKE accepts: ``%`` or ``*`` for any characters, ``_`` for one."""
-    signs = {"%": Wildcard.ANY, "*": Wildcard.ANY, "_": Wildcard.ONE}
-    return wildcard_pattern(signs.get(c, c) for c in text or "%")
+    """The pattern of LIKE: ``%`` or ``*`` for any characters, ``_`` for one."""
+    wildcards = {"%": Wildcard.ANY, "*": Wildcard.ANY, "_": Wildcard.ONE}
+    return wildcard_pattern(wildcards.get(c, c) for c in text or "%")

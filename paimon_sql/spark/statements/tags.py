@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from paimon_sql.format.durations import parse_duration
 from paimon_sql.format.options.values import comma_separated
-from paimon_sql.spark.statements.base import Answer, Runner, Surroundings
+from paimon_sql.format.text.durations import parse_duration
+from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
 from paimon_sql.sql.statements.tags import CreateTag, DeleteTag, RenameTag, ShowTags
-from paimon_sql.storage.tagging import create_tag, delete_tags, rename_tag, replace_tag
+from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags, rename_tag, replace_tag
 
 
 class RunCreateTag(Runner):
@@ -14,8 +14,8 @@ class RunCreateTag(Runner):
 
     statement = CreateTag
 
-    def run(self, statement: CreateTag, surroundings: Surroundings) -> Answer:
-        table = surroundings.table(statement.table)
+    def run(self, statement: CreateTag, context: StatementContext) -> Answer:
+        table = context.table(statement.table)
         retained = parse_duration(statement.time_retained) if statement.time_retained else None
         exists = statement.mode == "CREATE OR REPLACE" and table.tags.exists(statement.tag)
         if statement.mode == "REPLACE" or exists:
@@ -32,10 +32,10 @@ class RunDeleteTag(Runner):
 
     statement = DeleteTag
 
-    def run(self, statement: DeleteTag, surroundings: Surroundings) -> Answer:
-        table = surroundings.table(statement.table)
-        whole = table.tags.exists(statement.tag)  # its name may hold commas
-        names = (statement.tag,) if whole else comma_separated(statement.tag)
+    def run(self, statement: DeleteTag, context: StatementContext) -> Answer:
+        table = context.table(statement.table)
+        is_one_tag = table.tags.exists(statement.tag)  # a tag's name may contain commas
+        names = (statement.tag,) if is_one_tag else comma_separated(statement.tag)
         if not statement.if_exists:
             for name in names:
                 table.tags.get(name)
@@ -48,8 +48,8 @@ class RunRenameTag(Runner):
 
     statement = RenameTag
 
-    def run(self, statement: RenameTag, surroundings: Surroundings) -> Answer:
-        rename_tag(surroundings.table(statement.table), statement.tag, statement.target)
+    def run(self, statement: RenameTag, context: StatementContext) -> Answer:
+        rename_tag(context.table(statement.table), statement.tag, statement.target)
         return Answer()
 
 
@@ -58,5 +58,5 @@ class RunShowTags(Runner):
 
     statement = ShowTags
 
-    def run(self, statement: ShowTags, surroundings: Surroundings) -> Answer:
-        return Answer.of_names("tag", surroundings.table(statement.table).tags.names())
+    def run(self, statement: ShowTags, context: StatementContext) -> Answer:
+        return Answer.of_names("tag", context.table(statement.table).tags.names())

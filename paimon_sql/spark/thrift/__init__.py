@@ -1,1 +1,1 @@
-"""Spark's Thrift server with our catalogs: SQL and the metadata calls of JDBC and ODBC clients."""
+"""Spark's Thrift server with Paimon catalogs: SQL, and the metadata calls of JDBC and ODBC clients."""

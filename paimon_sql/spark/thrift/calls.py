@@ -1,7 +1,7 @@
-"""JDBC's metadata calls: a class each, with the rows that answer it.
+"""Metadata calls of JDBC: one class per call, which computes the rows of its result.
 
-Spark answers for its own catalog and for temporary views, the listing for Paimon's catalogs. A new call is added to
-`CALLS`.
+Spark's own operation returns the rows of its catalog and of temporary views, the listing those of Paimon's catalogs. A
+new call is added to `CALLS`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE
-from paimon_sql.format.types import DataField
-from paimon_sql.spark.defaults import default_sql
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.spark.conversion.defaults import default_sql
+from paimon_sql.spark.conversion.types import spark_type
 from paimon_sql.spark.thrift.column_types import jdbc_type, type_name
 from paimon_sql.spark.thrift.listing import SYSTEM_TABLE, TABLE, VIEW, Listing, Relation
 from paimon_sql.spark.thrift.patterns import NamePattern
-from paimon_sql.spark.types import spark_type
 from paimon_sql.sql.context import SESSION_CATALOG
 
 Row = list[Any]
@@ -26,12 +26,12 @@ _NO_NULLS, _NULLABLE = 0, 1
 
 
 class MetadataCall(ABC):
-    """One of JDBC's metadata calls.
+    """A metadata call of JDBC.
 
     Attributes:
-        maker: the method of the server's ``OperationManager`` that makes its operation.
-        operation: the class of the operation that answers it without us.
-        of_spark: whether that operation can answer for Spark's own catalog.
+        maker: the method of the server's ``OperationManager`` that creates its operation.
+        operation: the class of the server's own operation.
+        of_spark: whether that operation returns rows of Spark's own catalog.
     """
 
     maker: ClassVar[str]
@@ -39,12 +39,12 @@ class MetadataCall(ABC):
     of_spark: ClassVar[bool] = True
 
     @abstractmethod
-    def rows(self, listing: Listing, asked: Sequence[Any], known: list[Row]) -> list[Row]:
-        """All rows of the answer, in the order that JDBC wants.
+    def rows(self, listing: Listing, arguments: Sequence[Any], known: list[Row]) -> list[Row]:
+        """All rows of the result, in the order that JDBC specifies.
 
         Args:
             listing: Paimon's catalogs.
-            asked: the arguments of the call.
+            arguments: the arguments of the call.
             known: the rows of Spark's own operation.
         """
 
@@ -55,7 +55,7 @@ class GetCatalogs(MetadataCall):
     maker = "newGetCatalogsOperation"
     operation = f"{_SPARK}.SparkGetCatalogsOperation"
 
-    def rows(self, listing: Listing, asked: Sequence[Any], known: list[Row]) -> list[Row]:
+    def rows(self, listing: Listing, arguments: Sequence[Any], known: list[Row]) -> list[Row]:
         return [[name] for name in sorted({*listing.catalogs, SESSION_CATALOG})]
 
 
@@ -65,13 +65,13 @@ class GetSchemas(MetadataCall):
     maker = "newGetSchemasOperation"
     operation = f"{_SPARK}.SparkGetSchemasOperation"
 
-    def rows(self, listing: Listing, asked: Sequence[Any], known: list[Row]) -> list[Row]:
-        catalog, database = asked[0], NamePattern(asked[1])
+    def rows(self, listing: Listing, arguments: Sequence[Any], known: list[Row]) -> list[Row]:
+        catalog, database = arguments[0], NamePattern(arguments[1])
         own = [[found, of] for of, found in listing.databases(catalog, database)]
         sparks = [[found, SESSION_CATALOG] for found, of in known if _is_sparks(of, listing)]
-        wanted = [row for row in sparks if catalog in (None, "", SESSION_CATALOG) and database.matches(row[0])]
-        # Databases of a spark_catalog that is Paimon's too are known to both.
-        return sorted([*own, *(row for row in wanted if row not in own)], key=lambda row: (row[1], row[0]))
+        matching = [row for row in sparks if catalog in (None, "", SESSION_CATALOG) and database.matches(row[0])]
+        # If spark_catalog is attached, both return its databases.
+        return sorted([*own, *(row for row in matching if row not in own)], key=lambda row: (row[1], row[0]))
 
 
 class GetTables(MetadataCall):
@@ -80,9 +80,9 @@ class GetTables(MetadataCall):
     maker = "newGetTablesOperation"
     operation = f"{_SPARK}.SparkGetTablesOperation"
 
-    def rows(self, listing: Listing, asked: Sequence[Any], known: list[Row]) -> list[Row]:
-        catalog, database, name = asked[0], NamePattern(asked[1]), NamePattern(asked[2])
-        kinds = frozenset(asked[3] or ()) or _kinds_by_name(database, name)
+    def rows(self, listing: Listing, arguments: Sequence[Any], known: list[Row]) -> list[Row]:
+        catalog, database, name = arguments[0], NamePattern(arguments[1]), NamePattern(arguments[2])
+        kinds = frozenset(arguments[3] or ()) or _kinds_by_name(database, name)
         found = listing.relations(catalog, database, name, kinds)
         own: list[Row] = [[r.catalog, r.database, r.name, r.kind, r.comment, *[None] * 5] for r in found]
         rows = [*own, *_of_spark(known, listing, catalog, database, name)]
@@ -95,8 +95,8 @@ class GetColumns(MetadataCall):
     maker = "newGetColumnsOperation"
     operation = f"{_SPARK}.SparkGetColumnsOperation"
 
-    def rows(self, listing: Listing, asked: Sequence[Any], known: list[Row]) -> list[Row]:
-        catalog, database, name, column = asked[0], *map(NamePattern, asked[1:4])
+    def rows(self, listing: Listing, arguments: Sequence[Any], known: list[Row]) -> list[Row]:
+        catalog, database, name, column = arguments[0], *map(NamePattern, arguments[1:4])
         found = listing.relations(catalog, database, name, _kinds_by_name(database, name))
         own = [
             _column_row(relation, field, position)
@@ -106,7 +106,7 @@ class GetColumns(MetadataCall):
         ]
         sparks = _of_spark(known, listing, catalog, database, name)
         rows = [*own, *(row for row in sparks if column.matches(row[3]))]
-        # Sorting is stable, and columns come in their order.
+        # The sort is stable, so columns remain in their order.
         return sorted(rows, key=lambda row: [row[i] or "" for i in (0, 1, 2)])
 
 
@@ -116,34 +116,34 @@ class GetTableTypes(MetadataCall):
     maker = "newGetTableTypesOperation"
     operation = f"{_SPARK}.SparkGetTableTypesOperation"
 
-    def rows(self, listing: Listing, asked: Sequence[Any], known: list[Row]) -> list[Row]:
+    def rows(self, listing: Listing, arguments: Sequence[Any], known: list[Row]) -> list[Row]:
         return [[kind] for kind in sorted({SYSTEM_TABLE, TABLE, VIEW, *(row[0] for row in known)})]
 
 
 class GetPrimaryKeys(MetadataCall):
-    """``getPrimaryKeys(catalog, schema, table)``: full names, no patterns. Spark keeps no keys."""
+    """``getPrimaryKeys(catalog, schema, table)``: names, not patterns; Spark's own catalog has no keys."""
 
     maker = "newGetPrimaryKeysOperation"
     operation = f"{_HIVE}.GetPrimaryKeysOperation"
     of_spark = False
 
-    def rows(self, listing: Listing, asked: Sequence[Any], known: list[Row]) -> list[Row]:
+    def rows(self, listing: Listing, arguments: Sequence[Any], known: list[Row]) -> list[Row]:
         rows: list[Row] = [
             [r.catalog, r.database, r.name, column, position, None]
-            for r in listing.primary_keys(asked[0], asked[1], asked[2] or "")
+            for r in listing.primary_keys(arguments[0], arguments[1], arguments[2] or "")
             for position, column in enumerate(r.primary_keys, 1)
         ]
         return sorted(rows, key=lambda row: row[3])
 
 
 class GetCrossReference(MetadataCall):
-    """``getImportedKeys`` and its like: there are no foreign keys, and Hive asks a metastore."""
+    """``getImportedKeys`` and similar calls: there are no foreign keys, and Hive's operation needs a metastore."""
 
     maker = "newGetCrossReferenceOperation"
     operation = f"{_HIVE}.GetCrossReferenceOperation"
     of_spark = False
 
-    def rows(self, listing: Listing, asked: Sequence[Any], known: list[Row]) -> list[Row]:
+    def rows(self, listing: Listing, arguments: Sequence[Any], known: list[Row]) -> list[Row]:
         return []
 
 
@@ -159,7 +159,7 @@ CALLS: tuple[MetadataCall, ...] = (
 
 
 def _kinds_by_name(database: NamePattern, name: NamePattern) -> frozenset[str]:
-    """The kinds of tables that are meant where none is said: system tables only where they are named."""
+    """The kinds of tables if the call names none: system tables only if a pattern names them."""
     named = "$" in name.text or (database.name or "").lower() == SYSTEM_DATABASE
     return frozenset({TABLE, VIEW, SYSTEM_TABLE} if named else {TABLE, VIEW})
 
@@ -167,7 +167,7 @@ def _kinds_by_name(database: NamePattern, name: NamePattern) -> frozenset[str]:
 def _of_spark(
     known: list[Row], listing: Listing, catalog: str | None, database: NamePattern, name: NamePattern
 ) -> list[Row]:
-    """Spark's own rows that are asked for; its temporary views, which are in no catalog, only among everything."""
+    """Spark's own rows that match; temporary views, which have no catalog, only if all databases are requested."""
     found: list[Row] = []
     for of, namespace, *rest in known:
         if not name.matches(rest[0]):
@@ -180,7 +180,7 @@ def _of_spark(
 
 
 def _is_sparks(catalog: str | None, listing: Listing) -> bool:
-    """Whether a row of Spark's own is of its own catalog, as which it may give none."""
+    """Whether a row of Spark is of its own catalog, for which the catalog may be missing."""
     return catalog not in listing.catalogs or catalog == SESSION_CATALOG
 
 

@@ -1,4 +1,4 @@
-"""The types of columns as JDBC describes them: a code of ``java.sql.Types``, a name, sizes."""
+"""JDBC descriptions of column types: code of ``java.sql.Types``, name and sizes."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from paimon_sql.sql.names import name_sql
+from paimon_sql.sql.text.names import name_sql
 
-_LONGEST = 2**31 - 1
+_MAX_SIZE = 2**31 - 1
 _WITH_LENGTH = re.compile(r"(decimal|char|varchar)\((\d+)(?:,(-?\d+))?\)")
 _FRACTION = 6
-"""Digits of a second behind the point that Spark keeps."""
+"""Spark's precision of timestamps: fractional digits of a second."""
 
 
 @dataclass(frozen=True)
 class JdbcType:
-    """What JDBC says about a type.
+    """JDBC's description of a type.
 
     Attributes:
         code: the constant of ``java.sql.Types``.
-        size: digits of a number, characters of a text or of what a date or time is shown as; None where it has none.
-        digits: those behind the point.
-        radix: the base of ``size`` and ``digits``; None for what is no number.
+        size: digits of a number, characters of a string, or of a printed date or time; None if it has none.
+        digits: fractional digits.
+        radix: the base of ``size`` and ``digits``; None if the type is not numeric.
     """
 
     code: int
@@ -39,8 +39,8 @@ _ATOMIC = {
     "long": JdbcType(-5, 19, 0, 10),
     "float": JdbcType(6, 7, 7, 10),
     "double": JdbcType(8, 15, 15, 10),
-    "string": JdbcType(12, _LONGEST),
-    "binary": JdbcType(-2, _LONGEST),
+    "string": JdbcType(12, _MAX_SIZE),
+    "binary": JdbcType(-2, _MAX_SIZE),
     "date": JdbcType(91, 10),
     "timestamp": JdbcType(93, 20 + _FRACTION, _FRACTION),
     "timestamp_ntz": JdbcType(93, 20 + _FRACTION, _FRACTION),
@@ -51,7 +51,7 @@ _NAMES = {"byte": "TINYINT", "short": "SMALLINT", "integer": "INT", "long": "BIG
 
 
 def jdbc_type(kind: Any) -> JdbcType:
-    """What JDBC says about a type of Spark's, given in the form of Spark's JSON."""
+    """Return JDBC's description of a type, which is in Spark's JSON."""
     if not isinstance(kind, str):
         return _NESTED.get(kind["type"], _OTHER)
     if (match := _WITH_LENGTH.fullmatch(kind)) is None:
@@ -63,7 +63,7 @@ def jdbc_type(kind: Any) -> JdbcType:
 
 
 def type_name(kind: Any) -> str:
-    """Spark's SQL for a type that is given in the form of Spark's JSON."""
+    """Return Spark's SQL of a type, which is in Spark's JSON."""
     if isinstance(kind, str):
         return _NAMES.get(kind, kind.upper())
     if kind["type"] == "array":

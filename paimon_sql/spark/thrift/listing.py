@@ -1,6 +1,6 @@
-"""What the Paimon catalogs of a session hold, found without Spark: schemas are read from their files, some at once.
+"""Listing of the Paimon catalogs of a session, without Spark: schema files are read by several threads.
 
-What cannot be read must not hide the rest: it is listed with its name alone.
+A table that cannot be read must not hide the others: it is listed with only its name.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from functools import partial
 
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier
-from paimon_sql.catalog.kinds import AnyTable
+from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.errors import NotFoundError, PaimonError, UnsupportedError
-from paimon_sql.format.types import DataField
-from paimon_sql.spark.compat import HAS_VIEWS
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.spark.jvm.compat import HAS_VIEWS
 from paimon_sql.spark.thrift.patterns import NamePattern
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.threads import spread
+from paimon_sql.storage.execution.threads import map_in_threads
+from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables import catalog_tables, scanned_tables, system_tables, table_views
 
 TABLE, VIEW, SYSTEM_TABLE = "TABLE", "VIEW", "SYSTEM TABLE"
@@ -48,7 +48,7 @@ class Relation:
 
 @dataclass(frozen=True)
 class Listing:
-    """The Paimon catalogs of a session, as metadata calls see them.
+    """The listing of a session's Paimon catalogs for metadata calls.
 
     Attributes:
         catalogs: the catalogs by name.
@@ -57,39 +57,39 @@ class Listing:
     catalogs: Mapping[str, Catalog]
 
     def databases(self, catalog: str | None, pattern: NamePattern) -> list[tuple[str, str]]:
-        """Catalog and name of each database that is asked for.
+        """The catalog and name of each matching database.
 
-        The database ``sys``, in which every catalog shows what is about itself, is found by its full name only.
+        The database ``sys`` with the catalog's system tables matches only its exact name.
 
         Args:
-            catalog: the one catalog that is looked at; None or nothing for all.
-            pattern: the names.
+            catalog: the catalog; None or empty for all.
+            pattern: the pattern of names.
         """
         return [(chosen.name, database) for chosen in self._chosen(catalog) for database in _databases(chosen, pattern)]
 
     def relations(
         self, catalog: str | None, database: NamePattern, name: NamePattern, kinds: frozenset[str]
     ) -> list[Relation]:
-        """The tables, views and system tables that are asked for.
+        """The matching tables, views and system tables.
 
         Args:
-            catalog: the one catalog that is looked at; None or nothing for all.
-            database: the names of databases.
-            name: the names of tables.
-            kinds: of which kinds they may be.
+            catalog: the catalog; None or empty for all.
+            database: the pattern of databases.
+            name: the pattern of tables.
+            kinds: the kinds to list.
         """
-        asked: list[Callable[[], list[Relation]]] = []
+        steps: list[Callable[[], list[Relation]]] = []
         for chosen in self._chosen(catalog):
             for found in _databases(chosen, database, with_system=SYSTEM_TABLE in kinds and database.is_all):
-                asked += _questions(chosen, found, name, kinds)
-        return [relation for answers in spread(lambda ask: ask(), asked, _THREADS) for relation in answers]
+                steps += _steps(chosen, found, name, kinds)
+        return [relation for result in map_in_threads(lambda step: step(), steps, _THREADS) for relation in result]
 
     def primary_keys(self, catalog: str | None, database: str | None, table: str) -> list[Relation]:
-        """The table of that exact name in each catalog, or none."""
+        """The tables of that exact name in the matching catalogs."""
         found = []
         for chosen in self._chosen(catalog):
             for name in [database] if database else _databases(chosen, NamePattern(None)):
-                found += _opened(chosen, Identifier(name, table))
+                found += _open(chosen, Identifier(name, table))
         return found
 
     def _chosen(self, catalog: str | None) -> list[Catalog]:
@@ -103,31 +103,31 @@ def _databases(catalog: Catalog, pattern: NamePattern, *, with_system: bool = Fa
     return found
 
 
-def _questions(
+def _steps(
     catalog: Catalog, database: str, name: NamePattern, kinds: frozenset[str]
 ) -> Iterator[Callable[[], list[Relation]]]:
-    """What is to be read for one database, in small steps that do not depend on each other."""
+    """The reads for one database, as small independent steps."""
     if database == SYSTEM_DATABASE:
         if SYSTEM_TABLE in kinds:
             yield lambda: _of_catalog(catalog, name)
         return
-    before = name.before(_SEPARATOR)
+    before = name.prefix(_SEPARATOR)
     try:
         tables = catalog.list_tables(database) if kinds & {TABLE, SYSTEM_TABLE} else []
         views = catalog.list_views(database) if VIEW in kinds and HAS_VIEWS else []
     except NotFoundError:
-        return  # it was dropped meanwhile
+        return  # dropped concurrently
     for table in tables:
-        plain = TABLE in kinds and name.matches(table)
-        if plain or (SYSTEM_TABLE in kinds and (before is None or before.matches(table))):
-            yield partial(_with_system_tables, catalog, Identifier(database, table), name, kinds, plain=plain)
+        is_listed = TABLE in kinds and name.matches(table)
+        if is_listed or (SYSTEM_TABLE in kinds and (before is None or before.matches(table))):
+            yield partial(_with_system_tables, catalog, Identifier(database, table), name, kinds, is_listed=is_listed)
     for view in views:
         if name.matches(view):
             yield partial(_view, catalog, Identifier(database, view))
 
 
 def _with_system_tables(
-    catalog: Catalog, identifier: Identifier, name: NamePattern, kinds: frozenset[str], *, plain: bool
+    catalog: Catalog, identifier: Identifier, name: NamePattern, kinds: frozenset[str], *, is_listed: bool
 ) -> list[Relation]:
     try:
         table = catalog.any_table(identifier)
@@ -135,8 +135,8 @@ def _with_system_tables(
         return []
     except (PaimonError, OSError) as error:
         _LOG.warning("%s.%s cannot be read: %s", catalog.name, identifier, error)
-        return [Relation(catalog.name, identifier.database, identifier.table, TABLE)] if plain else []
-    found = [_table(catalog, identifier, table)] if plain else []
+        return [Relation(catalog.name, identifier.database, identifier.table, TABLE)] if is_listed else []
+    found = [_table(catalog, identifier, table)] if is_listed else []
     if SYSTEM_TABLE in kinds and isinstance(table, Table):
         shown = {f"{identifier.table}{_SEPARATOR}{n}": f for n, f in _system_fields(table).items()}
         found += [
@@ -150,7 +150,7 @@ def _with_system_tables(
 def _system_fields(table: Table) -> dict[str, tuple[DataField, ...]]:
     fields = {name: tuple(known.columns) for name, known in system_tables().items()}
     for name, kind in scanned_tables().items():
-        with suppress(UnsupportedError):  # the table has none of that kind
+        with suppress(UnsupportedError):  # the table does not support that system table
             fields[name] = tuple(kind.fields(table))
     fields |= dict.fromkeys(table_views(), table.schema.fields)
     return dict(sorted(fields.items()))
@@ -164,26 +164,26 @@ def _of_catalog(catalog: Catalog, name: NamePattern) -> list[Relation]:
     ]
 
 
-def _opened(catalog: Catalog, identifier: Identifier) -> list[Relation]:
+def _open(catalog: Catalog, identifier: Identifier) -> list[Relation]:
     try:
-        return [_table(catalog, identifier, catalog.guarded_table(identifier))]
+        return [_table(catalog, identifier, catalog.authorized_table(identifier))]
     except PaimonError:
         return []
 
 
 def _table(catalog: Catalog, identifier: Identifier, table: AnyTable) -> Relation:
     schema = table.schema
-    own = (catalog.name, identifier.database, identifier.table, TABLE)
-    return Relation(*own, schema.comment or "", schema.fields, schema.primary_keys)
+    names = (catalog.name, identifier.database, identifier.table, TABLE)
+    return Relation(*names, schema.comment or "", schema.fields, schema.primary_keys)
 
 
 def _view(catalog: Catalog, identifier: Identifier) -> list[Relation]:
-    own = (catalog.name, identifier.database, identifier.table, VIEW)
+    names = (catalog.name, identifier.database, identifier.table, VIEW)
     try:
         view = catalog.view(identifier)
     except NotFoundError:
         return []
     except (PaimonError, OSError) as error:
         _LOG.warning("%s.%s cannot be read: %s", catalog.name, identifier, error)
-        return [Relation(*own)]
-    return [Relation(*own, view.comment or "", tuple(view.fields))]
+        return [Relation(*names)]
+    return [Relation(*names, view.comment or "", tuple(view.fields))]

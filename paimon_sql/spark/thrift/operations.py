@@ -1,4 +1,4 @@
-"""The server's metadata operations: Spark's and Hive's classes whose rows Python finds."""
+"""Metadata operations of the server: subclasses of Spark's and Hive's operations with rows from Python."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ import re
 from typing import Any
 
 from paimon_sql.errors import PaimonError
-from paimon_sql.spark.bridge import Bridge
-from paimon_sql.spark.java import Jvm, private_field, raise_java
-from paimon_sql.spark.subclass import subclass_instance
+from paimon_sql.spark.jvm.gateway import Jvm, private_field, raise_java
+from paimon_sql.spark.jvm.subclass import subclass_instance
+from paimon_sql.spark.session.bridge import Bridge
 from paimon_sql.spark.thrift.calls import CALLS, MetadataCall, Row
 from paimon_sql.spark.thrift.listing import Listing
 
 _HIVE = "org.apache.hive.service.cli"
 _ROW = "[Ljava.lang.Object;"
-_PLAIN = re.compile(r"[A-Za-z0-9_%]*")
+_LITERAL = re.compile(r"[A-Za-z0-9_%]*")
 _MANAGER = f"{_HIVE}.operation.OperationManager"
 
 
 def operation_manager(bridge: Bridge, sessions: Any) -> Any:
-    """A ``SparkSQLOperationManager`` that makes our operations for metadata, and Spark's for all else.
+    """Create a ``SparkSQLOperationManager`` that creates our operations for metadata, and Spark's for all other calls.
 
     Args:
-        bridge: knows the catalogs of sessions.
+        bridge: the bridge, for the catalogs of sessions.
         sessions: the ``ConcurrentHashMap`` of the connections' Spark sessions.
     """
     jvm = bridge.jvm
     makers = {call.maker: _Maker(bridge, call).operation for call in CALLS}
     manager = subclass_instance(jvm, "org.apache.spark.sql.hive.thriftserver.server.SparkSQLOperationManager", makers)
-    # Its constructor looks for this field in the parent of whatever class it makes, which is another one now.
+    # Its constructor looks for this field in the parent of the created class, which for a subclass is the wrong one.
     operations = jvm.java_class(_MANAGER).getDeclaredField("handleToOperation")
     operations.setAccessible(True)
     private_field(manager, "handleToOperation")[0].set(manager, operations.get(manager))
@@ -38,7 +38,7 @@ def operation_manager(bridge: Bridge, sessions: Any) -> Any:
 
 
 class _Maker:
-    """Makes the operations of one metadata call."""
+    """Creates the operations of one metadata call."""
 
     def __init__(self, bridge: Bridge, call: MetadataCall) -> None:
         self._bridge = bridge
@@ -46,27 +46,27 @@ class _Maker:
         self._call = call
 
     def operation(self, manager: Any, arguments: Any, _: Any) -> Any:
-        """The operation for a call, registered with the manager as all are."""
+        """Create the operation of a call and register it with the manager."""
         connection, *given = arguments
         session = manager.sessionToContexts().get(connection.getSessionHandle())
         if session is None:
             raise_java(self._jvm.new(f"{_HIVE}.HiveSQLException", "The connection is closed."))
         answer = MetadataAnswer(self._bridge, self._call, session, tuple(given))
-        before = (session, connection) if self._call.of_spark else (connection,)
-        sparks = [_plain_pattern(argument) for argument in given]
-        made = subclass_instance(self._jvm, self._call.operation, {"runInternal": answer.run}, *before, *sparks)
-        manager.handleToOperation().put(made.getHandle(), made)
-        return made
+        first = (session, connection) if self._call.of_spark else (connection,)
+        patterns = [_spark_pattern(argument) for argument in given]
+        result = subclass_instance(self._jvm, self._call.operation, {"runInternal": answer.run}, *first, *patterns)
+        manager.handleToOperation().put(result.getHandle(), result)
+        return result
 
 
 class MetadataAnswer:
-    """Runs one operation.
+    """The execution of one operation.
 
     Args:
-        bridge: knows the catalogs of sessions.
-        call: what is asked.
+        bridge: the bridge, for the catalogs of sessions.
+        call: the metadata call.
         session: the JVM session of the connection.
-        arguments: the arguments of the call as the client gave them.
+        arguments: the client's arguments of the call.
     """
 
     def __init__(self, bridge: Bridge, call: MetadataCall, session: Any, arguments: tuple[Any, ...]) -> None:
@@ -77,7 +77,7 @@ class MetadataAnswer:
         self._arguments = arguments
 
     def run(self, operation: Any, _: Any, proceed: Any) -> None:
-        """What the operation's ``runInternal`` does."""
+        """The operation's ``runInternal``."""
         known: list[Row] = []
         field, empty = private_field(operation, "rowSet")
         if self._call.of_spark:
@@ -90,10 +90,10 @@ class MetadataAnswer:
             self._state(operation, "FINISHED")
 
     def _rows(self, known: list[Row]) -> list[Row]:
-        asked = [a if a is None or isinstance(a, str) else list(a) for a in self._arguments]
+        arguments = [a if a is None or isinstance(a, str) else list(a) for a in self._arguments]
         listing = Listing(self._bridge.session(self._session).all())
         try:
-            return self._call.rows(listing, asked, known)
+            return self._call.rows(listing, arguments, known)
         except (PaimonError, OSError) as error:
             raise_java(self._jvm.new(f"{_HIVE}.HiveSQLException", str(error)))
             raise
@@ -103,17 +103,17 @@ class MetadataAnswer:
         return rows
 
     def _row_set(self, operation: Any, rows: list[Row]) -> Any:
-        """The rows as the server keeps them, handed over all at once, since a call costs more than a row."""
+        """The rows as the server's row set; one JSON string passes all rows, since a call per row would be slow."""
         jvm = self._jvm
         _, schema = private_field(operation, "RESULT_SET_SCHEMA")
-        made = jvm.static(f"{_HIVE}.RowSetFactory", "create")(schema, operation.getProtocolVersion(), False)
-        _json(jvm).readValue(json.dumps(rows), _list_of_rows(jvm)).forEach(_adder(jvm, made))
-        return made
+        row_set = jvm.static(f"{_HIVE}.RowSetFactory", "create")(schema, operation.getProtocolVersion(), False)
+        _json(jvm).readValue(json.dumps(rows), _list_of_rows(jvm)).forEach(_adder(jvm, row_set))
+        return row_set
 
     def _state(self, operation: Any, name: str) -> None:
         jvm = self._jvm
         kind = jvm.java_class(f"{_HIVE}.OperationState")
-        # It is protected, and a call by name finds public methods only.
+        # It is protected, and Py4J finds only public methods by name.
         method = jvm.java_class(f"{_HIVE}.operation.Operation").getDeclaredMethod(
             "setState", jvm.array("java.lang.Class", [kind])
         )
@@ -121,12 +121,12 @@ class MetadataAnswer:
         method.invoke(operation, jvm.array("java.lang.Object", [jvm.enum(f"{_HIVE}.OperationState", name)]))
 
 
-def _plain_pattern(argument: Any) -> Any:
-    """An argument for Spark's operation, which takes some signs for those of regular expressions: None instead of them.
+def _spark_pattern(argument: Any) -> Any:
+    """An argument for Spark's operation, which treats some characters as regular expressions: None if it has any.
 
-    Spark then finds more than is asked for, and what is too much is left out of its rows.
+    Spark then returns more rows than requested, which are filtered afterwards.
     """
-    return None if isinstance(argument, str) and not _PLAIN.fullmatch(argument) else argument
+    return None if isinstance(argument, str) and not _LITERAL.fullmatch(argument) else argument
 
 
 def _json(jvm: Jvm) -> Any:
@@ -142,7 +142,7 @@ def _list_of_rows(jvm: Jvm) -> Any:
 
 
 def _adder(jvm: Jvm, row_set: Any) -> Any:
-    """A Java ``Consumer`` that puts a row into a set of rows, without a way round by Python."""
+    """A Java ``Consumer`` that adds a row to a row set without a callback to Python."""
 
     def add_row() -> Any:
         kind = jvm.java_class(f"{_HIVE}.RowSet")

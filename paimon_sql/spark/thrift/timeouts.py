@@ -1,9 +1,9 @@
-"""Time limits for connections to the Thrift server: soon for those that have not said who they are, long for others.
+"""Timeouts of connections to the Thrift server: short before authentication, long afterwards.
 
-Hive's server waits for ever for the first byte of a connection, and each that it waits for takes one of its threads. A
-small class in the JVM (decision 9) stands before the server's own handler of events: a connection begins with the time
-that a login may take, and is given the time of idle sessions once its transport is open, which for all kinds of
-authentication but ``NOSASL`` is when it has said who it is.
+Hive's server waits forever for the first byte of a connection, and each waiting connection occupies a thread. A small
+class in the JVM (decision 9) wraps the server's event handler: a connection starts with the login timeout, and gets the
+timeout of idle sessions when its transport is open: for all kinds of authentication except ``NOSASL``, that is after
+authentication.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from py4j.protocol import Py4JJavaError
 
-from paimon_sql.spark.java import Jvm, private_field
+from paimon_sql.spark.jvm.gateway import Jvm, private_field
 
 _THRIFT = "org.apache.thrift"
 _TRANSPORT = f"{_THRIFT}.transport.TTransport"
@@ -21,10 +21,10 @@ _CONTEXT = f"{_THRIFT}.server.ServerContext"
 _PROTOCOLS = f"{_THRIFT}.protocol.TProtocol input, {_THRIFT}.protocol.TProtocol output"
 _CLASS = "io.github.paimon_sql.thrift.TimedConnections"
 _LOGIN, _IDLE = "HIVE_SERVER2_THRIFT_LOGIN_TIMEOUT", "HIVE_SERVER2_IDLE_SESSION_TIMEOUT"
-_LONGEST = 2**31 - 1
+_MAX_MILLIS = 2**31 - 1
 _FIELDS = (f"{_HANDLER} inner;", "Object service;", "int login;", "int idle;")
 _METHODS = (
-    # The server, and its socket, are there when it begins to serve, and not before.
+    # The server and its socket do not exist before it begins to serve.
     f"""public void preServe() {{
         try {{
             java.lang.reflect.Field field = service.getClass().getDeclaredField("server");
@@ -41,7 +41,7 @@ _METHODS = (
         }}
         inner.preServe();
     }}""",
-    # Transports for names and passwords wrap that of the socket; their classes and fields are not public.
+    # Transports with authentication wrap that of the socket; their classes and fields are not public.
     f"""public {_CONTEXT} createContext({_PROTOCOLS}) {{
         try {{
             {_TRANSPORT} transport = input.getTransport();
@@ -75,8 +75,9 @@ _CONSTRUCTOR = f"""public TimedConnections({_HANDLER} inner, Object service, int
 
 
 def limit_connections(jvm: Jvm, frontend: Any, conf: Any) -> None:
-    """Give the connections to a server time limits, by ``hive.server2.thrift.login.timeout`` and
-    ``hive.server2.idle.session.timeout``; called before the server starts.
+    """Set timeouts of a server's connections; call this before the server starts.
+
+    The options are ``hive.server2.thrift.login.timeout`` and ``hive.server2.idle.session.timeout``.
 
     Args:
         jvm: the JVM.
@@ -84,17 +85,17 @@ def limit_connections(jvm: Jvm, frontend: Any, conf: Any) -> None:
         conf: the server's ``HiveConf``.
     """
     field, inner = private_field(frontend, "serverEventHandler")
-    made = jvm.constant(_CLASS, lambda: _class_of(jvm, inner))
-    (constructor,) = made.getConstructors()
+    timed = jvm.constant(_CLASS, lambda: _class_of(jvm, inner))
+    (constructor,) = timed.getConstructors()
     login, idle = (_millis(jvm, conf, name) for name in (_LOGIN, _IDLE))
     field.set(frontend, constructor.newInstance(jvm.array("java.lang.Object", [inner, frontend, login, idle])))
 
 
 def _millis(jvm: Jvm, conf: Any, name: str) -> int:
-    """A time of Hive's options, 0 for none."""
+    """A duration of Hive's options in milliseconds; 0 for none."""
     variable = jvm.enum("org.apache.hadoop.hive.conf.HiveConf$ConfVars", name)
     unit = jvm.enum("java.util.concurrent.TimeUnit", "MILLISECONDS")
-    return max(0, min(_LONGEST, int(conf.getTimeVar(variable, unit))))
+    return max(0, min(_MAX_MILLIS, int(conf.getTimeVar(variable, unit))))
 
 
 def _class_of(jvm: Jvm, inner: Any) -> Any:
@@ -106,11 +107,11 @@ def _class_of(jvm: Jvm, inner: Any) -> Any:
             raise
     pool = jvm.new("javassist.ClassPool", True)
     pool.appendClassPath(jvm.new("javassist.LoaderClassPath", loader))
-    made = pool.makeClass(_CLASS)
-    made.addInterface(pool.get(_HANDLER))
+    timed = pool.makeClass(_CLASS)
+    timed.addInterface(pool.get(_HANDLER))
     for text in _FIELDS:
-        made.addField(jvm.cls("javassist.CtField").make(text, made))
-    made.addConstructor(jvm.cls("javassist.CtNewConstructor").make(_CONSTRUCTOR, made))
+        timed.addField(jvm.cls("javassist.CtField").make(text, timed))
+    timed.addConstructor(jvm.cls("javassist.CtNewConstructor").make(_CONSTRUCTOR, timed))
     for text in _METHODS:
-        made.addMethod(jvm.cls("javassist.CtNewMethod").make(text, made))
-    return made.toClass(loader, None)
+        timed.addMethod(jvm.cls("javassist.CtNewMethod").make(text, timed))
+    return timed.toClass(loader, None)

@@ -1,7 +1,7 @@
-"""Paimon's dialect of sqlglot, as a difference to sqlglot's Spark.
+"""Paimon's sqlglot dialect, as a difference to sqlglot's Spark dialect.
 
 Raises:
-    SetupError: sqlglot is there in its compiled form alone, whose classes nobody can extend.
+    SetupError: sqlglot's compiled modules are installed, whose classes cannot be extended.
 """
 
 from __future__ import annotations
@@ -12,11 +12,15 @@ from paimon_sql.errors import SetupError
 
 
 class _Probe(Parser):
-    """Can be made where sqlglot's classes can be extended."""
+    """Instantiable only if sqlglot's classes can be extended."""
 
 
 def check_sqlglot() -> None:
-    """Nothing if sqlglot's classes can be extended."""
+    """Check that sqlglot's classes can be extended.
+
+    Raises:
+        SetupError: they cannot.
+    """
     try:
         _Probe()
     except TypeError as error:

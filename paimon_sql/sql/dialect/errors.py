@@ -1,4 +1,4 @@
-"""Errors of texts, with their places."""
+"""Parse errors with their positions."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from sqlglot import exp
 from sqlglot.errors import ParseError
 
 
-class PlacedError(ParseError):
-    """A text that cannot be read.
+class PositionedError(ParseError):
+    """A text cannot be parsed.
 
     Args:
-        problem: what is wrong, in one sentence without its point.
+        problem: what is wrong; one sentence without its full stop.
         start: the offset of the first character of the wrong part.
-        end: that of its last character.
-        remedy: what to write instead, in one sentence.
+        end: the offset of its last character.
+        remedy: what to write instead; one sentence.
     """
 
     def __init__(self, problem: str, start: int, end: int, remedy: str | None = None) -> None:
@@ -21,11 +21,11 @@ class PlacedError(ParseError):
         self.problem, self.start, self.end, self.remedy = problem, start, end, remedy
 
 
-class RefusedError(PlacedError):
-    """A construct of Paimon's or Flink's that is malformed or cannot be kept; Spark would not say why.
+class RefusedError(PositionedError):
+    """A construct of Paimon's or Flink's is malformed or cannot be supported; Spark's error would not name the cause.
 
     Attributes:
-        about: the table or function that the statement is about, if it was read.
+        about: the table or function of the statement, if it was parsed.
     """
 
     def __init__(

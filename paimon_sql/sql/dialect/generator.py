@@ -1,20 +1,20 @@
-"""Paimon's generator, as a difference to sqlglot's Spark: definitions of tables are written as Flink writes them."""
+"""SQL generation, as a difference to sqlglot's Spark generator: table definitions in Flink's form."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.generator import Generator
 from sqlglot.generators.spark import SparkGenerator
 
+from paimon_sql.sql.dialect.definitions.types import ExactType
 from paimon_sql.sql.dialect.nodes import Explain, Incremental, Names, Options, Parts, Script, Travel, Verbatim
-from paimon_sql.sql.dialect.registry import writes
-from paimon_sql.sql.dialect.types import ExactType
 
 
 class PaimonGenerator(SparkGenerator):
-    """Writes trees as Paimon's dialect reads them."""
+    """Generates SQL that the dialect reads."""
 
     WITH_PROPERTIES_PREFIX = "WITH"
     EXPRESSIONS_WITHOUT_NESTED_CTES: ClassVar[set[type[exp.Expr]]] = set()
@@ -31,9 +31,26 @@ class PaimonGenerator(SparkGenerator):
         return super().version_sql(expression)
 
 
+Write = Callable[[Generator, Any], str]
+
+WRITERS: dict[type[exp.Expr], Write] = {}
+"""Writers of the nodes that sqlglot does not have, for Spark's dialect and this one."""
+
+
+def writes(*nodes: type[exp.Expr]) -> Callable[[Write], Write]:
+    """Register the writer of some classes of nodes."""
+
+    def register(write: Write) -> Write:
+        WRITERS.update(dict.fromkeys(nodes, write))
+        PaimonGenerator.TRANSFORMS.update(dict.fromkeys(nodes, write))
+        return write
+
+    return register
+
+
 @writes(Verbatim, Script)
 def as_written(generator: Generator, node: exp.Expr) -> str:
-    """The text as it is."""
+    """The text, unchanged."""
     return node.name
 
 
@@ -58,7 +75,7 @@ def options_sql(generator: Generator, node: exp.Expr) -> str:
 
 @writes(Travel)
 def travel_sql(generator: Generator, node: Travel) -> str:
-    """The hints with the options, and then the version."""
+    """The option hints, then the version."""
     hints = [f"/*+ OPTIONS{generator.sql(each)} */" for each in node.args["options"]]
     return " ".join((*hints, *([generator.version_sql(node)] if node.this else [])))
 
@@ -77,5 +94,5 @@ def explain_sql(generator: Generator, node: exp.Expr) -> str:
 
 @writes(ExactType)
 def type_sql(generator: Generator, node: ExactType) -> str:
-    """Paimon's own name of the type."""
+    """Paimon's name of the type."""
     return node.paimon.sql()

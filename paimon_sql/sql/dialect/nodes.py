@@ -1,7 +1,7 @@
-"""Nodes of trees that sqlglot has none for, and their places in the text.
+"""Tree nodes that sqlglot does not have, and positions of nodes.
 
-A node's place stands in its ``meta``, as in sqlglot: ``start`` is the offset of its first character, ``end`` that of
-its last one.
+A node's position is in its ``meta``, as in sqlglot: ``start`` and ``end`` are the offsets of its first and last
+character.
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ E = TypeVar("E", bound=exp.Expr)
 
 
 class Span(NamedTuple):
-    """A part of a text, from ``start`` up to ``end``."""
+    """A part of a text; ``end`` is exclusive."""
 
     start: int
     end: int
 
 
 def placed(node: E, first: Token, last: Token) -> E:
-    """The node, which the tokens from ``first`` to ``last`` make up."""
+    """Set the position of a node to the tokens from ``first`` to ``last``; returns the node."""
     node.meta.update(start=first.start, end=last.end)
     return node
 
 
 def span(node: exp.Expr) -> Span:
-    """The place of a node in the text."""
+    """The position of a node in the text."""
     return Span(node.meta["start"], node.meta["end"] + 1)
 
 
 class Verbatim(exp.Expression):
-    """Text that stays as it stands: ``this`` is the text, ``expressions`` are the tables of ours inside."""
+    """Unparsed text: ``this`` is the text, ``expressions`` are the Paimon tables inside."""
 
     arg_types = {"this": True, "expressions": False}
 
 
 class Options(exp.Expression):
-    """A list of options in brackets, each an `exp.Property` of a key and a value."""
+    """Options in brackets, each an `exp.Property`."""
 
     arg_types = {"expressions": False}
 
@@ -50,27 +50,27 @@ class Options(exp.Expression):
 
 
 class Travel(exp.Version):
-    """What stands behind a table's name: the lists of its options, and which of its versions is read; one or both.
+    """The suffix of a table's name: option lists, time travel, or both.
 
-    ``meta["travels_to"]`` is the offset of the last character of the time travel, None where there is none.
+    ``meta["travels_to"]`` is the offset of the last character of the time travel; None without one.
     """
 
     arg_types = {"this": False, "kind": False, "expression": False, "options": False}
 
 
 def option_lists(table: exp.Expr | None) -> list[Options]:
-    """The lists of options that stand behind a table."""
+    """The option lists of a table."""
     travel = table.args.get("version") if table is not None else None
     return travel.args.get("options") or [] if isinstance(travel, Travel) else []
 
 
 def options_of(table: exp.Expr) -> dict[str, str]:
-    """The values of a table's options by their keys; of a key that is there twice, the last one."""
+    """The options of a table; the last value of a repeated key."""
     return {key: value for each in option_lists(table) for key, value in each.values.items()}
 
 
 class Incremental(exp.Anonymous):
-    """A call of a table function that reads a range of changes: a table and the bounds."""
+    """A call of a table function that reads a change range; its arguments are a table and the bounds."""
 
 
 class Parts(exp.Expression):
@@ -86,12 +86,12 @@ class Names(exp.Expression):
 
 
 class Explain(exp.Expression):
-    """EXPLAIN of a statement; ``mode`` is what it tells, in Spark's words."""
+    """EXPLAIN of a statement; ``mode`` is Spark's keyword."""
 
     arg_types = {"this": True, "mode": False}
 
 
 class Script(exp.Expression):
-    """``BEGIN .. END``: its text, the statements of ours in it, and the tables of ours in the rest."""
+    """``BEGIN .. END``: its text, the statements of the dialect in it, and the Paimon tables in the rest."""
 
     arg_types = {"this": True, "expressions": False, "relations": False}

@@ -1,22 +1,22 @@
-"""Lists of options: ``('bucket' = '1', 'file.format' = 'orc')``, as hints and WITH clauses hold them."""
+"""Parsing of option lists in hints and WITH clauses: ``('bucket' = '1', 'file.format' = 'orc')``."""
 
 from __future__ import annotations
 
 from sqlglot import exp
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
+from paimon_sql.sql.dialect.navigator import STRING_TOKENS, TokenNavigator
 from paimon_sql.sql.dialect.nodes import Options
-from paimon_sql.sql.dialect.walking import TEXTS, Walking
 
 
-class OptionsParser(Walking):
-    """Reads options; a key is a text or a name of several parts, a value a text, a number or TRUE or FALSE."""
+class OptionsParser(TokenNavigator):
+    """Parses options; a key is a string or a dotted name, a value is a string, a number, TRUE or FALSE."""
 
     def options(self, *, signed: bool = False) -> Options | None:
-        """The options in the bracket that is next, and step over it; None where none is next.
+        """Parse the options in the next bracket; None if no bracket is next.
 
         Args:
-            signed: whether each option needs its sign, as Flink's hints have it and Spark's properties not.
+            signed: whether each option needs ``=``, as in Flink's hints but not in Spark's properties.
         """
         first, inside = self._curr, self.bracket()
         if not self.sees("("):
@@ -27,7 +27,7 @@ class OptionsParser(Walking):
         found: list[exp.Property] = []
         while self._index < inside[1]:
             if found and not self.accept(","):
-                raise self._valueless(found[-1].name)
+                raise self._missing_value(found[-1].name)
             found.append(self._option(inside[1], signed))
         if found and self._word(-1) == ",":
             raise self.refusal("An option is missing here, before or behind a comma", self._curr)
@@ -47,18 +47,18 @@ class OptionsParser(Walking):
         has_sign = self.accept("=|==")
         value = self._value()
         if value is None or (self._index < end and not self.sees(",")):
-            raise self._valueless(key.name)
+            raise self._missing_value(key.name)
         if signed and not has_sign:
             remedy = f"Write '{key.name}' = '{value.name}'."
             self.refuse(f"The option '{key.name}' of the hint lacks its sign", first, remedy)
         return self.placed(exp.Property(this=key, value=value), first)
 
-    def _valueless(self, key: str) -> Exception:
+    def _missing_value(self, key: str) -> Exception:
         return self.refusal(f"The option '{key}' needs one value in quotes", remedy=f"Write '{key}' = 'value'.")
 
     def _value(self) -> exp.Expr | None:
         token = self._curr
-        if token.token_type in TEXTS:
+        if token.token_type in STRING_TOKENS:
             return self.string()
         if self.accept("TRUE|FALSE"):
             return exp.Boolean(this=token.token_type is TokenType.TRUE)

@@ -1,36 +1,40 @@
-"""Paimon's parser, as a difference to sqlglot's Spark.
+"""The parser, as a difference to sqlglot's Spark parser.
 
-It has two depths. Read deeply, a text becomes a whole tree, as sqlglot makes it. Read shallowly, queries and
-expressions stay text (`Verbatim`) with the tables of ours that are in them: that is fast, and takes whatever Spark
-takes. A statement that sqlglot cannot read deeply is read shallowly.
+It has two depths. Deep parsing makes a complete tree, as sqlglot does. Shallow parsing keeps queries and expressions as
+text (`Verbatim`) with the Paimon tables inside: it is fast, and accepts all that Spark accepts. A statement that
+sqlglot cannot parse deeply is parsed shallowly.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from sqlglot import exp
 from sqlglot.errors import ParseError
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
-from paimon_sql.sql.dialect.columns import ColumnParser
+from paimon_sql.sql.dialect.definitions.columns import ColumnParser
 from paimon_sql.sql.dialect.errors import RefusedError
+from paimon_sql.sql.dialect.navigator import whole_brackets
 from paimon_sql.sql.dialect.nodes import Explain, Names, Script, Verbatim
-from paimon_sql.sql.dialect.registry import readers
-from paimon_sql.sql.dialect.walking import whole_brackets
 
 _CHANGES = "DELETE|UPDATE|MERGE|INSERT"
 _MODES = "LOGICAL|FORMATTED|EXTENDED|CODEGEN|COST"
 _RAW = "SET|RESET|ADD|LIST|DFS|REFRESH"
-"""How commands begin whose rest is no SQL, such as the path behind ADD JAR."""
+"""First words of commands whose rest is not SQL, such as the path after ADD JAR."""
 _OPENINGS = frozenset([";", "BEGIN", "ATOMIC", "THEN", "ELSE", "DO", "LOOP", "REPEAT"])
-"""The words of a script behind which a statement may begin."""
+"""The words of a script after which a statement may begin."""
 _COMMANDS = frozenset(["ADD", "CALL", "DFS", "LIST", "MSCK", "REFRESH", "REPAIR", "RESET", "SET", "SHOW"])
-"""The first words of what sqlglot has no tree for, or none that says enough."""
+"""First words of statements for which sqlglot has no tree, or an insufficient one."""
+
+
+READERS: dict[str, list[tuple[tuple[str, ...], Read]]] = {}
+"""By first word: the words that a statement begins with (``A|B`` is a choice), and its reader."""
 
 
 class PaimonParser(ColumnParser):
-    """Reads the statements of Paimon, Flink and Spark."""
+    """Parses the statements of Paimon, Flink and Spark."""
 
     _target_end: int | None = None
     _only_new = False
@@ -51,7 +55,7 @@ class PaimonParser(ColumnParser):
         if not self._curr:
             return None
         start = self._index
-        if start:  # one inside of another
+        if start:  # a nested statement
             stays_text = self.shallow and not self.sees(_CHANGES)
             return self.query() if stays_text else super()._parse_statement()
         if self.shallow:
@@ -65,37 +69,37 @@ class PaimonParser(ColumnParser):
             raise
         except ParseError:
             pass
-        self.go(start)
+        self.move_to(start)
         return self.rest()
 
     def sparks_statement(self) -> exp.Expr | None:
-        """The statement that is next, as sqlglot's Spark reads it."""
+        """Parse the next statement with sqlglot's Spark parser."""
         return super()._parse_statement()
 
     def _parse_as_command(self, start: Token) -> exp.Command:
         self.raise_error("sqlglot has no tree for this", start)
 
     def _parse_ours(self) -> exp.Expr | None:
-        """A statement of ours; None, and no step, where there is none."""
+        """Parse a statement of the dialect; None, without moving, if there is none."""
         start = self._index
         if self.sees("EXPLAIN"):
             return self._parse_explain()
-        for words, read in readers(self._word()):
+        for words, read in READERS.get(self._word(), ()):
             if self.sees(*words):
                 node = read(self)
                 if node is not None:
                     return self.placed(node, self._tokens[start])
-                self.go(start)
+                self.move_to(start)
         return None
 
     def _parse_shallowly(self) -> exp.Expr | None:
-        """A change of rows whose expressions stay text, or the whole statement as text."""
+        """Parse a row change with its expressions as text, or the whole statement as text."""
         start = self._index
         if self.sees(_RAW) and not self.sees("SET", "VAR|VARIABLE") and not self.sees("REFRESH", "TABLE|FUNCTION"):
             return self.as_written()
         with_ = self._parse_with()
         if not self.sees(_CHANGES):
-            self.go(start)
+            self.move_to(start)
             return self.rest()
         try:
             node = super()._parse_statement()
@@ -104,7 +108,7 @@ class PaimonParser(ColumnParser):
         except ParseError:
             node = None
         if node is None or self._curr:
-            self.go(start)
+            self.move_to(start)
             return self.rest()
         node.set("with_", with_)
         self.placed(node, self._tokens[start])
@@ -123,7 +127,7 @@ class PaimonParser(ColumnParser):
         return self._parse_shallowly() if self.shallow else super()._parse_statement()
 
     def _parse_script(self) -> Script:
-        """``BEGIN .. END``: its text, and a statement for each place where one of ours begins."""
+        """Parse ``BEGIN .. END``, with the statements of the dialect inside."""
         first, found = self._curr, list[exp.Expr]()
         while self._curr:
             if (self._word(-1) if self._index else "BEGIN") in _OPENINGS:
@@ -142,13 +146,13 @@ class PaimonParser(ColumnParser):
                     continue
             self.step()
         text = exp.Var(this=self.sql[first.start : self._prev.end + 1])
-        whole = Script(this=text, expressions=found, relations=self.relations_within(0, self._tokens_size))
-        return self.placed(whole, first)
+        script = Script(this=text, expressions=found, relations=self.relations_within(0, self._tokens_size))
+        return self.placed(script, first)
 
     # -- queries and expressions that stay text ----------------------------------------------------------------------
 
     def query(self) -> exp.Expr | None:
-        """The query that is next, up to the end or the bracket that closes around it."""
+        """Parse the next query, up to the end or the closing bracket around it."""
         if not self.shallow:
             first, node = self._curr, self._parse_ddl_select()
             return None if node is None else self.placed(node, first)
@@ -158,7 +162,7 @@ class PaimonParser(ColumnParser):
         return self.text_up_to(index)
 
     def value(self) -> exp.Expr | None:
-        """The expression that is next; step over it."""
+        """Parse the next expression."""
         return self._parse_disjunction()
 
     def _parse_ddl_select(self) -> exp.Expr | None:
@@ -248,7 +252,7 @@ class PaimonParser(ColumnParser):
         if self.accept("MAX", "RECURSION", "LEVEL"):
             self._advance()
         columns = None
-        if self.sees("(") and self._is_query_behind():
+        if self.sees("(") and self._query_follows():
             self._advance()
             columns = self.name_list()
             self._match_r_paren()
@@ -259,45 +263,45 @@ class PaimonParser(ColumnParser):
         alias = exp.TableAlias(this=name, columns=None if columns is None else columns.expressions)
         return self.placed(exp.CTE(this=inside, alias=alias), first)
 
-    def _is_query_behind(self) -> bool:
-        """Whether ``AS (`` or ``(`` follows the bracket that is next, so that this one lists columns."""
+    def _query_follows(self) -> bool:
+        """Whether ``AS (`` or ``(`` follows the next bracket, which then lists columns."""
         ahead = self._closing(self._index) + 1 - self._index
         return self.sees("AS|(", ahead=ahead)
 
-    # -- what slots ask for ------------------------------------------------------------------------------------------
+    # -- for slots ---------------------------------------------------------------------------------------------------
 
     @property
     def index(self) -> int:
-        """The number of the token that is next."""
+        """The index of the next token."""
         return int(self._index)
 
     @property
     def word(self) -> str:
-        """The token that is next in upper case; empty for a name in back-quotes, a text, and behind the end."""
+        """The next token in upper case; empty for a quoted name, a string, and at the end."""
         return self._word()
 
     @property
     def token(self) -> Token:
-        """The token that is next."""
+        """The next token."""
         return self._curr
 
-    def step_into(self) -> None:
-        """Step over a single token."""
+    def advance_into(self) -> None:
+        """Move past one token."""
         self._advance()
 
-    def go(self, index: int) -> None:
-        """Stand at the token of that number, or behind the last."""
+    def move_to(self, index: int) -> None:
+        """Move to the token of that index, or to the end."""
         self._retreat(min(index, self._tokens_size))
 
     def table_name(self) -> exp.Expr | None:
-        """The name of a table; step over it."""
+        """Parse the name of a table."""
         if not self.is_name():
             return None
         table = self._parse_table_parts(schema=not self.sees("IDENTIFIER", "("))
         return table if isinstance(table, exp.Table) else None
 
     def names_in_brackets(self) -> Names | None:
-        """Names in brackets, separated by commas; step over them. None where the next bracket holds anything else."""
+        """Parse names in brackets, separated by commas; None if no bracket is next."""
         first, inside = self._curr, self.bracket()
         if inside is None:
             return None
@@ -311,7 +315,7 @@ class PaimonParser(ColumnParser):
         return self.placed(names, first)
 
     def name_list(self) -> Names | None:
-        """Names separated by commas; step over them."""
+        """Parse names separated by commas."""
         first, found = self._curr, list[exp.Identifier]()
         while (name := self.identifier()) is not None:
             found.append(name)
@@ -320,18 +324,18 @@ class PaimonParser(ColumnParser):
         return self.placed(Names(expressions=found), first) if found and self._word(-1) != "," else None
 
     def schema(self, table: exp.Expr) -> exp.Schema:
-        """The definitions of columns in the bracket that is next; step over it."""
+        """Parse the column definitions in the next bracket."""
         first, schema = self._curr, self._parse_schema(table)
         if not isinstance(schema, exp.Schema):
             self.raise_error("Columns are expected here")
         return self.placed(schema, first)
 
     def column(self) -> exp.Expr | None:
-        """The definition of a column; step over it."""
+        """Parse a column definition or constraint."""
         return self._parse_constraint() or self._parse_field_def()
 
-    def before(self) -> Token:
-        """The token before the one that is next."""
+    def previous(self) -> Token:
+        """The previous token."""
         return self._prev
 
     @property
@@ -340,28 +344,28 @@ class PaimonParser(ColumnParser):
         return self._tokens
 
     def tokens(self, start: int, end: int) -> list[Token]:
-        """The tokens from one number up to another."""
+        """The tokens from one index up to another."""
         return self._tokens[start:end]
 
     def token_at(self, ahead: int) -> Token | None:
-        """The token so many places ahead; None behind the end."""
+        """The token at an offset from the next one; None after the end."""
         index = self._index + ahead
         return self._tokens[index] if index < self._tokens_size else None
 
     def parameter_within(self, node: exp.Expr) -> Token | None:
-        """The first parameter, ``?`` or ``:name``, in the text of a node; None if there is none."""
+        """The first parameter, ``?`` or ``:name``, in the text of a node."""
         start, end = node.meta["start"], node.meta["end"]
         for number, token in enumerate(self._tokens):
             if not start <= token.start <= end:
                 continue
             if token.token_type is TokenType.PLACEHOLDER:
                 return token
-            if token.token_type is TokenType.COLON and not self._is_behind_name(number):
+            if token.token_type is TokenType.COLON and not self._follows_name(number):
                 return token
         return None
 
-    def _is_behind_name(self, number: int) -> bool:
-        """Whether a colon belongs to the name that it touches, as in ``STRUCT<a: INT>`` and ``json:path``."""
+    def _follows_name(self, number: int) -> bool:
+        """Whether a colon belongs to the name before it, as in ``STRUCT<a: INT>`` and ``json:path``."""
         before, colon = self._tokens[number - 1], self._tokens[number]
         if number == 0 or before.end + 1 != colon.start:
             return False
@@ -371,13 +375,28 @@ class PaimonParser(ColumnParser):
         )
 
     def whole_number(self) -> exp.Literal | None:
-        """A whole number; step over it."""
+        """Parse an integer without sign."""
         token = self._curr
         if token.token_type is not TokenType.NUMBER or not token.text.isdecimal():
             return None
         self._advance()
         return self.placed(exp.Literal(this=token.text, is_string=False), token)
 
-    def missing(self, said: str, what: str) -> RefusedError:
-        """The error that something is missing here, behind words that were said."""
-        return self.refusal(f"{said} needs {what}" if said else f"Here {what} is missing")
+    def missing(self, before: str, what: str) -> RefusedError:
+        """The error that ``what`` is missing here, after the words ``before``."""
+        return self.refusal(f"{before} needs {what}" if before else f"Here {what} is missing")
+
+
+Read = Callable[[PaimonParser], exp.Expr | None]
+"""Reader of a statement; on None, for another statement, the parser may be anywhere."""
+
+
+def reads(*words: str) -> Callable[[Read], Read]:
+    """Register a reader of the statements that begin with these words."""
+
+    def register(read: Read) -> Read:
+        for first in words[0].split("|"):
+            READERS.setdefault(first, []).append((words, read))
+        return read
+
+    return register

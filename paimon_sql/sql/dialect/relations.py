@@ -1,7 +1,7 @@
-"""Tables where they are read and written: system tables, OPTIONS hints, time travel, incremental functions.
+"""Parsing of tables that are read or written: system tables, OPTIONS hints, time travel, incremental functions.
 
-``t /*+ OPTIONS('k' = 'v') */ VERSION AS OF 3`` is a table whose ``version`` is a `Travel`. A hint that could have no
-effect is refused: behind a common table expression, an alias, or nothing that is a table.
+``t /*+ OPTIONS('k' = 'v') */ VERSION AS OF 3`` is a table whose ``version`` is a `Travel`. A hint without effect is
+refused: after a common table expression, an alias, or anything else that is not a table.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 from paimon_sql.sql.dialect.errors import RefusedError
 from paimon_sql.sql.dialect.nodes import Incremental, Options, Span, Travel
 from paimon_sql.sql.dialect.options import OptionsParser
-from paimon_sql.sql.names import parts_in
+from paimon_sql.sql.text.names import parts_in
 
 INCREMENTAL = {
     "PAIMON_INCREMENTAL_QUERY": ("incremental-between", 2),
     "PAIMON_INCREMENTAL_BETWEEN_TIMESTAMP": ("incremental-between-timestamp", 2),
     "PAIMON_INCREMENTAL_TO_AUTO_TAG": ("incremental-to-auto-tag", 1),
 }
-"""Table functions that read a range of changes: the option that says the same, and its number of bounds."""
+"""Table functions that read a change range: the equivalent option, and its number of bounds."""
 _BEFORE_A_TABLE = frozenset(
     ["FROM", "JOIN", "INTO", "OVERWRITE", "TABLE", "USING", "UPDATE", "LATERAL", "STREAM", ",", "("]
 )
@@ -35,7 +35,7 @@ _REMEDY = "Write it right behind the table's name: FROM t /*+ OPTIONS('key' = 'v
 
 
 class _Scope(NamedTuple):
-    """The tokens from ``start`` up to ``end`` in which ``name``, in lower case, is a common table expression."""
+    """The token range in which ``name``, in lower case, is a common table expression."""
 
     name: str
     start: int
@@ -43,7 +43,7 @@ class _Scope(NamedTuple):
 
 
 class RelationParser(OptionsParser):
-    """Spark's parser with Paimon's tables."""
+    """Parses Paimon's tables."""
 
     VERSION_PHRASES = {
         **OptionsParser.VERSION_PHRASES,
@@ -75,7 +75,7 @@ class RelationParser(OptionsParser):
     def _parse_version(self) -> exp.Version | None:
         first = self._curr
         options = self._parse_relation_options()
-        was_shallow, self.shallow = self.shallow, False  # nothing but its own shape tells where a time ends
+        was_shallow, self.shallow = self.shallow, False  # only parsing finds the end of a time
         try:
             version = super()._parse_version()
         finally:
@@ -91,7 +91,7 @@ class RelationParser(OptionsParser):
         return travel
 
     def _parse_relation_options(self) -> list[Options]:
-        """The OPTIONS hints, or Spark's own ``WITH (..)``, behind a table; step over them."""
+        """Parse the OPTIONS hints, or Spark's ``WITH (..)``, after a table."""
         found: list[Options] = []
         while True:
             first = self._curr
@@ -107,7 +107,7 @@ class RelationParser(OptionsParser):
                 return found
 
     def options_of_hint(self, hint: Token) -> list[Options] | None:
-        """The options that a hint gives, each list placed where the hint stands; None where it is Spark's."""
+        """The option lists of a hint, at the hint's position; None for a hint of Spark's."""
         if "OPTIONS" not in hint.text.upper():
             return None
         inside = type(self)(dialect=self.dialect)
@@ -128,7 +128,7 @@ class RelationParser(OptionsParser):
         return found or None
 
     def begin(self, sql: str, start: int, end: int) -> None:
-        """Stand at the first token of a part of a text."""
+        """Move to the first token of a part of a text."""
         self.reset()
         self.sql = sql
         self._tokens = self.dialect.tokenize(sql[start:end])
@@ -139,7 +139,7 @@ class RelationParser(OptionsParser):
         self._advance()
 
     def _parse_incremental_call(self) -> Incremental:
-        """``paimon_incremental_query('db.t', 1, 3)`` and its like; step over it."""
+        """Parse ``paimon_incremental_query('db.t', 1, 3)`` and the other functions of `INCREMENTAL`."""
         name, inside = self._curr, None
         self._advance()
         inside, bounds = self.bracket(), INCREMENTAL[name.text.upper()][1]
@@ -149,8 +149,8 @@ class RelationParser(OptionsParser):
             arguments.append(self.literal())
         table, *limits = arguments
         names = parts_in(table.name) if table is not None and table.is_string else None
-        wanted = names is not None and len(limits) == bounds and None not in limits
-        if inside is None or self._index != inside[1] or not wanted:
+        is_valid = names is not None and len(limits) == bounds and None not in limits
+        if inside is None or self._index != inside[1] or not is_valid:
             what = "a start and an end" if bounds == 2 else "a tag"
             remedy = f"Write {name.text}('db.t', {', '.join(['1', '3'][:bounds])})."
             raise self.refusal(f"{name.text} takes a table and {what} as literals", name, remedy)
@@ -160,7 +160,7 @@ class RelationParser(OptionsParser):
     # -- tables inside of text ---------------------------------------------------------------------------------------
 
     def relations_within(self, begin: int, end: int) -> list[exp.Expr]:
-        """The tables of ours, and names with ``$``, among the tokens from one index up to another."""
+        """The Paimon tables, and names with ``$``, among the tokens from one index up to another."""
         marks = self._marks
         marks = marks[bisect_left(marks, begin) : bisect_left(marks, end)]
         found: list[exp.Expr] = []
@@ -177,7 +177,7 @@ class RelationParser(OptionsParser):
 
     @property
     def _marks(self) -> list[int]:
-        """The indexes of the tokens at which, or behind which, something of ours may stand."""
+        """The indexes of the tokens at which, or before which, a construct of the dialect may be."""
         if self._marks_of[0] is not self._tokens:
             tokens = self._tokens
             has_hints = any(t.token_type is TokenType.HINT and "OPTIONS" in t.text.upper() for t in tokens)
@@ -192,7 +192,7 @@ class RelationParser(OptionsParser):
         return self._marks_of[1]
 
     def _relation_at(self, mark: int) -> exp.Expr | None:
-        """What of ours stands at a mark; the parser stands behind it then."""
+        """Parse the construct of the dialect at a mark; None if there is none."""
         token = self._tokens[mark]
         self._retreat(mark)
         if token.token_type is TokenType.HINT:
@@ -233,14 +233,14 @@ class RelationParser(OptionsParser):
         return self._word(index - self._index) if index >= 0 else ""
 
     def _start_of_name(self, end: int) -> int:
-        """The index of the first token of the name of several parts that ends with a token."""
+        """The index of the first token of the dotted name that ends at an index."""
         start = end
         while self._word_at(start - 1) == "." and start >= 2 and self.is_name(start - 2 - self._index):
             start -= 2
         return start
 
     def _start_of_travel(self, of: int) -> int | None:
-        """The index where the table begins whose time travel has its OF at an index; None where that is none."""
+        """The first index of the table whose time travel has its OF at an index; None if it is not time travel."""
         if self._word_at(of - 1) != "AS" or self._word_at(of - 2) not in _TRAVELS:
             return None
         end = of - 3 - (self._word_at(of - 3) == "FOR")
@@ -252,7 +252,7 @@ class RelationParser(OptionsParser):
         return start if self._word_at(start - 1) in _BEFORE_A_TABLE else None
 
     def _start_of_relation(self, end: int, hint: Token) -> int:
-        """The index of the first token of the table that ends with the token before a hint."""
+        """The first index of the table that ends right before a hint."""
         if end < 0 or self._word_at(end) in _NO_TABLE:
             raise self._misplaced("An OPTIONS hint follows a table", hint)
         opening = next((i for i in range(end) if self._closing(i) == end), end) - 1
@@ -272,7 +272,7 @@ class RelationParser(OptionsParser):
         return start
 
     def is_common_table(self, name: str, index: int) -> bool:
-        """Whether a name means a common table expression at the token of that number."""
+        """Whether a name means a common table expression at an index."""
         return any(s.name == name.lower() and s.start <= index < s.end for s in self._scopes())
 
     def _misplaced(self, problem: str, hint: Token) -> RefusedError:
@@ -281,8 +281,8 @@ class RelationParser(OptionsParser):
     def _scopes(self) -> list[_Scope]:
         """The scopes of all common table expressions of the statement, at any depth.
 
-        Each is seen by those that follow it in its list and by the query behind the list, up to the bracket that closes
-        around both; a recursive one also by itself.
+        A scope covers the following expressions of the list and the query after it, up to the enclosing closing
+        bracket; a recursive expression is also in scope inside itself.
         """
         back, found = self._index, list[_Scope]()
         for start in (i for i, token in enumerate(self._tokens) if token.token_type is TokenType.WITH):

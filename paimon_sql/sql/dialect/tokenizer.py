@@ -1,4 +1,4 @@
-"""sqlglot's tokenizer, told the rules of Spark's lexer (``SqlBaseLexer.g4``), and Paimon's ``$`` inside names."""
+"""sqlglot's tokenizer with the rules of Spark's lexer (Spark: ``SqlBaseLexer.g4``), and Paimon's ``$`` in names."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 _TEXT = r"""'[^'\\]*(?:\\.[^'\\]*)*(?:'|\\?\Z) | "[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z) """
 _INNER = r"/\*(?!\+)(?:[^*/]|\*(?!/)|/(?!\*(?!\+)))*(?:\*/|\Z)"
 _COMMENT = rf"/\*(?!\+)(?:[^*/]|\*(?!/)|/(?!\*(?!\+))|{_INNER})*(?:\*/|\Z)"
-"""Comments nest, these once; an opening of a hint opens nothing in them.
+"""Comments nest; this pattern matches one level. A hint's opening inside a comment opens nothing.
 
-What is never closed reaches to the end: a pattern that failed there would be tried again from each opening.
+An unclosed part matches up to the end: a pattern that failed there would be retried from each opening.
 """
-_TOLD_OTHERWISE = re.compile(
+_TO_ADAPT = re.compile(
     rf"""
     (?P<hint> /\*\+ (?: {_TEXT} | \*(?!/) | [^*'"] )* (?: \*/ | \Z ) )
   | (?P<remark> --(?:\\\n|[^\r\n])* )
@@ -30,13 +30,13 @@ _COMMENT_EDGE = re.compile(r"/\*(?!\+)|\*/")
 
 
 class PaimonTokenizer(Spark.Tokenizer):
-    """Cuts text as Spark does; a hint ``/*+ .. */`` is one token wherever it stands.
+    """Tokenizes as Spark does; a hint ``/*+ .. */`` is one token anywhere.
 
     Raises:
         TokenError: a string, quoted name, hint or comment is never closed.
     """
 
-    # What sqlglot takes whole as a command has a grammar here; between the words of the others a comment may stand.
+    # sqlglot keeps COMMANDs unparsed, which have a grammar here; the others may have a comment between their two words.
     KEYWORDS = {
         word: kind
         for word, kind in Spark.Tokenizer.KEYWORDS.items()
@@ -51,33 +51,33 @@ class PaimonTokenizer(Spark.Tokenizer):
     TOKENS_PRECEDING_HINT = set(TokenType)
 
     def tokenize(self, sql: str) -> list[Token]:
-        if sql.lstrip().startswith("/*+"):  # sqlglot sees hints behind other tokens alone
+        if sql.lstrip().startswith("/*+"):  # sqlglot recognizes a hint only after another token
             tokens = self.tokenize(f";{sql}")[1:]
             for token in tokens:
                 token.start, token.end = token.start - 1, token.end - 1
             return tokens
-        tokens = super().tokenize(_as_sqlglot_reads(sql))
+        tokens = super().tokenize(_adapted(sql))
         if "/*+" in sql or "$" in sql:
             for token in tokens:
                 if token.token_type is TokenType.VAR and "$" in token.text:
                     token.token_type = TokenType.IDENTIFIER
                 elif token.token_type is TokenType.HINT and "OPTIONS" in token.text.upper():
-                    token.comments.clear()  # sqlglot takes it for a comment, too
-        behind = sql[tokens[-1].end + 1 :] if tokens else sql
-        if "/*" in behind and behind_comments(behind) is None:
-            raise TokenError("A comment is never closed", len(sql) - len(behind), len(sql))
+                    token.comments.clear()  # sqlglot also reports it as a comment
+        tail = sql[tokens[-1].end + 1 :] if tokens else sql
+        if "/*" in tail and skip_comments(tail) is None:
+            raise TokenError("A comment is never closed", len(sql) - len(tail), len(sql))
         return tokens
 
 
-def _as_sqlglot_reads(sql: str) -> str:
-    """A text of the same length and tokens without what no setting says: ``--`` comments that a backslash continues,
-    the opening of a hint inside a comment, and the sign that closes comments in a text inside a hint."""
+def _adapted(sql: str) -> str:
+    """The text, in the same length and with the same tokens, without what no setting of sqlglot covers: ``--`` comments
+    that a backslash continues, the opening of a hint in a comment, and ``*/`` in a string inside a hint."""
     if "\\\n" not in sql and "/*+" not in sql:
         return sql
-    return _TOLD_OTHERWISE.sub(_as_sqlglot_reads_it, sql)
+    return _TO_ADAPT.sub(_adapted_match, sql)
 
 
-def _as_sqlglot_reads_it(match: re.Match[str]) -> str:
+def _adapted_match(match: re.Match[str]) -> str:
     if match["remark"]:
         return match[0].replace("\\\n", "  ")
     if match["comment"]:
@@ -85,8 +85,8 @@ def _as_sqlglot_reads_it(match: re.Match[str]) -> str:
     return match[0][:-2].replace("*/", "* ") + match[0][-2:] if match["hint"] else match[0]
 
 
-def behind_comments(text: str) -> int | None:
-    """The offset of what comes first in a text behind blanks and comments; None where a comment is never closed."""
+def skip_comments(text: str) -> int | None:
+    """The offset after the leading blanks and comments; None if a comment is never closed."""
     position = 0
     while match := _BLANK.match(text, position):
         position, depth = match.end(), 1

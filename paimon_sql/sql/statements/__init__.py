@@ -1,9 +1,7 @@
-"""The statements of Paimon's, a module a family: grammar, node, data, and what becomes of it."""
+"""Statements, one module per family: grammar, node, data and rewrite."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from pkgutil import iter_modules
+from paimon_sql.discovery import modules_below
 
-for _module in iter_modules(__path__):
-    import_module(f"{__name__}.{_module.name}")
+list(modules_below(__name__))  # each registers its readers, writers and rewrites

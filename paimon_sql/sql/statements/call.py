@@ -1,19 +1,19 @@
-"""CALL with Flink's names of procedures and arguments, mapped to those of the Spark catalog."""
+"""CALL: Flink's names of procedures and arguments, mapped to those of Paimon's Spark connector."""
 
 from __future__ import annotations
 
 from sqlglot import exp
 from sqlglot.generator import Generator
 
+from paimon_sql.sql.dialect.generator import writes
 from paimon_sql.sql.dialect.nodes import span
-from paimon_sql.sql.dialect.parser import PaimonParser
-from paimon_sql.sql.dialect.registry import reads, writes
-from paimon_sql.sql.edits import Edit
+from paimon_sql.sql.dialect.parser import PaimonParser, reads
 from paimon_sql.sql.outcome import Outcome, rewrites
 from paimon_sql.sql.reading import Reading, names_of
+from paimon_sql.sql.text.edits import Edit
 
 PROCEDURES = {"rollback_to": "rollback"}
-"""Procedures that Flink names otherwise."""
+"""Flink's names of procedures, with Spark's."""
 
 ARGUMENTS: dict[str, dict[str, str]] = {
     "clear_consumers": {"including_consumers": "includingConsumers", "excluding_consumers": "excludingConsumers"},
@@ -29,23 +29,23 @@ ARGUMENTS: dict[str, dict[str, str]] = {
     "reset_consumer": {"consumer_id": "consumerId", "next_snapshot_id": "nextSnapshotId"},
     "rollback": {"snapshot_id": "snapshot"},
 }
-"""Arguments that Flink names otherwise, by the Spark catalog's procedure; all names in lower case on the left."""
+"""Flink's names of arguments in lower case, with Spark's, by procedure."""
 
 
 class Call(exp.Expression):
-    """CALL of the procedure ``this`` with arguments, each a value or an `exp.Kwarg`."""
+    """CALL of procedure ``this``; each argument is a value or an `exp.Kwarg`."""
 
     arg_types = {"this": True, "expressions": False}
 
 
 @reads("CALL")
 def read_call(parser: PaimonParser) -> Call | None:
-    """``CALL [catalog.]sys.procedure(a, name => b)``."""
+    """Parse ``CALL [catalog.]sys.procedure(a, name => b)``."""
     parser.accept("CALL")
     procedure, inside = parser.parts(), parser.bracket()
     if procedure is None or inside is None:
         return None
-    parser.step_into()
+    parser.advance_into()
     arguments: list[exp.Expr] = []
     while parser.index < inside[1]:
         first, name = parser.token, parser.identifier() if parser.sees("=>", ahead=1) else None
@@ -54,30 +54,30 @@ def read_call(parser: PaimonParser) -> Call | None:
         if value is None or (not parser.accept(",") and parser.index < inside[1]):
             return None
         arguments.append(value if name is None else parser.placed(exp.Kwarg(this=name, expression=value), first))
-    parser.step_into()
+    parser.advance_into()
     return Call(this=procedure, expressions=arguments)
 
 
 @writes(Call)
 def call_sql(generator: Generator, node: exp.Expr) -> str:
-    """The CALL with the names that it has."""
+    """Generate the CALL with its names unchanged."""
     return f"CALL {generator.sql(node.this)}({generator.expressions(node, flat=True)})"
 
 
 @rewrites(Call)
 def call(node: Call, reading: Reading) -> Outcome | None:
-    """The Spark catalog's names for Flink's, in a CALL of a Paimon catalog."""
+    """Replace Flink's names by Spark's in a CALL of a Paimon catalog."""
     context, parts = reading.context, names_of(node.this) or ()
-    if len(parts) < 2 or context.to_be(parts) is None or parts[-2].lower() != "sys":
+    if len(parts) < 2 or context.resolve_new_table(parts) is None or parts[-2].lower() != "sys":
         return None
-    written = parts[-1].lower()
-    procedure = PROCEDURES.get(written, written)
-    edits = [Edit(*span(node.this.expressions[-1]), procedure)] if procedure != written else []
+    given_name = parts[-1].lower()
+    procedure = PROCEDURES.get(given_name, given_name)
+    edits = [Edit(*span(node.this.expressions[-1]), procedure)] if procedure != given_name else []
     names = ARGUMENTS.get(procedure, {})
     named = [each.this for each in node.expressions if isinstance(each, exp.Kwarg)]
     edits += [Edit(*span(name), names[name.name.lower()]) for name in named if name.name.lower() in names]
-    if written == "rollback_to" and len(node.expressions) == 2 and not named:
-        # Flink's rollback_to('t', 2) and rollback_to('t', 'tag'): the argument's kind says what it is.
+    if given_name == "rollback_to" and len(node.expressions) == 2 and not named:
+        # Flink's rollback_to('t', 2) and rollback_to('t', 'tag') differ by the literal's kind.
         table, target = (span(each).start for each in node.expressions)
         kind = "version" if reading.source[target] in "'\"" else "snapshot"
         edits += [Edit(table, table, "table => "), Edit(target, target, f"{kind} => ")]

@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from paimon_sql.sql.kept_values import keep
+from paimon_sql.sql.grammar.statement import Options, Statement
 from paimon_sql.sql.reading import Reading
-from paimon_sql.sql.statements.base import Options, Statement, declared
+from paimon_sql.sql.statements.base import declared
+from paimon_sql.sql.text.secrets import keep
 
 _HARMLESS = frozenset(("type", "metastore", "warehouse"))
-"""Options of a catalog whose values may be shown; among the others are passwords and keys."""
+"""Catalog options whose values are never secret."""
 
 
 @declared("CREATE CATALOG! [<if_not_exists: IF NOT EXISTS>] {name:word} [COMMENT {comment:string}] WITH {options}")
@@ -26,9 +27,9 @@ class CreateCatalog(Statement):
 
     @classmethod
     def of(cls, node: exp.Expr, reading: Reading) -> Statement | None:
-        made = super().of(node, reading)
-        assert isinstance(made, CreateCatalog)
-        return replace(made, options={k: v if k in _HARMLESS else keep(v) for k, v in made.options.items()})
+        statement = super().of(node, reading)
+        assert isinstance(statement, CreateCatalog)
+        return replace(statement, options={k: v if k in _HARMLESS else keep(v) for k, v in statement.options.items()})
 
 
 @declared("DROP CATALOG! [<if_exists: IF EXISTS>] {name:word}")

@@ -13,19 +13,20 @@ from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 from paimon_sql.sql.context import TableName
 from paimon_sql.sql.dialect.nodes import Names, Verbatim, span
 from paimon_sql.sql.dialect.parser import PaimonParser
-from paimon_sql.sql.dialect.slots import READS, SLOTS, Slot, Text
+from paimon_sql.sql.grammar.slots import READS, SLOTS, Slot, Text
+from paimon_sql.sql.grammar.statement import Statement
 from paimon_sql.sql.reading import Reading
-from paimon_sql.sql.statements.base import Statement, declared
+from paimon_sql.sql.statements.base import declared
 
 OnError = Literal["ABORT_STATEMENT", "CONTINUE", "SKIP_FILE"]
-"""What COPY INTO does with rows that cannot be read: stop, leave them out, or leave their files out."""
+"""Handling of unreadable rows: fail, skip them, or skip their files."""
 Value = str | tuple[str, ...]
 _REMEDY = "Write FILE_FORMAT = (TYPE = CSV)."
 
 
 @dataclass(frozen=True)
 class _Kind:
-    """What values an option takes: whether one is taken, in which form it is kept, and words for it."""
+    """The values of an option: check, normal form, and a noun phrase for errors."""
 
     takes: Callable[[str], bool]
     words: str
@@ -34,8 +35,8 @@ class _Kind:
 
 
 def _one_of(*words: str) -> _Kind:
-    told = f"{', '.join(words[:-1])} or {words[-1]}"
-    return _Kind(lambda text: text.upper() in words, told, upper=True)
+    usage = f"{', '.join(words[:-1])} or {words[-1]}"
+    return _Kind(lambda text: text.upper() in words, usage, upper=True)
 
 
 _TEXT = _Kind(lambda text: text != "", "a text that is not empty")
@@ -52,17 +53,17 @@ LOADED: Mapping[str, Mapping[str, _Kind]] = {
     "JSON": {"MULTI_LINE": _FLAG, "COMPRESSION": _TEXT_CODEC, **_NULLS},
     "PARQUET": _PARQUET,
 }
-"""Of files that are read, by their type the options beside TYPE."""
+"""Options of files to read besides TYPE, by type."""
 UNLOADED: Mapping[str, Mapping[str, _Kind]] = {
     "CSV": {**_CSV, "HEADER": _FLAG},
     "JSON": {"DATE_FORMAT": _TEXT, "TIMESTAMP_FORMAT": _TEXT, "COMPRESSION": _TEXT_CODEC},
     "PARQUET": _PARQUET,
 }
-"""The same of files that are written."""
+"""Options of files to write besides TYPE, by type."""
 
 
 class _FileFormat(Slot):
-    """``(TYPE = .., ..)``: the options of a type of files."""
+    """``(TYPE = .., ..)``: a file type and its options."""
 
     what = "the format of the files"
     example = "(TYPE = CSV)"
@@ -74,7 +75,7 @@ class _FileFormat(Slot):
         at, inside = parser.token_at(-2), parser.bracket()
         if inside is None:
             return None
-        parser.step_into()
+        parser.advance_into()
         found: dict[str, exp.EQ] = {}
         while parser.index < inside[1] or parser.sees(",", ahead=-1):
             first, name = parser.token, parser.identifier()
@@ -89,20 +90,20 @@ class _FileFormat(Slot):
         if "TYPE" not in found:
             raise parser.refusal("FILE_FORMAT needs TYPE", at, _REMEDY)
         self._check(parser, found)
-        parser.step_into()
+        parser.advance_into()
         return Names(expressions=list(found.values()))
 
     def _value(self, parser: PaimonParser, key: str) -> exp.Expr:
         first, inside = parser.token, parser.bracket()
         if inside is None:
             return self._single(parser, key)
-        parser.step_into()
+        parser.advance_into()
         values: list[exp.Expr] = []
         while parser.index < inside[1]:
             values.append(self._single(parser, key))
             if not parser.accept(",") and parser.index < inside[1]:
                 raise parser.refusal("An option of FILE_FORMAT has one value", remedy=_REMEDY)
-        parser.step_into()
+        parser.advance_into()
         return parser.placed(exp.Tuple(expressions=values), first)
 
     def _single(self, parser: PaimonParser, key: str) -> exp.Expr:
@@ -128,7 +129,7 @@ class _FileFormat(Slot):
             raise parser.refusal_of(node, f"{key} takes {kind.words}")
         if not all(map(kind.takes, values)):
             raise parser.refusal_of(node, f"{key} takes {kind.words}, and not '{values[0]}'")
-        return _kept(values, kind)
+        return _normalized(values, kind)
 
     def value(self, node: exp.Expr, reading: Reading) -> dict[str, Value]:
         given = {each.this.name.upper(): each.expression for each in node.expressions}
@@ -137,10 +138,10 @@ class _FileFormat(Slot):
         values = {
             k: [e.name for e in v.expressions] if isinstance(v, exp.Tuple) else [v.name] for k, v in given.items()
         }
-        return {key: _kept(values[key], kinds[key]) for key in given}
+        return {key: _normalized(values[key], kinds[key]) for key in given}
 
 
-def _kept(values: list[str], kind: _Kind) -> Value:
+def _normalized(values: list[str], kind: _Kind) -> Value:
     if kind.is_list:
         return tuple(values)
     return values[0].upper() if kind.upper else values[0]
@@ -151,7 +152,7 @@ _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
 
 
 def raw_text(parser: PaimonParser) -> exp.Literal | None:
-    """A text of COPY INTO, in which most backslashes stay, as patterns and NULL_IF need them; step over it."""
+    """Parse a string of COPY INTO, in which most backslashes stay, as patterns and NULL_IF need them."""
     written, node = parser.text_of_token(), parser.string()
     if node is not None and written[0] in "'\"":
         quote = written[0]
@@ -161,7 +162,7 @@ def raw_text(parser: PaimonParser) -> exp.Literal | None:
 
 
 class _Raw(Text):
-    """A text of COPY INTO."""
+    """A string of COPY INTO (`raw_text`)."""
 
     def parse(self, parser: PaimonParser) -> exp.Expr | None:
         return raw_text(parser)
@@ -180,7 +181,7 @@ class _Path(_Raw):
 
 
 class _Source(Slot):
-    """A table, or a query in brackets, whose rows are copied."""
+    """A table, or a query in brackets."""
 
     what = "a table or a query in brackets"
     example = "table|(query)"
@@ -198,7 +199,7 @@ class _Source(Slot):
         if parts is None:
             return None
         end = parser.index
-        parser.go(start)
+        parser.move_to(start)
         return parser.text_up_to(end)
 
     def value(self, node: exp.Expr, reading: Reading) -> str:
@@ -224,8 +225,7 @@ SLOTS |= {
 class CopyIntoTable(Statement):
     """COPY INTO table FROM 'path'.
 
-    ``file_format`` is checked, its keys and all fixed words in upper case; ``TYPE`` is one of the keys, and a list is
-    its values in order.
+    ``file_format`` is validated, with keys (``TYPE`` is one) and keywords in upper case; lists are tuples.
     """
 
     table: TableName
@@ -238,8 +238,10 @@ class CopyIntoTable(Statement):
 
     @classmethod
     def of(cls, node: exp.Expr, reading: Reading) -> Statement | None:
-        made = super().of(node, reading)
-        return replace(made, force=node.args.get("force") == "TRUE") if isinstance(made, CopyIntoTable) else None
+        statement = super().of(node, reading)
+        return (
+            replace(statement, force=node.args.get("force") == "TRUE") if isinstance(statement, CopyIntoTable) else None
+        )
 
 
 @declared(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from paimon_sql.sql.statements.base import RowChange, Statement
+from paimon_sql.sql.grammar.statement import RowChange, Statement
 
 
 @dataclass(frozen=True)
 class ExplainChange(Statement):
-    """EXPLAIN of a statement that changes rows; ``mode`` is how much is told, in Spark's words."""
+    """EXPLAIN of a statement that changes rows; ``mode`` is Spark's, in lower case."""
 
     statement: RowChange
     mode: str = "simple"

@@ -9,11 +9,12 @@ from sqlglot import exp
 from paimon_sql.sql.context import TableName
 from paimon_sql.sql.dialect.nodes import Span
 from paimon_sql.sql.dialect.parser import PaimonParser
-from paimon_sql.sql.dialect.slots import SLOTS, Slot
-from paimon_sql.sql.edits import Edit
+from paimon_sql.sql.grammar.slots import SLOTS, Slot
+from paimon_sql.sql.grammar.statement import Statement
 from paimon_sql.sql.outcome import Carried, Outcome, rewrites
 from paimon_sql.sql.reading import Reading, names_of
-from paimon_sql.sql.statements.base import Statement, declared
+from paimon_sql.sql.statements.base import declared
+from paimon_sql.sql.text.edits import Edit
 
 _SYSTEM = "sys"
 _CLASSES = ("JAVA", "SCALA")
@@ -32,7 +33,7 @@ class _Function(Slot):
 
 
 class _Definition(Slot):
-    """Whatever stands behind a function's name; ``meta["language"]`` is the place of Flink's ``LANGUAGE JAVA``."""
+    """The rest after a function's name; ``meta["language"]`` is the span of Flink's ``LANGUAGE JAVA``."""
 
     what = "a definition"
 
@@ -68,7 +69,7 @@ class CreateFunction(Statement):
 
 @rewrites(CreateFunction.NODE)
 def create_function(node: exp.Expr, reading: Reading) -> Outcome | None:
-    """A CREATE FUNCTION without Flink's ``LANGUAGE JAVA``, as Spark takes nothing else."""
+    """Carry CREATE FUNCTION without Flink's ``LANGUAGE JAVA``, which Spark does not parse."""
     language: Span | None = node.args["definition"].meta["language"]
     plain = [] if language is None else [Edit(*language, "")]
     statement = CreateFunction.of(node, reading.with_edits(plain))
@@ -94,8 +95,8 @@ class DescribeFunction(Statement):
 
     @classmethod
     def of(cls, node: exp.Expr, reading: Reading) -> Statement | None:
-        made = super().of(node, reading)
-        if not isinstance(made, DescribeFunction) or len(made.function) != 3:
+        statement = super().of(node, reading)
+        if not isinstance(statement, DescribeFunction) or len(statement.function) != 3:
             return None
-        is_known = made.function[1].lower() == _SYSTEM or reading.context.has_function(made.function)
-        return made if is_known else None
+        is_known = statement.function[1].lower() == _SYSTEM or reading.context.has_function(statement.function)
+        return statement if is_known else None

@@ -1,7 +1,7 @@
-"""INSERTs into tables of ours that Spark alone would carry out otherwise.
+"""INSERT into Paimon tables where Spark alone would do something else.
 
-BY NAME where a table takes new columns: Spark can only write into those that there are. With dynamic partition columns
-where a session wants these last, as Hive does: Spark takes all columns in the order of the table.
+BY NAME into a table that takes new columns: Spark only writes existing ones. With dynamic partition columns in a
+session that has them last, as Hive does: Spark takes all columns in the order of the table.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from paimon_sql.format.options.spark import WRITE_MERGE_SCHEMA
+from paimon_sql.format.options.engines.spark import WRITE_MERGE_SCHEMA
 from paimon_sql.sql.context import TableName
 from paimon_sql.sql.dialect.nodes import options_of
-from paimon_sql.sql.edits import Edit
-from paimon_sql.sql.names import parts_in, quote_name
+from paimon_sql.sql.grammar.statement import Options, RowChange
 from paimon_sql.sql.outcome import Carried, Outcome, rewrites
 from paimon_sql.sql.reading import Reading
-from paimon_sql.sql.statements.base import Options, RowChange
+from paimon_sql.sql.text.edits import Edit
+from paimon_sql.sql.text.names import parts_in, quote_name
 
 
 @dataclass(frozen=True)
 class EvolvingInsert(RowChange):
-    """INSERT that may bring columns: BY NAME under ``write.merge-schema``, or WITH SCHEMA EVOLUTION, ``evolves``."""
+    """INSERT that may add columns: BY NAME under ``write.merge-schema``, or WITH SCHEMA EVOLUTION (``evolves``)."""
 
     options: Options = field(default_factory=dict)
     evolves: bool = False
@@ -30,7 +30,7 @@ class EvolvingInsert(RowChange):
 
 @rewrites(exp.Insert)
 def insert(node: exp.Insert, reading: Reading) -> Outcome | None:
-    """``[WITH ..] INSERT [WITH SCHEMA EVOLUTION] INTO|OVERWRITE [TABLE] t [PARTITION (..)] [BY NAME] ..``."""
+    """Rewrite ``[WITH ..] INSERT [WITH SCHEMA EVOLUTION] INTO|OVERWRITE [TABLE] t [PARTITION (..)] [BY NAME] ..``."""
     target = node.this.this if isinstance(node.this, exp.Schema) else node.this
     table = reading.table(target) if isinstance(target, exp.Table) else None
     if table is None:
@@ -41,15 +41,15 @@ def insert(node: exp.Insert, reading: Reading) -> Outcome | None:
     if not node.args.get("by_name"):
         names_columns = isinstance(node.this, exp.Schema)
         return None if partition is None or names_columns else _like_hive(node, partition, table, reading)
-    asked = options.get(WRITE_MERGE_SCHEMA.key)
-    merges = reading.context.merges_schema(table) if asked is None else asked.lower() == "true"
+    merge_option = options.get(WRITE_MERGE_SCHEMA.key)
+    merges = reading.context.merges_schema(table) if merge_option is None else merge_option.lower() == "true"
     return Carried(EvolvingInsert(table, options), spark_parses=True) if merges else None
 
 
 def _like_hive(node: exp.Insert, partition: exp.Partition, table: TableName, reading: Reading) -> Outcome | None:
-    """The names of the columns behind a PARTITION with dynamic columns, where the statement has none.
+    """Add the column list after a PARTITION with dynamic columns, in Hive's order.
 
-    A query whose columns are called as the table's are, in their order, is left as it is.
+    A query whose columns have the names of the table's, in their order, is left unchanged.
     """
     pieces = [(each.name.split("=", 1)[0], "=" not in each.name) for each in partition.expressions]
     values = [((parts_in(name) or ("",))[0], is_free) for name, is_free in pieces]

@@ -1,4 +1,4 @@
-"""UPDATE, DELETE, MERGE and INSERT of our tables: sqlglot's trees, whose expressions stay text."""
+"""UPDATE, DELETE and MERGE of Paimon tables: sqlglot's trees, whose expressions stay text."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from sqlglot import exp
 
 from paimon_sql.sql.context import TableName
 from paimon_sql.sql.dialect.nodes import Verbatim, option_lists, options_of, span
-from paimon_sql.sql.edits import Edit
-from paimon_sql.sql.names import quote_name
+from paimon_sql.sql.grammar.statement import Node, Options, RowChange
 from paimon_sql.sql.outcome import Carried, Outcome, rewrites
 from paimon_sql.sql.reading import Reading, names_of
-from paimon_sql.sql.statements.base import Node, Options, RowChange
+from paimon_sql.sql.text.edits import Edit
+from paimon_sql.sql.text.names import quote_name
 
 Rows = Literal["MATCHED", "NOT MATCHED", "NOT MATCHED BY SOURCE"]
 
 
 @dataclass(frozen=True)
 class Assignment(Node):
-    """``column = value``; the column is its parts, the value an expression or ``DEFAULT``."""
+    """``column = value``: the column's parts, and an expression or ``DEFAULT``."""
 
     column: tuple[str, ...]
     value: str
@@ -28,7 +28,7 @@ class Assignment(Node):
 
 @dataclass(frozen=True)
 class DeleteFrom(RowChange):
-    """DELETE FROM; without ``where`` all rows go. ``ctes`` is the text ``WITH a AS (..), ..`` before it, or empty."""
+    """DELETE FROM; all rows without ``where``. ``ctes`` is the text ``WITH a AS (..), ..`` before it, or empty."""
 
     alias: str | None = None
     where: str | None = None
@@ -38,7 +38,7 @@ class DeleteFrom(RowChange):
 
 @dataclass(frozen=True)
 class Update(RowChange):
-    """UPDATE .. SET; without ``where`` all rows change."""
+    """UPDATE .. SET; all rows without ``where``."""
 
     assignments: tuple[Assignment, ...]
     alias: str | None = None
@@ -52,10 +52,10 @@ class MergeClause(Node):
     """One WHEN clause of a MERGE.
 
     Attributes:
-        rows: which rows it is for.
-        action: what happens to them; the ``*`` forms take all columns of the source.
+        rows: the rows that it applies to.
+        action: the action on them; the ``*`` forms take all columns of the source.
         condition: the expression after AND.
-        assignments: the columns that are set or inserted, in order, unless the action is DELETE or a ``*`` form.
+        assignments: the columns to set or insert, in order; empty for DELETE and the ``*`` forms.
     """
 
     rows: Rows
@@ -66,10 +66,10 @@ class MergeClause(Node):
 
 @dataclass(frozen=True)
 class MergeInto(RowChange):
-    """MERGE INTO; of the clauses for a row, the first whose condition holds acts.
+    """MERGE INTO; for each row, the first clause whose condition holds is applied.
 
-    ``source`` is what stands after USING without its alias: a table with its options and time, or a query in brackets.
-    ``source_alias`` is the alias's text, with the names of columns where they are given.
+    ``source`` is the text after USING without the alias: a table with options and time travel, or a query in brackets.
+    ``source_alias`` is the text of the alias, with its column names.
     """
 
     source: str
@@ -84,7 +84,7 @@ class MergeInto(RowChange):
 
 @rewrites(exp.Delete)
 def delete_from(node: exp.Delete, reading: Reading) -> Outcome | None:
-    """``[WITH ..] DELETE FROM t [[AS] a] [WHERE ..]``."""
+    """Rewrite ``[WITH ..] DELETE FROM t [[AS] a] [WHERE ..]``."""
     target = _Target(node.this, reading) if isinstance(node.this, exp.Table) else None
     if target is None or target.table is None or node.args.get("using") or node.args.get("tables"):
         return None
@@ -95,7 +95,7 @@ def delete_from(node: exp.Delete, reading: Reading) -> Outcome | None:
 
 @rewrites(exp.Update)
 def update(node: exp.Update, reading: Reading) -> Outcome | None:
-    """``[WITH ..] UPDATE t [[AS] a] SET c = e, .. [WHERE ..]``."""
+    """Rewrite ``[WITH ..] UPDATE t [[AS] a] SET c = e, .. [WHERE ..]``."""
     target = _Target(node.this, reading) if isinstance(node.this, exp.Table) else None
     if target is None or target.table is None or node.args.get("from_"):
         return None
@@ -109,7 +109,7 @@ def update(node: exp.Update, reading: Reading) -> Outcome | None:
 
 @rewrites(exp.Merge)
 def merge_into(node: exp.Merge, reading: Reading) -> Outcome | None:
-    """``[WITH ..] MERGE [WITH SCHEMA EVOLUTION] INTO t USING s ON .. WHEN ..``."""
+    """Rewrite ``[WITH ..] MERGE [WITH SCHEMA EVOLUTION] INTO t USING s ON .. WHEN ..``."""
     target = _Target(node.this, reading) if isinstance(node.this, exp.Table) else None
     using, on = node.args.get("using"), node.args.get("on")
     if target is None or target.table is None or using is None or not isinstance(on, Verbatim):
@@ -134,18 +134,18 @@ def merge_into(node: exp.Merge, reading: Reading) -> Outcome | None:
 
 
 class _Target:
-    """The table that a statement changes, with its alias and the options of its hint."""
+    """The target table of a statement, with its alias and the options of its hint."""
 
     def __init__(self, node: exp.Table, reading: Reading) -> None:
         self.table: TableName | None = reading.table(node)
         self.alias: str | None = node.alias or None
         lists, self.options = option_lists(node), options_of(node)
-        # Spark's grammar has no options and then an alias here.
+        # Spark's grammar has no options before an alias here.
         self.plain = [Edit(span(node).end, span(lists[-1]).end, "")] if lists else []
 
 
 class _Source:
-    """What stands between USING and ON."""
+    """The source of a MERGE."""
 
     def __init__(self, node: exp.Expr, reading: Reading) -> None:
         alias, version = node.args.get("alias"), node.args.get("version")
@@ -155,10 +155,10 @@ class _Source:
         self.sql = reading.part(begin, end)
         self.alias = reading.part(*span(alias)) if alias is not None else None
         self.plain: list[Edit] = []
-        if version is not None:  # more than a name, which is all that Spark takes here
+        if version is not None:  # Spark takes only a name here
             names = names_of(node)
-            called = f" AS {quote_name(names[-1])}" if names and alias is None else ""
-            self.plain = [Edit(begin, end, f"(SELECT * FROM {self.sql}){called}")]
+            alias_sql = f" AS {quote_name(names[-1])}" if names and alias is None else ""
+            self.plain = [Edit(begin, end, f"(SELECT * FROM {self.sql}){alias_sql}")]
 
 
 def _ctes(node: exp.Expr, reading: Reading) -> str:
@@ -172,7 +172,7 @@ def _where(node: exp.Expr, reading: Reading) -> str | None:
 
 
 def _assignments(node: exp.Expr, reading: Reading) -> tuple[Assignment, ...]:
-    """The list ``a.b = expression, ..``; empty where one of its pieces is no assignment."""
+    """The assignments ``a.b = expression, ..``; empty if an element is not one."""
     found: list[Assignment] = []
     for each in node.expressions:
         column = names_of(each.this) if isinstance(each, exp.EQ) else None
@@ -202,9 +202,9 @@ def _clause(when: exp.When, reading: Reading) -> MergeClause | None:
         if not isinstance(columns, exp.Tuple) or not isinstance(values, exp.Tuple):
             return None
         names = [names_of(each) for each in columns.expressions]
-        texts = [reading.text(each) for each in values.expressions]
-        if len(names) != len(texts) or None in names:
+        values_sql = [reading.text(each) for each in values.expressions]
+        if len(names) != len(values_sql) or None in names:
             return None
-        inserted = tuple(Assignment(n, text) for n, text in zip(names, texts, strict=True) if n)
+        inserted = tuple(Assignment(n, text) for n, text in zip(names, values_sql, strict=True) if n)
         return MergeClause(rows, "INSERT", condition, inserted)
     return None

@@ -1,4 +1,4 @@
-"""Flink's statements about the session, databases and views, which Spark writes otherwise."""
+"""Flink's statements about the session, databases and views that Spark spells differently."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ import re
 
 from sqlglot import exp
 
-from paimon_sql.sql.dialect.generator import as_written
+from paimon_sql.sql.dialect.generator import as_written, writes
 from paimon_sql.sql.dialect.nodes import Verbatim, span
-from paimon_sql.sql.dialect.parser import PaimonParser
-from paimon_sql.sql.dialect.registry import reads, writes
-from paimon_sql.sql.edits import Edit
-from paimon_sql.sql.names import quote_name
+from paimon_sql.sql.dialect.parser import PaimonParser, reads
 from paimon_sql.sql.outcome import Outcome, rewrites
 from paimon_sql.sql.reading import Reading
+from paimon_sql.sql.text.edits import Edit
+from paimon_sql.sql.text.names import quote_name
 
 _PAIMON_KEY = re.compile(r"spark\.paimon\.[^\s`=;]*[-*][^\s`=;]*")
 
 
 class Respelled(Verbatim):
-    """A statement that Spark writes otherwise in the places of ``meta``: each an offset, the next one, and the text."""
+    """A statement to respell: ``meta["places"]`` are spans with Spark's text for them."""
 
 
 writes(Respelled)(as_written)
@@ -27,7 +26,7 @@ writes(Respelled)(as_written)
 
 @rewrites(Respelled)
 def respelled(node: Respelled, reading: Reading) -> Outcome | None:
-    """What Spark writes in those places."""
+    """The edits to Spark's spelling."""
     return [Edit(*place) for place in node.meta["places"]]
 
 
@@ -40,7 +39,7 @@ def _respelled(parser: PaimonParser, *places: tuple[int, int, str]) -> Respelled
 
 @reads("USE", "CATALOG")
 def use_catalog(parser: PaimonParser) -> exp.Expr | None:
-    """``USE CATALOG c``, which is ``SET CATALOG c`` in Spark."""
+    """Parse ``USE CATALOG c``: ``SET CATALOG c`` in Spark."""
     use = parser.token
     if not parser.is_name(2):
         return None
@@ -49,7 +48,7 @@ def use_catalog(parser: PaimonParser) -> exp.Expr | None:
 
 @reads("SHOW", "CREATE", "VIEW")
 def show_create_view(parser: PaimonParser) -> exp.Expr | None:
-    """``SHOW CREATE VIEW v``, which Spark writes with TABLE."""
+    """Parse ``SHOW CREATE VIEW v``: ``SHOW CREATE TABLE v`` in Spark."""
     view = parser.token_at(2)
     assert view is not None
     return _respelled(parser, (view.start, view.end + 1, "TABLE"))
@@ -57,7 +56,7 @@ def show_create_view(parser: PaimonParser) -> exp.Expr | None:
 
 @reads("CREATE|ALTER", "DATABASE|SCHEMA|NAMESPACE")
 def database_options(parser: PaimonParser) -> exp.Expr | None:
-    """``CREATE DATABASE d WITH (..)`` and ``ALTER DATABASE d SET (..)``, which want DBPROPERTIES in Spark."""
+    """Parse ``CREATE DATABASE d WITH (..)`` and ``ALTER DATABASE d SET (..)``, which need DBPROPERTIES in Spark."""
     while parser.token and not parser.sees("WITH|SET", "("):
         parser.step()
     word = parser.token
@@ -68,8 +67,8 @@ def database_options(parser: PaimonParser) -> exp.Expr | None:
 
 @reads("SET|RESET")
 def set_option(parser: PaimonParser) -> exp.Expr | None:
-    """Keys that Spark writes with back-quotes: ``SET 'key' = 'value'``, and Paimon's own with dashes or stars."""
-    parser.step_into()
+    """Parse keys that Spark needs in back-quotes: ``SET 'key' = 'value'``, and Paimon's with dashes or stars."""
+    parser.advance_into()
     at, key = parser.token, parser.string()
     if key is None:
         found = _PAIMON_KEY.match(parser.sql, at.start) if at else None

@@ -9,17 +9,17 @@ from sqlglot import exp
 from sqlglot.generator import Generator
 
 from paimon_sql.sql.context import TableName
-from paimon_sql.sql.dialect.parser import PaimonParser
-from paimon_sql.sql.dialect.registry import reads
-from paimon_sql.sql.dialect.slots import SLOTS, Slot
+from paimon_sql.sql.dialect.parser import PaimonParser, reads
+from paimon_sql.sql.grammar.slots import SLOTS, Slot
+from paimon_sql.sql.grammar.statement import Statement
 from paimon_sql.sql.reading import Reading
-from paimon_sql.sql.statements.base import Statement, declared
+from paimon_sql.sql.statements.base import declared
 
 _UNITS = {"DAY": "d", "HOUR": "h", "MINUTE": "min"}
 
 
 class _Lifetime(Slot):
-    """How long a tag stays, as the procedures write it: ``7 d``."""
+    """The retention time of a tag, as procedures take it: ``7 d``."""
 
     what = "a time, in DAYS, HOURS or MINUTES"
     example = "7 DAYS"
@@ -52,10 +52,10 @@ class CreateTag(Statement):
     """CREATE TAG, REPLACE TAG or CREATE OR REPLACE TAG.
 
     Attributes:
-        snapshot: the snapshot that it names; the latest one without it.
-        time_retained: how long it stays; for ever without it.
+        snapshot: the snapshot to tag; by default the latest one.
+        time_retained: its retention time; by default forever.
         mode: CREATE refuses a tag that exists, REPLACE one that does not.
-        if_not_exists: with CREATE, leave a tag that exists as it is.
+        if_not_exists: with CREATE, leave an existing tag unchanged.
     """
 
     table: TableName

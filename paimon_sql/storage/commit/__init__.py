@@ -1,1 +1,1 @@
-"""The commit protocol: changes become a snapshot, exactly once, against any number of rivals."""
+"""The commit protocol: changes become exactly one snapshot, despite concurrent commits."""

@@ -1,8 +1,8 @@
-"""Numbered commits of streams, each made once: the table's history decides which of them it holds.
+"""Epochs: numbered commits of streams, each committed once, as the table's history proves.
 
-A snapshot names its writer and the writer's number. As snapshots expire, each snapshot also carries on the numbers of
-the writers before it, among its properties, so that the newest one tells them all. Snapshots of other engines carry
-nothing on; behind those the history is looked through.
+A snapshot records its commit user and identifier. As snapshots expire, every snapshot also carries the identifiers of
+earlier users as a property, so that the newest one has them all. Snapshots of other engines carry nothing; before those
+the history is searched.
 """
 
 from __future__ import annotations
@@ -10,43 +10,43 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from paimon_sql.errors import CommitConflictError, CommitUnknownError, NoSuchSnapshotError
-from paimon_sql.format.options.spark import STREAM_UNKNOWN_EPOCH
-from paimon_sql.format.snapshot import FIRST_SNAPSHOT_ID, Snapshot
-from paimon_sql.storage.commit.carried import EPOCHS, snapshot_before
-from paimon_sql.storage.commit.proposal import Proposal, Validation
-from paimon_sql.storage.table import Table
+from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID, Snapshot
+from paimon_sql.format.options.engines.spark import STREAM_UNKNOWN_EPOCH
+from paimon_sql.storage.commit.snapshot.carried_properties import EPOCHS, snapshot_before
+from paimon_sql.storage.staging.proposal import Proposal, Validation
+from paimon_sql.storage.table.table import Table
 
 _SKEW_MILLIS = 60_000
-"""How far the clocks of a table's writers may differ."""
+"""Max difference between the clocks of a table's writers."""
 
 
 class EpochCommittedError(CommitConflictError):
-    """The writer has made the commit of that number, or a later one, already."""
+    """The user has already committed this identifier, or a later one."""
 
 
 class EpochSkippedError(EpochCommittedError):
-    """Nothing tells whether the writer has made the commit of that number, and its option says to leave it out."""
+    """It is unknown whether the user has committed this identifier, and its option is to skip it."""
 
 
 def committed_once(
     table: Table, user: str, identifier: int, *, began: Callable[[], int | None], otherwise: str = "error"
 ) -> Validation:
-    """The writer has not made the commit of that number yet.
+    """Return the validation that the user has not committed this identifier yet.
 
-    The retained history tells, and what its snapshots carry on. Where snapshots have expired that carried nothing on,
-    it still tells all about a writer that began after the earliest retained snapshot was made.
+    It is checked in the retained snapshots and in what they carry. Where snapshots that carried nothing have expired,
+    that is still conclusive for a writer that began after the earliest retained snapshot.
 
     Args:
         table: the table.
-        user: the writer, whose numbers only grow.
-        identifier: the number.
-        began: when the writer's first run began, in milliseconds since the epoch; None if that is not known.
-        otherwise: what to do where nothing tells: ``error``, ``skip`` the commit, or ``commit`` it.
+        user: the commit user, whose identifiers ascend.
+        identifier: the commit identifier.
+        began: returns the start of the writer's first run, in milliseconds since the epoch; None if unknown.
+        otherwise: what to do if it is unknown: ``error``, ``skip`` the commit, or ``commit`` it.
 
     Raises:
-        EpochCommittedError: from the validation: it has.
-        EpochSkippedError: from the validation: it may have, and is to leave it out then.
-        CommitUnknownError: from the validation: it may have, and its snapshots have expired.
+        EpochCommittedError: by the validation: it has been committed.
+        EpochSkippedError: by the validation: it is unknown, and should be skipped.
+        CommitUnknownError: by the validation: it is unknown, as its snapshots have expired.
     """
 
     def check(proposal: Proposal) -> None:
@@ -72,7 +72,7 @@ def committed_once(
 
 
 def newest_identifier(table: Table, user: str, latest: Snapshot | None) -> int | None:
-    """The greatest number that a writer has committed under, as far as the retained history says; None without any."""
+    """Return a user's max committed identifier in the retained history; None without any."""
     snapshot = latest
     while snapshot is not None:
         found = EPOCHS.of(snapshot).get(user)

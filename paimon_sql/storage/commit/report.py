@@ -1,19 +1,19 @@
-"""Reports of commits: a line in the log, and the metrics of this process."""
+"""Reporting of commits to the log and the metrics."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
 
-from paimon_sql.format.manifest import FileKind, ManifestEntry
-from paimon_sql.format.paths import MAIN_BRANCH
-from paimon_sql.format.snapshot import CommitKind, Snapshot
-from paimon_sql.storage.commit.messages import Changes
-from paimon_sql.storage.metrics import COMMIT, METRICS
-from paimon_sql.storage.table import Table
+from paimon_sql.format.layout.paths import MAIN_BRANCH
+from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry
+from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
+from paimon_sql.storage.execution.metrics import COMMIT, METRICS
+from paimon_sql.storage.staging.commit_messages import Changes
+from paimon_sql.storage.table.table import Table
 
 LOG = logging.getLogger("paimon_sql.commits")
-"""One line per commit, of the level INFO."""
+"""Logs one line per commit on level INFO."""
 
 
 def report_commit(table: Table, snapshot: Snapshot, changes: Changes, attempts: int, seconds: float) -> None:
@@ -21,21 +21,21 @@ def report_commit(table: Table, snapshot: Snapshot, changes: Changes, attempts: 
 
     Args:
         table: the table.
-        snapshot: the snapshot that was committed.
-        changes: what it changed.
+        snapshot: the committed snapshot.
+        changes: its changes.
         attempts: the number of attempts.
-        seconds: their duration together.
+        seconds: their total duration.
     """
     added, added_bytes = _counted(changes.entries, FileKind.ADD)
     removed, removed_bytes = _counted(changes.entries, FileKind.DELETE)
-    told, _ = _counted(changes.changelog, FileKind.ADD)
+    changelog_files, _ = _counted(changes.changelog, FileKind.ADD)
     measured: dict[str, float] = {
         "commitDuration": round(seconds * 1000),
         "commitAttempts": attempts,
         "committedSnapshotId": snapshot.id,
         "tableFilesAdded": added,
         "tableFilesDeleted": removed,
-        "changelogFilesAppended": told,
+        "changelogFilesAppended": changelog_files,
         "partitionsWritten": len({e.partition for e in changes.entries}),
         "bucketsWritten": len({(e.partition, e.bucket) for e in changes.entries}),
     }
@@ -58,7 +58,7 @@ def report_commit(table: Table, snapshot: Snapshot, changes: Changes, attempts: 
             added_bytes,
             removed,
             removed_bytes,
-            told,
+            changelog_files,
             measured["commitDuration"],
             attempts,
             snapshot.commit_user,

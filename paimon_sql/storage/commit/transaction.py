@@ -1,17 +1,20 @@
-"""Transactions: the one way to change a table, from the files that are staged to the snapshot that names them.
+"""Transactions: the only way to change a table, from staged files to the snapshot that refers to them.
 
-A commit writes its manifests, then creates the snapshot, which only one writer can do for an id. A writer that loses
-builds anew on the winner's snapshot; the data files stay as they are. A transaction ends in exactly one of three
-outcomes: committed; certainly not committed, then its files are deleted; or unknown, then all of them are kept
-(`CommitUnknownError`). Files are released before a snapshot that names them may exist, so that no failure, no abort
-of the engine and no interrupt can delete a file of a snapshot. That holds for a snapshot that stood until a rollback
-took it away, too: a tag or branch may need its files.
+A commit writes its manifests, then creates the snapshot, which for each id only one writer can do. A writer that loses
+retries on top of the winner's snapshot, with the same data files. A transaction has exactly one of three outcomes:
+committed; certainly not committed, then its files are deleted; or unknown, then all of them are retained
+(`CommitUnknownError`). Files are released before a snapshot that refers to them may exist, so that no failure, abort or
+interrupt can delete a file of a snapshot. This includes a snapshot that existed until a rollback dropped it: a tag or
+branch may need its files.
 """
 
 from __future__ import annotations
 
+import random
 import time
-from collections.abc import Callable, Iterable, Mapping
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import timedelta
 from enum import Enum, auto
 
 import pyarrow as pa
@@ -24,55 +27,95 @@ from paimon_sql.errors import (
     MissingFileError,
     PaimonError,
 )
-from paimon_sql.format.manifest import FileKind
-from paimon_sql.format.options.commit import COMMIT_MAX_RETRIES
-from paimon_sql.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Operation, Snapshot
-from paimon_sql.storage.commit.attempt import Attempt, Author, Merge
-from paimon_sql.storage.commit.commit_order import KEEPS_ORDER, in_commit_order
-from paimon_sql.storage.commit.conflicts import CONFLICTS
-from paimon_sql.storage.commit.growth import ONLY_GROWS
-from paimon_sql.storage.commit.identity import SAME_DEFINITION, SAME_TABLE
-from paimon_sql.storage.commit.manifest_merge import merge_manifests
-from paimon_sql.storage.commit.messages import Changes
-from paimon_sql.storage.commit.proposal import Proposal, Validation
+from paimon_sql.format.metadata.manifest import FileKind
+from paimon_sql.format.metadata.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Operation, Snapshot
+from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options.operations.commit import (
+    COMMIT_MAX_RETRIES,
+    COMMIT_MAX_RETRY_WAIT,
+    COMMIT_MIN_RETRY_WAIT,
+    COMMIT_TIMEOUT,
+    COMMIT_USER_PREFIX,
+)
+from paimon_sql.storage.commit.checks.append_only import ONLY_GROWS
+from paimon_sql.storage.commit.checks.commit_order import KEEPS_ORDER, in_commit_order
+from paimon_sql.storage.commit.checks.conflicts import CONFLICTS
+from paimon_sql.storage.commit.checks.strict_mode import strict_mode
+from paimon_sql.storage.commit.partition_registration import register_commit
 from paimon_sql.storage.commit.report import report_commit
-from paimon_sql.storage.commit.retries import Retries
-from paimon_sql.storage.commit.snapshot_commit import Published, snapshot_commit_of
-from paimon_sql.storage.commit.staged_files import StagedFiles, new_files
-from paimon_sql.storage.commit.strict_mode import strict_mode
-from paimon_sql.storage.commit.users import new_user
+from paimon_sql.storage.commit.snapshot.attempt import Attempt, Author, Merge
+from paimon_sql.storage.commit.snapshot.manifest_merge import merge_manifests
+from paimon_sql.storage.commit.snapshot.snapshot_commit import Published, snapshot_commit_of
 from paimon_sql.storage.iceberg import publish_quietly
-from paimon_sql.storage.listed_partitions import tell_of_commit
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.staging.commit_messages import Changes
+from paimon_sql.storage.staging.proposal import Proposal, Validation
+from paimon_sql.storage.staging.staged_files import StagedFiles, new_files
+from paimon_sql.storage.staging.table_identity import SAME_DEFINITION, SAME_TABLE
+from paimon_sql.storage.table.table import Table
+
+_MAX_DOUBLINGS = 30
+
+
+class Retries:
+    """The attempts of a commit, from 1, with a pause before each but the first.
+
+    Args:
+        options: the table's options ``commit.max-retries``, ``commit.timeout``, ``commit.min-retry-wait`` and
+            ``commit.max-retry-wait``.
+    """
+
+    def __init__(self, options: TableOptions) -> None:
+        self._attempts = options.get(COMMIT_MAX_RETRIES) + 1
+        self._timeout: timedelta | None = options.get(COMMIT_TIMEOUT)
+        self._min_wait = options.get(COMMIT_MIN_RETRY_WAIT).total_seconds()
+        self._max_wait = options.get(COMMIT_MAX_RETRY_WAIT).total_seconds()
+
+    def __iter__(self) -> Iterator[int]:
+        started = time.monotonic()
+        for attempt in range(1, self._attempts + 1):
+            if attempt > 1:
+                if self._timeout and time.monotonic() - started > self._timeout.total_seconds():
+                    return
+                # Exponential backoff, randomized so that concurrent writers do not collide again.
+                wait = self._min_wait * 2.0 ** min(attempt - 2, _MAX_DOUBLINGS)
+                time.sleep(min(self._max_wait, wait) * random.random())
+            yield attempt
+
+
+def new_user(table: Table) -> str:
+    """Return a unique commit user, with the prefix ``commit.user-prefix``."""
+    prefix = table.options.get(COMMIT_USER_PREFIX)
+    return str(uuid.uuid4()) if prefix is None else f"{prefix}_{uuid.uuid4()}"
+
 
 ALWAYS = (SAME_TABLE, SAME_DEFINITION, ONLY_GROWS, *CONFLICTS, KEEPS_ORDER)
 """The validations of every transaction."""
 
 
 class Outcome(Enum):
-    """How far a transaction has come."""
+    """The outcome of a transaction."""
 
     OPEN = auto()
     """Nothing is committed yet."""
     COMMITTED = auto()
     NOT_COMMITTED = auto()
-    """Nothing was committed, and no file is left."""
+    """Nothing was committed, and the staged files were deleted."""
     UNKNOWN = auto()
-    """The snapshot may be there or come to be; its files are kept."""
+    """The snapshot may exist, or be created later; its files are retained."""
 
 
 class Transaction:
     """One change of a table, committed as one snapshot or not at all.
 
-    Used with ``with``: at the end of the block the staged files that no snapshot names, nor may name, are deleted.
+    As a context manager, it deletes on exit the staged files that no snapshot refers to, or may refer to.
 
     Args:
-        table: the table, opened for this statement: a table of the same name that is made meanwhile is another one.
-        operation: the statement behind the commit, kept in the snapshot.
-        base: the snapshot that the changes are worked out from, for validations that compare with it.
-        user: the writer's identity; a new one by default, which `commit.user-prefix` begins.
-        identifier: the writer's number of the commit.
-        properties: what the snapshot keeps beside.
+        table: the table, opened for this statement: a table of the same name that is created meanwhile is another one.
+        operation: the operation to record in the snapshot.
+        base: the snapshot that the changes are computed from, for validations.
+        user: the commit user; by default a new one with the prefix ``commit.user-prefix``.
+        identifier: the commit identifier.
+        properties: further properties of the snapshot.
         validations: conditions beyond those of every commit.
         staged: the files to own; new ones by default.
     """
@@ -101,7 +144,7 @@ class Transaction:
         self._attached: list[str] = []
         self._was_published = False
         self._taken_away: int | None = None
-        _ = table.birth  # to be compared with, once others may have made another branch of its name
+        _ = table.created_millis  # cached for comparison, before others may create another branch of its name
 
     def __enter__(self) -> Transaction:
         return self
@@ -110,20 +153,20 @@ class Transaction:
         self.close()
 
     def require(self, *validations: Validation) -> None:
-        """Add conditions under which alone the changes may be committed."""
+        """Add conditions for the commit."""
         self.validations.extend(validations)
 
     def waive(self, validation: Validation) -> None:
-        """Drop a condition of every commit: what the changes do to the table is what it forbids to others."""
+        """Drop a condition of every commit that does not apply to these changes."""
         self.validations.remove(validation)
 
     def attach(self, path: str) -> None:
-        """Own a file that the snapshot's properties name: it goes unless the snapshot comes, or may come, to be."""
+        """Own a file that the snapshot's properties refer to, which is deleted unless the snapshot exists, or may."""
         self.staged.add_paths([path])
         self._attached.append(path)
 
     def close(self) -> None:
-        """End the transaction: delete the staged files that no snapshot names or may name."""
+        """End the transaction: delete the staged files that no snapshot refers to, or may refer to."""
         self.staged.remove()
         if self.outcome is Outcome.OPEN:
             self.outcome = Outcome.NOT_COMMITTED
@@ -135,18 +178,18 @@ class Transaction:
         *,
         merge: Merge = merge_manifests,
     ) -> Snapshot:
-        """Make a snapshot of changes that depend on the snapshot they are put on.
+        """Commit changes, which may depend on the snapshot that they are committed on.
 
         Args:
             kind: the kind of the commit.
-            changes: what changes, given the newest snapshot; asked anew for each attempt.
-            merge: makes the base manifests of those of the newest snapshot.
+            changes: returns the changes, given the newest snapshot; called in every attempt.
+            merge: merges the manifests of the newest snapshot.
 
         Raises:
-            CommitConflictError: the changes cannot be put on the newest snapshot, or rivals won too often.
+            CommitConflictError: the changes conflict with the newest snapshot, or concurrent commits won every attempt.
             NoSuchTableError: the table was dropped or replaced.
-            CommitUnknownError: whether the snapshot was made cannot be found out; or it was, and others have taken the
-                table's history back meanwhile, on which the changes could not be put again.
+            CommitUnknownError: whether the snapshot was created is unknown; or it was, and a rollback has dropped it
+                meanwhile, after which the changes could not be committed again.
         """
         assert self.outcome is Outcome.OPEN, "a transaction commits once"
         try:
@@ -164,31 +207,31 @@ class Transaction:
             ) from error
 
     def _commit(self, kind: CommitKind, changes: Callable[[Snapshot | None], Changes], merge: Merge) -> Snapshot:
-        started, tried, stray = time.monotonic(), 0, None
+        started, attempts, stray = time.monotonic(), 0, None
         author = Author(self.user, self.identifier, self.operation, self.properties)
-        for tried in Retries(self.table.options):
+        for attempts in Retries(self.table.options):
             self.table.snapshots.forget()
-            # The mark first: what is built on a snapshot that a rollback drops must not say that it knew of it.
-            rewind = self.table.snapshots.rewinds.read() if self.table.authority is None else None
+            # Read the mark first: a snapshot built on one that a rollback drops must not claim to know of the rollback.
+            rewind = self.table.snapshots.rewinds.read() if self.table.version_management is None else None
             latest = self.table.snapshots.latest()
             stray = None if rewind is None else self.table.snapshots.stray_behind(latest, rewind)
             if stray is not None:
-                continue  # its writer withdraws it when it looks
+                continue  # its writer will withdraw it
             attempt = Attempt(self.table, author, merge, rewind)
             try:
-                wanted = changes(latest)
-                proposal = Proposal(self.table, self.base, latest, kind, wanted)
+                proposed = changes(latest)
+                proposal = Proposal(self.table, self.base, latest, kind, proposed)
                 self._validate(proposal)
-                wanted = in_commit_order(proposal)
-                owned = self.staged.owned([*new_files(self.table, wanted), *self._attached])
-                snapshot = attempt.prepare(kind, latest, wanted, owned)
+                proposed = in_commit_order(proposal)
+                owned = self.staged.owned([*new_files(self.table, proposed), *self._attached])
+                snapshot = attempt.prepare(kind, latest, proposed, owned)
             except MissingFileError:
                 if latest is None or self.table.snapshots.latest_id() == latest.id:
                     raise
-                continue  # rivals went on, and what was built upon has expired meanwhile
-            if self._publish(snapshot, latest, wanted, attempt, owned):
-                report_commit(self.table, snapshot, wanted, tried, time.monotonic() - started)
-                tell_of_commit(self.table, kind, wanted)
+                continue  # concurrent commits, after which the base has expired
+            if self._publish(snapshot, latest, proposed, attempt, owned):
+                report_commit(self.table, snapshot, proposed, attempts, time.monotonic() - started)
+                register_commit(self.table, kind, proposed)
                 publish_quietly(self.table)
                 return snapshot
         if stray is not None:
@@ -198,7 +241,7 @@ class Transaction:
                 remedy="Run the statement again. If the writer is dead, CALL sys.repair first.",
             )
         raise CommitConflictError(
-            f"{self.table.name}: commit failed after {tried} attempts: concurrent commits.",
+            f"{self.table.name}: commit failed after {attempts} attempts: concurrent commits.",
             remedy=f"Run the statement again, or raise {COMMIT_MAX_RETRIES.key}.",
         )
 
@@ -207,7 +250,7 @@ class Transaction:
             for validation in self.validations:
                 validation.check(proposal)
         except PaimonError as error:
-            # Messages whose answer was lost may have been committed, and be committed once more.
+            # Changes whose response was lost may already be committed.
             if isinstance(error, AlreadyCommittedError) or self._may_be_live(proposal):
                 self.staged.release_all()
             raise
@@ -219,16 +262,16 @@ class Transaction:
             return self._was_published
 
     def _is_live(self, proposal: Proposal) -> bool:
-        """Whether a file that the changes bring belongs to the newest snapshot."""
+        """Whether an added file is live in the newest snapshot."""
         added = [e.file.file_name for e in proposal.changes.entries if e.kind is FileKind.ADD]
         moved = {e.file.file_name for e in proposal.changes.entries if e.kind is FileKind.DELETE}
-        fresh = pa.array([name for name in added if name not in moved], pa.string())
-        return bool(len(fresh)) and bool(pc.any(pc.is_in(proposal.live["file_name"], value_set=fresh)).as_py())
+        new = pa.array([name for name in added if name not in moved], pa.string())
+        return bool(len(new)) and bool(pc.any(pc.is_in(proposal.live["file_name"], value_set=new)).as_py())
 
     def _publish(
-        self, snapshot: Snapshot, latest: Snapshot | None, wanted: Changes, attempt: Attempt, owned: list[str]
+        self, snapshot: Snapshot, latest: Snapshot | None, proposed: Changes, attempt: Attempt, owned: list[str]
     ) -> bool:
-        """Whether the snapshot is in the history; what was written for it is kept unless that is certainly not so."""
+        """Publish the snapshot; return whether it is in the history. Unless it certainly is not, keep its files."""
 
         def publishing() -> None:
             self.outcome = Outcome.UNKNOWN
@@ -236,7 +279,7 @@ class Transaction:
             self.staged.release(owned)
 
         try:
-            published = snapshot_commit_of(self.table).commit(snapshot, latest, wanted.entries, publishing)
+            published = snapshot_commit_of(self.table).commit(snapshot, latest, proposed.entries, publishing)
         except BaseException as error:
             if self.outcome is Outcome.OPEN:
                 attempt.remove()
@@ -249,13 +292,13 @@ class Transaction:
             case Published.NEVER:
                 self._reopen(attempt, owned)
             case Published.WITHDRAWN:
-                self.outcome = Outcome.OPEN  # the files stay, whatever comes next
+                self.outcome = Outcome.OPEN  # the files are retained in any case
             case Published.TAKEN_AWAY:
                 self.outcome, self._taken_away = Outcome.OPEN, snapshot.id
         return published is Published.IN_HISTORY
 
     def _reopen(self, attempt: Attempt, owned: list[str]) -> None:
-        """Own the files again: certainly nothing was committed."""
+        """Own the files again, as certainly nothing was committed."""
         self.outcome = Outcome.OPEN
         self.staged.add_paths(owned)
         attempt.remove()

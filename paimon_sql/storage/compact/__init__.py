@@ -1,1 +1,1 @@
-"""Compaction: which files of a bucket are merged, the merging, and what the commit is told."""
+"""Compaction: plans of the files to merge, the tasks that merge them, and their commit messages."""

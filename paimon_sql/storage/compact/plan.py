@@ -1,38 +1,38 @@
-"""Compaction plans: a pure function of a snapshot makes the tasks, an executor runs them, a transaction commits."""
+"""Plans of compactions of primary-key tables: a pure function of a snapshot returns the tasks that an executor runs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from paimon_sql.format.data_file import DataFileMeta
-from paimon_sql.format.index_manifest import DELETION_VECTORS_INDEX
-from paimon_sql.format.manifest import ManifestEntry, entries
-from paimon_sql.format.options.index import DELETION_VECTORS_ENABLED
-from paimon_sql.format.paths import POSTPONE_BUCKET
-from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.storage.chains import keeps_deletes
-from paimon_sql.storage.commit.messages import CommitMessage
-from paimon_sql.storage.commit.overwrite import Overwrite
-from paimon_sql.storage.compact.levels import CompactUnit, level_runs
+from paimon_sql.format.layout.paths import POSTPONE_BUCKET
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.metadata.index_manifest import DELETION_VECTORS_INDEX
+from paimon_sql.format.metadata.manifest import ManifestEntry, entries
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.options.table.index import DELETION_VECTORS_ENABLED
+from paimon_sql.storage.branches.chains import keeps_deletes
 from paimon_sql.storage.compact.scope import EVERYTHING, Scope
 from paimon_sql.storage.compact.strategy import pick_due, pick_full
 from paimon_sql.storage.compact.task import CompactTask
-from paimon_sql.storage.compact.touched import touched_files
-from paimon_sql.storage.index_files import index_entries
-from paimon_sql.storage.merge.engine import merge_engine
-from paimon_sql.storage.record_expiry import RecordExpiry
-from paimon_sql.storage.scan.deletions import Deletion, deletions_of
-from paimon_sql.storage.scan.live_files import live_files
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.compact.touched_buckets import touched_files
+from paimon_sql.storage.data_files.deletion_vectors import Deletion, deletions_of
+from paimon_sql.storage.data_files.live_files import live_files
+from paimon_sql.storage.data_files.lsm_levels import CompactUnit, level_runs
+from paimon_sql.storage.merge.registry import merge_engine
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.staging.overwrite import Overwrite
+from paimon_sql.storage.table.index_files import index_entries
+from paimon_sql.storage.table.record_expiration import RecordExpiration
+from paimon_sql.storage.table.table import Table
 
 
 def plan_compaction(table: Table, *, full: bool, scope: Scope = EVERYTHING) -> list[CompactTask]:
-    """The tasks that compact a keyed table as it stands.
+    """Plan the compaction of the latest snapshot of a table with a primary key.
 
     Args:
         table: the table.
-        full: everything onto the deepest level; otherwise only what the strategy thinks is due.
-        scope: which buckets.
+        full: whether all files are compacted to the max level; otherwise those that are due by the strategy.
+        scope: the buckets to compact.
     """
     latest = table.snapshots.latest()
     live = scope.of(table, live_files(table, latest).entries)
@@ -42,22 +42,22 @@ def plan_compaction(table: Table, *, full: bool, scope: Scope = EVERYTHING) -> l
 def plan_triggered(
     table: Table, messages: Sequence[CommitMessage], *, overwrite: Overwrite | None = None, full: bool = False
 ) -> list[CompactTask]:
-    """The tasks that new files make due, in the buckets that were written to.
+    """Plan the compactions that become due by new files, in their buckets.
 
     Args:
-        table: the table, its newest snapshot not yet holding the messages' files.
-        messages: what is about to be committed.
-        overwrite: what the write replaces, which is not there any more; None for one that appends.
-        full: everything in these buckets onto the deepest level, due or not.
+        table: the table, whose latest snapshot does not contain the messages' files yet.
+        messages: the messages to commit.
+        overwrite: what the write replaces; None for one that appends.
+        full: whether all files of these buckets are compacted to the max level, due or not.
     """
     latest = table.snapshots.latest()
     replaced, added_to = touched_files(table, latest, messages, overwrite)
-    # Deletion vectors of what is replaced go with it.
+    # The deletion vectors of replaced files are dropped with them.
     return [*_tasks(table, replaced, None, full=full), *_tasks(table, added_to, latest, full=full)]
 
 
 def _tasks(table: Table, files: Iterable[ManifestEntry], latest: Snapshot | None, *, full: bool) -> list[CompactTask]:
-    """The tasks of these files, whose rows may be marked as deleted in the snapshot ``latest``."""
+    """Plan the tasks of files with the deletion vectors of snapshot ``latest``."""
     buckets: dict[tuple[bytes, int, int], list[DataFileMeta]] = {}
     for e in files:
         if e.bucket != POSTPONE_BUCKET:
@@ -68,27 +68,27 @@ def _tasks(table: Table, files: Iterable[ManifestEntry], latest: Snapshot | None
         for e in index_entries(table, latest)
         if e.file.index_type == DELETION_VECTORS_INDEX
     }
-    whole = full or merge_engine(table.schema).merges_whole
-    settles = table.options.get(DELETION_VECTORS_ENABLED)
-    keeps = keeps_deletes(table)
-    expiry = RecordExpiry.of(table)
-    found = []
-    for (partition, bucket, total), held in buckets.items():
+    always_full = full or merge_engine(table.schema).merges_all_at_once
+    has_vectors = table.options.get(DELETION_VECTORS_ENABLED)
+    keep_deletes = keeps_deletes(table)
+    expiry = RecordExpiration.of(table)
+    tasks = []
+    for (partition, bucket, total), stored in buckets.items():
         marked = deletions.get((partition, bucket), {})
-        runs = level_runs(held)
+        runs = level_runs(stored)
         unit = None if full else pick_due(runs, table.options)
-        if full or (unit is not None and whole):
-            expired = {f.file_name for f in held if expiry is not None and expiry.is_due(table, f)}
+        if full or (unit is not None and always_full):
+            expired = {f.file_name for f in stored if expiry is not None and expiry.is_due(table, f)}
             unit = pick_full(runs, table.options, marked.keys() | expired)
         if unit is not None:
-            drop = not keeps and unit.output_level != 0 and (settles or _nothing_below(unit, held))
-            taken = {f.file_name for f in unit.files}
-            below = tuple(f for f in held if f.level > unit.output_level and f.file_name not in taken)
-            place = partition, bucket
-            marks = vectors.get(place)
-            deep = frozenset(f.file_name for f in held if f.level > 0) | ({marks.file_name} if marks else set())
-            found.append(CompactTask(table, *place, total, unit, drop, marked, below, marks, expiry, deep))
-    return found
+            drop_deletes = not keep_deletes and unit.output_level != 0 and (has_vectors or _nothing_below(unit, stored))
+            in_unit = {f.file_name for f in unit.files}
+            below = tuple(f for f in stored if f.level > unit.output_level and f.file_name not in in_unit)
+            key = partition, bucket
+            index = vectors.get(key)
+            deep = frozenset(f.file_name for f in stored if f.level > 0) | ({index.file_name} if index else set())
+            tasks.append(CompactTask(table, *key, total, unit, drop_deletes, marked, below, index, expiry, deep))
+    return tasks
 
 
 def _by_bucket(
@@ -100,10 +100,10 @@ def _by_bucket(
     return found
 
 
-def _nothing_below(unit: CompactUnit, held: Sequence[DataFileMeta]) -> bool:
-    return unit.output_level >= max(f.level for f in held)
+def _nothing_below(unit: CompactUnit, stored: Sequence[DataFileMeta]) -> bool:
+    return unit.output_level >= max(f.level for f in stored)
 
 
 def run_task(task: CompactTask) -> CommitMessage:
-    """Run one task; a function of the module, so that it can be sent to a worker."""
+    """Run a task; a module-level function, so that it can be pickled."""
     return task.run()

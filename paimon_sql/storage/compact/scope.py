@@ -1,4 +1,4 @@
-"""Which buckets a compaction is about."""
+"""Scope of a compaction: the buckets that it may change."""
 
 from __future__ import annotations
 
@@ -8,37 +8,37 @@ from datetime import timedelta
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.format.data_file import wall_clock_millis
-from paimon_sql.format.durations import MILLISECOND
-from paimon_sql.storage.predicates import Predicate
-from paimon_sql.storage.scan.live_files import filter_partitions
-from paimon_sql.storage.table import Table
+from paimon_sql.format.text.durations import MILLISECOND
+from paimon_sql.format.text.wall_clock import wall_clock_millis
+from paimon_sql.storage.data_files.live_files import filter_partitions
+from paimon_sql.storage.expressions.predicates import Predicate
+from paimon_sql.storage.table.table import Table
 
 
 @dataclass(frozen=True)
 class Scope:
-    """Some of the buckets of a table; all by default.
+    """A selection of the buckets of a table; all by default.
 
     Attributes:
         partitions: a condition on partition columns.
-        idle: how long no file must have come to a partition.
-        buckets: numbers of buckets, for tables with a fixed number of them.
-        apart: partitions, serialised, that are left alone.
+        idle: the min time since the newest file of a partition.
+        buckets: the bucket numbers, for tables with fixed buckets.
+        excluded: the serialised partitions to exclude.
     """
 
     partitions: Predicate | None = None
     idle: timedelta | None = None
     buckets: frozenset[int] | None = None
-    apart: frozenset[bytes] = frozenset()
+    excluded: frozenset[bytes] = frozenset()
 
     def of(self, table: Table, live: pa.Table) -> pa.Table:
-        """Those of a table's live files that it is about."""
+        """Filter the live files of a table."""
         found = filter_partitions(table, live, self.partitions)
-        if self.apart:
-            left = pa.array(sorted(self.apart), pa.binary())
-            found = found.filter(pc.invert(pc.is_in(found["partition"], value_set=left)))
+        if self.excluded:
+            excluded = pa.array(sorted(self.excluded), pa.binary())
+            found = found.filter(pc.invert(pc.is_in(found["partition"], value_set=excluded)))
         if self.idle is not None:
-            # Idle is the partition, not the bucket: its newest file decides.
+            # The newest file of the partition counts, not that of the bucket.
             newest = found.group_by("partition").aggregate([("creation_time_millis", "max")])
             since = wall_clock_millis() - self.idle // MILLISECOND
             old = newest.filter(pc.less_equal(newest["creation_time_millis_max"], since))

@@ -1,37 +1,40 @@
-"""The compaction of one bucket, as it travels to a worker."""
+"""Task of a compaction of one bucket of a primary-key table."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from paimon_sql.format.data_file import DataFileMeta
-from paimon_sql.format.options.compaction import COMPACTION_FORCE_REWRITE_ALL_FILES, COMPACTION_SMALL_FILE_RATIO
-from paimon_sql.storage.commit.messages import CommitMessage
-from paimon_sql.storage.compact.levels import max_level
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.options.operations.compaction import (
+    COMPACTION_FORCE_REWRITE_ALL_FILES,
+    COMPACTION_SMALL_FILE_RATIO,
+)
 from paimon_sql.storage.compact.rewriters import BucketWork, rewriter_of
-from paimon_sql.storage.scan.sections import Section, sections_of
+from paimon_sql.storage.data_files.lsm_levels import max_level
+from paimon_sql.storage.data_files.sections import Section, sections_of
+from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.write.settings import WriteSettings
 
 
 @dataclass(frozen=True)
 class CompactTask(BucketWork):
-    """Merges some files of a bucket of a keyed table."""
+    """Merges some files of a bucket."""
 
     @property
     def size(self) -> int:
-        """The bytes to be read."""
+        """The bytes to read."""
         return sum(f.file_size for f in self.unit.files)
 
     def run(self) -> CommitMessage:
-        """Do it: big files that overlap no other and need no change only change their level, the rest is rewritten.
+        """Move big files without overlaps and without changes to the new level, and rewrite the others.
 
-        Files are written that nobody sees until the message is committed; on an error none is left.
+        New files take effect when the message is committed; on an error they are deleted.
         """
         rewriter = rewriter_of(self)
         try:
-            for sections, stays in self._steps():
-                if stays:
+            for sections, unchanged in self._steps():
+                if unchanged:
                     rewriter.move(sections[0].runs[0][0])
                 else:
                     rewriter.rewrite(sections)
@@ -42,24 +45,24 @@ class CompactTask(BucketWork):
 
     @property
     def changed_files(self) -> list[DataFileMeta]:
-        """The files that get onto another level, or are rewritten."""
+        """The files that change their level, or are rewritten."""
         return [
             file
-            for sections, stays in self._steps()
+            for sections, unchanged in self._steps()
             for section in sections
             for run in section.runs
             for file in run
-            if not stays or file.level != self.unit.output_level
+            if not unchanged or file.level != self.unit.output_level
         ]
 
     def _steps(self) -> Iterator[tuple[list[Section], bool]]:
-        """What is rewritten together, and, with True, each single file that stays as it is and changes its level."""
+        """The sections to rewrite together, and, with True, each single file that only changes its level."""
         target = WriteSettings(self.table.schema).target_file_size
-        small = target * self.table.options.get(COMPACTION_SMALL_FILE_RATIO)
+        small_size = target * self.table.options.get(COMPACTION_SMALL_FILE_RATIO)
         pending: list[Section] = []
         for section in sections_of(self.table.schema, self.unit.files):
             for piece in _pieces(section):
-                if len(piece.runs) > 1 or piece.runs[0][0].file_size < small:
+                if len(piece.runs) > 1 or piece.runs[0][0].file_size < small_size:
                     pending.append(piece)
                     continue
                 if pending:
@@ -70,18 +73,18 @@ class CompactTask(BucketWork):
             yield self._step(pending)
 
     def _step(self, sections: list[Section]) -> tuple[list[Section], bool]:
-        return sections, len(sections) == 1 and len(sections[0].runs) == 1 and self._may_stay(sections[0])
+        return sections, len(sections) == 1 and len(sections[0].runs) == 1 and self._can_move(sections[0])
 
-    def _may_stay(self, section: Section) -> bool:
+    def _can_move(self, section: Section) -> bool:
         (file,) = section.runs[0]
-        deepest = self.drop_deletes and self.unit.output_level >= max_level(self.table.options)
+        drops_deletes = self.drop_deletes and self.unit.output_level >= max_level(self.table.options)
         forced = self.unit.rewrite or self.table.options.get(COMPACTION_FORCE_REWRITE_ALL_FILES)
         expired = self.expiry is not None and self.expiry.is_due(self.table, file)
-        return not ((deepest and file.delete_row_count != 0) or forced or expired)
+        return not ((drops_deletes and file.delete_row_count != 0) or forced or expired)
 
 
 def _pieces(section: Section) -> list[Section]:
-    """A section of one run file by file: its files share no key, so each may be moved or rewritten alone."""
+    """Split a section of one run into its files: they share no key, so each may be moved or rewritten alone."""
     if len(section.runs) > 1:
         return [section]
     return [Section(((f,),)) for f in section.runs[0]]

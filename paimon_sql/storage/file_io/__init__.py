@@ -1,4 +1,4 @@
-"""Where a table's bytes are: one interface over local files, object stores and HDFS, chosen by a path's scheme."""
+"""Access to files: one interface over local files, object stores and HDFS, selected by a path's scheme."""
 
 from paimon_sql.storage.file_io.arrow import ArrowFileIO
 from paimon_sql.storage.file_io.base import FileIO, FileStatus

@@ -1,4 +1,4 @@
-"""Files of every file system that Arrow speaks: S3 and what looks like it, Google Storage, Azure, HDFS, fsspec's."""
+"""File systems of Arrow: S3 and compatible stores, Google Cloud Storage, Azure, HDFS, and those of fsspec."""
 
 from __future__ import annotations
 
@@ -8,24 +8,69 @@ from functools import cached_property, lru_cache
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from paimon_sql.errors import MissingFileError
-from paimon_sql.storage.file_io.backends import Backend, ConditionRefusedError, Objects
+from paimon_sql.errors import MissingFileError, UnsupportedError
+from paimon_sql.storage.execution.threads import map_in_threads
+from paimon_sql.storage.file_io.backends import (
+    AzureBackend,
+    Backend,
+    ConditionRefusedError,
+    FsspecBackend,
+    GcsBackend,
+    HdfsBackend,
+    Objects,
+    OssBackend,
+    has_fsspec,
+)
 from paimon_sql.storage.file_io.base import FileIO, FileStatus
-from paimon_sql.storage.file_io.paths import join, name_of, parent_of, temporary_sibling, without_scheme
-from paimon_sql.storage.file_io.refusals import no_exclusive_create, refusals
-from paimon_sql.storage.file_io.schemes import backend_of
-from paimon_sql.storage.threads import spread
+from paimon_sql.storage.file_io.errors import no_exclusive_create, translate_errors
+from paimon_sql.storage.file_io.paths import S3_SCHEMES, join, name_of, parent_of, temporary_sibling, without_scheme
+from paimon_sql.storage.file_io.s3 import S3Backend
+
+_BACKENDS: dict[str, Backend] = {}
+
+
+def register_backend(scheme: str, backend: Backend) -> None:
+    """Register the file system of a scheme."""
+    _BACKENDS[scheme] = backend
+
+
+def backend_of(scheme: str) -> Backend:
+    """Return the backend of a scheme.
+
+    Raises:
+        UnsupportedError: neither Arrow nor an installed fsspec knows the scheme.
+    """
+    if scheme not in _BACKENDS:
+        if not has_fsspec(scheme):
+            raise UnsupportedError(
+                f"No file system is known for the scheme '{scheme}'.",
+                remedy=f"Known are file, {', '.join(sorted(_BACKENDS))}, and fsspec's where fsspec is installed.",
+            )
+        _BACKENDS[scheme] = FsspecBackend(scheme)
+    return _BACKENDS[scheme]
+
+
+for _schemes, _backend in (
+    (S3_SCHEMES, S3Backend()),
+    (("oss",), OssBackend()),
+    (("gs",), GcsBackend()),
+    (("abfs", "abfss", "wasb", "wasbs"), AzureBackend()),
+    (("hdfs", "viewfs"), HdfsBackend()),
+):
+    for _scheme in _schemes:
+        register_backend(_scheme, _backend)
+
 
 _THREADS = 8
-"""How many objects are moved at once."""
+"""Number of objects that are moved concurrently."""
 
 
 class ArrowFileIO(FileIO):
-    """The file system of one scheme and authority, made from the catalog's options when it is first used.
+    """The file system of one scheme and authority, created from the catalog's options on first use.
 
     Args:
         scheme: such as ``s3``.
-        authority: what stands between ``//`` and the next ``/``: a bucket, or host and port.
+        authority: the part between ``//`` and the next ``/``: a bucket, or host and port.
         options: the catalog's options; those of the scheme (``s3.*``, ``fs.*``) are passed on.
     """
 
@@ -43,12 +88,12 @@ class ArrowFileIO(FileIO):
 
     @cached_property
     def _fs(self) -> pafs.FileSystem:
-        with refusals("open", f"{self.scheme}://{self.authority}"):
-            return _opened(self.scheme, self.authority, frozenset(self.options.items()))[0]
+        with translate_errors("open", f"{self.scheme}://{self.authority}"):
+            return _open(self.scheme, self.authority, frozenset(self.options.items()))[0]
 
     @cached_property
     def _objects(self) -> Objects | None:
-        return _opened(self.scheme, self.authority, frozenset(self.options.items()))[1]
+        return _open(self.scheme, self.authority, frozenset(self.options.items()))[1]
 
     def can_create_exclusively(self, path: str) -> bool:
         return self._objects is not None
@@ -61,18 +106,18 @@ class ArrowFileIO(FileIO):
         return self._backend.inner(authority, rest)
 
     def open_input(self, path: str) -> pa.NativeFile:
-        with refusals("read", path):
+        with translate_errors("read", path):
             return self._fs.open_input_file(self._inner(path))
 
     def open_output(self, path: str) -> pa.NativeFile:
-        with refusals("write", path):
+        with translate_errors("write", path):
             if not self._backend.object_store:
                 self._fs.create_dir(self._inner(parent_of(path)), recursive=True)
             return self._fs.open_output_stream(self._inner(path))
 
     def write_bytes(self, path: str, data: bytes) -> None:
-        with refusals("write", path):
-            if self._backend.object_store:  # an object appears when its upload is complete
+        with translate_errors("write", path):
+            if self._backend.object_store:  # an object becomes visible when its upload is complete
                 self._put(path, data)
                 return
             temporary = temporary_sibling(path)
@@ -84,7 +129,7 @@ class ArrowFileIO(FileIO):
             stream.write(data)
 
     def try_create_exclusive(self, path: str, data: bytes, *, locked: bool = False) -> bool:
-        with refusals("create", path):
+        with translate_errors("create", path):
             why = self._backend.why_not
             if self._objects is not None:
                 try:
@@ -99,19 +144,19 @@ class ArrowFileIO(FileIO):
             return True
 
     def status(self, path: str) -> FileStatus | None:
-        with refusals("look at", path):
+        with translate_errors("look at", path):
             return _status(path, self._fs.get_file_info(self._inner(path)))
 
     def list(self, path: str) -> list[FileStatus]:
-        with refusals("list", path):
+        with translate_errors("list", path):
             found = self._fs.get_file_info(pafs.FileSelector(self._inner(path), allow_not_found=True))
         entries = (_status(join(path, info.base_name), info) for info in found)
         return sorted((e for e in entries if e is not None), key=lambda status: status.name)
 
     def walk(self, path: str) -> Iterator[FileStatus]:
-        # Some file systems answer with a leading slash that the question did not have.
+        # Some file systems return a leading slash that the request did not have.
         top = self._inner(path).strip("/")
-        with refusals("list", path):
+        with translate_errors("list", path):
             found = self._fs.get_file_info(pafs.FileSelector(self._inner(path), allow_not_found=True, recursive=True))
         for info in found:
             entry = _status(join(path, info.path.strip("/")[len(top) :]), info)
@@ -119,11 +164,11 @@ class ArrowFileIO(FileIO):
                 yield entry
 
     def delete(self, path: str) -> bool:
-        with refusals("delete", path):
+        with translate_errors("delete", path):
             if self._objects is not None and self._objects.remove([self._inner(path)]):
                 return True
             try:
-                # An object store answers a delete of nothing with success, so it is asked only once.
+                # An object store reports success for a missing object: a check before would only cost a request.
                 if not self._backend.object_store and self.status(path) is None:
                     return False
                 self._fs.delete_file(self._inner(path))
@@ -132,21 +177,23 @@ class ArrowFileIO(FileIO):
             return True
 
     def delete_if(self, path: str, is_meant: Callable[[bytes], bool], *, durable: bool = False) -> bool:
-        with refusals("delete", path):
+        with translate_errors("delete", path):
             done = None if self._objects is None else self._objects.remove_if(self._inner(path), is_meant)
         return super().delete_if(path, is_meant, durable=durable) if done is None else done
 
     def delete_many(self, paths: Iterable[str], threads: int = 8) -> int:
-        doomed = list(paths)
-        if not doomed or self._objects is None:
-            return super().delete_many(doomed, threads)
-        with refusals("delete", doomed[0] if len(doomed) == 1 else f"{len(doomed)} files, {doomed[0]} among them"):
-            if self._objects.remove([self._inner(path) for path in doomed]):
-                return len(doomed)
-        return super().delete_many(doomed, threads)
+        targets = list(paths)
+        if not targets or self._objects is None:
+            return super().delete_many(targets, threads)
+        with translate_errors(
+            "delete", targets[0] if len(targets) == 1 else f"{len(targets)} files, {targets[0]} among them"
+        ):
+            if self._objects.remove([self._inner(path) for path in targets]):
+                return len(targets)
+        return super().delete_many(targets, threads)
 
     def delete_dir(self, path: str, recursive: bool = False) -> bool:
-        with refusals("delete", path):
+        with translate_errors("delete", path):
             found = self.status(path)
             if found is None or (not recursive and self.list(path)):
                 return False
@@ -154,11 +201,11 @@ class ArrowFileIO(FileIO):
             return True
 
     def mkdirs(self, path: str) -> None:
-        with refusals("make the directory", path):
+        with translate_errors("make the directory", path):
             self._fs.create_dir(self._inner(path), recursive=True)
 
     def rename(self, src: str, dst: str) -> bool:
-        with refusals(f"rename {src} to {dst}: look at", src):
+        with translate_errors(f"rename {src} to {dst}: look at", src):
             if self.exists(dst):
                 return False
             found = self.status(src)
@@ -167,7 +214,7 @@ class ArrowFileIO(FileIO):
             if self._backend.object_store:
                 entries = list(self.walk(src)) if found.is_dir else [found]
                 moves = [(entry.path, f"{dst}{entry.path[len(src) :]}") for entry in entries]
-                spread(lambda move: self.copy(*move), moves, _THREADS)
+                map_in_threads(lambda move: self.copy(*move), moves, _THREADS)
                 self.delete_many(origin for origin, _ in moves)
                 return True
             self.mkdirs(parent_of(dst))
@@ -175,7 +222,7 @@ class ArrowFileIO(FileIO):
             return True
 
     def copy(self, source: str, target: str) -> None:
-        with refusals(f"copy {source} to", target):
+        with translate_errors(f"copy {source} to", target):
             origin, copy = self._inner(source), self._inner(target)
             if self._objects is None or not self._objects.copy(origin, copy):
                 self._fs.copy_file(origin, copy)
@@ -183,14 +230,14 @@ class ArrowFileIO(FileIO):
     def size(self, path: str) -> int:
         found = self.status(path)
         if found is None:
-            with refusals("look at", path):
+            with translate_errors("look at", path):
                 raise FileNotFoundError(path)
         return found.size
 
 
 @lru_cache(maxsize=64)
-def _opened(scheme: str, authority: str, options: frozenset[tuple[str, str]]) -> tuple[pafs.FileSystem, Objects | None]:
-    """A file system with its connections, which all tables of a process share."""
+def _open(scheme: str, authority: str, options: frozenset[tuple[str, str]]) -> tuple[pafs.FileSystem, Objects | None]:
+    """Open a file system, whose connections all tables of a process share."""
     backend, given = backend_of(scheme), dict(options)
     return backend.open(authority, given), backend.objects(authority, given)
 

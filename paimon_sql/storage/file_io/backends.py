@@ -1,6 +1,7 @@
-"""How each scheme's file system is made from a catalog's options: one ``Backend`` a kind, in a registry by scheme.
+"""Backends: create the file system of a scheme from a catalog's options.
 
-Option names are the Java connector's (``s3.access-key``, ``fs.oss.endpoint``, ``fs.azure.account.key.<account>`` ...).
+Option names are those of Paimon's Java connectors (``s3.access-key``, ``fs.oss.endpoint``,
+``fs.azure.account.key.<account>`` ...).
 """
 
 from __future__ import annotations
@@ -19,66 +20,66 @@ Options: TypeAlias = Mapping[str, str]
 
 
 class ConditionRefusedError(Exception):
-    """A store does not heed the condition of a put."""
+    """A store does not support conditional puts."""
 
 
 class Objects(ABC):
-    """What an object store can do that Arrow's file system for it cannot; paths are those inside the store."""
+    """Operations of an object store that Arrow's file system lacks; paths are those inside the store."""
 
     @abstractmethod
     def create(self, path: str, data: bytes) -> bool:
-        """Create an object unless there is one of that name: whether it did.
+        """Create an object if the name is free; return whether it was created.
 
         Raises:
-            ConditionRefusedError: the store does not heed the condition.
+            ConditionRefusedError: the store does not support conditional puts.
         """
 
     def remove(self, paths: Sequence[str]) -> bool:
-        """Remove objects, whether they are there or not; False, and nothing is done, where this has no such way."""
+        """Delete objects, existing or not; False, without an effect, if not supported."""
         return False
 
     def remove_if(self, path: str, is_meant: Callable[[bytes], bool]) -> bool | None:
-        """Remove an object if its content is what is meant: whether it did; None where this has no such way."""
+        """Delete an object if its content is the expected one; return whether it was deleted, None if not supported."""
         return None
 
     def copy(self, source: str, target: str) -> bool:
-        """Copy an object inside the store; False, and nothing is done, where this has no such way."""
+        """Copy an object inside the store; False, without an effect, if not supported."""
         return False
 
 
 class Backend:
     """One kind of file system.
 
-    ``object_store`` says that directories are prefixes; ``why_not`` completes "cannot create ... safely: ..." where no
-    conditional creation is to be had.
+    ``object_store``: directories are prefixes. ``why_not`` completes "cannot create ... safely: ..." if conditional
+    creation is not available.
     """
 
     object_store = True
     why_not = "this file system has no conditional creation"
     conditional: str | None = None
-    """The fsspec protocol whose put can be made conditional on the object's absence, if there is one."""
+    """The fsspec protocol that offers a put conditional on the object's absence; None without one."""
 
     def open(self, authority: str, options: Options) -> pafs.FileSystem:
-        """The file system of an authority."""
+        """Open the file system of an authority."""
         raise UnsupportedError(f"Nothing opens the file system of '{authority}'.")
 
     def inner(self, authority: str, rest: str) -> str:
-        """The path inside the file system, from a path's authority and the rest behind it."""
+        """Return the path inside the file system, from a path's authority and rest."""
         return f"{authority}{rest}"
 
     def objects(self, authority: str, options: Options) -> Objects | None:
-        """What creates and removes objects; None where a conditional creation cannot be had."""
+        """Return the object operations; None if conditional creation is not available."""
         if self.conditional is None or not has_fsspec(self.conditional):
             return None
         return _ConditionalPut(_fsspec(self.conditional, self.fsspec_arguments(options)))
 
     def fsspec_arguments(self, options: Options) -> dict[str, Any]:
-        """The arguments of the fsspec file system that ``objects`` uses."""
+        """Return the arguments of the fsspec file system that ``objects`` uses."""
         return {}
 
 
 class _ConditionalPut(Objects):
-    """Creates an object through fsspec with the store's own "only if absent" condition."""
+    """Create an object through fsspec with the store's own "only if absent" condition."""
 
     def __init__(self, filesystem: Any) -> None:
         self._filesystem = filesystem
@@ -96,7 +97,7 @@ class _ConditionalPut(Objects):
 
 
 class OssBackend(Backend):
-    """Alibaba's object store through its S3 interface."""
+    """Alibaba Cloud OSS through its S3 interface."""
 
     why_not = "this store has no conditional put over its S3 interface"
 
@@ -172,13 +173,13 @@ class HdfsBackend(Backend):
 
 
 class FsspecBackend(Backend):
-    """Any file system that fsspec knows, with the options ``fs.<scheme>.*`` as its arguments."""
+    """Any file system of fsspec, with the options ``fs.<scheme>.*`` as its arguments."""
 
     why_not = "fsspec promises no conditional creation for it"
 
     def __init__(self, protocol: str) -> None:
         self._protocol = protocol
-        # The memory file system lives in one process, where its check is as good as a condition.
+        # The memory file system is local to a process, where its check is as good as a condition.
         self.conditional = protocol if protocol == "memory" else None
 
     def open(self, authority: str, options: Options) -> pafs.FileSystem:
@@ -193,7 +194,7 @@ class FsspecBackend(Backend):
 
 
 def has_fsspec(protocol: str) -> bool:
-    """Whether fsspec is installed and can make a file system of this protocol."""
+    """Whether fsspec is installed and supports the protocol."""
     if importlib.util.find_spec("fsspec") is None:
         return False
     try:

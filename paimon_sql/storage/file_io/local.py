@@ -1,4 +1,4 @@
-"""Files of the machine itself: plain paths and ``file:`` URIs."""
+"""Local files: plain paths and ``file:`` URIs."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from stat import S_ISDIR, S_ISREG
 import pyarrow as pa
 
 from paimon_sql.errors import CommitConflictError, CorruptFileError
+from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.file_io.base import FileIO, FileStatus, check_size
+from paimon_sql.storage.file_io.errors import MAKE_DIRECTORY, no_exclusive_create, translate_errors
 from paimon_sql.storage.file_io.paths import join, name_of, parent_of, temporary_sibling, without_scheme
-from paimon_sql.storage.file_io.refusals import MAKE_DIRECTORY, no_exclusive_create, refusals
-from paimon_sql.storage.threads import spread
 
-_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
+_NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 _OCCUPIED = (errno.ENOTEMPTY, errno.EEXIST)
 _NO_SYNC = (errno.EINVAL, errno.EBADF, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
-"""Errors of file systems that cannot flush a directory; they keep its entries by themselves, or not at all."""
-_HELD = (errno.EAGAIN, errno.EACCES)
+"""Errors of file systems that cannot flush a directory; they persist its entries automatically, or not at all."""
+_LOCK_HELD = (errno.EAGAIN, errno.EACCES)
 _LONGEST_HELD = 2.0
-"""Seconds to wait for a process that is replacing a file of the same directory, or removing the same file."""
-_LOOK_EVERY = 0.005
+"""Seconds to wait for a process that replaces a file of the same directory, or deletes the same file."""
+_POLL_INTERVAL = 0.005
 _SYNC_THREADS = 8
 
 
 class LocalFileIO(FileIO):
-    """The local file system; a path may have the scheme ``file`` and comes back from listings as it was given.
+    """The local file system; listings return paths with the scheme they were requested with.
 
     Args:
-        durable: whether `sync` and the writes that promise it flush to the disk.
+        durable: whether `sync` and the durable writes flush to the disk.
     """
 
     durable: bool = True
@@ -50,14 +50,14 @@ class LocalFileIO(FileIO):
         return False
 
     def open_input(self, path: str) -> pa.NativeFile:
-        with refusals("read", path):
+        with translate_errors("read", path):
             target = _local(path)
             _regular_size(target, path)
             return pa.OSFile(str(target), "rb")
 
     def open_output(self, path: str) -> pa.NativeFile:
         target = _local(path)
-        with refusals("write", path):
+        with translate_errors("write", path):
             try:
                 return pa.OSFile(str(target), "wb")
             except FileNotFoundError:
@@ -65,11 +65,11 @@ class LocalFileIO(FileIO):
                 return pa.OSFile(str(target), "wb")
 
     def write_bytes(self, path: str, data: bytes) -> None:
-        with refusals("write", path):
+        with translate_errors("write", path):
             self._replace(_local(path), data, durable=False)
 
     def write_durably(self, path: str, data: bytes) -> None:
-        with refusals("write", path):
+        with translate_errors("write", path):
             self._replace(_local(path), data, durable=self.durable)
 
     def _replace(self, target: Path, data: bytes, *, durable: bool) -> None:
@@ -82,45 +82,45 @@ class LocalFileIO(FileIO):
         if durable:
             _sync_directories([target.parent, *fresh])
         elif fresh and self.durable:
-            _sync_directories(fresh)  # whoever writes there durably finds the directory made
+            _sync_directories(fresh)  # a later durable write flushes only its own directory
 
     def try_create_exclusive(self, path: str, data: bytes, *, locked: bool = False) -> bool:
         target = _local(path)
-        with refusals("create", path):
+        with translate_errors("create", path):
             if os.path.lexists(target):
                 return False
             temporary, fresh = _write_temporary(target, data, durable=self.durable)
             try:
-                made = _link(temporary, target)
+                created = _link(temporary, target)
             except OSError as error:
-                if error.errno not in _NO_LINKS:
+                if error.errno not in _NO_HARD_LINKS:
                     raise
                 if not locked:
                     raise no_exclusive_create(path, "its file system has no hard links") from error
                 temporary.rename(target)
-                made = True
+                created = True
             finally:
                 temporary.unlink(missing_ok=True)
-            if made and self.durable:
+            if created and self.durable:
                 _sync_directories([target.parent, *fresh])
-            return made
+            return created
 
     def replace_if(self, path: str, expected: bytes | None, data: bytes, *, durable: bool = False) -> bool:
         target = _local(path)
-        with refusals("write", path), _alone_in(target.parent) as is_there:
-            # A directory that was removed meanwhile, with its table or branch, must not come back for this file.
+        with translate_errors("write", path), _directory_lock(target.parent) as is_there:
+            # A directory that was removed concurrently, with its table or branch, must not be recreated.
             return is_there and super().replace_if(path, expected, data, durable=durable)
 
     def delete_if(self, path: str, is_meant: Callable[[bytes], bool], *, durable: bool = False) -> bool:
         target = _local(path)
-        with refusals("delete", path):
+        with translate_errors("delete", path):
             try:
                 descriptor = os.open(target, os.O_RDONLY | os.O_CLOEXEC)
             except FileNotFoundError:
                 return False
             try:
-                # Whoever removes it holds its lock meanwhile, so that the name is free for nobody until that has ended.
-                if not _locked_soon(descriptor):
+                # The deleting process holds the file's lock, so that the name stays taken until the deletion is done.
+                if not _lock_with_timeout(descriptor):
                     raise CommitConflictError(
                         f"Cannot delete {path}: another process is about to do so, and stands still.",
                         remedy="Run the statement again.",
@@ -138,29 +138,29 @@ class LocalFileIO(FileIO):
         if not self.durable:
             return
         files, top = [_local(path) for path in paths], _local(root)
-        with refusals("flush files below", root):
+        with translate_errors("flush files below", root):
             threads = self.threads_for(root, len(files), _SYNC_THREADS)
-            spread(_sync_file, files, threads)
+            map_in_threads(_sync_file, files, threads)
             parents = {file.parent for file in files}
-            _sync_directories(parents | {up for parent in parents for up in _made_above(parent, top)})
+            _sync_directories(parents | {up for parent in parents for up in _possibly_created_above(parent, top)})
 
     def sync_directory(self, path: str) -> None:
         if self.durable:
-            with refusals("flush", path):
+            with translate_errors("flush", path):
                 _sync_directories([_local(path)])
 
-    def answers_are_final(self, path: str) -> bool:
+    def failures_are_final(self, path: str) -> bool:
         return True
 
     def status(self, path: str) -> FileStatus | None:
-        with refusals("look at", path):
+        with translate_errors("look at", path):
             try:
                 return _status(path, _local(path).stat())
             except (FileNotFoundError, NotADirectoryError):
                 return None
 
     def list(self, path: str) -> list[FileStatus]:
-        with refusals("list", path):
+        with translate_errors("list", path):
             return sorted(_entries(path), key=lambda status: status.name)
 
     def walk(self, path: str) -> Iterator[FileStatus]:
@@ -171,7 +171,7 @@ class LocalFileIO(FileIO):
                 yield entry
 
     def delete(self, path: str) -> bool:
-        with refusals("delete", path):
+        with translate_errors("delete", path):
             try:
                 _local(path).unlink()
             except (FileNotFoundError, NotADirectoryError):
@@ -179,7 +179,7 @@ class LocalFileIO(FileIO):
             return True
 
     def delete_dir(self, path: str, recursive: bool = False) -> bool:
-        with refusals("delete", path):
+        with translate_errors("delete", path):
             try:
                 if recursive:
                     shutil.rmtree(_local(path))
@@ -194,7 +194,7 @@ class LocalFileIO(FileIO):
             return True
 
     def mkdirs(self, path: str) -> None:
-        with refusals(MAKE_DIRECTORY, path):
+        with translate_errors(MAKE_DIRECTORY, path):
             fresh = _missing_above(_local(path) / "_")
             _local(path).mkdir(parents=True, exist_ok=True)
             if self.durable:
@@ -202,7 +202,7 @@ class LocalFileIO(FileIO):
 
     def rename(self, src: str, dst: str) -> bool:
         source, target = _local(src), _local(dst)
-        with refusals(f"rename {src} to {dst}: look at", src):
+        with translate_errors(f"rename {src} to {dst}: look at", src):
             if os.path.lexists(target):
                 return False
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -214,7 +214,7 @@ class LocalFileIO(FileIO):
                     self._sync_renamed(source, target)
                     return True
                 except OSError as error:
-                    if error.errno not in _NO_LINKS:
+                    if error.errno not in _NO_HARD_LINKS:
                         raise
             source.rename(target)
             self._sync_renamed(source, target)
@@ -222,25 +222,25 @@ class LocalFileIO(FileIO):
 
     def _sync_renamed(self, source: Path, target: Path) -> None:
         if self.durable:
-            # The new name comes first, so that at no moment neither name is safe.
+            # The new name first: one of the two names is durable at any moment.
             _sync_directories([target.parent])
             _sync_directories({source.parent} - {target.parent})
 
     def size(self, path: str) -> int:
-        with refusals("look at", path):
+        with translate_errors("look at", path):
             return _local(path).stat().st_size
 
     def read_bytes(self, path: str) -> bytes:
-        with refusals("read", path):
+        with translate_errors("read", path):
             target = _local(path)
             check_size(_regular_size(target, path), path)
             return target.read_bytes()
 
     def link_below(self, root: str, path: str) -> str | None:
-        top, place = _local(root), _local(parent_of(path))
-        if not place.is_relative_to(top):
+        top, parent = _local(root), _local(parent_of(path))
+        if not parent.is_relative_to(top):
             return None
-        for part in place.relative_to(top).parts:
+        for part in parent.relative_to(top).parts:
             top /= part
             if top.is_symlink():
                 return str(top)
@@ -252,15 +252,19 @@ def _local(path: str) -> Path:
 
 
 def _regular_size(target: Path, path: str) -> int:
-    """The size of a file in bytes; CorruptFileError for a pipe or device, at which a reader would wait for ever."""
+    """Return the size of a file in bytes.
+
+    Raises:
+        CorruptFileError: it is a pipe or device, which would block a reader forever.
+    """
     found = target.stat()
     if not (S_ISREG(found.st_mode) or S_ISDIR(found.st_mode)):
         raise CorruptFileError("it is no regular file", path=path)
     return found.st_size
 
 
-def _made_above(directory: Path, top: Path) -> Iterator[Path]:
-    """The directories above one that may have been made with it: up to ``top``, or all ours elsewhere."""
+def _possibly_created_above(directory: Path, top: Path) -> Iterator[Path]:
+    """The directories above one that may have been created with it: up to ``top``, or all writable ones elsewhere."""
     for up in directory.parents:
         if top in directory.parents and not (up == top or top in up.parents):
             return
@@ -269,7 +273,7 @@ def _made_above(directory: Path, top: Path) -> Iterator[Path]:
 
 
 def _link(source: Path, target: Path) -> bool:
-    """Give a file a second name if that is free; a link is made whole and never over another, unlike a rename."""
+    """Hard-link a file to a free name; unlike a rename, a link never replaces a file."""
     try:
         target.hardlink_to(source)
     except FileExistsError:
@@ -278,7 +282,7 @@ def _link(source: Path, target: Path) -> bool:
 
 
 def _write_temporary(target: Path, data: bytes, *, durable: bool) -> tuple[Path, list[Path]]:
-    """Write a file beside its target: the file, and the directories in which a directory was made for it."""
+    """Write a file beside its target; return it, and the directories in which a directory was created for it."""
     temporary = Path(temporary_sibling(str(target)))
     fresh: list[Path] = []
     try:
@@ -295,7 +299,7 @@ def _write_temporary(target: Path, data: bytes, *, durable: bool) -> tuple[Path,
 
 
 def _missing_above(file: Path) -> list[Path]:
-    """The directories that hold one that must be made before a file can be."""
+    """The parents of the directories that must be created before the file."""
     return [directory.parent for directory in file.parents if not directory.exists()]
 
 
@@ -316,7 +320,7 @@ def _sync_file(file: Path) -> None:
 
 
 def _sync_directories(directories: Iterable[Path]) -> None:
-    """Flush the entries of directories, the deepest first; one that is gone meanwhile has none to lose."""
+    """Flush the entries of directories, the deepest first; one that was removed concurrently is skipped."""
     for directory in sorted(set(directories), key=lambda d: len(d.parts), reverse=True):
         try:
             _sync_file(directory)
@@ -328,11 +332,11 @@ def _sync_directories(directories: Iterable[Path]) -> None:
 
 
 @contextmanager
-def _alone_in(directory: Path) -> Iterator[bool]:
-    """Keep other processes from replacing files of a directory, where its file system has locks: whether it is there.
+def _directory_lock(directory: Path) -> Iterator[bool]:
+    """Lock a directory against replacements of its files by other processes, if its file system has locks.
 
-    A process that stands still while it holds the lock is waited for only for a while: the caller compares contents
-    in any case.
+    Yields whether the directory exists. The wait for a process that hangs with the lock is limited, since the caller
+    compares contents in any case.
     """
     try:
         descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -340,31 +344,31 @@ def _alone_in(directory: Path) -> Iterator[bool]:
         yield False
         return
     try:
-        _locked_soon(descriptor)
+        _lock_with_timeout(descriptor)
         yield directory.is_dir()
     finally:
         os.close(descriptor)
 
 
-def _locked_soon(descriptor: int) -> bool:
-    """Whether the lock is taken within the time that a process is waited for, or there is none."""
-    until = time.monotonic() + _LONGEST_HELD
-    while not (taken := _locked(descriptor)) and time.monotonic() < until:
-        time.sleep(_LOOK_EVERY)
-    return taken
+def _lock_with_timeout(descriptor: int) -> bool:
+    """Whether the lock was acquired within the timeout, or the file system has none."""
+    deadline = time.monotonic() + _LONGEST_HELD
+    while not (acquired := _locked(descriptor)) and time.monotonic() < deadline:
+        time.sleep(_POLL_INTERVAL)
+    return acquired
 
 
 def _locked(descriptor: int) -> bool:
-    """Whether the lock is taken, or there is none."""
+    """Whether the lock was acquired, or the file system has none."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        return error.errno not in _HELD
+        return error.errno not in _LOCK_HELD
     return True
 
 
 def _is_at(descriptor: int, target: Path) -> bool:
-    """Whether the open file still has that name."""
+    """Whether the open file still has the name."""
     try:
         return os.path.samestat(os.fstat(descriptor), target.stat())
     except FileNotFoundError:
@@ -387,4 +391,4 @@ def _entries(path: str) -> Iterator[FileStatus]:
             try:
                 yield _status(join(path, entry.name), entry.stat(), entry.is_symlink())
             except FileNotFoundError:
-                continue  # removed by another process since the directory was opened, or a dangling link
+                continue  # deleted by another process since the directory was opened, or a dangling link

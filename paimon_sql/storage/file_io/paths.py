@@ -1,7 +1,7 @@
-"""Paths as text: how a table's files are named, whatever file system they stand on.
+"""Paths as strings, independent of the file system.
 
-A path is plain (``/warehouse/db.db/t``) or starts with a scheme (``s3://bucket/warehouse``, ``file:/warehouse``).
-Parts are joined by ``/``; a path never ends with one.
+A path is plain (``/warehouse/db.db/t``) or starts with a scheme (``s3://bucket/warehouse``, ``file:/warehouse``). Parts
+are joined by ``/``; a path never ends with one.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ import re
 import uuid
 
 S3_SCHEMES = ("s3", "s3a", "s3n")
-"""The schemes that mean Amazon S3 and its likes."""
+"""The schemes of Amazon S3 and compatible stores."""
 
 _SLASHES = re.compile("/+")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):(?=/)")
 
 
 def scheme_of(path: str) -> str:
-    """The path's scheme in lower case; ``file`` for a path without one."""
+    """Return the path's scheme in lower case; ``file`` for a path without one."""
     match = _SCHEME.match(path)
     return match[1].lower() if match else "file"
 
 
 def without_scheme(path: str) -> tuple[str, str]:
-    """The authority (host or bucket) and the path behind it, which starts with ``/``; either may be empty."""
+    """Return the authority (host or bucket) and the path after it, which starts with ``/``; either may be empty."""
     match = _SCHEME.match(path)
     rest = path[match.end() :] if match else path
     if match is None or not rest.startswith("//"):
@@ -33,39 +33,39 @@ def without_scheme(path: str) -> tuple[str, str]:
 
 
 def store_of(path: str) -> tuple[str, str]:
-    """The path's scheme and authority, which name the file system that holds it."""
+    """Return the path's scheme and authority, which identify its file system."""
     return scheme_of(path), without_scheme(path)[0]
 
 
 def under_scheme(path: str, scheme: str) -> str:
-    """A path that has a scheme under another one."""
+    """Return a path with its scheme replaced."""
     return scheme + path[len(scheme_of(path)) :]
 
 
 def spellings(path: str) -> tuple[str, ...]:
-    """The path under each scheme that means the same store."""
+    """Return the path under each scheme of the same store."""
     return tuple(under_scheme(path, s) for s in S3_SCHEMES) if scheme_of(path) in S3_SCHEMES else (path,)
 
 
 def join(parent: str, *names: str) -> str:
-    """The path of something below ``parent``."""
+    """Return the path of a descendant of ``parent``."""
     return "/".join([parent.rstrip("/"), *(n.strip("/") for n in names)])
 
 
 def name_of(path: str) -> str:
-    """The last part of the path."""
+    """Return the last part of the path."""
     return path.rstrip("/").rpartition("/")[2]
 
 
 def parent_of(path: str) -> str:
-    """The path of the directory that holds this one."""
+    """Return the path of the parent directory."""
     return path.rstrip("/").rpartition("/")[0]
 
 
 def is_under(path: str, directory: str) -> bool:
-    """Whether a path lies below a directory, however the scheme of their store and slashes are written in each.
+    """Whether a path is below a directory; equivalent schemes and repeated slashes count as equal.
 
-    Neither must lead upwards on its way.
+    Neither may contain ``..``.
     """
     return _canonical(path).startswith(f"{_canonical(directory)}/")
 
@@ -77,5 +77,5 @@ def _canonical(path: str) -> str:
 
 
 def temporary_sibling(path: str) -> str:
-    """A new hidden name beside ``path``: ``.name.uuid.tmp``, which every reader passes over."""
+    """Return a new hidden name beside ``path``: ``.name.uuid.tmp``, which every reader ignores."""
     return join(parent_of(path), f".{name_of(path)}.{uuid.uuid4()}.tmp")

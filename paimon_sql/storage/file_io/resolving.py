@@ -1,4 +1,4 @@
-"""One FileIO for all paths: each is handled by the file system that its scheme and authority name."""
+"""One FileIO for all paths: dispatches to the file system of a path's scheme and authority."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.catalog import FILE_IO_SYNC
+from paimon_sql.format.options.engines.catalog import FILE_IO_SYNC
 from paimon_sql.storage.file_io.arrow import ArrowFileIO
 from paimon_sql.storage.file_io.base import FileIO, FileStatus
 from paimon_sql.storage.file_io.local import LocalFileIO
@@ -16,7 +16,7 @@ from paimon_sql.storage.file_io.paths import store_of
 
 
 def file_io_of(path: str, options: Mapping[str, str] | None = None) -> FileIO:
-    """The file system on which ``path`` stands, made from a catalog's options; nothing is opened yet."""
+    """Create the file system of ``path`` from a catalog's options; nothing is opened yet."""
     scheme, authority = store_of(path)
     if scheme != "file":
         return ArrowFileIO(scheme, authority, options)
@@ -24,32 +24,32 @@ def file_io_of(path: str, options: Mapping[str, str] | None = None) -> FileIO:
 
 
 class ResolvingFileIO(FileIO):
-    """Reads and writes any path, for tables whose data files stand on other file systems too (external paths).
+    """Read and write any path, for tables with data files on several file systems (external paths).
 
     Args:
-        options: the catalog's options, for every file system that is met.
+        options: the catalog's options, for all file systems.
     """
 
     def __init__(self, options: Mapping[str, str] | None = None) -> None:
         self.options: dict[str, str] = dict(options or {})
-        self._known: dict[tuple[str, str], FileIO] = {}
+        self._by_scheme_and_authority: dict[tuple[str, str], FileIO] = {}
 
     def __reduce__(self) -> tuple[type[ResolvingFileIO], tuple[dict[str, str]]]:
         return type(self), (self.options,)
 
     def of(self, path: str) -> FileIO:
-        """The file system of this path."""
-        place = store_of(path)
-        found = self._known.get(place)
-        if found is None:
-            found = self._known.setdefault(place, file_io_of(path, self.options))
-        return found
+        """Return the file system of the path."""
+        store = store_of(path)
+        file_io = self._by_scheme_and_authority.get(store)
+        if file_io is None:
+            file_io = self._by_scheme_and_authority.setdefault(store, file_io_of(path, self.options))
+        return file_io
 
     def _by_store(self, paths: Iterable[str]) -> dict[FileIO, list[str]]:
-        together: dict[FileIO, list[str]] = {}
+        grouped: dict[FileIO, list[str]] = {}
         for path in paths:
-            together.setdefault(self.of(path), []).append(path)
-        return together
+            grouped.setdefault(self.of(path), []).append(path)
+        return grouped
 
     def can_create_exclusively(self, path: str) -> bool:
         return self.of(path).can_create_exclusively(path)
@@ -85,8 +85,8 @@ class ResolvingFileIO(FileIO):
     def sync_directory(self, path: str) -> None:
         self.of(path).sync_directory(path)
 
-    def answers_are_final(self, path: str) -> bool:
-        return self.of(path).answers_are_final(path)
+    def failures_are_final(self, path: str) -> bool:
+        return self.of(path).failures_are_final(path)
 
     def status(self, path: str) -> FileStatus | None:
         return self.of(path).status(path)

@@ -1,4 +1,4 @@
-"""Format tables: folders of plain files of one format, partitioned by the names of folders, without snapshots."""
+"""Format tables: directories of plain files of one format, without snapshots (Paimon: Format Table)."""
 
 from paimon_sql.storage.format_tables.partitions import Partition, all_partitions, chosen_partitions
 from paimon_sql.storage.format_tables.table import FORMATS, FormatTable

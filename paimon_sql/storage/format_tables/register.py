@@ -1,4 +1,4 @@
-"""The register of a format table's partitions that a catalog keeps: what it holds is what the table has."""
+"""Partition register: a catalog's list of a format table's partitions, which is authoritative."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 Spec = Mapping[str, str]
-"""The text of each value of a partition by its column, as the names of folders have it."""
+"""The values of a partition as strings by column, as in directory names."""
 
 UNKNOWN = -1
-"""What a register holds of a figure that nobody has reported."""
+"""The value of a statistic that was not reported."""
 
 
 @dataclass(frozen=True)
-class Figures:
-    """What a partition holds; `UNKNOWN` where nobody has counted.
+class PartitionStatistics:
+    """Statistics of a partition, each `UNKNOWN` if not computed.
 
     Attributes:
-        rows: how many rows.
+        rows: the number of rows.
         size: the bytes of all files.
-        files: how many files.
-        last_file_millis: when the newest file was made.
+        files: the number of files.
+        last_file_millis: the creation time of the newest file.
     """
 
     rows: int = UNKNOWN
@@ -34,8 +34,8 @@ class PartitionRegister(ABC):
     """The register of one table; an instance can be pickled."""
 
     @abstractmethod
-    def all(self) -> list[tuple[Spec, Figures]]:
-        """The partitions that are registered, in no order, with what they are said to hold."""
+    def all(self) -> list[tuple[Spec, PartitionStatistics]]:
+        """The registered partitions, in no order, with their reported statistics."""
 
     @abstractmethod
     def add(self, specs: Sequence[Spec], *, strict: bool = False) -> None:
@@ -43,21 +43,21 @@ class PartitionRegister(ABC):
 
         Args:
             specs: the partitions.
-            strict: whether one that is registered already is refused, and then none of them is added.
+            strict: whether to add none of them if one is registered already.
 
         Raises:
-            AlreadyExistsError: one is there, and `strict` was said.
+            AlreadyExistsError: one is registered already, and `strict` is true.
         """
 
     @abstractmethod
-    def report(self, figures: Sequence[tuple[Spec, Figures]], *, anew: bool) -> None:
-        """Say what registered partitions hold.
+    def report(self, figures: Sequence[tuple[Spec, PartitionStatistics]], *, anew: bool) -> None:
+        """Report statistics of registered partitions.
 
         Args:
-            figures: the partitions.
-            anew: whether that is all that they hold, and not what has come to it.
+            figures: the partitions with their statistics.
+            anew: whether these replace the registered statistics; otherwise they are added to them.
         """
 
     @abstractmethod
     def drop(self, specs: Sequence[Spec]) -> None:
-        """Register partitions no longer, whether they were or not; their files stay."""
+        """Unregister partitions, without their files; unknown ones are ignored."""

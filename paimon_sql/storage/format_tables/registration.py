@@ -1,4 +1,4 @@
-"""What a catalog's register of a format table's partitions is told: which there are, and what they hold."""
+"""Updates of a partition register: partitions by their directories, and statistics."""
 
 from __future__ import annotations
 
@@ -9,44 +9,44 @@ from collections.abc import Sequence
 from paimon_sql.errors import PaimonError
 from paimon_sql.storage.file_io import FileStatus
 from paimon_sql.storage.file_io.paths import parent_of
-from paimon_sql.storage.format_tables.figures import held_by, measured
 from paimon_sql.storage.format_tables.partitions import (
     Partition,
     partitions_in_folders,
     registered_partitions,
     spec_of,
 )
-from paimon_sql.storage.format_tables.register import Figures
+from paimon_sql.storage.format_tables.register import PartitionStatistics
+from paimon_sql.storage.format_tables.statistics import held_by, measured
 from paimon_sql.storage.format_tables.table import FormatTable
 
 _LOG = logging.getLogger(__name__)
 
 
 def repair(table: FormatTable, *, adds: bool, drops: bool, counts: bool = False) -> None:
-    """Let the register hold the partitions whose folders are there.
+    """Synchronize the register with the partition directories.
 
     Args:
         table: a table with a register.
-        adds: whether it takes up what it lacks.
-        drops: whether it leaves out what has no folder.
-        counts: whether it is told what each partition holds, as far as no file is looked into.
+        adds: whether to register partitions with a directory.
+        drops: whether to unregister partitions without a directory.
+        counts: whether to report the statistics that need no file to be opened.
     """
     assert table.register is not None
-    there = {p.texts: p for p in partitions_in_folders(table)}
-    known = {p.texts: p for p, _ in registered_partitions(table)}
-    new = [p for values, p in there.items() if values not in known] if adds else []
-    gone = [p for values, p in known.items() if values not in there] if drops else []
+    existing = {p.texts: p for p in partitions_in_folders(table)}
+    registered = {p.texts: p for p, _ in registered_partitions(table)}
+    new = [p for values, p in existing.items() if values not in registered] if adds else []
+    missing = [p for values, p in registered.items() if values not in existing] if drops else []
     if new:
         table.register.add([spec_of(table, p) for p in new])
-    if gone:
-        table.register.drop([spec_of(table, p) for p in gone])
+    if missing:
+        table.register.drop([spec_of(table, p) for p in missing])
     if counts:
-        kept = [p for values, p in there.items() if adds or values in known]
-        report_figures(table, measured(table, kept, rows=False))
+        measurable = [p for values, p in existing.items() if adds or values in registered]
+        report_figures(table, measured(table, measurable, rows=False))
 
 
-def report_figures(table: FormatTable, figures: Sequence[tuple[Partition, Figures]]) -> None:
-    """Tell a table's register all that partitions hold; what is unknown stays as it holds it."""
+def report_figures(table: FormatTable, figures: Sequence[tuple[Partition, PartitionStatistics]]) -> None:
+    """Report complete statistics of partitions to a table's register; unknown ones are not changed."""
     if table.register is not None and figures:
         table.register.report([(spec_of(table, p), f) for p, f in figures], anew=True)
 
@@ -54,7 +54,7 @@ def report_figures(table: FormatTable, figures: Sequence[tuple[Partition, Figure
 def report_written(
     table: FormatTable, written: Sequence[Partition], cleared: Sequence[Partition], paths: Sequence[str], *, anew: bool
 ) -> None:
-    """Tell the register what came into partitions, or all that they hold where files were replaced."""
+    """Report statistics of written files: in addition, or complete ones if files were replaced."""
     if table.register is None:
         return
     found: dict[str, list[FileStatus]] = {p.path: [] for p in written}
@@ -72,12 +72,12 @@ def report_written(
 
 
 def report_emptied(table: FormatTable, partitions: Sequence[Partition]) -> None:
-    """Tell the register of partitions whose files are gone."""
+    """Report partitions as empty."""
     _report(table, [(p, _nothing()) for p in partitions], anew=True)
 
 
-def _report(table: FormatTable, figures: Sequence[tuple[Partition, Figures]], *, anew: bool) -> None:
-    """Tell the register; what was done stands, whether it can be told or not."""
+def _report(table: FormatTable, figures: Sequence[tuple[Partition, PartitionStatistics]], *, anew: bool) -> None:
+    """Report to the register; a failure is logged, for the files are changed already."""
     if table.register is None or not figures or not table.partition_fields:
         return
     try:
@@ -86,5 +86,5 @@ def _report(table: FormatTable, figures: Sequence[tuple[Partition, Figures]], *,
         _LOG.warning("%s: the catalog could not be told what partitions hold: %s", table.name, error)
 
 
-def _nothing() -> Figures:
-    return Figures(rows=0, size=0, files=0, last_file_millis=time.time_ns() // 1_000_000)
+def _nothing() -> PartitionStatistics:
+    return PartitionStatistics(rows=0, size=0, files=0, last_file_millis=time.time_ns() // 1_000_000)

@@ -1,4 +1,4 @@
-"""Iceberg compatibility: a table's Parquet files, as Iceberg's readers see them by metadata of their own format."""
+"""Iceberg compatibility: Iceberg metadata for a table's Parquet files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from paimon_sql.storage.iceberg.places import database_folder, is_published, met
 from paimon_sql.storage.iceberg.publish import publish
 from paimon_sql.storage.iceberg.registration import registration_of
 from paimon_sql.storage.iceberg.store import MetadataStore
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
 
 __all__ = ["is_published", "metadata_folder", "publish", "publish_quietly", "withdraw_quietly"]
 
@@ -17,10 +17,9 @@ _LOG = logging.getLogger(__name__)
 
 
 def publish_quietly(table: Table) -> None:
-    """Let Iceberg's readers see the table as it is, behind a change that stands whatever becomes of this.
+    """Publish the table's newest snapshot to Iceberg, after a change that is committed in any case.
 
-    What goes wrong is logged: readers go on seeing the table as it was until the next change, or
-    ``CALL sys.publish_iceberg``, catches up.
+    Errors are logged: Iceberg readers see the older state until the next change or ``CALL sys.publish_iceberg``.
     """
     try:
         publish(table)
@@ -29,19 +28,19 @@ def publish_quietly(table: Table) -> None:
 
 
 def withdraw_quietly(table: Table, *, with_database: bool = False) -> None:
-    """Let Iceberg's readers see a table no more whose folder has gone; what goes wrong is logged.
+    """Remove a dropped table's Iceberg metadata; errors are logged.
 
     Args:
         table: the table.
-        with_database: whether its database has gone, too, so that its folder goes with the last table's.
+        with_database: whether its database was dropped too, so that an empty directory of it is deleted.
     """
     try:
         registration_of(table).withdraw()
-        folder = metadata_folder(table)
-        if not is_under(folder, table.path):
-            MetadataStore(table.file_io, folder).clear()
-            # Hadoop catalogs take folders without a table in them for namespaces.
-            table.file_io.delete_dir(parent_of(folder))
+        directory = metadata_folder(table)
+        if not is_under(directory, table.path):
+            MetadataStore(table.file_io, directory).clear()
+            # Hadoop catalogs take directories without a table for namespaces.
+            table.file_io.delete_dir(parent_of(directory))
             if with_database:
                 table.file_io.delete_dir(database_folder(table))
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Data files and deletion vectors as entries of Iceberg's manifests."""
+"""Data files and deletion vectors as entries of Iceberg manifests."""
 
 from __future__ import annotations
 
@@ -9,52 +9,52 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.format.deletion_vectors import is_iceberg_layout
 from paimon_sql.format.iceberg.manifests import Entry, Status
 from paimon_sql.format.iceberg.values import has_single_values, raw_values, single_values
-from paimon_sql.format.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
-from paimon_sql.format.row_decode import decode_columns
-from paimon_sql.format.statistics import decode_stats_columns, stats_fields
-from paimon_sql.storage.file_paths import data_file_paths
-from paimon_sql.storage.index_files import index_path
-from paimon_sql.storage.table import Table
+from paimon_sql.format.index_files.deletion_vectors import is_iceberg_layout
+from paimon_sql.format.metadata.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
+from paimon_sql.format.rows.decode import decode_columns
+from paimon_sql.format.statistics.column_statistics import decode_stats_columns, stats_fields
+from paimon_sql.storage.table.index_files import index_path
+from paimon_sql.storage.table.paths.data_file_paths import data_file_paths
+from paimon_sql.storage.table.table import Table
 
 _VECTOR_HEAD = 8
 
 Located = Callable[[str], str]
-"""Spells a path as the table's Iceberg metadata do."""
+"""Converts a path to the form used in the table's Iceberg metadata."""
 
 
 def partition_records(table: Table, partitions: pa.Array) -> list[dict[str, Any]]:
-    """Serialised partitions as the records of Iceberg's manifests.
+    """Decode serialized partitions to partition records of Iceberg manifests.
 
     Args:
         table: the table.
-        partitions: the partitions, one for each record.
+        partitions: the partitions, one per record.
     """
     fields = table.schema.partition_fields
     encoded = partitions.dictionary_encode()
     columns = decode_columns([f.type for f in fields], encoded.dictionary)
     values = [raw_values(f.type, c) for f, c in zip(fields, columns, strict=True)]
     names = [f.name for f in fields]
-    known = [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)] if names else [{}]
-    return [known[i] for i in encoded.indices.to_pylist()]
+    records = [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)] if names else [{}]
+    return [records[i] for i in encoded.indices.to_pylist()]
 
 
 def data_entries(table: Table, files: pa.Table, snapshot_id: int, located: Located) -> list[Entry]:
-    """The entries that add files.
+    """Return the entries that add files.
 
     Args:
         table: the table.
         files: the files, of ``MANIFEST_SCHEMA``.
-        snapshot_id: the snapshot that has them first.
-        located: spells their paths.
+        snapshot_id: the snapshot that adds them.
+        located: converts paths.
     """
     if not len(files):
         return []
     files = files.combine_chunks()
     paths = map(located, data_file_paths(table, files).to_pylist())
-    places = partition_records(table, files["partition"].combine_chunks())
+    partitions = partition_records(table, files["partition"].combine_chunks())
     counts = zip(files["row_count"].to_pylist(), files["file_size"].to_pylist(), strict=True)
     metrics = _metrics(table, files)
     return [
@@ -66,9 +66,9 @@ def data_entries(table: Table, files: pa.Table, snapshot_id: int, located: Locat
             partition=partition,
             record_count=rows,
             file_size_in_bytes=size,
-            **stated,
+            **file_metrics,
         )
-        for path, partition, (rows, size), stated in zip(paths, places, counts, metrics, strict=True)
+        for path, partition, (rows, size), file_metrics in zip(paths, partitions, counts, metrics, strict=True)
     ]
 
 
@@ -87,20 +87,20 @@ _OPTIONAL = (*_METRICS, "referenced_data_file", "content_offset", "content_size_
 
 
 def _metrics(table: Table, files: pa.Table) -> list[dict[str, list[dict[str, Any]]]]:
-    """Counts of nulls and bounds of each file; statistics of the same columns are decoded together."""
+    """Return null counts and bounds per file; statistics with the same columns are decoded together."""
     found: list[dict[str, list[dict[str, Any]]]] = [{name: [] for name in _METRICS} for _ in range(len(files))]
     groups: dict[tuple[int, tuple[str, ...] | None], list[int]] = {}
     columns = files["value_stats_cols"].to_pylist()
     for i, (schema, names) in enumerate(zip(files["schema_id"].to_pylist(), columns, strict=True)):
         groups.setdefault((schema, None if names is None else tuple(names)), []).append(i)
     for (schema_id, names), rows in groups.items():
-        some = files.take(pa.array(rows))
-        # Those of a schema that had been changed since are of its own columns: ids stay.
+        group = files.take(pa.array(rows))
+        # Statistics use the columns of the file's schema: field ids do not change.
         fields = stats_fields(table.schemas.get(schema_id).fields, names)
         stats = decode_stats_columns(
-            some["value_stats_min"],
-            some["value_stats_max"],
-            some["value_stats_null_counts"],
+            group["value_stats_min"],
+            group["value_stats_max"],
+            group["value_stats_null_counts"],
             [f.type for f in fields],
         )
         for field, column in zip(fields, stats, strict=True):
@@ -122,17 +122,17 @@ def deletion_entries(
     located: Located,
     known: Mapping[str, object],
 ) -> list[Entry]:
-    """The entries of all deletion vectors of a snapshot.
+    """Return the entries of all deletion vectors of a snapshot.
 
     Args:
         table: the table.
         indexes: its index files.
         snapshot_id: the snapshot.
-        located: spells paths.
-        known: the index files, by path, that are known to hold vectors as Iceberg's readers need them.
+        located: converts paths.
+        known: the paths of index files that are known to have Iceberg's layout.
 
     Raises:
-        UnsupportedError: a vector is not as Iceberg's readers need it.
+        UnsupportedError: a deletion vector does not have Iceberg's layout.
     """
     found: list[Entry] = []
     for index in indexes:
@@ -149,7 +149,7 @@ def deletion_entries(
                 remedy="Compact the table fully, so that they are made anew.",
             )
         (partition,) = partition_records(table, pa.array([index.partition], pa.binary()))
-        folder = table.locations.bucket(index.partition, index.bucket)
+        directory = table.locations.bucket(index.partition, index.bucket)
         found += [
             _entry(
                 snapshot_id,
@@ -159,7 +159,7 @@ def deletion_entries(
                 partition=partition,
                 record_count=r.cardinality,
                 file_size_in_bytes=index.file.file_size,
-                referenced_data_file=located(f"{folder}/{r.data_file_name}"),
+                referenced_data_file=located(f"{directory}/{r.data_file_name}"),
                 content_offset=r.offset,
                 content_size_in_bytes=r.length,
             )
@@ -169,11 +169,11 @@ def deletion_entries(
 
 
 def file_names(files: pa.Table) -> list[str]:
-    """The names of files, which are theirs alone."""
+    """Return the file names, which are unique."""
     names: list[str] = files["file_name"].to_pylist()
     return names
 
 
 def without(files: pa.Table, names: Iterable[str]) -> pa.Table:
-    """The files of other names."""
+    """Return the files without those of these names."""
     return files.filter(pc.invert(pc.is_in(files["file_name"], value_set=pa.array(sorted(names), pa.string()))))

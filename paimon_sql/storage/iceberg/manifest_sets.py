@@ -1,4 +1,4 @@
-"""The manifests of an Iceberg snapshot, and what a commit makes of those of the one before."""
+"""Manifests of an Iceberg snapshot, derived from those of the previous one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from paimon_sql.format import types as t
 from paimon_sql.format.iceberg.manifests import (
     Content,
     Entry,
@@ -19,30 +18,31 @@ from paimon_sql.format.iceberg.manifests import (
     is_live,
 )
 from paimon_sql.format.iceberg.values import single_values
-from paimon_sql.format.options.commit import MANIFEST_TARGET_FILE_SIZE
-from paimon_sql.format.options.iceberg import (
+from paimon_sql.format.options.operations.commit import MANIFEST_TARGET_FILE_SIZE
+from paimon_sql.format.options.table.iceberg import (
     METADATA_ICEBERG_COMPACTION_MAX_FILE_NUM,
     METADATA_ICEBERG_COMPACTION_MIN_FILE_NUM,
 )
+from paimon_sql.format.schema import types as t
 from paimon_sql.storage.file_io.paths import name_of
 from paimon_sql.storage.iceberg.entries import partition_records
 from paimon_sql.storage.iceberg.store import MetadataStore
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
 
 
 class DivergedError(Exception):
-    """The manifests there are do not tell of the table as it was: they must be made anew from all of its files."""
+    """The existing manifests do not describe the table's former state, and must be rewritten from all files."""
 
 
 @dataclass
 class ManifestWriter:
-    """Writes manifests of a snapshot, and knows those that it wrote.
+    """Writes manifests of a snapshot.
 
     Attributes:
         table: the table.
-        store: the folder of the metadata.
-        form: how manifests are written.
-        made: the paths of what it wrote.
+        store: the metadata directory.
+        form: the format of manifests.
+        made: the paths of the written manifests.
     """
 
     table: Table
@@ -51,22 +51,22 @@ class ManifestWriter:
     made: list[str] = field(default_factory=list)
 
     def write(self, entries: Sequence[Entry], content: Content, snapshot_id: int) -> list[ManifestFile]:
-        """Manifests of these entries, each of about the size that manifests are to have; none without entries."""
+        """Write manifests of about the target size; none without entries."""
         if not entries:
             return []
         data = self.form.write(entries, content)
         parts = min(len(entries), -(-len(data) // self.target_size))
         if parts == 1:
-            return [self._keep(data, entries, content, snapshot_id)]
+            return [self._write(data, entries, content, snapshot_id)]
         size = -(-len(entries) // parts)
         chunks = [entries[i : i + size] for i in range(0, len(entries), size)]
-        return [self._keep(self.form.write(c, content), c, content, snapshot_id) for c in chunks]
+        return [self._write(self.form.write(c, content), c, content, snapshot_id) for c in chunks]
 
     def read(self, manifest: ManifestFile) -> list[Entry]:
-        """The entries of a manifest, with what they inherit from it written out.
+        """Read the entries of a manifest, with inherited values filled in.
 
         Raises:
-            DivergedError: it was written in another way.
+            DivergedError: it has another format.
         """
         entries = self.form.read(*self.store.read_manifest(manifest.manifest_path))
         if entries is None:
@@ -86,11 +86,11 @@ class ManifestWriter:
 
     @property
     def target_size(self) -> int:
-        """How many bytes a manifest is to have."""
+        """The target size of a manifest in bytes."""
         size: int = self.table.options.get(MANIFEST_TARGET_FILE_SIZE)
         return size
 
-    def _keep(self, data: bytes, entries: Sequence[Entry], content: Content, snapshot_id: int) -> ManifestFile:
+    def _write(self, data: bytes, entries: Sequence[Entry], content: Content, snapshot_id: int) -> ManifestFile:
         path = self.store.write_manifest(data)
         self.made.append(path)
         counts = {status: [0, 0] for status in Status}
@@ -120,11 +120,11 @@ def _summaries(columns: Sequence[t.DataField], partitions: Sequence[dict[str, An
     found = []
     for column in columns:
         values = [p[column.name] for p in partitions]
-        numbers = [v for v in values if v is not None and v == v]
+        present = [v for v in values if v is not None and v == v]
         order = _order(column.type)
-        low, high = (end(numbers, key=order) if numbers else None for end in (min, max))
+        low, high = (extreme(present, key=order) if present else None for extreme in (min, max))
         nan = isinstance(column.type, t.FloatType | t.DoubleType) and any(v != v for v in values if v is not None)
-        bounds = (None if v is None else _as_single(column.type, v) for v in (low, high))
+        bounds = (None if v is None else _single_value(column.type, v) for v in (low, high))
         found.append(PartitionSummary(None in values, nan, *bounds))
     return tuple(found)
 
@@ -149,8 +149,8 @@ _RAW: dict[type[t.DataType], pa.DataType] = {
 _SMALL = (t.TinyIntType, t.SmallIntType, t.IntType)
 
 
-def _as_single(data_type: t.DataType, raw: Any) -> bytes | None:
-    """A raw value of a partition as bounds hold it."""
+def _single_value(data_type: t.DataType, raw: Any) -> bytes | None:
+    """Convert a raw partition value to Iceberg's single-value serialization."""
     if isinstance(raw, bytes):
         return raw
     if isinstance(raw, str):
@@ -165,13 +165,13 @@ def _as_single(data_type: t.DataType, raw: Any) -> bytes | None:
 
 @dataclass
 class Removal:
-    """What is to be taken out of manifests: files by name, all of some partitions.
+    """Files to remove from manifests, by name.
 
     Attributes:
         names: the names of the files.
         partitions: the raw values of their partitions.
-        rows: how many rows they had, as far as they were found.
-        size: how many bytes.
+        rows: the rows of the files found so far.
+        size: the bytes of the files found so far.
     """
 
     names: set[str]
@@ -181,12 +181,12 @@ class Removal:
 
     @classmethod
     def of(cls, table: Table, files: pa.Table) -> Removal:
-        """That of files of a table of ``MANIFEST_SCHEMA``."""
+        """Create the removal of files of ``MANIFEST_SCHEMA``."""
         partitions = files["partition"].combine_chunks().unique()
         return cls(set(files["file_name"].to_pylist()), partition_records(table, partitions))
 
     def may_touch(self, manifest: ManifestFile, columns: Sequence[t.DataField]) -> bool:
-        """Whether a manifest may name one of the files, by its partitions."""
+        """Whether a manifest may contain one of the files, by its partitions."""
         if len(manifest.partitions) != len(columns):
             return True
         return any(
@@ -219,22 +219,22 @@ def _comparable(data_type: t.DataType, bound: bytes) -> Any:
 def take_out(
     writer: ManifestWriter, manifests: Sequence[ManifestFile], removal: Removal, snapshot_id: int
 ) -> list[ManifestFile]:
-    """The manifests without some files: those that name one are written anew.
+    """Remove files from manifests; those that contain one are rewritten.
 
     Raises:
         DivergedError: a file is in none of them.
     """
-    left = set(removal.names)
-    kept: list[list[ManifestFile]] = []
-    for manifest in reversed(manifests):  # what goes came lately, more often than not
-        if not left or not removal.may_touch(manifest, writer.form.columns):
-            kept.append([manifest])
+    missing = set(removal.names)
+    parts: list[list[ManifestFile]] = []
+    for manifest in reversed(manifests):  # recently added files are the likeliest to be removed
+        if not missing or not removal.may_touch(manifest, writer.form.columns):
+            parts.append([manifest])
             continue
         entries, found = writer.read(manifest), 0
         for entry in entries:
             name = name_of(entry["data_file"]["file_path"])
-            if is_live(entry) and name in left:
-                left.discard(name)
+            if is_live(entry) and name in missing:
+                missing.discard(name)
                 removal.rows += entry["data_file"]["record_count"]
                 removal.size += entry["data_file"]["file_size_in_bytes"]
                 entry["status"], entry["snapshot_id"] = Status.DELETED.value, snapshot_id
@@ -244,16 +244,16 @@ def take_out(
             else:
                 entry["status"] = None
         if not found:
-            kept.append([manifest])
+            parts.append([manifest])
             continue
-        kept.append(writer.write([e for e in entries if e["status"] is not None], Content.DATA, snapshot_id))
-    if left:
+        parts.append(writer.write([e for e in entries if e["status"] is not None], Content.DATA, snapshot_id))
+    if missing:
         raise DivergedError
-    return [m for some in reversed(kept) for m in some]
+    return [m for part in reversed(parts) for m in part]
 
 
 def compacted(writer: ManifestWriter, manifests: Sequence[ManifestFile], snapshot_id: int) -> list[ManifestFile]:
-    """The manifests, small ones put together if there are many of them."""
+    """Merge small manifests if there are many."""
     options, target = writer.table.options, writer.target_size
     small = [m for m in manifests if m.manifest_length < target * 2 // 3]
     if len(small) < options.get(METADATA_ICEBERG_COMPACTION_MIN_FILE_NUM) or len(small) < 2:
@@ -271,21 +271,21 @@ def compacted(writer: ManifestWriter, manifests: Sequence[ManifestFile], snapsho
                     continue
                 entry["status"] = Status.EXISTING.value
             entries.append(entry)
-    gone = {m.manifest_path for m in small}
-    # What was written for this very snapshot is named nowhere yet.
-    fresh = {m.manifest_path for m in small if m.added_snapshot_id == snapshot_id}.intersection(writer.made)
-    put_together = writer.write(entries, Content.DATA, snapshot_id)
-    writer.store.delete(fresh)
-    writer.made = [path for path in writer.made if path not in fresh]
-    return [*(m for m in manifests if m.manifest_path not in gone), *put_together]
+    merged_paths = {m.manifest_path for m in small}
+    # Manifests written for this snapshot are not referenced yet.
+    unreferenced = {m.manifest_path for m in small if m.added_snapshot_id == snapshot_id}.intersection(writer.made)
+    merged = writer.write(entries, Content.DATA, snapshot_id)
+    writer.store.delete(unreferenced)
+    writer.made = [path for path in writer.made if path not in unreferenced]
+    return [*(m for m in manifests if m.manifest_path not in merged_paths), *merged]
 
 
 def numbered(manifests: Iterable[ManifestFile], first_row_id: int) -> tuple[list[ManifestFile], int]:
-    """The manifests with the first of the row ids that their rows inherit, and the first id that is still free.
+    """Assign first row ids to manifests; return them and the next free row id.
 
     Args:
         manifests: the manifests of a snapshot.
-        first_row_id: the first free id before it.
+        first_row_id: the next free row id before.
     """
     found, following = [], first_row_id
     for manifest in manifests:
@@ -298,5 +298,5 @@ def numbered(manifests: Iterable[ManifestFile], first_row_id: int) -> tuple[list
 
 
 def paths_of(manifests: Collection[ManifestFile]) -> set[str]:
-    """The names of manifests, by which they are found in their folder."""
+    """Return the file names of manifests."""
     return {name_of(m.manifest_path) for m in manifests}

@@ -1,8 +1,8 @@
-"""Iceberg's metadata made of a table's: brought up to its newest snapshot, from whatever state they are in.
+"""Publication of a table to Iceberg: its metadata are updated to the newest snapshot, from any state.
 
-Each snapshot of the table becomes one of Iceberg's that has its number. What commits changed since the newest snapshot
-that both know is put on its manifests, so that the work grows with the changes; where there is no such snapshot, all
-files are told of anew. Whoever comes later so catches up with what a process that died had left undone.
+Each snapshot becomes an Iceberg snapshot with the same id. Changes since the newest common snapshot are applied to its
+manifests, so that the work is proportional to them; without a common snapshot the metadata are built from all files.
+Every publication thereby completes what a killed process left unfinished.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ from paimon_sql.format.iceberg.table_metadata import (
     TableMetadata,
     commit_identity,
 )
-from paimon_sql.format.index_manifest import DELETION_VECTORS_INDEX
-from paimon_sql.format.manifest import MANIFEST_SCHEMA, FileKind
-from paimon_sql.format.options.iceberg import (
+from paimon_sql.format.metadata.index_manifest import DELETION_VECTORS_INDEX
+from paimon_sql.format.metadata.manifest import MANIFEST_SCHEMA, FileKind
+from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Snapshot
+from paimon_sql.format.options.table.iceberg import (
     METADATA_ICEBERG_DELETE_AFTER_COMMIT,
     METADATA_ICEBERG_FORMAT_VERSION,
     METADATA_ICEBERG_MANIFEST_COMPRESSION,
@@ -44,10 +45,10 @@ from paimon_sql.format.options.iceberg import (
     METADATA_ICEBERG_TABLE_PROPERTIES,
     REST_CATALOG,
 )
-from paimon_sql.format.schema import TableSchema
-from paimon_sql.format.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Snapshot
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.format.text.instants import current_millis
+from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.file_io.paths import without_scheme
-from paimon_sql.storage.guards import is_guard
 from paimon_sql.storage.iceberg.entries import data_entries, deletion_entries
 from paimon_sql.storage.iceberg.manifest_sets import (
     DivergedError,
@@ -61,27 +62,26 @@ from paimon_sql.storage.iceberg.manifest_sets import (
 from paimon_sql.storage.iceberg.places import is_published, metadata_folder
 from paimon_sql.storage.iceberg.registration import registration_of
 from paimon_sql.storage.iceberg.store import RETIRE_PENDING, MetadataStore
-from paimon_sql.storage.iceberg.visibility import LEAST_LEVEL, Visibility
-from paimon_sql.storage.index_files import index_entries
-from paimon_sql.storage.instants import present_millis
-from paimon_sql.storage.scan.live_files import live_files
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.iceberg.visibility import MIN_LEVEL, Visibility
+from paimon_sql.storage.retention.guard_tags import is_guard
+from paimon_sql.storage.table.index_files import index_entries
+from paimon_sql.storage.table.table import Table
 
 _ATTEMPTS = 3
-_MOST_STEPS = 100
-"""How many commits are caught up with one by one; beyond, all files are told of anew."""
+_MAX_STEPS = 100
+"""Max number of commits to apply one by one; beyond that the metadata are built from all files."""
 
 
 def publish(table: Table, *, dry_run: bool = False) -> bool:
-    """Let Iceberg's readers see the table as it is; whether anything had to be written for that.
+    """Publish the table to Iceberg; return whether anything was written.
 
     Args:
-        table: the table; nothing happens unless it `is_published`.
-        dry_run: only say it.
+        table: the table; ignored unless `is_published`.
+        dry_run: only return the result.
 
     Raises:
-        UnsupportedError: the table holds what Iceberg's readers cannot read; they go on seeing it as it was.
-        InvalidOptionError: the metadata cannot stand where the options say.
+        UnsupportedError: Iceberg readers cannot read the table; they see its former state.
+        InvalidOptionError: the options contradict the location of the metadata.
     """
     if not is_published(table):
         return False
@@ -95,12 +95,12 @@ def publish(table: Table, *, dry_run: bool = False) -> bool:
 
 
 class _OvertakenError(MissingFileError):
-    """Another process published meanwhile."""
+    """Another process published concurrently."""
 
 
 @dataclass
 class _State:
-    """An Iceberg snapshot, and what else is needed to put another one on it."""
+    """An Iceberg snapshot, and what is needed to build the next one on it."""
 
     snapshot: IcebergSnapshot
     manifests: list[ManifestFile]
@@ -113,18 +113,18 @@ class _State:
 
 @dataclass
 class Publication:
-    """One attempt to publish a table; its metadata are read anew."""
+    """One attempt to publish a table."""
 
     table: Table
     lists: list[str] = field(default_factory=list)
     location: str = ""
-    """The table's folder as the metadata are to spell it."""
+    """The table's directory as spelled in the metadata."""
 
     def run(self, *, dry_run: bool) -> bool:
         latest = self.table.snapshots.latest()
         versions = self.store.versions()
         if latest is None:
-            # A table without a snapshot has no rows: what stands there is of one that was dropped or purged.
+            # A table without a snapshot has no rows: the metadata are of one that was dropped or purged.
             if versions and not dry_run:
                 self.store.clear()
             return bool(versions)
@@ -132,32 +132,32 @@ class Publication:
             if not dry_run:
                 self.store.clear()
             versions = []
-        there = self.store.read(latest.id) if latest.id in versions else None
+        existing = self.store.read(latest.id) if latest.id in versions else None
         newest = next((m for v in reversed(versions) if (m := self.store.read(v)) is not None), None)
-        self.location = self._spelled(newest)
+        self.location = self._spelled_location(newest)
         base = None if newest is None else self._base(newest, latest)
         if dry_run and (base is None or base.snapshot.id != latest.id):
             return True
         try:
-            made = self._made(newest, base, latest)
+            metadata = self._build(newest, base, latest)
         except BaseException:
             self.store.delete([*self.writer.made, *self.lists])
             raise
         if dry_run:
-            return not self._is_same(made, there)
-        return self._put(made, there, newest, versions)
+            return not self._is_same(metadata, existing)
+        return self._put(metadata, existing, newest, versions)
 
-    def _spelled(self, newest: TableMetadata | None) -> str:
-        """The table's folder as the last writer spells it, be it with a scheme or without.
+    def _spelled_location(self, newest: TableMetadata | None) -> str:
+        """Return the table's directory as the last writer spells it, with or without a scheme.
 
-        Java's connector finds files that go by comparing paths as texts, and spells its warehouse as it was told to.
+        Java's connector compares paths as strings to find deleted files, and spells its warehouse as configured.
         """
         if newest is None or _plain(newest.location) != _plain(self.table.path):
             return self.table.path
-        if LEAST_LEVEL in newest.current.summary:
+        if MIN_LEVEL in newest.current.summary:
             return newest.location
-        lists, folder = newest.current.manifest_list, _plain(self.store.folder)
-        start = lists.find(f"{folder}/")
+        lists, directory = newest.current.manifest_list, _plain(self.store.folder)
+        start = lists.find(f"{directory}/")
         return newest.location if start < 0 else lists[:start] + _plain(self.table.path)
 
     def _is_of(self, version: int, latest: Snapshot) -> bool:
@@ -175,7 +175,7 @@ class Publication:
 
     @cached_property
     def schema(self) -> TableSchema:
-        """The newest schema, which is the current one of Iceberg's readers."""
+        """The newest schema, which is the current one in Iceberg."""
         return self.table.schemas.newest()
 
     @cached_property
@@ -194,7 +194,7 @@ class Publication:
         return ManifestWriter(self.table, self.store, form)
 
     def _base(self, newest: TableMetadata, latest: Snapshot) -> _State | None:
-        """The newest snapshot that Iceberg's metadata and the table's history share; None if it cannot be built on."""
+        """Return the newest snapshot that Iceberg's metadata and the table have in common; None if it is not usable."""
         if (
             newest.format_version != self.format_version
             or newest.location != self.location
@@ -208,10 +208,10 @@ class Publication:
                 continue
             paimon = self.table.snapshots.get(snapshot.id)
             if not self._matches(newest, snapshot, paimon):
-                continue  # the history was taken back, and has a commit of its own under that number
-            if latest.id - snapshot.id > _MOST_STEPS:
+                continue  # rolled back, and the id was reused by another commit
+            if latest.id - snapshot.id > _MAX_STEPS:
                 return None
-            if snapshot.summary.get(LEAST_LEVEL, str(self.visibility.least_level)) != str(self.visibility.least_level):
+            if snapshot.summary.get(MIN_LEVEL, str(self.visibility.least_level)) != str(self.visibility.least_level):
                 return None
             try:
                 manifests = self.store.read_list(snapshot.manifest_list)
@@ -221,7 +221,7 @@ class Publication:
         return None
 
     def _matches(self, metadata: TableMetadata, snapshot: IcebergSnapshot, paimon: Snapshot) -> bool:
-        """Whether an Iceberg snapshot was made of the commit that has its number now."""
+        """Whether an Iceberg snapshot was created from the commit that has its id now."""
         if snapshot.id != paimon.id:
             return False
         if snapshot.identity is None:  # of an older version of Java's connector
@@ -240,51 +240,51 @@ class Publication:
         return iceberg_schema(self.table.schemas.get(schema_id), self.format_version)
 
     def _located(self, path: str) -> str:
-        """A path as the metadata spell it."""
+        """Return a path as spelled in the metadata."""
         root = f"{self.table.path}/"
         return f"{self.location}/{path.removeprefix(root)}" if path.startswith(root) else path
 
-    def _made(self, newest: TableMetadata | None, base: _State | None, latest: Snapshot) -> TableMetadata:
-        """The metadata as they should be."""
+    def _build(self, newest: TableMetadata | None, base: _State | None, latest: Snapshot) -> TableMetadata:
+        """Build the metadata of the newest snapshot."""
         self._check_schemas(latest)
-        known: Sequence[IcebergSnapshot] = ()
+        common: Sequence[IcebergSnapshot] = ()
         if base is not None and newest is not None:
-            known = [s for s in newest.snapshots if s.id <= base.snapshot.id]
+            common = [s for s in newest.snapshots if s.id <= base.snapshot.id]
             try:
                 steps = self._steps(base, latest)
             except (DivergedError, CorruptFileError, MissingFileError):
-                base, known = None, ()
+                base, common = None, ()
         if base is None:
-            steps = [self._afresh(newest, latest)]
+            steps = [self._from_all_files(newest, latest)]
         state = steps[-1]
-        before = [s for s in known if s.id < steps[0].snapshot.id]
+        before = [s for s in common if s.id < steps[0].snapshot.id]
         snapshots = self._retained([*before, *(s.snapshot for s in steps)], latest.id)
-        return self._described(newest, state, snapshots)
+        return self._metadata_of(newest, state, snapshots)
 
     def _check_schemas(self, latest: Snapshot) -> None:
-        """Nothing if all files can be read under the newest schema, whatever the one that they were written with."""
-        now = self._schema(self.schema.id)
-        odd = [s.id for s in self.table.schemas.all() if not self._reads_as(s, now)]
-        if not odd:
+        """Check that all files are readable with the newest schema, whatever schema they were written with."""
+        current = self._schema(self.schema.id)
+        incompatible = [s.id for s in self.table.schemas.all() if not self._reads_as(s, current)]
+        if not incompatible:
             return
         files = self.visibility.seen(live_files(self.table, latest).entries)
-        if pc.any(pc.is_in(files["schema_id"], value_set=pa.array(odd, pa.int64()))).as_py():
+        if pc.any(pc.is_in(files["schema_id"], value_set=pa.array(incompatible, pa.int64()))).as_py():
             raise UnsupportedError(
                 f"{self.table.name}: a column has got a type since that Iceberg's readers do not read older files as.",
                 remedy="Compact the table fully, so that all of its files are of the new type.",
             )
 
-    def _reads_as(self, schema: TableSchema, now: Mapping[str, Any]) -> bool:
-        """Whether files of a schema can be read under another one; columns that are gone since do not matter."""
-        left = {f["id"] for f in now["fields"]}
-        fields = tuple(f for f in schema.fields if f.id in left)
+    def _reads_as(self, schema: TableSchema, current: Mapping[str, Any]) -> bool:
+        """Whether files of a schema are readable with another one, apart from columns that were dropped since."""
+        ids = {f["id"] for f in current["fields"]}
+        fields = tuple(f for f in schema.fields if f.id in ids)
         try:
-            return reads_as(iceberg_schema(replace(schema, fields=fields), self.format_version), now)
+            return reads_as(iceberg_schema(replace(schema, fields=fields), self.format_version), current)
         except UnsupportedError:
             return False
 
     def _steps(self, base: _State, latest: Snapshot) -> list[_State]:
-        """What each commit since the base made; the base itself if there was none."""
+        """Return the state after each commit since the base; the base if there was none."""
         state, steps = base, []
         for snapshot_id in range(base.snapshot.id + 1, latest.id + 1):
             if not self.table.snapshots.exists(snapshot_id):
@@ -298,11 +298,11 @@ class Publication:
         seen = self.visibility.seen(changes)
         is_add = pc.equal(seen["kind"], FileKind.ADD)
         added, removed = seen.filter(is_add), seen.filter(pc.invert(is_add))
-        stay = pc.is_in(removed["file_name"], value_set=added["file_name"].combine_chunks())
-        gone = removed.filter(pc.invert(stay))
-        moved = removed.filter(stay)["file_name"].combine_chunks()
+        retained = pc.is_in(removed["file_name"], value_set=added["file_name"].combine_chunks())
+        deleted = removed.filter(pc.invert(retained))
+        moved = removed.filter(retained)["file_name"].combine_chunks()
         new = added.filter(pc.invert(pc.is_in(added["file_name"], value_set=moved)))
-        removal = Removal.of(self.table, gone)
+        removal = Removal.of(self.table, deleted)
         manifests = [m for m in before.of(Content.DATA) if m.live_files]
         if removal.names:
             manifests = take_out(self.writer, manifests, removal, commit.id)
@@ -315,7 +315,7 @@ class Publication:
         else:
             deletes = before.of(Content.DELETES)
         operation = _operation(commit.commit_kind) if removal.names else "append"
-        size = before.snapshot.total("files-size")  # which older versions of Java's connector do not tell
+        size = before.snapshot.total("files-size")  # missing in those of older versions of Java's connector
         total_size = {} if size is None else {"total-files-size": size + _sum(new, "file_size") - removal.size}
         state = self._state(
             commit,
@@ -334,10 +334,10 @@ class Publication:
         return state
 
     def _check_total(self, state: _State, commit: Snapshot) -> None:
-        """Nothing if the manifests tell of as many rows as the table has, where that can be known."""
+        """Check that the manifests have as many rows as the table, where that is known."""
         if not self.table.schema.primary_keys and commit.total_record_count is not None:
-            told = sum(m.live_rows for m in state.of(Content.DATA))
-            if told != commit.total_record_count:
+            live_rows = sum(m.live_rows for m in state.of(Content.DATA))
+            if live_rows != commit.total_record_count:
                 raise DivergedError
 
     def _changes(self, commit: Snapshot) -> pa.Table:
@@ -349,7 +349,7 @@ class Publication:
         return {e["data_file"]["file_path"] for m in before.of(Content.DELETES) for e in self.writer.read(m)}
 
     def _deletions(self, commit: Snapshot, known: set[str]) -> list[ManifestFile]:
-        """The manifests of a snapshot's deletion vectors."""
+        """Return the manifests of a snapshot's deletion vectors."""
         indexes = index_entries(self.table, commit)
         if not self.visibility.with_deletions:
             if not self.visibility.ignores_deletions and any(
@@ -364,21 +364,21 @@ class Publication:
         entries = deletion_entries(self.table, indexes, commit.id, self._located, dict.fromkeys(known))
         return self.writer.write(entries, Content.DELETES, commit.id)
 
-    def _afresh(self, newest: TableMetadata | None, commit: Snapshot) -> _State:
-        """All files of a snapshot."""
+    def _from_all_files(self, newest: TableMetadata | None, commit: Snapshot) -> _State:
+        """Build the state of a snapshot from all of its files."""
         files = self.visibility.seen(live_files(self.table, commit).entries)
         entries = data_entries(self.table, files, commit.id, self._located)
         manifests = self.writer.write(entries, Content.DATA, commit.id)
-        numbers = (len(files), _sum(files, "row_count"), _sum(files, "file_size"))
+        totals = (len(files), _sum(files, "row_count"), _sum(files, "file_size"))
         summary = {
             "operation": "append",
-            **_counts("added", *numbers),
+            **_counts("added", *totals),
             **_counts("deleted", 0, 0, 0),
             "changed-partition-count": str(len(pc.unique(files["partition"]))),
-            "total-files-size": str(numbers[2]),
+            "total-files-size": str(totals[2]),
         }
-        free = 0 if newest is None or newest.next_row_id is None else newest.next_row_id
-        return self._state(commit, [*manifests, *self._deletions(commit, set())], free, None, summary)
+        first_row_id = 0 if newest is None or newest.next_row_id is None else newest.next_row_id
+        return self._state(commit, [*manifests, *self._deletions(commit, set())], first_row_id, None, summary)
 
     def _state(
         self,
@@ -405,7 +405,7 @@ class Publication:
         path = self.store.write_list(data)
         self.lists.append(path)
         data_manifests = [m for m in manifests if m.content == Content.DATA]
-        told = {
+        full = {
             **(commit.properties or {}),
             **summary,
             "total-data-files": str(sum(m.live_files for m in data_manifests)),
@@ -414,28 +414,28 @@ class Publication:
             "total-position-deletes": str(sum(m.live_rows for m in deletes)),
             "total-equality-deletes": "0",
             COMMIT_IDENTITY: commit_identity(commit),
-            LEAST_LEVEL: str(self.visibility.least_level),
+            MIN_LEVEL: str(self.visibility.least_level),
         }
-        made = IcebergSnapshot(commit.id, commit.time_millis, path, commit.schema_id, told, parent_id, first, added)
+        made = IcebergSnapshot(commit.id, commit.time_millis, path, commit.schema_id, full, parent_id, first, added)
         return _State(made, manifests, commit, next_row_id)
 
     def _retained(self, snapshots: Sequence[IcebergSnapshot], latest: int) -> list[IcebergSnapshot]:
-        """Those whose files are kept: by the table's own snapshot, or by a tag."""
+        """Return the snapshots whose files are retained: by a snapshot of the table, or by a tag."""
         earliest = self.table.snapshots.earliest_id() or latest
-        there = {v for v in self.table.snapshots.directory.versions() if v >= earliest}
+        existing = {v for v in self.table.snapshots.directory.versions() if v >= earliest}
         tagged = {t.snapshot.id for t in self._tags}
-        return [s for s in snapshots if s.id == latest or s.id in there or s.id in tagged]
+        return [s for s in snapshots if s.id == latest or s.id in existing or s.id in tagged]
 
     @cached_property
     def _tags(self) -> list[Any]:
         return [t for t in self.table.tags.all() if not is_guard(t.name)]
 
-    def _described(
+    def _metadata_of(
         self, newest: TableMetadata | None, state: _State, snapshots: Sequence[IcebergSnapshot]
     ) -> TableMetadata:
-        """The table metadata of snapshots, the last one of which is current."""
-        wanted = sorted({self.schema.id, *(s.schema_id for s in snapshots)})
-        kept = {t.name: t.snapshot.id for t in self._tags if self._is_kept(t.snapshot, snapshots)}
+        """Return the table metadata for these snapshots, of which the last is current."""
+        schema_ids = sorted({self.schema.id, *(s.schema_id for s in snapshots)})
+        tags = {t.name: t.snapshot.id for t in self._tags if self._has_commit(t.snapshot, snapshots)}
         given = self.table.options.matching(METADATA_ICEBERG_TABLE_PROPERTIES)
         properties = {name: text for (name,), text in given if text is not None}
         highest = max(s.highest_field_id for s in self.table.schemas.all())
@@ -443,70 +443,72 @@ class Publication:
             format_version=self.format_version,
             table_uuid=str(uuid.uuid4()) if newest is None else newest.table_uuid,
             location=self.location,
-            last_updated_millis=max(present_millis(), *(s.timestamp_millis for s in snapshots)),
+            last_updated_millis=max(current_millis(), *(s.timestamp_millis for s in snapshots)),
             last_column_id=max(highest, 0 if newest is None else newest.last_column_id),
-            schemas=[self._schema(i) for i in wanted],
+            schemas=[self._schema(i) for i in schema_ids],
             current_schema_id=self.schema.id,
             spec=partition_spec(self.schema),
             last_partition_id=FIRST_PARTITION_ID + len(self.schema.partition_keys) - 1,
             snapshots=snapshots,
             current_snapshot_id=state.snapshot.id,
             properties=properties,
-            tags=kept,
+            tags=tags,
             next_row_id=state.next_row_id if self.format_version >= ROW_LINEAGE else None,
         )
 
-    def _is_kept(self, tagged: Snapshot, snapshots: Sequence[IcebergSnapshot]) -> bool:
+    def _has_commit(self, tagged: Snapshot, snapshots: Sequence[IcebergSnapshot]) -> bool:
         return any(s.id == tagged.id and s.identity in (None, commit_identity(tagged)) for s in snapshots)
 
-    def _is_same(self, made: TableMetadata, there: TableMetadata | None) -> bool:
-        return there is not None and replace(made, last_updated_millis=there.last_updated_millis) == there
+    def _is_same(self, metadata: TableMetadata, existing: TableMetadata | None) -> bool:
+        return existing is not None and replace(metadata, last_updated_millis=existing.last_updated_millis) == existing
 
     def _put(
         self,
-        made: TableMetadata,
-        there: TableMetadata | None,
+        metadata: TableMetadata,
+        existing: TableMetadata | None,
         newest: TableMetadata | None,
         versions: Sequence[int],
     ) -> bool:
-        """Write the metadata, let readers see them, and remove what no version needs any more.
+        """Write the metadata, make them current, and delete files that no version needs any longer.
 
         Args:
-            made: the metadata.
-            there: what had their number when this attempt began.
-            newest: the newest metadata there were, which are followed.
-            versions: the versions there were.
+            metadata: the metadata.
+            existing: the metadata of this version when the attempt began.
+            newest: the newest metadata before, which they follow.
+            versions: the existing versions.
         """
-        version, same = made.current_snapshot_id, self._is_same(made, there)
-        if not same and not self.store.write_version(version, made, there):
+        version, same = metadata.current_snapshot_id, self._is_same(metadata, existing)
+        if not same and not self.store.write_version(version, metadata, existing):
             self.store.delete([*self.writer.made, *self.lists])
             raise _OvertakenError("Iceberg's metadata were published meanwhile.", path=self.store.version_path(version))
         if self.store.hint() != version:
             self.store.write_hint(version)
-        registration_of(self.table).register(self.store, made if there is None or not same else there)
-        self._clean(made, newest, version, versions)
+        registration_of(self.table).register(self.store, metadata if existing is None or not same else existing)
+        self._clean(metadata, newest, version, versions)
         return not same
 
-    def _clean(self, made: TableMetadata, newest: TableMetadata | None, version: int, versions: Sequence[int]) -> None:
+    def _clean(
+        self, metadata: TableMetadata, newest: TableMetadata | None, version: int, versions: Sequence[int]
+    ) -> None:
         abandoned = [v for v in versions if v > version]
         old = [v for v in versions if v < version]
         if self.table.options.get(METADATA_ICEBERG_DELETE_AFTER_COMMIT):
-            kept = self.table.options.get(METADATA_ICEBERG_PREVIOUS_VERSIONS_MAX)
+            max_versions = self.table.options.get(METADATA_ICEBERG_PREVIOUS_VERSIONS_MAX)
             if self.table.options.get(METADATA_ICEBERG_STORAGE) == REST_CATALOG:
-                kept = max(kept, 1)  # readers of the catalog may have begun with the one before
-            abandoned += old[: len(old) - kept] if kept else old
+                max_versions = max(max_versions, 1)  # readers of the catalog may have started with the previous one
+            abandoned += old[: len(old) - max_versions] if max_versions else old
         self.store.delete_versions(abandoned)
         self.store.delete([RETIRE_PENDING])
         if newest is not None:
-            self._drop(newest.snapshots, made.snapshots)
+            self._drop(newest.snapshots, metadata.snapshots)
 
     def _drop(self, before: Sequence[IcebergSnapshot], now: Sequence[IcebergSnapshot]) -> None:
-        """Remove the lists of snapshots that are told of no more, and the manifests that only they have."""
-        kept = {s.manifest_list for s in now}
-        dropped = [s for s in before if s.manifest_list not in kept]
+        """Delete the lists of dropped snapshots, and the manifests that only they refer to."""
+        retained_lists = {s.manifest_list for s in now}
+        dropped = [s for s in before if s.manifest_list not in retained_lists]
         if not dropped:
             return
-        # Manifests are handed on from each snapshot to the next: neighbours of what goes have all that stays.
+        # Manifests are inherited from snapshot to snapshot: the neighbours of dropped ones have all that are needed.
         ids = [s.id for s in dropped]
         neighbours = {
             s.manifest_list
@@ -514,11 +516,11 @@ class Publication:
             if s is now[-1] or s.id in (_below(now, ids[0]), _above(now, ids[-1])) or min(ids) < s.id < max(ids)
         }
         needed = set().union(*(paths_of(self.store.read_list(path)) for path in neighbours))
-        gone: set[str] = set()
+        unused: set[str] = set()
         for snapshot in dropped:
             with suppress(MissingFileError, CorruptFileError):
-                gone |= paths_of(self.store.read_list(snapshot.manifest_list)) - needed
-        self.store.delete([*gone, *(s.manifest_list for s in dropped)])
+                unused |= paths_of(self.store.read_list(snapshot.manifest_list)) - needed
+        self.store.delete([*unused, *(s.manifest_list for s in dropped)])
 
 
 def _below(snapshots: Sequence[IcebergSnapshot], snapshot_id: int) -> int | None:

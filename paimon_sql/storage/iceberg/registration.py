@@ -1,6 +1,6 @@
-"""Catalogs of Iceberg's that are told where a table's metadata stand: one `Registration` for each kind of them.
+"""Registration of Iceberg metadata in catalogs of Iceberg, by type of catalog.
 
-Those that are servers are spoken with by the room of catalogs, which adds them to `REGISTRATIONS`.
+Those that are servers are implemented in the package ``catalog``, which adds them to `REGISTRATIONS`.
 """
 
 from __future__ import annotations
@@ -10,52 +10,48 @@ from typing import Protocol
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.iceberg.table_metadata import TableMetadata
-from paimon_sql.format.options.iceberg import (
-    HADOOP_CATALOG,
-    METADATA_ICEBERG_STORAGE,
-    TABLE_LOCATION,
-)
+from paimon_sql.format.options.table.iceberg import HADOOP_CATALOG, METADATA_ICEBERG_STORAGE, TABLE_LOCATION
 from paimon_sql.storage.iceberg.store import MetadataStore
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
 
 
 class Registration(Protocol):
-    """Tells a catalog of a table."""
+    """Registers a table's Iceberg metadata in a catalog."""
 
     def register(self, store: MetadataStore, metadata: TableMetadata) -> None:
-        """Let the catalog lead to these metadata; nothing happens if it does already.
+        """Set the metadata location of the table in the catalog, unless it is set already.
 
         Args:
-            store: where they stand.
+            store: the metadata directory.
             metadata: the current version.
 
         Raises:
-            PaimonError: the catalog does not answer or refuses.
+            PaimonError: the catalog does not respond, or rejects it.
         """
 
     def withdraw(self) -> None:
-        """Let the catalog forget the table, which goes or gets another name."""
+        """Remove the table from the catalog, as it is dropped or renamed."""
 
 
-class FolderAlone:
-    """Readers find the metadata by their folder."""
+class NoCatalog:
+    """No catalog: readers find the metadata by directory."""
 
     def register(self, store: MetadataStore, metadata: TableMetadata) -> None:
-        """Nobody is to be told."""
+        """Do nothing."""
 
     def withdraw(self) -> None:
-        """Nobody is to be told."""
+        """Do nothing."""
 
 
 REGISTRATIONS: dict[str, Callable[[Table], Registration]] = {
-    TABLE_LOCATION: lambda table: FolderAlone(),
-    HADOOP_CATALOG: lambda table: FolderAlone(),
+    TABLE_LOCATION: lambda table: NoCatalog(),
+    HADOOP_CATALOG: lambda table: NoCatalog(),
 }
-"""What makes a table's registration, by ``metadata.iceberg.storage``."""
+"""Factories of a table's registration, by ``metadata.iceberg.storage``."""
 
 
 def registration_of(table: Table) -> Registration:
-    """The registration that the table's options ask for."""
+    """Return the registration for the table's options."""
     storage = table.options.get(METADATA_ICEBERG_STORAGE)
     make = REGISTRATIONS.get(storage)
     if make is None:

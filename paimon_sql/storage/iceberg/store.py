@@ -1,4 +1,4 @@
-"""The folder of a table's Iceberg metadata: versions of the table metadata, a hint, manifests and their lists."""
+"""The directory of a table's Iceberg metadata: versions of table metadata, a version hint, manifests and lists."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from paimon_sql.storage.file_io.paths import name_of
 
 HINT = "version-hint.text"
 RETIRE_PENDING = "retire-pending"
-"""What Java's connector leaves when a rollback begins, for the next commit to look for abandoned versions."""
+"""A marker of Java's connector for a rollback, after which the next commit looks for abandoned versions."""
 _VERSION = re.compile(r"v(\d+)\.metadata\.json")
 _UUID = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _OWN = re.compile(rf"v\d+\.metadata\.json|{_UUID}-m\d+\.avro|snap-\d+-{_UUID}\.avro|{re.escape(HINT)}|{RETIRE_PENDING}")
-"""The names of files of metadata, ours and those of Java's connector; nothing else is ever deleted."""
+"""Names of metadata files, ours and those of Java's connector; no others are ever deleted."""
 
 
 class MetadataStore:
-    """Reads and writes the files of such a folder.
+    """Reads and writes the files of a metadata directory.
 
     Args:
         file_io: the file system.
-        folder: the folder.
+        folder: the directory.
     """
 
     def __init__(self, file_io: FileIO, folder: str) -> None:
@@ -37,20 +37,20 @@ class MetadataStore:
         self._made = 0
 
     def path(self, name: str) -> str:
-        """Where a file stands; of a whole path, its name counts alone."""
+        """Return the path of a file, by its name or by the name in a path."""
         return f"{self.folder}/{name_of(name)}"
 
     def version_path(self, version: int) -> str:
-        """Where a version of the table metadata stands."""
+        """Return the path of a version of the table metadata."""
         return self.path(f"v{version}.metadata.json")
 
     def versions(self) -> list[int]:
-        """The versions that are there, in order."""
+        """Return the existing versions, ascending."""
         found = (_VERSION.fullmatch(s.name) for s in self.file_io.list(self.folder) if not s.is_dir)
         return sorted(int(match[1]) for match in found if match)
 
     def read(self, version: int) -> TableMetadata | None:
-        """A version of the table metadata; None if it is not there or damaged, so that it must be made anew."""
+        """Read a version of the table metadata; None if it is missing or corrupt, and must be rebuilt."""
         path = self.version_path(version)
         try:
             return parse_table_metadata(self.file_io.read_bytes(path), path)
@@ -58,12 +58,12 @@ class MetadataStore:
             return None
 
     def write_version(self, version: int, metadata: TableMetadata, replaced: TableMetadata | None) -> bool:
-        """Write a version of the table metadata: False if another process made it meanwhile.
+        """Write a version of the table metadata; return False if another process wrote it concurrently.
 
         Args:
-            version: its number.
+            version: the version.
             metadata: its content.
-            replaced: what is there under that number already and is to be replaced; None if nothing is.
+            replaced: the existing content to replace; None if the version must not exist.
         """
         path, data = self.version_path(version), metadata.to_json().encode()
         if replaced is not None or version in self.versions():
@@ -78,49 +78,49 @@ class MetadataStore:
             return True
 
     def hint(self) -> int | None:
-        """The version that readers look at first; None without a readable hint."""
+        """Return the version in the version hint; None without a readable hint."""
         with suppress(MissingFileError, ValueError):
             return int(self.file_io.read_bytes(self.path(HINT)))
         return None
 
     def write_hint(self, version: int) -> None:
-        """Let readers look at a version first."""
+        """Write the version hint, which is the version that readers open first."""
         self.file_io.write_bytes(self.path(HINT), str(version).encode())
 
     def write_manifest(self, data: bytes) -> str:
-        """Write a manifest; its path."""
+        """Write a manifest; return its path."""
         self._made += 1
         path = self.path(f"{self._run}-m{self._made}.avro")
         self.file_io.write_bytes(path, data)
         return path
 
     def write_list(self, data: bytes) -> str:
-        """Write a manifest list; its path."""
+        """Write a manifest list; return its path."""
         self._made += 1
         path = self.path(f"snap-{self._made}-{self._run}.avro")
         self.file_io.write_bytes(path, data)
         return path
 
     def read_list(self, path: str) -> list[ManifestFile]:
-        """The manifests that a list names."""
+        """Read the manifests of a manifest list."""
         own = self.path(path)
         return read_manifest_list(self.file_io.read_bytes(own), own)
 
     def read_manifest(self, path: str) -> tuple[bytes, str]:
-        """A manifest's bytes, and where it stands."""
+        """Read the bytes of a manifest; return them with its path."""
         own = self.path(path)
         return self.file_io.read_bytes(own), own
 
     def delete(self, paths: Iterable[str]) -> None:
-        """Remove files of metadata; those that are gone are passed over, and so are other files."""
+        """Delete metadata files; missing ones and other files are ignored."""
         names = {name_of(path) for path in paths}
         self.file_io.delete_many(sorted(self.path(name) for name in names if _OWN.fullmatch(name)))
 
     def delete_versions(self, versions: Iterable[int]) -> None:
-        """Remove versions of the table metadata."""
+        """Delete versions of the table metadata."""
         self.delete([self.version_path(v) for v in versions])
 
     def clear(self) -> None:
-        """Remove all files of metadata."""
+        """Delete all metadata files."""
         self.delete(status.name for status in self.file_io.list(self.folder) if not status.is_dir)
         self.file_io.delete_dir(self.folder)

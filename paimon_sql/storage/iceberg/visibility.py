@@ -1,4 +1,4 @@
-"""Which data files of a table Iceberg's readers may see: as they cannot merge, each must be right."""
+"""Visibility of data files to Iceberg readers, which cannot merge: every visible file must be correct by itself."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ import pyarrow.compute as pc
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.iceberg.manifests import ROW_LINEAGE
-from paimon_sql.format.manifest import FileKind
-from paimon_sql.format.options.data_file import DATA_FILE_EXTERNAL_PATHS
-from paimon_sql.format.options.iceberg import METADATA_ICEBERG_FORMAT_VERSION, METADATA_ICEBERG_STORAGE
-from paimon_sql.format.options.index import DELETION_VECTORS_BITMAP64, DELETION_VECTORS_ENABLED
-from paimon_sql.storage.compact.levels import max_level
-from paimon_sql.storage.scan.file_groups import evolves
-from paimon_sql.storage.table import Table
+from paimon_sql.format.metadata.manifest import FileKind
+from paimon_sql.format.options.table.data_file import DATA_FILE_EXTERNAL_PATHS
+from paimon_sql.format.options.table.iceberg import METADATA_ICEBERG_FORMAT_VERSION, METADATA_ICEBERG_STORAGE
+from paimon_sql.format.options.table.index import DELETION_VECTORS_BITMAP64, DELETION_VECTORS_ENABLED
+from paimon_sql.storage.data_files.file_groups import has_data_evolution
+from paimon_sql.storage.data_files.lsm_levels import max_level
+from paimon_sql.storage.table.table import Table
 
-LEAST_LEVEL = "paimon-least-level"
-"""What the summary of a snapshot calls the least level whose files it has."""
+MIN_LEVEL = "paimon-least-level"
+"""The property of a snapshot summary for the min level of its files."""
 _PARQUET = ".parquet"
 
 
 @dataclass(frozen=True)
 class Visibility:
-    """What is seen of a table.
+    """The visible files of a table.
 
     Attributes:
-        least_level: the least level whose files are seen.
-        with_deletions: whether deletion vectors are told as well.
-        ignores_deletions: whether what they delete is seen on purpose: newer rows of its keys are not seen, either.
+        least_level: the min level of visible files.
+        with_deletions: whether deletion vectors are published.
+        ignores_deletions: whether deletion vectors are ignored on purpose: newer rows of the keys are invisible, too.
     """
 
     least_level: int
@@ -38,36 +38,38 @@ class Visibility:
 
     @classmethod
     def of(cls, table: Table) -> Visibility:
-        """That of a table under its options: of a keyed one the deepest level alone, unless deletion vectors help.
+        """Return a table's visibility: with a primary key only the max level, unless deletion vectors are published.
 
         Raises:
-            UnsupportedError: files of the table hold parts of rows.
+            UnsupportedError: the table has data evolution.
         """
-        if evolves(table):
+        if has_data_evolution(table):
             raise UnsupportedError(
                 f"{table.name}: Iceberg's readers cannot put together rows whose columns lie in several files.",
                 remedy=f"Set '{METADATA_ICEBERG_STORAGE.key}' to 'disabled'.",
             )
         options, keyed = table.options, bool(table.schema.primary_keys)
-        told = bool(
+        publishes_vectors = bool(
             options.get(DELETION_VECTORS_ENABLED)
             and options.get(DELETION_VECTORS_BITMAP64)
             and options.get(METADATA_ICEBERG_FORMAT_VERSION) >= ROW_LINEAGE
         )
-        if told and options.has(DATA_FILE_EXTERNAL_PATHS):
+        if publishes_vectors and options.has(DATA_FILE_EXTERNAL_PATHS):
             raise UnsupportedError(
                 f"{table.name}: Iceberg's readers cannot be told which rows of files in external paths are deleted.",
                 remedy=f"Set '{METADATA_ICEBERG_FORMAT_VERSION.key}' to '2'.",
             )
         if not keyed:
-            return cls(0, told, ignores_deletions=False)
-        return cls(1 if told else max_level(options), told, ignores_deletions=not told)
+            return cls(0, publishes_vectors, ignores_deletions=False)
+        return cls(
+            1 if publishes_vectors else max_level(options), publishes_vectors, ignores_deletions=not publishes_vectors
+        )
 
     def seen(self, entries: pa.Table) -> pa.Table:
-        """The entries of files that are seen, of a table of ``MANIFEST_SCHEMA``.
+        """Return the entries of visible files, of ``MANIFEST_SCHEMA``.
 
         Raises:
-            UnsupportedError: one of them is of a format without Iceberg's ids of columns.
+            UnsupportedError: a file is not in Parquet, and so lacks Iceberg's field ids.
         """
         found = entries.filter(pc.greater_equal(entries["level"], self.least_level))
         other = found.filter(

@@ -1,1 +1,1 @@
-"""Materialized tables: what defines them, what they were refreshed from, and what has changed since."""
+"""Materialized tables: definition, refresh state, and changes since."""

@@ -1,6 +1,6 @@
-"""What makes a table a materialized one: its query, its freshness, how and whether it is refreshed.
+"""Definition of a materialized table: query, freshness, refresh mode and status.
 
-All of it stands among the table's options, as Flink's catalog keeps it, so that Flink reads ours and we read Flink's.
+It is stored in the table's options under the keys of Flink's catalog, so that Flink and this project read each other's.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Literal
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.materialized_table import (
+from paimon_sql.format.options.table.materialized_table import (
     MATERIALIZED_TABLE_DEFINITION_QUERY,
     MATERIALIZED_TABLE_INTERVAL_FRESHNESS,
     MATERIALIZED_TABLE_INTERVAL_FRESHNESS_TIME_UNIT,
@@ -25,8 +25,8 @@ from paimon_sql.format.options.materialized_table import (
     MATERIALIZED_TABLE_SETTING,
     PARTITION_FIELDS_DATE_FORMATTER,
 )
-from paimon_sql.format.options.table import TYPE
-from paimon_sql.format.schema import TableSchema
+from paimon_sql.format.options.table.table import TYPE
+from paimon_sql.format.schema.schema import TableSchema
 
 KIND = "materialized-table"
 ACTIVATED, SUSPENDED = "ACTIVATED", "SUSPENDED"
@@ -39,24 +39,24 @@ _UNITS: dict[str, timedelta] = {
     "DAY": timedelta(days=1),
 }
 _THRESHOLD = timedelta(minutes=30)
-"""Without a word on the mode, tables that may be this old or older are refreshed as a whole; as in Flink."""
+"""Without a refresh mode, tables with this freshness or longer are refreshed fully, as in Flink."""
 _DEFAULTS: dict[str, tuple[int, Unit]] = {CONTINUOUS: (3, "MINUTE"), FULL: (1, "HOUR")}
-_MOST = 10_000_000
-"""More units than that are no freshness; it keeps times within what can be counted."""
+_MAX_NUMBER = 10_000_000
+"""Upper bound of a freshness, which keeps `timedelta` from overflowing."""
 _FORMATTERS = PARTITION_FIELDS_DATE_FORMATTER.for_name("\0").split("\0")
 _SETTINGS = MATERIALIZED_TABLE_SETTING.for_name("")
 
 
 @dataclass(frozen=True)
 class Freshness:
-    """How old the rows of a table may be."""
+    """The max age of a table's rows."""
 
     number: int
     unit: Unit
 
     @property
     def length(self) -> timedelta:
-        """As a length of time."""
+        """The freshness as a duration."""
         return self.number * _UNITS[self.unit]
 
     def __str__(self) -> str:
@@ -65,16 +65,16 @@ class Freshness:
 
 @dataclass(frozen=True)
 class Definition:
-    """What a materialized table is made of.
+    """The definition of a materialized table.
 
     Attributes:
-        query: the query, in which all names are whole.
-        freshness: how old the rows may be.
+        query: the query, with fully qualified names.
+        freshness: the max age of the rows.
         mode: CONTINUOUS or FULL.
-        logical_mode: the same as it was asked for; AUTOMATIC where the freshness decided.
-        status: whether it is refreshed when it is due; SUSPENDED if not.
-        settings: Spark's settings under which the query is worked out.
-        handler: which of Flink's jobs keeps it up to date; None if none does.
+        logical_mode: the requested mode; AUTOMATIC if it is derived from the freshness.
+        status: ACTIVATED or SUSPENDED: whether it is refreshed when due.
+        settings: Spark settings for the query.
+        handler: the Flink job that refreshes it; None without one.
     """
 
     query: str
@@ -87,17 +87,17 @@ class Definition:
 
     @property
     def is_suspended(self) -> bool:
-        """Whether it is left alone."""
+        """Whether it is not refreshed."""
         return self.status == SUSPENDED
 
     @property
     def digest(self) -> str:
-        """What tells this query, under its settings, from others."""
-        told = "\0".join([self.query, *(f"{k}={v}" for k, v in sorted(self.settings.items()))])
-        return hashlib.sha256(told.encode()).hexdigest()[:16]
+        """The hash of query and settings."""
+        text = "\0".join([self.query, *(f"{k}={v}" for k, v in sorted(self.settings.items()))])
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def options(self) -> dict[str, str]:
-        """The options that keep it, without those of Flink's job."""
+        """Return the table options of the definition, without those of a Flink job."""
         return {
             TYPE.key: KIND,
             MATERIALIZED_TABLE_DEFINITION_QUERY.key: self.query,
@@ -110,12 +110,12 @@ class Definition:
         }
 
 
-def asked_definition(
+def new_definition(
     query: str, freshness: Freshness | None, mode: str | None, settings: Mapping[str, str] | None = None
 ) -> Definition:
-    """A definition as a statement asks for it.
+    """Return the definition for the clauses of a statement.
 
-    Without a mode the freshness decides; without either the table is CONTINUOUS and 3 minutes old at most.
+    The default mode depends on the freshness; the default of both is CONTINUOUS with 3 minutes.
     """
     number, unit = _DEFAULTS[mode or CONTINUOUS]
     fresh = freshness or Freshness(number, unit)
@@ -124,19 +124,19 @@ def asked_definition(
 
 
 def is_materialized(schema: TableSchema) -> bool:
-    """Whether a table is a materialized one."""
+    """Whether a table is a materialized table."""
     return schema.options.get(TYPE.key, "").strip().lower() == KIND
 
 
 def definition_of(schema: TableSchema, name: str) -> Definition:
-    """What a table's options say.
+    """Read the definition from the table's options.
 
     Args:
         schema: the table's newest schema.
         name: its name, for messages.
 
     Raises:
-        InvalidInputError: it is no materialized table, or its definition lacks what it needs.
+        InvalidInputError: it is not a materialized table, or the definition is incomplete.
     """
     if not is_materialized(schema):
         raise InvalidInputError(f"{name} is no materialized table.")
@@ -150,7 +150,7 @@ def definition_of(schema: TableSchema, name: str) -> Definition:
     unit = options.get(MATERIALIZED_TABLE_INTERVAL_FRESHNESS_TIME_UNIT) or "MINUTE"
     mode = options.get(MATERIALIZED_TABLE_REFRESH_MODE) or FULL
     handler = options.get(MATERIALIZED_TABLE_REFRESH_HANDLER_BYTES)
-    told = options.get(MATERIALIZED_TABLE_REFRESH_HANDLER_DESCRIPTION)
+    description = options.get(MATERIALIZED_TABLE_REFRESH_HANDLER_DESCRIPTION)
     return Definition(
         query=query,
         freshness=read_freshness(options.get(MATERIALIZED_TABLE_INTERVAL_FRESHNESS) or "", unit),  # type: ignore[arg-type]
@@ -158,18 +158,18 @@ def definition_of(schema: TableSchema, name: str) -> Definition:
         logical_mode=options.get(MATERIALIZED_TABLE_LOGICAL_REFRESH_MODE) or mode,
         status=options.get(MATERIALIZED_TABLE_REFRESH_STATUS) or ACTIVATED,
         settings={k.removeprefix(_SETTINGS): v for k, v in schema.options.items() if k.startswith(_SETTINGS)},
-        handler=(told or "a job of Flink's") if handler and handler.strip() else None,
+        handler=(description or "a job of Flink's") if handler and handler.strip() else None,
     )
 
 
 def read_freshness(number: str, unit: Unit) -> Freshness:
-    """A freshness of so many units.
+    """Parse a freshness.
 
     Raises:
-        InvalidInputError: the number is no positive whole one, or far too big.
+        InvalidInputError: the number is not a positive integer, or is too large.
     """
     text = number.strip()
-    if not (text.isascii() and text.isdigit()) or not 0 < int(text) <= _MOST:
+    if not (text.isascii() and text.isdigit()) or not 0 < int(text) <= _MAX_NUMBER:
         raise InvalidInputError(
             f"FRESHNESS cannot be '{number}' of {unit}.", remedy="Write a whole number: INTERVAL '3' MINUTE."
         )
@@ -177,7 +177,7 @@ def read_freshness(number: str, unit: Unit) -> Freshness:
 
 
 def date_formatters(schema: TableSchema) -> dict[str, str]:
-    """The patterns of times by partition column, as ``partition.fields.<column>.date-formatter`` gives them."""
+    """Return the date formatters by partition column (``partition.fields.<column>.date-formatter``)."""
     begin, end = _FORMATTERS
     return {
         key[len(begin) : -len(end)]: value
@@ -187,11 +187,11 @@ def date_formatters(schema: TableSchema) -> dict[str, str]:
 
 
 def shown_options(schema: TableSchema) -> dict[str, str]:
-    """The table's options without those that say what a materialized table is made of."""
-    own = MATERIALIZED_TABLE_DEFINITION_QUERY.key.partition(".")[0] + "."
-    return {k: v for k, v in schema.options.items() if k != TYPE.key and not k.startswith(own)}
+    """Return the table's options without those of the definition."""
+    prefix = MATERIALIZED_TABLE_DEFINITION_QUERY.key.partition(".")[0] + "."
+    return {k: v for k, v in schema.options.items() if k != TYPE.key and not k.startswith(prefix)}
 
 
 def is_suspended(schema: TableSchema) -> bool:
-    """Whether a materialized table is not refreshed for the time being."""
+    """Whether refreshes of a materialized table are suspended."""
     return schema.options.get(MATERIALIZED_TABLE_REFRESH_STATUS.key, "").upper() == SUSPENDED

@@ -1,4 +1,4 @@
-"""Some partitions of a table, named by texts: as values, as a condition, and as they are shown."""
+"""Partitions given by strings: as values, as a predicate, and for display."""
 
 from __future__ import annotations
 
@@ -10,47 +10,47 @@ from typing import Any
 import pyarrow as pa
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.format.arrow import arrow_type
-from paimon_sql.format.partition import PartitionPaths
-from paimon_sql.format.schema import TableSchema
-from paimon_sql.format.value_text import parse_text
-from paimon_sql.storage.predicates import Comparison, IsNull, Or, Predicate, all_of
+from paimon_sql.format.layout.partitions import PartitionPaths
+from paimon_sql.format.schema.arrow_types import arrow_type
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.format.text.values import parse_text
+from paimon_sql.storage.expressions.predicates import Comparison, IsNull, Or, Predicate, all_of
 
 
 class PartitionChoice:
-    """Partitions of a table; one that names some of the columns alone stands for all that have these values.
+    """Partition specs of a table; a partial spec matches all partitions with its values.
 
     Args:
         schema: the table's schema.
-        named: the texts of the values by column; the default name stands for null.
-        zone: the zone in which a TIMESTAMP_LTZ is written.
+        named: the values as strings by column; the default partition name means null.
+        zone: the time zone of TIMESTAMP_LTZ values.
 
     Raises:
-        InvalidInputError: a column is no partition column, or a text is no value of its column.
+        InvalidInputError: a column is not a partition column, or a string is not a value of its type.
     """
 
     def __init__(self, schema: TableSchema, named: Sequence[Mapping[str, str]], zone: tzinfo) -> None:
         self._schema = schema
         self._named = named
         default = PartitionPaths.of(schema).default_name
-        self._scalars = [{k: self._scalar(k, v, default, zone) for k, v in one.items()} for one in named]
+        self._scalars = [{k: self._scalar(k, v, default, zone) for k, v in spec.items()} for spec in named]
 
     @property
     def shown(self) -> str:
-        """As they are shown: ``dt=x/h=1``, with commas between."""
-        return ", ".join("/".join(f"{k}={v}" for k, v in one.items()) for one in self._named)
+        """The specs for display: ``dt=x/h=1``, comma-separated."""
+        return ", ".join("/".join(f"{k}={v}" for k, v in spec.items()) for spec in self._named)
 
     @cached_property
     def values(self) -> list[dict[str, Any]]:
-        """The values by column, those of columns that are not named left out."""
-        return [{k: v.as_py() for k, v in one.items()} for one in self._scalars]
+        """The values by column; columns that are not specified are absent."""
+        return [{k: v.as_py() for k, v in spec.items()} for spec in self._scalars]
 
     @cached_property
     def predicate(self) -> Predicate:
-        """True for the rows of these partitions."""
+        """The predicate that the rows of these partitions match."""
         parts = [
-            all_of([Comparison(k, "=", v) if v.is_valid else IsNull(k) for k, v in one.items()])
-            for one in self._scalars
+            all_of([Comparison(k, "=", v) if v.is_valid else IsNull(k) for k, v in spec.items()])
+            for spec in self._scalars
         ]
         known = tuple(part for part in parts if part is not None)
         return known[0] if len(known) == 1 else Or(known)

@@ -1,7 +1,7 @@
-"""Where the last refresh of a materialized table stood: kept in the snapshot that it made.
+"""Refresh state of a materialized table, stored in the snapshot that the refresh commits.
 
-So what is known and what is read can never part: a rollback takes both back, a branch or tag has its own. Compactions
-and statistics, which change no row, hand it on; after any other snapshot without it nothing is known.
+State and rows are therefore always consistent: a rollback reverts both, and every branch and tag has its own state.
+Compactions and statistics, which change no row, inherit it; after any other snapshot without it the state is unknown.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from paimon_sql.errors import NoSuchSnapshotError
-from paimon_sql.format.bounded import load_json
-from paimon_sql.format.snapshot import CommitKind, Snapshot
+from paimon_sql.format.bytes.bounded import load_json
+from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
 from paimon_sql.storage.materialized.definition import Definition
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
 
 PROPERTY = "materialized-table.refresh"
 _SAME_ROWS = (CommitKind.COMPACT, CommitKind.ANALYZE)
@@ -23,14 +23,14 @@ _SAME_ROWS = (CommitKind.COMPACT, CommitKind.ANALYZE)
 
 @dataclass(frozen=True)
 class SourceState:
-    """A table as a refresh read it.
+    """The state of a source table that a refresh read.
 
     Attributes:
-        table: its full name.
-        branch: its branch.
-        snapshot: the snapshot's id; None if nothing was written to it yet.
-        time_millis: when that snapshot was committed, which tells it from one of another table of that name.
-        schema: the id of the schema under which it was read.
+        table: the full name.
+        branch: the branch.
+        snapshot: the snapshot id; None for an empty table.
+        time_millis: the commit time of the snapshot, which distinguishes it from one of another table of that name.
+        schema: the id of the schema it was read with.
     """
 
     table: str
@@ -42,14 +42,14 @@ class SourceState:
 
 @dataclass(frozen=True)
 class RefreshState:
-    """What a refresh left behind.
+    """The result of a refresh.
 
     Attributes:
         query: the digest of the query.
-        refreshed: when the table was last brought up to date, in milliseconds since the epoch; None where only named
-            partitions were.
-        mode: how: FULL or INCREMENTAL.
-        sources: the tables as they were read; None where not all rows are from these, or one cannot be asked.
+        refreshed: when the table was refreshed, in milliseconds since the epoch; None if only specified partitions
+            were.
+        mode: FULL or INCREMENTAL.
+        sources: the source tables as they were read; None if there are sources other than versioned tables.
         views: the digest of the views that were read.
     """
 
@@ -60,12 +60,12 @@ class RefreshState:
     views: str = ""
 
     def properties(self) -> dict[str, str]:
-        """What the snapshot keeps."""
+        """Return the snapshot properties that store the state."""
         return {PROPERTY: json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))}
 
     @staticmethod
     def read(properties: Mapping[str, str] | None) -> RefreshState | None:
-        """What a snapshot keeps; None if it keeps none that can be read."""
+        """Read the state from snapshot properties; None if it is missing or unreadable."""
         text = (properties or {}).get(PROPERTY)
         if text is None:
             return None
@@ -79,15 +79,15 @@ class RefreshState:
 
 
 def inherited_properties(kind: CommitKind, latest: Snapshot | None) -> dict[str, str]:
-    """What a snapshot of that kind has from the one that it is put on."""
-    known = (latest.properties or {}) if latest and kind in _SAME_ROWS else {}
-    return {PROPERTY: known[PROPERTY]} if PROPERTY in known else {}
+    """Return the properties that a snapshot of this kind inherits from the previous one."""
+    properties = (latest.properties or {}) if latest and kind in _SAME_ROWS else {}
+    return {PROPERTY: properties[PROPERTY]} if PROPERTY in properties else {}
 
 
 def last_refresh(table: Table) -> RefreshState | None:
-    """What the last refresh left behind; None if there was none, or rows were changed since, or nobody can tell.
+    """Return the state of the last refresh; None if there was none, rows changed since, or it is unknown.
 
-    Compactions of other engines hand nothing on; what stood before them is looked for.
+    Compactions by other engines do not inherit the state; it is then searched in older snapshots.
     """
     snapshot = table.snapshots.latest()
     while snapshot is not None:
@@ -102,7 +102,7 @@ def last_refresh(table: Table) -> RefreshState | None:
 
 
 def keeps_rows(snapshot: Snapshot) -> bool:
-    """Whether a snapshot has the rows of the one before."""
+    """Whether a snapshot has the same rows as the previous one."""
     return snapshot.commit_kind in _SAME_ROWS
 
 
@@ -111,8 +111,8 @@ def is_due(definition: Definition, state: RefreshState | None, now: int) -> bool
 
     Args:
         definition: the table's definition.
-        state: what the last refresh left behind.
-        now: the present, in milliseconds since the epoch.
+        state: the state of the last refresh.
+        now: the current time in milliseconds since the epoch.
     """
     if state is None or state.refreshed is None or state.query != definition.digest:
         return True

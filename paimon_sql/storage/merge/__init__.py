@@ -1,1 +1,1 @@
-"""Merging sorted runs: rows of equal keys brought together window by window, and reduced by a merge engine."""
+"""Merging of sorted runs: windows of whole keys, reduced by a merge engine."""

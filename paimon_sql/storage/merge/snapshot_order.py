@@ -1,7 +1,8 @@
-"""Rows whose age is the number of the snapshot that wrote them (``sequence.snapshot-ordering``).
+"""Sequence numbers by snapshot (``sequence.snapshot-ordering``).
 
-Nobody knows that number before the snapshot is made. So files of new rows hold numbers of their writers, the commit
-puts its own into their metadata, and readers give it to all of their rows. Compactions write it down for each row.
+The snapshot id is known only when the commit succeeds. So files of new rows contain the sequence numbers of their
+writers, the commit puts its id into their metadata, and readers use it for all of their rows. Compactions write it to
+each row.
 """
 
 from __future__ import annotations
@@ -10,20 +11,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.format.data_file import DataFileMeta, FileSource
-from paimon_sql.format.manifest import FileKind, ManifestEntry
-from paimon_sql.format.options.merge_engine import SEQUENCE_SNAPSHOT_ORDERING
-from paimon_sql.format.schema import TableSchema
+from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
+from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry
+from paimon_sql.format.options.table.merge_engine import SEQUENCE_SNAPSHOT_ORDERING
+from paimon_sql.format.schema.schema import TableSchema
 
 
 def is_ordered_by_snapshots(schema: TableSchema) -> bool:
-    """Whether the order of snapshots decides which row of a key is the latest."""
+    """Whether the order of snapshots determines the newest row of a key."""
     text = schema.options.get(SEQUENCE_SNAPSHOT_ORDERING.key)
     return text is not None and bool(schema.primary_keys) and SEQUENCE_SNAPSHOT_ORDERING.read(text)
 
 
 def numbered_by_snapshot(entries: Sequence[ManifestEntry], snapshot_id: int) -> list[ManifestEntry]:
-    """The entries of a commit that is no compaction, new rows with the number of its snapshot."""
+    """Return the entries of a commit, those of new rows (not compacted) with the snapshot id as sequence number."""
 
     def numbered(entry: ManifestEntry) -> ManifestEntry:
         if entry.kind is not FileKind.ADD or entry.file.file_source == FileSource.COMPACT:
@@ -35,10 +36,10 @@ def numbered_by_snapshot(entries: Sequence[ManifestEntry], snapshot_id: int) -> 
 
 
 def number_of_rows(file: DataFileMeta) -> int | None:
-    """The sequence number of all rows of a file; None if each row tells its own.
+    """Return the sequence number of all rows of a file; None if each row has one.
 
     Raises:
-        UnsupportedError: the file does not say how it came to be, as those of old versions do not.
+        UnsupportedError: the file has no ``_FILE_SOURCE``, as those of old versions.
     """
     if file.file_source is None:
         raise UnsupportedError(

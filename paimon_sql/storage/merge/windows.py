@@ -1,7 +1,7 @@
-"""Sorted runs brought together in windows: each window holds all rows of the keys in it, and memory stays bounded.
+"""Merge of sorted runs in windows of whole keys, in bounded memory.
 
-Of every run as many bytes are held as its share of all rows allows, so that what is held of all runs ends at about the
-same key. What lies behind the smallest of those ends waits for the next window.
+The bytes buffered of each run are proportional to its size, so that the buffers of all runs end at about the same key.
+Rows after the smallest of these end keys stay buffered for the next window.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from paimon_sql.errors import PaimonError
-from paimon_sql.format.special_fields import VALUE_KIND
-from paimon_sql.storage.merge.order import Indices, SortColumn, comparable, group_starts, sort_order
-from paimon_sql.storage.merge.segments import Mask, Segments
+from paimon_sql.format.schema.system_fields import VALUE_KIND
+from paimon_sql.storage.expressions.kernels.segments import Mask, Segments
+from paimon_sql.storage.expressions.kernels.sorting import Indices, SortColumn, comparable, group_starts, sort_order
 
 BATCH_ROWS = 65_536
-"""The most rows that a run is asked for at a time."""
+"""Max number of rows per batch."""
 _STEPS = 4
-_LEAST_SHARE = 8
+_MIN_SHARE = 8
 
 
 @dataclass(frozen=True)
 class Run:
-    """A sorted run: its rows come in ascending order of the key.
+    """A sorted run: rows in ascending order of the key.
 
-    ``open`` starts reading it in batches of at most the given number of rows; ``rows`` is its length and ``size`` what
-    it takes in memory, both guesses. ``name`` is for messages.
+    ``open`` starts reading in batches of at most the given number of rows; ``rows`` and ``size`` (bytes in memory) are
+    estimates; ``name`` is for messages.
     """
 
     rows: int
@@ -45,9 +45,9 @@ class Window:
     """All rows of some keys.
 
     Attributes:
-        table: the rows, the runs one behind the other.
-        order: the row numbers sorted by key, rows of one key from the oldest to the newest.
-        starts: the positions in ``order`` at which a key begins.
+        table: the rows, run after run.
+        order: row numbers sorted by key, and per key from the oldest to the newest.
+        starts: the positions in ``order`` where keys begin.
     """
 
     table: pa.Table
@@ -56,7 +56,7 @@ class Window:
 
     @cached_property
     def segments(self) -> Segments:
-        """The rows in order by their keys."""
+        """The rows in order, grouped by key."""
         return Segments.of_starts(self.starts, len(self.order))
 
     @cached_property
@@ -66,7 +66,7 @@ class Window:
         return kinds
 
     def where(self, mask: Mask) -> Window:
-        """Some of the rows in order; keys without any are left out."""
+        """Return only the rows of the mask, in order; keys without rows are left out."""
         return Window(self.table, self.order[mask], self.segments.where(mask).starts)
 
     @property
@@ -84,64 +84,64 @@ class Window:
 
 @dataclass(frozen=True)
 class RowOrder:
-    """By what rows are sorted: the key columns, and behind them what tells older from newer rows of a key.
+    """The sort order of rows: key columns, then columns that order the rows of a key by age.
 
-    Where ``ties`` is empty the runs must be given from the oldest to the newest.
+    With empty ``ties``, runs must be ordered from the oldest to the newest.
     """
 
     keys: tuple[str, ...]
     ties: tuple[tuple[str, bool], ...] = ()
 
     def sort(self, table: pa.Table) -> tuple[Indices, Indices]:
-        """The sorted order of the rows, and where keys begin in it."""
+        """Return the sorted row numbers, and the positions where keys begin."""
         keys = [comparable(table[name]) for name in self.keys]
         ties = [SortColumn(comparable(table[name]), descending) for name, descending in self.ties]
         order = sort_order([*(SortColumn(k) for k in keys), *ties])
         return order, group_starts(keys, order)
 
     def key(self, table: pa.Table, row: int) -> tuple[Any, ...]:
-        """The key of one row, as values that compare like keys."""
+        """Return the key of a row as values that compare like keys."""
         return tuple(comparable(table[name].slice(row, 1))[0].as_py() for name in self.keys)
 
 
 def windows(runs: Sequence[Run], by: RowOrder, window_bytes: int) -> Iterator[Window]:
-    """The runs' rows in windows of ascending keys.
+    """Merge runs into windows of ascending keys.
 
     Args:
         runs: the sorted runs, from the oldest to the newest.
         by: the order of the rows.
-        window_bytes: about how much is held in memory at a time; all rows of one key are, however big they are.
+        window_bytes: approximate memory limit; the rows of one key are in one window whatever their size.
 
     Raises:
         PaimonError: the rows of a run are not sorted by key.
     """
     total = max(1, sum(run.rows for run in runs))
-    least = window_bytes // (_LEAST_SHARE * max(1, len(runs)))
-    feeds = [_Feed(run, max(least, window_bytes * run.rows // total)) for run in runs]
-    before: tuple[Any, ...] | None = None
+    min_share = window_bytes // (_MIN_SHARE * max(1, len(runs)))
+    feeds = [_Feed(run, max(min_share, window_bytes * run.rows // total)) for run in runs]
+    previous: tuple[Any, ...] | None = None
     while True:
         for feed in feeds:
             feed.fill()
-        held = [feed for feed in feeds if feed.rows]
-        if not held:
+        buffered = [feed for feed in feeds if feed.rows]
+        if not buffered:
             return
-        table = pa.concat_tables([feed.table for feed in held])
+        table = pa.concat_tables([feed.table for feed in buffered])
         order, starts = by.sort(table)
-        ends = np.cumsum([feed.rows for feed in held])
-        whole = _whole_keys(held, order, starts, ends)
-        if not whole:
+        ends = np.cumsum([feed.rows for feed in buffered])
+        complete = _complete_keys(buffered, order, starts, ends)
+        if not complete:
             continue
-        cut = int(starts[whole]) if whole < len(starts) else len(order)
-        _take(held, order[:cut], ends)
-        first, last = (by.key(table, int(order[place])) for place in (0, cut - 1))
-        if before is not None and None not in (*first, *before) and first <= before:
-            raise _unsorted(", ".join(feed.run.name for feed in held))
-        before = last
-        yield Window(table, order[:cut], starts[:whole])
+        cut = int(starts[complete]) if complete < len(starts) else len(order)
+        _take(buffered, order[:cut], ends)
+        first, last = (by.key(table, int(order[position])) for position in (0, cut - 1))
+        if previous is not None and None not in (*first, *previous) and first <= previous:
+            raise _unsorted(", ".join(feed.run.name for feed in buffered))
+        previous = last
+        yield Window(table, order[:cut], starts[:complete])
 
 
 class _Feed:
-    """What is held of a run: up to its share and a batch more."""
+    """The buffered rows of a run: its share, and up to a batch more."""
 
     def __init__(self, run: Run, share: int) -> None:
         self.run = run
@@ -154,7 +154,7 @@ class _Feed:
         self._batches = run.open(min(BATCH_ROWS, max(1, rows_of_step)))
 
     def fill(self) -> None:
-        """Read until the share is held, or the run ends."""
+        """Read until the share is buffered, or the run ends."""
         found: list[pa.RecordBatch] = []
         while self.is_open and self._bytes < self._share:
             self._next(found)
@@ -168,7 +168,7 @@ class _Feed:
         self._add(found)
 
     def drop(self, count: int) -> None:
-        """Let go of the first rows."""
+        """Drop the first rows."""
         self.table = self.table.slice(count)
         self.rows -= count
         self._bytes = self.table.nbytes
@@ -188,32 +188,32 @@ class _Feed:
             self.rows += added.num_rows
 
 
-def _whole_keys(held: Sequence[_Feed], order: Indices, starts: Indices, ends: npt.NDArray[np.int64]) -> int:
-    """How many keys have all their rows here: those before the last key of every run that goes on.
+def _complete_keys(buffered: Sequence[_Feed], order: Indices, starts: Indices, ends: npt.NDArray[np.int64]) -> int:
+    """Return the number of keys with all rows buffered: those before the last buffered key of every unfinished run.
 
-    If there is none, more is read of the runs that end with the first key.
+    If there is none, read more of the runs whose last buffered key is the first one.
     """
-    going_on = [(feed, end - 1) for feed, end in zip(held, ends, strict=True) if feed.is_open]
-    if not going_on:
+    unfinished = [(feed, end - 1) for feed, end in zip(buffered, ends, strict=True) if feed.is_open]
+    if not unfinished:
         return len(starts)
-    places = np.empty(len(order), dtype=np.int64)
-    places[order] = np.arange(len(order))
-    keys = np.searchsorted(starts, places[[row for _, row in going_on]], side="right") - 1
+    positions = np.empty(len(order), dtype=np.int64)
+    positions[order] = np.arange(len(order))
+    keys = np.searchsorted(starts, positions[[row for _, row in unfinished]], side="right") - 1
     if not keys.min():
-        for (feed, _), key in zip(going_on, keys, strict=True):
+        for (feed, _), key in zip(unfinished, keys, strict=True):
             if not key:
                 feed.more()
     return int(keys.min())
 
 
-def _take(held: Sequence[_Feed], rows: Indices, ends: npt.NDArray[np.int64]) -> None:
-    """Take rows out of what is held; they must be the first rows of each run."""
+def _take(buffered: Sequence[_Feed], rows: Indices, ends: npt.NDArray[np.int64]) -> None:
+    """Drop rows from the buffers; they must be the first rows of each run."""
     owners = np.searchsorted(ends, rows, side="right")
-    counts = np.bincount(owners, minlength=len(held))
-    ahead = rows >= (ends - [feed.rows for feed in held] + counts)[owners]
+    counts = np.bincount(owners, minlength=len(buffered))
+    ahead = rows >= (ends - [feed.rows for feed in buffered] + counts)[owners]
     if ahead.any():
-        raise _unsorted(held[int(owners[ahead][0])].run.name)
-    for feed, count in zip(held, counts, strict=True):
+        raise _unsorted(buffered[int(owners[ahead][0])].run.name)
+    for feed, count in zip(buffered, counts, strict=True):
         feed.drop(int(count))
 
 

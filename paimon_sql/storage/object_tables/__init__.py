@@ -1,4 +1,4 @@
-"""Object tables: the files of a folder as rows, listed by refreshes, each of which is a snapshot."""
+"""Object tables: the files of a directory as rows; each refresh is a snapshot (Paimon: Table Types)."""
 
 from paimon_sql.storage.object_tables.definition import OBJECT_FIELDS, object_location
 from paimon_sql.storage.object_tables.refresh import Refreshed, refresh

@@ -1,13 +1,13 @@
-"""What an object table is: its columns, which are the same for all of them, and the folder that it lists.
+"""Definition of object tables: their columns, which are always the same, and the directory that they list.
 
 Spec: Concepts, "Table Types", "Object Table".
 """
 
 from __future__ import annotations
 
-from paimon_sql.format.options.table import OBJECT_LOCATION
-from paimon_sql.format.types import BigIntType, DataField, string_type
-from paimon_sql.storage.table import Table
+from paimon_sql.format.options.table.table import OBJECT_LOCATION
+from paimon_sql.format.schema.types import BigIntType, DataField, string_type
+from paimon_sql.storage.table.table import Table
 
 OBJECT_FIELDS = (
     DataField(0, "path", string_type(False), "Relative path of object"),
@@ -17,9 +17,9 @@ OBJECT_FIELDS = (
     DataField(4, "atime", BigIntType(False), "Access time of object"),
     DataField(5, "owner", string_type(), "Owner of object"),
 )
-"""The columns of every object table; times are milliseconds since the epoch, 0 where nobody knows them."""
+"""The columns of every object table; times are milliseconds since the epoch, 0 if unknown."""
 
 
 def object_location(table: Table) -> str:
-    """The folder whose files an object table lists: the one that it names, or its own."""
+    """The directory whose files an object table lists: that of its options, or its own."""
     return str(table.options.get(OBJECT_LOCATION) or "").strip().rstrip("/") or table.path

@@ -1,1 +1,1 @@
-"""Reading splits: data files as batches of today's columns, merged where they must be."""
+"""Reading of splits: data files as batches under the current schema, merged if needed."""

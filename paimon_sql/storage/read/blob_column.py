@@ -1,7 +1,7 @@
-"""A column of blobs, row by row out of all files that hold a part of it.
+"""Reading of a blob column from all blob files of a group (spec: Blob File, placeholders).
 
-A newer file may say of a row that older ones hold its value. Which file has the last word on which row is told by the
-indexes of the files alone, so that no blob is read that is not wanted (spec: Blob File, placeholders).
+A newer file may have a placeholder for a row whose value an older file holds. The indexes of the files suffice to find
+each row's newest value, so no unwanted blob is read.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from paimon_sql.errors import CorruptFileError
-from paimon_sql.format.arrow import arrow_field
-from paimon_sql.format.bounded import MAX_BLOB_ROWS
-from paimon_sql.format.data_file import DataFileMeta
-from paimon_sql.format.types import DataField
-from paimon_sql.storage.file_io.refusals import refusals
-from paimon_sql.storage.files.base import BATCH_ROWS
-from paimon_sql.storage.files.blob import BlobFile, windows
-from paimon_sql.storage.files.blob_layout import ELSEWHERE
-from paimon_sql.storage.table import Table
+from paimon_sql.format.bytes.bounded import MAX_BLOB_ROWS
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.schema.arrow_types import arrow_field
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.storage.file_formats.base import BATCH_ROWS
+from paimon_sql.storage.file_formats.blob.format import BlobFile, windows
+from paimon_sql.storage.file_formats.blob.layout import ELSEWHERE
+from paimon_sql.storage.file_io.errors import translate_errors
+from paimon_sql.storage.table.table import Table
 
 _Numbers = npt.NDArray[np.int64]
 _NOWHERE = -1
@@ -31,7 +31,7 @@ _NOWHERE = -1
 
 @dataclass(frozen=True)
 class BlobColumn:
-    """A column of the rows of a group of files.
+    """A blob column of a group of files.
 
     Attributes:
         table: the table.
@@ -39,9 +39,9 @@ class BlobColumn:
         bucket: the bucket's number.
         field: the column.
         first_row_id: the id of the group's first row.
-        row_count: how many rows the group has.
-        files: the files of blobs of the column.
-        as_descriptors: whether to tell where blobs lie, and not what they are.
+        row_count: the number of rows in the group.
+        files: the blob files of the column.
+        as_descriptors: whether to return blob descriptors instead of the bytes.
     """
 
     table: Table
@@ -54,13 +54,13 @@ class BlobColumn:
     as_descriptors: bool
 
     def stretches(self, ranges: Sequence[tuple[int, int]] | None) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """The values in the order of the rows, each batch with the place of its first row.
+        """The values in row order, each batch with the position of its first row.
 
         Args:
-            ranges: the places wanted, as sorted ``(first, last + 1)``; None for all.
+            ranges: the wanted positions, as sorted ``(first, last + 1)``; None for all.
 
         Raises:
-            CorruptFileError: a file is damaged, or does not have as many rows as it should.
+            CorruptFileError: a file is damaged, or its number of rows is not that of the manifest.
         """
         newest_first = sorted(self.files, key=lambda f: (f.max_sequence_number, f.first_row_id or 0), reverse=True)
         if self.row_count > MAX_BLOB_ROWS:
@@ -74,10 +74,10 @@ class BlobColumn:
                 if (owners != _NOWHERE).all():
                     break
                 file = self._open(stack, meta)
-                here = slice(file.start, file.start + meta.row_count)
-                fresh = (owners[here] == _NOWHERE) & (file.held.lengths != ELSEWHERE)
-                owners[here][fresh] = len(opened)
-                sizes[here][fresh] = file.held.sizes[fresh]
+                rows = slice(file.start, file.start + meta.row_count)
+                fresh = (owners[rows] == _NOWHERE) & (file.blobs.lengths != ELSEWHERE)
+                owners[rows][fresh] = len(opened)
+                sizes[rows][fresh] = file.blobs.sizes[fresh]
                 opened.append(file)
             schema = pa.schema([arrow_field(self.field)])
             for low, high in [(0, self.row_count)] if ranges is None else ranges:
@@ -87,40 +87,40 @@ class BlobColumn:
 
     def _open(self, stack: ExitStack, meta: DataFileMeta) -> _Open:
         path = self.table.locations.data_file(self.partition, self.bucket, meta)
-        with refusals("read", path):
+        with translate_errors("read", path):
             source = stack.enter_context(self.table.file_io.open_input(path))
-            held = BlobFile.open(source, path, self.field)
-        if len(held.lengths) != meta.row_count:
-            raise CorruptFileError(f"holds {len(held.lengths)} blobs and not {meta.row_count}", path=path)
+            blobs = BlobFile.open(source, path, self.field)
+        if len(blobs.lengths) != meta.row_count:
+            raise CorruptFileError(f"holds {len(blobs.lengths)} blobs and not {meta.row_count}", path=path)
         start = (meta.first_row_id or 0) - self.first_row_id
         if not 0 <= start <= self.row_count - meta.row_count:
             raise CorruptFileError("holds blobs of rows that its group does not have", path=path)
-        return _Open(start, held, source)
+        return _Open(start, blobs, source)
 
     def _values(self, opened: Sequence[_Open], owners: _Numbers, first: int) -> pa.Array:
-        """The values of rows that follow one another, of which each owner is told."""
-        parts, places = [], []
+        """The values of consecutive rows from ``first`` on, each from the file that ``owners`` names."""
+        parts, positions = [], []
         for owner in np.unique(owners).tolist():
             rows = np.flatnonzero(owners == owner)
             if owner == _NOWHERE:
                 parts.append(pa.nulls(len(rows), arrow_field(self.field).type))
             else:
                 parts.append(opened[owner].take(first + rows, self.as_descriptors))
-            places.append(rows)
+            positions.append(rows)
         if len(parts) == 1:
             return parts[0]
-        order = np.argsort(np.concatenate(places))
+        order = np.argsort(np.concatenate(positions))
         return pa.concat_arrays([p.cast(parts[0].type) for p in parts]).take(pa.array(order))
 
 
 @dataclass(frozen=True)
 class _Open:
-    """A file that is open, and the place of its first row."""
+    """An open blob file, with the position of its first row in the group."""
 
     start: int
-    held: BlobFile
+    blobs: BlobFile
     source: pa.NativeFile
 
-    def take(self, places: _Numbers, as_descriptors: bool) -> pa.Array:
-        with refusals("read", self.held.path):
-            return self.held.take(self.source, places - self.start, self.held.path if as_descriptors else None)
+    def take(self, positions: _Numbers, as_descriptors: bool) -> pa.Array:
+        with translate_errors("read", self.blobs.path):
+            return self.blobs.take(self.source, positions - self.start, self.blobs.path if as_descriptors else None)

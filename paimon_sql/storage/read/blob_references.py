@@ -1,4 +1,4 @@
-"""Blobs of which only references stand among a table's rows: what these name is fetched when the rows are read."""
+"""Resolution of blob references: rows that store descriptors or views get the blobs when they are read."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from paimon_sql.errors import InvalidInputError, NoSuchTableError, PaimonError
-from paimon_sql.format.blob_reference import decode_descriptor, decode_view
-from paimon_sql.format.file_names import is_file_name
-from paimon_sql.format.options.row_tracking import (
+from paimon_sql.format.layout.file_names import is_file_name
+from paimon_sql.format.options.table.row_tracking import (
     BLOB_AS_DESCRIPTOR,
     BLOB_DESCRIPTOR_FIELD_RESOLVE_ENABLED,
     BLOB_VIEW_RESOLVE_ENABLED,
 )
-from paimon_sql.format.special_fields import ROW_ID
-from paimon_sql.format.types import BlobType
-from paimon_sql.storage.blob_columns import descriptor_columns, fields_in_blob_files, view_columns
-from paimon_sql.storage.blob_fetch import BlobFetcher
-from paimon_sql.storage.files.blob import WINDOW_BYTES
-from paimon_sql.storage.row_ids import RowIds
-from paimon_sql.storage.schemas import SchemaManager
-from paimon_sql.storage.table import Table
+from paimon_sql.format.rows.blob_reference import decode_descriptor, decode_view
+from paimon_sql.format.schema.system_fields import ROW_ID
+from paimon_sql.format.schema.types import BlobType
+from paimon_sql.storage.columns.blobs import descriptor_columns, fields_in_blob_files, view_columns
+from paimon_sql.storage.expressions.row_id_ranges import RowIds
+from paimon_sql.storage.file_formats.blob.fetch import BlobFetcher
+from paimon_sql.storage.file_formats.blob.format import WINDOW_BYTES
+from paimon_sql.storage.metadata.schemas import SchemaManager
+from paimon_sql.storage.table.table import Table
 
 Follow = Callable[[pa.RecordBatch], Iterator[pa.RecordBatch]]
 ReadBlobs = Callable[[Table, str, RowIds], Iterator[pa.RecordBatch]]
-"""Reads a column of blobs of a table as descriptors, and ``_ROW_ID``, of rows with some ids."""
+"""Reads a blob column of a table as descriptors, with ``_ROW_ID``, for some row ids."""
 
 _DATABASE_SUFFIX = ".db"
 
 
-def followed(table: Table, columns: Sequence[str], read: ReadBlobs) -> Follow | None:
-    """What puts blobs in the place of references, in batches that are small enough; None where there are none.
+def reference_resolver(table: Table, columns: Sequence[str], read: ReadBlobs) -> Follow | None:
+    """A function that replaces references in a batch by blobs, in batches of bounded size; None if there are none.
 
     Args:
         table: the table.
@@ -62,27 +62,27 @@ def followed(table: Table, columns: Sequence[str], read: ReadBlobs) -> Follow | 
 
 
 def _described(table: Table, references: pa.Array, read: ReadBlobs, trusted: set[str]) -> pa.Array:
-    """Descriptors of the blobs that references to other tables' rows name.
+    """Convert references to other tables' rows to blob descriptors.
 
     Args:
         table: the table that has the references.
         references: the references.
         read: reads blobs of other tables.
-        trusted: takes the files of blobs of those tables, which may lie outside of the warehouse.
+        trusted: receives the blob files of those tables, which may lie outside of the warehouse.
 
     Raises:
-        InvalidInputError: a value is no such reference.
-        PaimonError: the table, its column or the row is not there.
+        InvalidInputError: a value is not such a reference.
+        PaimonError: the table, its column or the row does not exist.
     """
     distinct = references.dictionary_encode()
     named = [decode_view(value) for value in distinct.dictionary.to_pylist()]
     found: list[bytes | None] = [None] * len(named)
     for source, field_id in sorted({(v.table, v.field_id) for v in named}):
-        places = [i for i, v in enumerate(named) if (v.table, v.field_id) == (source, field_id)]
-        ids = np.array([named[i].row_id for i in places], dtype=np.int64)
+        indexes = [i for i, v in enumerate(named) if (v.table, v.field_id) == (source, field_id)]
+        ids = np.array([named[i].row_id for i in indexes], dtype=np.int64)
         blobs = _of_rows(_opened(table, source), field_id, ids, read, trusted)
-        for place, blob in zip(places, blobs, strict=True):
-            found[place] = blob
+        for index, blob in zip(indexes, blobs, strict=True):
+            found[index] = blob
     return pa.array(found, pa.binary()).take(distinct.indices)
 
 
@@ -102,16 +102,16 @@ def _of_rows(
             remedy="Read with 'blob-view.resolve.enabled' = 'false' to see the references.",
         )
     order = np.argsort(known)
-    places = order[np.searchsorted(known[order], ids)]
-    whole = pa.chunked_array([b.column(column.name) for b in batches], pa.binary())
-    blobs: list[bytes | None] = whole.take(pa.array(places)).to_pylist()
-    if column in fields_in_blob_files(table.schema):  # of others the rows themselves say where they lie
+    rows = order[np.searchsorted(known[order], ids)]
+    values = pa.chunked_array([b.column(column.name) for b in batches], pa.binary())
+    blobs: list[bytes | None] = values.take(pa.array(rows)).to_pylist()
+    if column in fields_in_blob_files(table.schema):  # other descriptors were written by users: not to be trusted
         trusted.update({decode_descriptor(blob).uri for blob in blobs if blob is not None})
     return blobs
 
 
 def _opened(table: Table, source: str) -> Table:
-    """A table of the same warehouse, as ``db.t`` names it."""
+    """Open a table of the same warehouse by its name ``db.t``."""
     database, _, name = source.partition(".")
     if not database or database.startswith(".") or not is_file_name(database) or not is_file_name(name):
         raise InvalidInputError(f"'{source}', to which a blob refers, is no name of a table.")
@@ -124,13 +124,13 @@ def _opened(table: Table, source: str) -> Table:
 
 
 def _fetched(fetcher: BlobFetcher, batch: pa.RecordBatch, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """The batch in pieces, with the bytes that descriptors name in their place."""
-    held = [batch.column(name).to_pylist() for name in columns]
+    """The batch in slices, with descriptors replaced by the bytes that they refer to."""
+    stored = [batch.column(name).to_pylist() for name in columns]
     made: list[list[Any]] = [[] for _ in columns]
     first = size = 0
     try:
         for row in range(batch.num_rows):
-            for values, found in zip(held, made, strict=True):
+            for values, found in zip(stored, made, strict=True):
                 value, length = _content(fetcher, values[row])
                 found.append(value)
                 size += length
@@ -145,7 +145,7 @@ def _fetched(fetcher: BlobFetcher, batch: pa.RecordBatch, columns: Sequence[str]
 
 
 def _content(fetcher: BlobFetcher, value: Any) -> tuple[Any, int]:
-    """What stands for a value, descriptors followed, and how many bytes there are of it."""
+    """A value with descriptors resolved, also in arrays and maps, and its size in bytes."""
     match value:
         case None:
             return None, 0
@@ -159,5 +159,5 @@ def _content(fetcher: BlobFetcher, value: Any) -> tuple[Any, int]:
 
 
 def _replaced(batch: pa.RecordBatch, name: str, values: pa.Array) -> pa.RecordBatch:
-    place = batch.schema.get_field_index(name)
-    return batch.set_column(place, batch.schema.field(place), values)
+    index = batch.schema.get_field_index(name)
+    return batch.set_column(index, batch.schema.field(index), values)

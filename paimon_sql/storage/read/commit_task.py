@@ -1,4 +1,4 @@
-"""A reader's share of the rows that commits changed, each row with what became of it, in which commit."""
+"""Read tasks of changes by commit: changed rows with change type, commit version and commit time (Spark: CHANGES)."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_sql.errors import CorruptFileError
-from paimon_sql.format.row_kind import RowKind
-from paimon_sql.format.special_fields import VALUE_KIND
-from paimon_sql.format.types import BigIntType, DataField, LocalZonedTimestampType, string_type
-from paimon_sql.storage.merge.equality import rows_equal
-from paimon_sql.storage.predicates import Predicate
-from paimon_sql.storage.read.hidden_columns import ROW_INDEX
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.system_fields import VALUE_KIND
+from paimon_sql.format.schema.types import BigIntType, DataField, LocalZonedTimestampType, string_type
+from paimon_sql.storage.expressions.kernels.equality import rows_equal
+from paimon_sql.storage.expressions.predicates import Predicate
+from paimon_sql.storage.read.metadata_columns import ROW_INDEX
 from paimon_sql.storage.read.task import ReadTask
-from paimon_sql.storage.scan.commit_changes import CommitSplit
-from paimon_sql.storage.scan.split import EvolvedSplit
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.scan.changes.by_commit import CommitSplit
+from paimon_sql.storage.scan.split import DataEvolutionSplit
+from paimon_sql.storage.table.table import Table
 
 CHANGE_TYPE = DataField(-1, "_change_type", string_type(False), "insert, delete, update_preimage or update_postimage")
 COMMIT_VERSION = DataField(-1, "_commit_version", BigIntType(False), "the snapshot that changed the row")
 COMMIT_TIMESTAMP = DataField(-1, "_commit_timestamp", LocalZonedTimestampType(False, 6), "when it was committed")
-TOLD = (CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIMESTAMP)
+CHANGE_FIELDS = (CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIMESTAMP)
 _TYPES = pa.array(["insert", "update_preimage", "update_postimage", "delete"])
 _MICROS_OF_A_MILLI = 1000
 
@@ -34,9 +34,9 @@ class CommitTask:
 
     Attributes:
         table: the table.
-        change: the rows.
-        columns: the names of the columns wanted, in this order, those of ``TOLD`` among them.
-        predicate: a condition on the table's columns; other rows are left out.
+        change: the split with the rows.
+        columns: the names of the wanted columns, in this order; may include those of ``TOLD``.
+        predicate: a condition on the table's columns; other rows are dropped.
     """
 
     table: Table
@@ -46,22 +46,22 @@ class CommitTask:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows."""
-        change, told = self.change, {f.name for f in TOLD}
-        stored = tuple(name for name in self.columns if name not in told)
+        change, reported = self.change, {f.name for f in CHANGE_FIELDS}
+        stored = tuple(name for name in self.columns if name not in reported)
         if change.before is not None:
             yield from self._differences(change.before, stored)
             return
         extra = VALUE_KIND.name if change.kind is None else ROW_INDEX.name
-        alive = None if change.marked is None else change.marked.read(self.table.file_io)
+        deleted = None if change.marked is None else change.marked.read(self.table.file_io)
         for batch in ReadTask(self.table, change.split, (*stored, extra), self.predicate).batches():
             rows = batch
-            if alive is not None:
-                rows = batch.filter(pa.array(np.isin(batch.column(extra).to_numpy(), alive.positions)))
+            if deleted is not None:
+                rows = batch.filter(pa.array(np.isin(batch.column(extra).to_numpy(), deleted.positions)))
             if rows.num_rows:
-                yield self._with_told(rows, change.kind)
+                yield self._with_reported(rows, change.kind)
 
-    def _differences(self, before: EvolvedSplit, stored: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """The rows of a group that differ in what was written beside, as they were and as they are."""
+    def _differences(self, before: DataEvolutionSplit, stored: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The rows of a group that differ in the columns that the commit wrote, before and after."""
         compared = self.change.compared
         names = tuple(dict.fromkeys((*stored, *compared, ROW_INDEX.name)))
         sides = [ReadTask(self.table, split, names).batches() for split in (before, self.change.split)]
@@ -73,30 +73,30 @@ class CommitTask:
                 )
             same = rows_equal(pa.Table.from_batches([old]), pa.Table.from_batches([new]), compared)
             for rows, kind in ((old, RowKind.DELETE), (new, RowKind.INSERT)):
-                told = rows.filter(pa.array(~same))
-                if told.num_rows:
-                    yield self._with_told(told, kind)
+                changed = rows.filter(pa.array(~same))
+                if changed.num_rows:
+                    yield self._with_reported(changed, kind)
 
-    def _with_told(self, rows: pa.RecordBatch, kind: RowKind | None) -> pa.RecordBatch:
+    def _with_reported(self, rows: pa.RecordBatch, kind: RowKind | None) -> pa.RecordBatch:
         snapshot, count = self.change.snapshot, rows.num_rows
         if kind is None:
             kinds = pa.array(rows.column(VALUE_KIND.name).to_numpy().astype(np.int32))
         else:
             kinds = pa.array(np.full(count, kind, np.int32))
         time = pa.array(np.full(count, snapshot.time_millis * _MICROS_OF_A_MILLI, np.int64))
-        told = {
+        reported = {
             CHANGE_TYPE.name: _TYPES.take(kinds),
             COMMIT_VERSION.name: pa.array(np.full(count, snapshot.id, np.int64)),
             COMMIT_TIMESTAMP.name: time.cast(pa.timestamp("us", "UTC")),
         }
-        columns = [told[name] if name in told else rows.column(name) for name in self.columns]
+        columns = [reported[name] if name in reported else rows.column(name) for name in self.columns]
         return pa.RecordBatch.from_arrays(columns, names=list(self.columns))
 
 
 def _in_step(
     before: Iterator[pa.RecordBatch], after: Iterator[pa.RecordBatch]
 ) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
-    """The batches of two readers cut so that both of a pair have as many rows; the rest of one comes with no rows."""
+    """Pairs of batches of two readers, sliced to the same number of rows; a rest of either is paired with no rows."""
     old, new = next(before, None), next(after, None)
     while old is not None and new is not None:
         count = min(old.num_rows, new.num_rows)
@@ -104,6 +104,6 @@ def _in_step(
         old, new = old.slice(count), new.slice(count)
         old = old if old.num_rows else next(before, None)
         new = new if new.num_rows else next(after, None)
-    for left in (old, new):
-        if left is not None and left.num_rows:
-            yield left, left.slice(0, 0)
+    for rest in (old, new):
+        if rest is not None and rest.num_rows:
+            yield rest, rest.slice(0, 0)

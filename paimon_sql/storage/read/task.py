@@ -1,36 +1,76 @@
-"""One reader's share of a scan, as it travels to a worker."""
+"""Read tasks: a split with columns and conditions, sent to a worker."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from paimon_sql.format.special_fields import ROW_ID
-from paimon_sql.format.types import DataField
-from paimon_sql.storage.predicates import Predicate, all_of
-from paimon_sql.storage.read.blob_references import followed
-from paimon_sql.storage.read.change_reader import read_difference, read_log
-from paimon_sql.storage.read.hidden_columns import hidden_fields, read_with_hidden
-from paimon_sql.storage.read.merge_reader import read_merged
-from paimon_sql.storage.read.parts import only_parts, read_in_parts
-from paimon_sql.storage.read.raw_reader import read_evolved, read_raw
-from paimon_sql.storage.read.waiting_reader import read_waiting
-from paimon_sql.storage.row_ids import RowIds
+from paimon_sql.format.schema.arrow_types import arrow_type
+from paimon_sql.format.schema.system_fields import ROW_ID
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.storage.expressions.kernels.conform import conform
+from paimon_sql.storage.expressions.predicates import Predicate, all_of
+from paimon_sql.storage.expressions.row_id_ranges import RowIds
+from paimon_sql.storage.merge.registry import merge_engine
+from paimon_sql.storage.read.blob_references import reference_resolver
+from paimon_sql.storage.read.metadata_columns import metadata_fields, read_with_metadata
+from paimon_sql.storage.read.readers.changes import read_difference, read_log
+from paimon_sql.storage.read.readers.merge import read_merged
+from paimon_sql.storage.read.readers.postponed import read_postponed
+from paimon_sql.storage.read.readers.raw import read_data_evolution, read_raw
 from paimon_sql.storage.scan.plan import plan_scan
-from paimon_sql.storage.scan.split import DiffSplit, EvolvedSplit, LogSplit, Split
-from paimon_sql.storage.scan.waiting import WaitingSplit
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.scan.postponed import PostponedSplit
+from paimon_sql.storage.scan.split import ChangelogSplit, DataEvolutionSplit, DiffSplit, Split
+from paimon_sql.storage.table.table import Table
+
+
+def read_in_parts(table: Table, split: Split, parts: Sequence[DataField]) -> Table:
+    """The table with nested columns pruned to the wanted inner fields, for readers of a split.
+
+    It is unchanged where rows are compared or come from other branches, and so are columns whose merge functions need
+    whole values; `only_parts` then prunes the rows.
+
+    Args:
+        table: the table of the split.
+        split: the split.
+        parts: the pruned columns, with their wanted inner fields.
+    """
+    if split.table is not None or split.origins or isinstance(split, (ChangelogSplit, DiffSplit)):
+        return table
+    if table.schema.primary_keys and not split.raw:
+        engine = merge_engine(table.schema)
+        parts = [f for f in parts if engine.keeps_values(f.name)]
+    pruned = {f.name: f for f in parts}
+    fields = tuple(pruned.get(f.name, f) for f in table.schema.fields)
+    narrow = replace(table, schema=replace(table.schema, fields=fields))
+    vars(narrow)["schemas"] = table.schemas  # shares its cache of the files' schemas
+    return narrow
+
+
+def only_parts(batch: pa.RecordBatch, parts: Sequence[DataField]) -> pa.RecordBatch:
+    """Prune nested columns to the wanted inner fields."""
+    for field in parts:
+        at = batch.schema.get_field_index(field.name)
+        kind = arrow_type(field.type)
+        if not batch.schema.field(at).type.equals(kind):
+            batch = batch.set_column(at, batch.schema.field(at).with_type(kind), conform(batch.column(at), kind))
+    return batch
 
 
 @dataclass(frozen=True)
 class ReadTask:
-    """A split, the columns wanted of it, hidden ones among them, and the condition that its rows must satisfy.
+    """Reads a split: wanted columns of the rows that satisfy a condition.
 
-    ``_VALUE_KIND`` among the columns asks for the kind of each row, and for deleted rows as well. ``row_ids`` is a
-    condition on ``_ROW_ID`` alone, by which rows may be passed over; others may come all the same. ``parts`` are those
-    of the columns of which only some inner fields are wanted, with these.
+    Attributes:
+        table: the table.
+        split: the split.
+        columns: the names of the wanted columns, metadata columns included. ``_VALUE_KIND`` gives the kind of each row,
+            and deleted rows too.
+        predicate: the condition that rows must satisfy.
+        row_ids: a condition on ``_ROW_ID`` alone; rows for which it is not true may be skipped, but need not be.
+        parts: the columns of which only some inner fields are wanted, with these.
     """
 
     table: Table
@@ -41,16 +81,16 @@ class ReadTask:
     parts: tuple[DataField, ...] = ()
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows in no particular order; those for which the predicate is not true are left out."""
-        hidden = [f for f in hidden_fields(self.table.schema) if f.name in self.columns]
-        apart = {f.name for f in hidden}
+        """The rows that satisfy the predicate, in no particular order."""
+        hidden = [f for f in metadata_fields(self.table.schema) if f.name in self.columns]
+        hidden_names = {f.name for f in hidden}
         extra = sorted(self.predicate.columns() - set(self.columns)) if self.predicate else []
-        wanted = [*(name for name in self.columns if name not in apart), *extra]
-        follow = followed(self.split.table or self.table, self.columns, _blobs_of)
+        wanted = [*(name for name in self.columns if name not in hidden_names), *extra]
+        follow = reference_resolver(self.split.table or self.table, self.columns, _blobs_of)
         for batch in self._read(wanted, hidden):
-            kept = self._filter(batch)
-            if kept.num_rows:
-                rows = kept.select(list(self.columns)) if extra or hidden else kept
+            matching = self._filter(batch)
+            if matching.num_rows:
+                rows = matching.select(list(self.columns)) if extra or hidden else matching
                 rows = only_parts(rows, self.parts)
                 yield from follow(rows) if follow is not None else (rows,)
 
@@ -58,18 +98,18 @@ class ReadTask:
         table = self.split.table or self.table
         if self.parts:
             table = read_in_parts(table, self.split, self.parts)
-        told = [ids for ids in (self.row_ids, self.split.row_ids) if ids is not None]
-        row_ids = all_of(told)
-        if isinstance(self.split, WaitingSplit):
-            return read_waiting(table, self.split, [*columns, *(f.name for f in hidden)])
+        conditions = [ids for ids in (self.row_ids, self.split.row_ids) if ids is not None]
+        row_ids = all_of(conditions)
+        if isinstance(self.split, PostponedSplit):
+            return read_postponed(table, self.split, [*columns, *(f.name for f in hidden)])
         if hidden:
-            return read_with_hidden(table, self.split, columns, hidden, self.predicate, row_ids)
-        if isinstance(self.split, LogSplit):
+            return read_with_metadata(table, self.split, columns, hidden, self.predicate, row_ids)
+        if isinstance(self.split, ChangelogSplit):
             return read_log(table, self.split, columns)
         if isinstance(self.split, DiffSplit):
             return read_difference(table, self.split, columns)
-        if isinstance(self.split, EvolvedSplit):
-            return read_evolved(table, self.split, columns, self.predicate, row_ids)
+        if isinstance(self.split, DataEvolutionSplit):
+            return read_data_evolution(table, self.split, columns, self.predicate, row_ids)
         if self.split.raw:
             return read_raw(table, self.split, columns, self.predicate, row_ids)
         return read_merged(table, self.split, columns, self.predicate)
@@ -81,7 +121,7 @@ class ReadTask:
 
 
 def _blobs_of(table: Table, column: str, row_ids: RowIds) -> Iterator[pa.RecordBatch]:
-    """A column and the ids of the rows that have some ids."""
+    """Read a column and the row ids of some rows."""
     columns = (column, ROW_ID.name)
     for split in plan_scan(table, columns=columns, row_ids=row_ids).splits:
         yield from ReadTask(table, split, columns, row_ids, row_ids).batches()

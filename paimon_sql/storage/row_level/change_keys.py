@@ -1,4 +1,4 @@
-"""Changes of keyed rows that readers choose: whoever reads a bucket writes what becomes of its rows."""
+"""Changes of rows of primary-key tables: the task that reads a bucket also writes its changed rows."""
 
 from __future__ import annotations
 
@@ -8,43 +8,43 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from paimon_sql.format.row_kind import RowKind
-from paimon_sql.format.special_fields import VALUE_KIND
-from paimon_sql.storage.commit.messages import CommitMessage
-from paimon_sql.storage.commit.staged_files import StagedFiles
-from paimon_sql.storage.executor import Executor
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.system_fields import VALUE_KIND
+from paimon_sql.storage.execution.task_executor import Executor
+from paimon_sql.storage.expressions.integer_terms import Term
 from paimon_sql.storage.read.task import ReadTask
-from paimon_sql.storage.terms import Term
-from paimon_sql.storage.write.write_task import WriteTask
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.staging.staged_files import StagedFiles
+from paimon_sql.storage.write.task import WriteTask
 
 
 @dataclass(frozen=True)
 class Change:
-    """What becomes of rows: their kind, and by column the values that they get."""
+    """A change of rows: their new row kind, and new values by column."""
 
     kind: RowKind
     values: Mapping[str, Term] = field(default_factory=dict)
 
     def of(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """The changed rows, with their kind behind their columns.
+        """Return the changed rows, with their kind as last column.
 
         Raises:
-            pa.ArrowInvalid: a number is too great or too small for its type.
+            pa.ArrowInvalid: a number does not fit its type.
         """
         columns = dict(zip(rows.schema.names, rows.columns, strict=True))
-        found = []
-        for one in rows.schema:
-            value = self.values.get(one.name)
-            made = columns[one.name] if value is None else value.evaluate(columns)
-            found.append(pa.repeat(made, rows.num_rows) if isinstance(made, pa.Scalar) else made)
+        changed = []
+        for column in rows.schema:
+            value = self.values.get(column.name)
+            made = columns[column.name] if value is None else value.evaluate(columns)
+            changed.append(pa.repeat(made, rows.num_rows) if isinstance(made, pa.Scalar) else made)
         schema = rows.schema.append(pa.field(VALUE_KIND.name, pa.int8(), False))
         kinds = pa.array(np.full(rows.num_rows, int(self.kind), np.int8))
-        return pa.RecordBatch.from_arrays([*found, kinds], schema=schema)
+        return pa.RecordBatch.from_arrays([*changed, kinds], schema=schema)
 
 
 @dataclass(frozen=True)
 class Changed:
-    """What became of the rows of a bucket: the files that were written, and how many rows they were."""
+    """The result of a change: commit messages of the written files, and the number of rows."""
 
     messages: list[CommitMessage]
     rows: int
@@ -52,7 +52,7 @@ class Changed:
 
 @dataclass(frozen=True)
 class ChangeTask:
-    """Changes all rows that some reads of one bucket give; they give the table's columns."""
+    """Changes all rows of some reads of one bucket; these return the table's columns."""
 
     reads: tuple[ReadTask, ...]
     change: Change
@@ -60,14 +60,14 @@ class ChangeTask:
 
     @property
     def size(self) -> int:
-        """The bytes to be read."""
+        """The bytes to read."""
         return sum(read.split.size for read in self.reads)
 
     def run(self) -> Changed | None:
-        """Do it; the files are seen by nobody until the messages are committed, and on an error none is left.
+        """Write the changed rows to files, which take effect with the commit; on an error they are deleted.
 
         Returns:
-            What was done; None, and nothing was done, if a number does not fit its type.
+            The result; None if a number does not fit its type, and then no file is left.
         """
         rows = 0
 
@@ -88,26 +88,26 @@ class ChangeTask:
 
 
 def run_change(task: ChangeTask) -> Changed | None:
-    """Run one task; a function of the module, so that it can be sent to a worker."""
+    """Run a task; a module-level function, so that it can be pickled."""
     return task.run()
 
 
 def change_read(
     write: WriteTask, buckets: Sequence[Sequence[ReadTask]], change: Change, executor: Executor
 ) -> Changed | None:
-    """Write what becomes of all rows that are read.
+    """Change all rows that are read, and write them.
 
     Args:
-        write: writes into the buckets.
+        write: the task that writes the rows.
         buckets: the reads of each bucket, with the table's columns in their order.
-        change: what becomes of the rows.
-        executor: runs a task a bucket.
+        change: the change of the rows.
+        executor: runs one task per bucket.
 
     Returns:
-        What was done; None, and nothing was done, if a number does not fit its type.
+        The result; None if a number does not fit its type, and then no file is left.
 
     Raises:
-        PaimonError: a task failed; the files of all are deleted.
+        PaimonError: a task failed; the files of all tasks are deleted.
     """
     tasks = [ChangeTask(tuple(reads), change, write) for reads in buckets]
     with StagedFiles(write.table) as staged:
@@ -120,4 +120,4 @@ def change_read(
 
 
 class _DoesNotFitError(Exception):
-    """A number is too great or too small for its type."""
+    """A number does not fit its type."""

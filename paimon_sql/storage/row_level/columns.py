@@ -1,8 +1,8 @@
-"""Changed columns of tables with data evolution: they go into files beside those that hold the rows.
+"""Row-level strategy "columns": changed columns are written to new files of the same rows (data evolution).
 
-A group of files whose rows change gets one file more, with the changed columns of all its rows: those that did not
-change keep their values. Of blobs only those that change are written: the new files say of all other rows that older
-files hold them. Nothing else is read or written (spec: Data Evolution, Partial Updates).
+A group of files with changed rows gets one more file, with the changed columns of all its rows; unchanged rows keep
+their values. Of blobs only the changed ones are written, with placeholders for all other rows. Nothing else is read or
+written (spec: Data Evolution, Partial Updates).
 """
 
 from __future__ import annotations
@@ -18,66 +18,66 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.errors import CommitConflictError, UnsupportedError
-from paimon_sql.format.arrow import arrow_schema
-from paimon_sql.format.data_file import DataFileMeta
-from paimon_sql.format.manifest import FileKind, entries
-from paimon_sql.format.options.row_tracking import DATA_EVOLUTION_ENABLED
-from paimon_sql.format.snapshot import CommitKind, Snapshot
-from paimon_sql.format.special_fields import ROW_ID
-from paimon_sql.storage.blob_columns import fields_in_blob_files
-from paimon_sql.storage.commit.history import changes_since
-from paimon_sql.storage.commit.messages import CommitMessage
-from paimon_sql.storage.commit.proposal import Proposal, Validation
-from paimon_sql.storage.read.evolved_reader import read_group
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.metadata.manifest import FileKind, entries
+from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
+from paimon_sql.format.options.table.row_tracking import DATA_EVOLUTION_ENABLED
+from paimon_sql.format.schema.arrow_types import arrow_schema
+from paimon_sql.format.schema.system_fields import ROW_ID
+from paimon_sql.storage.columns.blobs import fields_in_blob_files
+from paimon_sql.storage.columns.vectors import fields_in_vector_files
+from paimon_sql.storage.commit.checks.history import changes_since
+from paimon_sql.storage.data_files.bucketed_groups import BucketedGroup
+from paimon_sql.storage.data_files.file_groups import FileGroup, is_dedicated, stored_fields
+from paimon_sql.storage.data_files.live_files import partition_values
+from paimon_sql.storage.read.readers.data_evolution import read_group
 from paimon_sql.storage.row_level.blob_overlays import BlobOverlays
-from paimon_sql.storage.scan.file_groups import FileGroup, is_dedicated, stored_fields
-from paimon_sql.storage.scan.live_files import partition_values
-from paimon_sql.storage.scan.placed_groups import PlacedGroup
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.vector_columns import fields_in_vector_files
-from paimon_sql.storage.write.file_names import FileNamer
-from paimon_sql.storage.write.precision import cut_to_precision
-from paimon_sql.storage.write.references import check_references
-from paimon_sql.storage.write.rolling import RollingWriter, write_all
-from paimon_sql.storage.write.routing import conform_batch
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.staging.proposal import Proposal, Validation
+from paimon_sql.storage.table.partitioning.routing import conform_batch
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.files.file_names import FileNamer
+from paimon_sql.storage.write.files.rolling import RollingWriter, write_all
+from paimon_sql.storage.write.rows.blob_references import check_references
+from paimon_sql.storage.write.rows.precision import cut_to_precision
 from paimon_sql.storage.write.settings import ColumnSettings, VectorSettings
 
 _Part = tuple[int, npt.NDArray[np.int64], pa.RecordBatch]
-"""The number of a group, and some of its rows that change, with their places."""
+"""The index of a group, the positions of changed rows in it, and these rows."""
 
 
 @dataclass(frozen=True)
 class ColumnTask:
-    """Writes some columns of changed rows.
+    """Writes the changed columns of rows.
 
     Attributes:
         table: the table.
-        columns: their names; those of the partition are not written, and must not change.
-        groups: the groups that the rows may be of, in the order of their row ids.
+        columns: their names; partition columns are not written, and must not change.
+        groups: the groups that may contain the rows, in the order of their row ids.
     """
 
     table: Table
     columns: tuple[str, ...]
-    groups: tuple[PlacedGroup, ...]
+    groups: tuple[BucketedGroup, ...]
 
     @property
     def written(self) -> tuple[str, ...]:
-        """The columns that are written, in the table's order."""
+        """The columns to write, in the table's order."""
         wanted = set(self.columns) - set(self.table.schema.partition_keys)
         return tuple(name for name in self.table.schema.names if name in wanted)
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[CommitMessage]:
-        """Write the rows, a file a group; each message is given as its file is done.
+        """Write the rows, one file per group; yield each message when its file is closed.
 
         Args:
-            batches: the rows in the order of their ids, which stand in a column ``_ROW_ID`` beside the columns.
+            batches: the rows in the order of their ids, with these in a column ``_ROW_ID``.
 
         Raises:
-            UnsupportedError: a row would get into another partition.
+            UnsupportedError: a row would move to another partition.
         """
         namer = FileNamer(ColumnSettings(self.table.schema, self.written).file_prefix)
-        for number, parts in groupby(self._parts(batches), key=lambda part: part[0]):
-            yield self._write(self.groups[number], namer, ((places, rows) for _, places, rows in parts))
+        for index, parts in groupby(self._parts(batches), key=lambda part: part[0]):
+            yield self._write(self.groups[index], namer, ((positions, rows) for _, positions, rows in parts))
 
     def _parts(self, batches: Iterable[pa.RecordBatch]) -> Iterator[_Part]:
         fields = [self.table.schema.field(name) for name in self.columns]
@@ -88,103 +88,103 @@ class ColumnTask:
             ids = batch.column(ROW_ID.name).to_numpy()
             rows = cut_to_precision(conform_batch(batch.select(schema.names), schema), fields)
             check_references(self.table.schema, rows)
-            numbers = np.searchsorted(starts, ids, side="right") - 1
-            if (numbers < 0).any() or (ids >= ends[numbers]).any():
+            group_indexes = np.searchsorted(starts, ids, side="right") - 1
+            if (group_indexes < 0).any() or (ids >= ends[group_indexes]).any():
                 raise UnsupportedError(
                     f"{self.table.name}: rows whose ids stand in their files, as they have moved before"
                     f" '{DATA_EVOLUTION_ENABLED.key}' was set, cannot be changed.",
                     remedy="DELETE the rows and INSERT them anew.",
                 )
-            cuts = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(ids)]
+            cuts = [0, *(np.flatnonzero(np.diff(group_indexes)) + 1).tolist(), len(ids)]
             for low, high in pairwise(cuts):
                 if high > low:
-                    number = int(numbers[low])
-                    yield number, ids[low:high] - starts[number], rows.slice(low, high - low)
+                    index = int(group_indexes[low])
+                    yield index, ids[low:high] - starts[index], rows.slice(low, high - low)
 
     def _write(
-        self, placed: PlacedGroup, namer: FileNamer, new: Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]
+        self, bucketed: BucketedGroup, namer: FileNamer, new: Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]
     ) -> CommitMessage:
-        group = placed.group
-        apart = {f.name for f in fields_in_blob_files(self.table.schema)}
-        beside = self._vectors_beside(group)
-        columns = tuple(name for name in self.written if name not in apart and name not in beside)
-        changing = (*columns, *(name for name in self.written if name in beside))
-        vectors = VectorSettings(self.table.schema, beside) if beside else None
+        group = bucketed.group
+        blob_columns = {f.name for f in fields_in_blob_files(self.table.schema)}
+        vector_columns = self._vector_columns(group)
+        columns = tuple(name for name in self.written if name not in blob_columns and name not in vector_columns)
+        changing = (*columns, *(name for name in self.written if name in vector_columns))
+        vectors = VectorSettings(self.table.schema, vector_columns) if vector_columns else None
         settings = ColumnSettings(self.table.schema, columns, vectors) if columns or vectors is None else vectors
-        blobs = BlobOverlays(self.table, settings, placed, [n for n in self.written if n in apart], namer)
+        blobs = BlobOverlays(self.table, settings, bucketed, [n for n in self.written if n in blob_columns], namer)
         with blobs:
-            changed = blobs.passing(self._staying(placed, new), changing)
+            changed = blobs.passing(self._checked_partitions(bucketed, new), changing)
             files: list[DataFileMeta] = []
             if changing:
                 writer = RollingWriter(
                     self.table,
                     settings,
-                    placed.partition,
-                    placed.bucket,
+                    bucketed.partition,
+                    bucketed.bucket,
                     namer=namer,
                     first_sequence=group.sequence_number,
                 )
-                old = read_group(self.table, placed.partition, placed.bucket, group, (*columns, *beside))
-                files = _in_their_places(group, write_all(writer, _overlaid(old, changed)))
+                old = read_group(self.table, bucketed.partition, bucketed.bucket, group, (*columns, *vector_columns))
+                files = _with_row_ids(group, write_all(writer, _overlaid(old, changed)))
             else:
                 deque(changed, maxlen=0)
             files += blobs.finish()
-        return CommitMessage(placed.partition, placed.bucket, placed.total_buckets, new_files=tuple(files))
+        return CommitMessage(bucketed.partition, bucketed.bucket, bucketed.total_buckets, new_files=tuple(files))
 
-    def _vectors_beside(self, group: FileGroup) -> tuple[str, ...]:
-        """The columns that go into files of vectors, all of them if one changes; none where data files hold them.
+    def _vector_columns(self, group: FileGroup) -> tuple[str, ...]:
+        """The columns to write to vector files: all of them if one changes, none if data files hold them.
 
-        Readers take a column from data files before they look into files of vectors.
+        Readers prefer a column of a data file to one of a vector file.
         """
         fields = {f.id: f.name for f in fields_in_vector_files(self.table.schema)}
-        whole = (f for f in group.files if not is_dedicated(f.file_name))
+        data_files = (f for f in group.files if not is_dedicated(f.file_name))
         changes = not fields.keys().isdisjoint(self.table.schema.field(name).id for name in self.written)
-        if not changes or any(_column_ids(self.table, f) & fields.keys() for f in whole):
+        if not changes or any(_column_ids(self.table, f) & fields.keys() for f in data_files):
             return ()
         return tuple(fields.values())
 
-    def _staying(
-        self, placed: PlacedGroup, new: Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]
+    def _checked_partitions(
+        self, bucketed: BucketedGroup, new: Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]
     ) -> Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]:
-        """The rows with the columns that are written; none of them may leave its partition."""
+        """Check that all rows stay in their partition, and return them with the written columns."""
         keys = [name for name in self.table.schema.partition_keys if name in self.columns]
-        values = partition_values(self.table, pa.array([placed.partition], pa.binary())) if keys else {}
-        for places, rows in new:
+        values = partition_values(self.table, pa.array([bucketed.partition], pa.binary())) if keys else {}
+        for positions, rows in new:
             for name in keys:
-                here = rows.column(name)
-                value = values[name][0].cast(here.type)
-                same = pc.is_null(here) if not value.is_valid else pc.fill_null(pc.equal(here, value), False)
+                column = rows.column(name)
+                value = values[name][0].cast(column.type)
+                same = pc.is_null(column) if not value.is_valid else pc.fill_null(pc.equal(column, value), False)
                 if not pc.all(same).as_py():
                     raise UnsupportedError(
                         f"{self.table.name}: a row would get another value of its partition's column '{name}'.",
                         remedy="DELETE the row and INSERT it anew.",
                     )
-            yield places, rows.select(list(self.written))
+            yield positions, rows.select(list(self.written))
 
 
 def _overlaid(
     old: Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]],
     new: Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]],
 ) -> Iterator[pa.RecordBatch]:
-    """All old rows in their order, with the new ones in their places; both come in the order of their places.
+    """Replace old rows by the new ones at their positions; both are in the order of positions.
 
-    New rows may lack columns, which stay what they are.
+    Columns that the new rows lack do not change.
     """
-    head = next(new, None)
-    for places, rows in old:
-        end = places[-1] + 1
+    pending = next(new, None)
+    for positions, rows in old:
+        end = positions[-1] + 1
         at, taken = [], []
-        while head is not None and head[0][0] < end:
-            cut = int(np.searchsorted(head[0], end))
-            at.append(head[0][:cut])
-            taken.append(head[1].slice(0, cut))
-            head = (head[0][cut:], head[1].slice(cut)) if cut < len(head[0]) else next(new, None)
-        yield _replaced(rows, np.concatenate(at) - places[0], taken) if at else rows
-    assert head is None, "rows changed behind the last of their group"
+        while pending is not None and pending[0][0] < end:
+            cut = int(np.searchsorted(pending[0], end))
+            at.append(pending[0][:cut])
+            taken.append(pending[1].slice(0, cut))
+            pending = (pending[0][cut:], pending[1].slice(cut)) if cut < len(pending[0]) else next(new, None)
+        yield _replaced(rows, np.concatenate(at) - positions[0], taken) if at else rows
+    assert pending is None, "rows changed behind the last of their group"
 
 
-def _in_their_places(group: FileGroup, files: Sequence[DataFileMeta]) -> list[DataFileMeta]:
-    """New files with the ids of the group's rows, of all of which the data file and the files of vectors tell."""
+def _with_row_ids(group: FileGroup, files: Sequence[DataFileMeta]) -> list[DataFileMeta]:
+    """Assign the group's row ids to new files: the data file and the vector files each have all rows of the group."""
     found, vectors = [], group.first_row_id
     for file in files:
         if is_dedicated(file.file_name):
@@ -211,10 +211,10 @@ def _replaced(rows: pa.RecordBatch, at: npt.NDArray[np.int64], new: Sequence[pa.
 
 
 def columns_unchanged(messages: Sequence[CommitMessage]) -> Validation:
-    """No rival has changed the same columns of the same rows since the transaction's base.
+    """The validation that no concurrent commit changed the same columns of the same rows since the base snapshot.
 
     Args:
-        messages: what the statement wrote into a table with data evolution.
+        messages: the statement's commit messages, of a table with data evolution.
     """
 
     def check(proposal: Proposal) -> None:
@@ -226,16 +226,16 @@ def columns_unchanged(messages: Sequence[CommitMessage]) -> Validation:
 def check_columns(
     table: Table, base: Snapshot | None, latest: Snapshot | None, messages: Sequence[CommitMessage]
 ) -> None:
-    """Nothing if no rival has changed the same columns of the same rows since a snapshot.
+    """Check that no concurrent commit changed the same columns of the same rows.
 
     Args:
         table: a table with data evolution.
         base: the snapshot that the statement read.
-        latest: the snapshot that it is to be committed on.
-        messages: what it wrote.
+        latest: the snapshot to commit on.
+        messages: the commit messages of the statement.
 
     Raises:
-        CommitConflictError: a rival has, or nobody can tell any more.
+        CommitConflictError: one did, or snapshots in between have expired, so that it is unknown.
     """
     mine = [
         (*_rows(file), _column_ids(table, file))
@@ -258,11 +258,11 @@ def check_columns(
 
 
 def _meets(mine: Sequence[tuple[int, int, set[int]]], first: int, end: int, columns: set[int]) -> bool:
-    return any(low < end and first < high and held & columns for low, high, held in mine)
+    return any(low < end and first < high and stored & columns for low, high, stored in mine)
 
 
 def _rows(file: DataFileMeta) -> tuple[int, int]:
-    """The id of a file's first row, and that behind its last."""
+    """The row ids of a file, as first and last + 1."""
     assert file.first_row_id is not None
     return file.first_row_id, file.first_row_id + file.row_count
 

@@ -1,8 +1,7 @@
-"""Whether a statement that read one snapshot may still change rows on top of a later one.
+"""Conflict checks of row-level changes of primary-key tables, by key ranges.
 
-What it writes was worked out from the rows that it read. Should a rival have written rows of the same keys since, or
-have changed the same files, the statement would undo the rival's change: it is a conflict, and the statement must be
-run again.
+The rows that a statement writes were computed from those that it read. If a concurrent commit has written the same keys
+since, or has changed the same files, the statement would undo that change: a conflict, and it must be run again.
 """
 
 from __future__ import annotations
@@ -13,21 +12,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.errors import CommitConflictError
-from paimon_sql.format.data_file import DataFileMeta
-from paimon_sql.format.manifest import entries
-from paimon_sql.format.snapshot import CommitKind, Snapshot
-from paimon_sql.storage.commit.history import changes_since
-from paimon_sql.storage.commit.messages import CommitMessage
-from paimon_sql.storage.commit.proposal import Proposal, Validation
-from paimon_sql.storage.scan.sections import key_ranks
-from paimon_sql.storage.table import Table
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.metadata.manifest import entries
+from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
+from paimon_sql.storage.commit.checks.history import changes_since
+from paimon_sql.storage.data_files.sections import key_ranks
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.staging.proposal import Proposal, Validation
+from paimon_sql.storage.table.table import Table
 
 
 def keys_unchanged(messages: Sequence[CommitMessage]) -> Validation:
-    """No rival has written keys of the same ranges since the transaction's base.
+    """The validation that no concurrent commit wrote keys of the same ranges since the base snapshot.
 
     Args:
-        messages: what the statement wrote into a table with a primary key.
+        messages: the statement's commit messages, of a table with a primary key.
     """
 
     def check(proposal: Proposal) -> None:
@@ -37,16 +36,16 @@ def keys_unchanged(messages: Sequence[CommitMessage]) -> Validation:
 
 
 def check_keys(table: Table, base: Snapshot | None, latest: Snapshot | None, messages: Sequence[CommitMessage]) -> None:
-    """Nothing if no rival has written keys of the same ranges since a snapshot.
+    """Check that no concurrent commit wrote keys of the same ranges.
 
     Args:
         table: a table with a primary key.
         base: the snapshot that the statement read; None if there was none.
-        latest: the snapshot that it is to be committed on.
-        messages: what it wrote.
+        latest: the snapshot to commit on.
+        messages: the commit messages of the statement.
 
     Raises:
-        CommitConflictError: a rival has, or nobody can tell any more.
+        CommitConflictError: one did, or snapshots in between have expired, so that it is unknown.
     """
     mine: dict[tuple[bytes, int], list[DataFileMeta]] = {}
     for m in messages:

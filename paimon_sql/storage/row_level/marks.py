@@ -1,4 +1,4 @@
-"""Rows that a statement takes away, by the places at which they stand in their files."""
+"""Marks: the rows that a statement deletes, as positions in data files."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.format.deletion_vectors import DeletionVector
-from paimon_sql.format.manifest import ManifestEntry, entries
-from paimon_sql.format.row_kind import RowKind
-from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.format.special_fields import ROW_ID, VALUE_KIND
-from paimon_sql.storage.read.hidden_columns import FILE_PATH, ROW_INDEX
-from paimon_sql.storage.scan.live_files import live_files
-from paimon_sql.storage.table import Table
+from paimon_sql.format.index_files.deletion_vectors import DeletionVector
+from paimon_sql.format.metadata.manifest import ManifestEntry, entries
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.system_fields import ROW_ID, VALUE_KIND
+from paimon_sql.storage.data_files.live_files import live_files
+from paimon_sql.storage.read.metadata_columns import FILE_PATH, ROW_INDEX
+from paimon_sql.storage.table.table import Table
 
 Marks = Mapping[str, DeletionVector]
-"""The rows that go, by the path of their data file."""
+"""The rows to delete, by path of their data file."""
 
 _OLD = pa.array([RowKind.DELETE, RowKind.UPDATE_AFTER], pa.int8())
 _NEW = pa.array([RowKind.INSERT, RowKind.UPDATE_AFTER], pa.int8())
 
 
 class ChangeSplitter:
-    """Takes changed rows apart: places of rows that go, and rows that are to be written.
+    """Splits changed rows into positions of rows to delete, and rows to write.
 
-    A batch has the columns of the table, then the row's file and place, its id if it has one, and its kind; an update
-    is both, a row that goes and a new one.
+    A batch has the columns of the table, then each row's file and position, its id if it has one, and its kind; an
+    update is both, a row to delete and a row to write.
 
     Args:
         columns: the names of the table's columns.
@@ -36,10 +36,10 @@ class ChangeSplitter:
 
     def __init__(self, columns: Sequence[str]) -> None:
         self._columns = [*columns, VALUE_KIND.name, ROW_ID.name]
-        self._places: dict[str, list[np.ndarray]] = {}
+        self._positions: dict[str, list[np.ndarray]] = {}
 
     def new_rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The rows to be written, with their kinds and ids; the places of those that go are kept."""
+        """Return the rows to write, with their kinds and ids; collect the positions of those to delete."""
         for batch in batches:
             kinds = batch.column(VALUE_KIND.name)
             self.mark(batch.filter(pc.is_in(kinds, value_set=_OLD)))
@@ -49,22 +49,22 @@ class ChangeSplitter:
 
     @property
     def marks(self) -> dict[str, DeletionVector]:
-        """The rows that go, of all batches so far."""
-        return {path: DeletionVector(np.concatenate(places)) for path, places in self._places.items()}
+        """The rows to delete, of all batches so far."""
+        return {path: DeletionVector(np.concatenate(positions)) for path, positions in self._positions.items()}
 
-    def mark(self, gone: pa.RecordBatch) -> None:
-        """Keep the places of rows that go."""
-        if not gone.num_rows:
+    def mark(self, deleted: pa.RecordBatch) -> None:
+        """Collect the positions of rows to delete."""
+        if not deleted.num_rows:
             return
-        paths = pc.dictionary_encode(gone.column(FILE_PATH.name))
+        paths = pc.dictionary_encode(deleted.column(FILE_PATH.name))
         codes = paths.indices.to_numpy()
-        places = gone.column(ROW_INDEX.name).to_numpy()
+        positions = deleted.column(ROW_INDEX.name).to_numpy()
         for code, path in enumerate(paths.dictionary.to_pylist()):
-            self._places.setdefault(path, []).append(places[codes == code])
+            self._positions.setdefault(path, []).append(positions[codes == code])
 
 
 def joined(parts: Iterable[Marks]) -> dict[str, DeletionVector]:
-    """The marks of several workers together."""
+    """The union of the marks of several workers."""
     found: dict[str, DeletionVector] = {}
     for part in parts:
         for path, vector in part.items():
@@ -73,7 +73,7 @@ def joined(parts: Iterable[Marks]) -> dict[str, DeletionVector]:
 
 
 def marked_files(table: Table, base: Snapshot | None, marks: Marks) -> list[tuple[ManifestEntry, DeletionVector]]:
-    """The data files of a snapshot in which rows are marked, with the marks."""
+    """The data files of a snapshot with marked rows, each with its marks."""
     names = pa.array([path.rsplit("/", 1)[-1] for path in marks], pa.string())
     live = live_files(table, base).entries
     found = []

@@ -1,4 +1,4 @@
-"""Append files rewritten without some of their rows."""
+"""Copy-on-write of append tables: data files rewritten without some of their rows."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from itertools import groupby
 import numpy as np
 import pyarrow as pa
 
-from paimon_sql.format.data_file import DataFileMeta
-from paimon_sql.format.deletion_vectors import DeletionVector
-from paimon_sql.format.manifest import ManifestEntry
-from paimon_sql.storage.commit.messages import CommitMessage
-from paimon_sql.storage.read.data_files import read_places
+from paimon_sql.format.index_files.deletion_vectors import DeletionVector
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.metadata.manifest import ManifestEntry
+from paimon_sql.storage.data_files.packing import pack
+from paimon_sql.storage.read.readers.data_file import read_with_positions
 from paimon_sql.storage.read.row_tracking import is_tracked, read_tracked
-from paimon_sql.storage.scan.packing import pack
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.file_names import FileNamer
-from paimon_sql.storage.write.rolling import RollingWriter, write_all
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.files.file_names import FileNamer
+from paimon_sql.storage.write.files.rolling import RollingWriter, write_all
 from paimon_sql.storage.write.settings import TrackedSettings, WriteSettings
 
 _OPEN_COST = 4 * 1024 * 1024
@@ -26,7 +26,7 @@ _OPEN_COST = 4 * 1024 * 1024
 
 @dataclass(frozen=True)
 class RewriteTask:
-    """Files of one bucket that are written anew, each without the rows that a vector names."""
+    """Rewrites files of one bucket, each without the rows of a deletion vector."""
 
     table: Table
     partition: bytes
@@ -36,13 +36,13 @@ class RewriteTask:
 
     @property
     def size(self) -> int:
-        """The bytes to be read."""
+        """The bytes to read."""
         return sum(f.file_size for f, _ in self.files)
 
     def run(self) -> CommitMessage:
-        """Write what is left of the files; nobody sees it before the message is committed."""
-        left = [(f, gone) for f, gone in self.files if gone.cardinality < f.row_count]
-        files = self._write(left) if left else []
+        """Write the remaining rows to new files, which take effect when the message is committed."""
+        remaining = [(f, deleted) for f, deleted in self.files if deleted.cardinality < f.row_count]
+        files = self._write(remaining) if remaining else []
         return CommitMessage(
             self.partition,
             self.bucket,
@@ -51,7 +51,7 @@ class RewriteTask:
             deleted_files=tuple(f for f, _ in self.files),
         )
 
-    def _write(self, left: Sequence[tuple[DataFileMeta, DeletionVector]]) -> list[DataFileMeta]:
+    def _write(self, remaining: Sequence[tuple[DataFileMeta, DeletionVector]]) -> list[DataFileMeta]:
         settings = (TrackedSettings if is_tracked(self.table.schema) else WriteSettings)(self.table.schema)
         writer = RollingWriter(
             self.table,
@@ -59,37 +59,36 @@ class RewriteTask:
             self.partition,
             self.bucket,
             namer=FileNamer(settings.file_prefix),
-            first_sequence=min(f.min_sequence_number for f, _ in left),
+            first_sequence=min(f.min_sequence_number for f, _ in remaining),
         )
-        return write_all(writer, self._rows(left))
+        return write_all(writer, self._rows(remaining))
 
-    def _rows(self, left: Sequence[tuple[DataFileMeta, DeletionVector]]) -> Iterator[pa.RecordBatch]:
-        for file, gone in left:
-            reader = read_tracked if is_tracked(self.table.schema) else read_places
+    def _rows(self, remaining: Sequence[tuple[DataFileMeta, DeletionVector]]) -> Iterator[pa.RecordBatch]:
+        for file, deleted in remaining:
+            reader = read_tracked if is_tracked(self.table.schema) else read_with_positions
             read = reader(self.table, self.partition, self.bucket, file, self.table.schema.names)
-            for places, rows in read:
-                kept = ~np.isin(places, gone.positions, assume_unique=True)
-                if kept.any():
-                    yield rows if kept.all() else rows.filter(pa.array(kept))
+            for positions, rows in read:
+                retained = ~np.isin(positions, deleted.positions, assume_unique=True)
+                if retained.any():
+                    yield rows if retained.all() else rows.filter(pa.array(retained))
 
 
 def run_rewrite(task: RewriteTask) -> CommitMessage:
-    """Do a task, as a function that workers can be sent."""
+    """Run a task; a module-level function, so that it can be pickled."""
     return task.run()
 
 
-def plan_rewrite(table: Table, gone: Sequence[tuple[ManifestEntry, DeletionVector]]) -> list[RewriteTask]:
-    """The tasks that rewrite files without rows.
+def plan_rewrite(table: Table, deletions: Sequence[tuple[ManifestEntry, DeletionVector]]) -> list[RewriteTask]:
+    """Plan the tasks that rewrite files without some rows.
 
-    Small files of a bucket come together in one new file where the order of rows between files does not matter, which
-    is in tables without buckets.
+    In tables without buckets, where the order of rows between files does not matter, small files are packed into one.
 
     Args:
         table: an append table.
-        gone: the files, each with all of its rows that must go.
+        deletions: the files, each with all its rows to drop.
     """
     target = WriteSettings(table.schema).target_file_size
-    ordered = sorted(gone, key=lambda g: (g[0].partition, g[0].bucket, g[0].file.min_sequence_number))
+    ordered = sorted(deletions, key=lambda g: (g[0].partition, g[0].bucket, g[0].file.min_sequence_number))
     tasks = []
     for (partition, bucket, total), group in groupby(
         ordered, key=lambda g: (g[0].partition, g[0].bucket, g[0].total_buckets)

@@ -1,4 +1,4 @@
-"""Rows of data files marked as deleted: the index files that take the place of those that a snapshot has."""
+"""Row-level strategy "deletion vectors": index files that replace those of a snapshot (spec: Table Index)."""
 
 from __future__ import annotations
 
@@ -6,76 +6,76 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from paimon_sql.format.data_file import DataFileMeta
-from paimon_sql.format.deletion_vectors import DeletionVector
-from paimon_sql.format.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
-from paimon_sql.format.manifest import ManifestEntry
-from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.storage.commit.messages import CommitMessage
-from paimon_sql.storage.index_files import has_one_vectors_file, index_entries, index_path, write_deletions
-from paimon_sql.storage.scan.deletions import Deletion, deletions_of
-from paimon_sql.storage.scan.file_groups import evolves
-from paimon_sql.storage.table import Table
+from paimon_sql.format.index_files.deletion_vectors import DeletionVector
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.metadata.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
+from paimon_sql.format.metadata.manifest import ManifestEntry
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.storage.data_files.deletion_vectors import Deletion, deletions_of
+from paimon_sql.storage.data_files.file_groups import has_data_evolution
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.table.index_files import has_one_vectors_file, index_entries, index_path, write_deletions
+from paimon_sql.storage.table.table import Table
 
 Vectors = Mapping[str, DeletionVector | None]
-"""By name of the data file its new vector; None where the file itself goes."""
+"""New deletion vectors by name of the data file; None if the file itself is deleted."""
 
 
 def mark(
-    table: Table, base: Snapshot | None, gone: Sequence[tuple[ManifestEntry, DeletionVector]]
+    table: Table, base: Snapshot | None, marks: Sequence[tuple[ManifestEntry, DeletionVector]]
 ) -> list[CommitMessage]:
-    """Mark rows as deleted; a file of which no row is left goes itself, unless others hold columns of its rows.
+    """Mark rows as deleted; a file without live rows is deleted itself, unless other files hold columns of its rows.
 
     Args:
         table: the table.
-        base: the snapshot that the files are of.
-        gone: the files, each with the rows that go beside those that are deleted already.
+        base: the snapshot of the files.
+        marks: the files, each with the rows to delete in addition to those that are deleted already.
 
     Returns:
-        A message a bucket, to be committed on a snapshot with the same vectors.
+        One message per bucket, to be committed on a snapshot with the same vectors.
     """
     deletions = index_entries(table, base)
-    ordered = sorted(gone, key=lambda g: (g[0].partition, g[0].bucket))
+    ordered = sorted(marks, key=lambda g: (g[0].partition, g[0].bucket))
     messages = []
     for (partition, bucket, total), group in groupby(
         ordered, key=lambda g: (g[0].partition, g[0].bucket, g[0].total_buckets)
     ):
-        held = [e for e in deletions if (e.partition, e.bucket) == (partition, bucket)]
-        old = read_vectors(table, held)
+        stored = [e for e in deletions if (e.partition, e.bucket) == (partition, bucket)]
+        old = read_vectors(table, stored)
         changed: dict[str, DeletionVector | None] = {}
         emptied: list[DataFileMeta] = []
         for e, vector in group:
             name = e.file.file_name
-            whole = old[name] | vector if name in old else vector
-            stays = evolves(table) or whole.cardinality < e.file.row_count
-            changed[name] = whole if stays else None
+            merged = old[name] | vector if name in old else vector
+            stays = has_data_evolution(table) or merged.cardinality < e.file.row_count
+            changed[name] = merged if stays else None
             if changed[name] is None:
                 emptied.append(e.file)
-        message = replaced_vectors(table, held, CommitMessage(partition, bucket, total), changed)
+        message = replaced_vectors(table, stored, CommitMessage(partition, bucket, total), changed)
         messages.append(replace(message, deleted_files=tuple(emptied)))
     return messages
 
 
-def with_earlier(
-    table: Table, base: Snapshot | None, gone: Sequence[tuple[ManifestEntry, DeletionVector]]
+def with_existing_deletions(
+    table: Table, base: Snapshot | None, marks: Sequence[tuple[ManifestEntry, DeletionVector]]
 ) -> list[tuple[ManifestEntry, DeletionVector]]:
-    """The files with all rows that are not to be read any more: those that go, and those that vectors name already."""
+    """The files with all their deleted rows: the marked ones, and those of the snapshot's deletion vectors."""
     deletions = deletions_of(table, base)
-    found = []
-    for e, vector in gone:
+    merged = []
+    for e, vector in marks:
         earlier = deletions.get((e.partition, e.bucket, e.file.file_name))
-        found.append((e, vector if earlier is None else vector | earlier.read(table.file_io)))
-    return found
+        merged.append((e, vector if earlier is None else vector | earlier.read(table.file_io)))
+    return merged
 
 
-def forget(table: Table, base: Snapshot | None, files: Sequence[ManifestEntry]) -> list[CommitMessage]:
-    """The index files without the vectors of data files that go, a message a bucket in which there are such."""
+def drop_vectors(table: Table, base: Snapshot | None, files: Sequence[ManifestEntry]) -> list[CommitMessage]:
+    """Drop the vectors of deleted data files from the index files, with one message per affected bucket."""
     deletions = deletions_of(table, base)
-    places: dict[tuple[bytes, int, int], dict[str, DeletionVector | None]] = {}
+    by_bucket: dict[tuple[bytes, int, int], dict[str, DeletionVector | None]] = {}
     for e in files:
         if (e.partition, e.bucket, e.file.file_name) in deletions:
-            places.setdefault((e.partition, e.bucket, e.total_buckets), {})[e.file.file_name] = None
-    entries = index_entries(table, base) if places else []
+            by_bucket.setdefault((e.partition, e.bucket, e.total_buckets), {})[e.file.file_name] = None
+    entries = index_entries(table, base) if by_bucket else []
     return [
         replaced_vectors(
             table,
@@ -83,39 +83,39 @@ def forget(table: Table, base: Snapshot | None, files: Sequence[ManifestEntry]) 
             CommitMessage(partition, bucket, total),
             changed,
         )
-        for (partition, bucket, total), changed in places.items()
+        for (partition, bucket, total), changed in by_bucket.items()
     ]
 
 
-def read_vectors(table: Table, held: Sequence[IndexManifestEntry]) -> dict[str, DeletionVector]:
-    """The vectors of index files by the name of their data file."""
+def read_vectors(table: Table, stored: Sequence[IndexManifestEntry]) -> dict[str, DeletionVector]:
+    """The vectors of index files, by name of their data file."""
     return {
         part.data_file_name: Deletion(index_path(table, e), part).read(table.file_io)
-        for e in held
+        for e in stored
         if e.file.index_type == DELETION_VECTORS_INDEX
         for part in e.file.deletion_vectors or ()
     }
 
 
 def replaced_vectors(
-    table: Table, held: Sequence[IndexManifestEntry], message: CommitMessage, changed: Vectors
+    table: Table, stored: Sequence[IndexManifestEntry], message: CommitMessage, changed: Vectors
 ) -> CommitMessage:
-    """The message with the index files that hold changed vectors, and all others that stood beside the old ones.
+    """Write index files with the changed vectors and the others of the replaced files, and add them to the message.
 
     Args:
         table: the table.
-        held: the index files of the bucket.
-        message: what else becomes of the bucket.
+        stored: the index files of the bucket.
+        message: the other changes of the bucket.
         changed: the vectors that change.
     """
-    files = [e for e in held if e.file.index_type == DELETION_VECTORS_INDEX]
+    files = [e for e in stored if e.file.index_type == DELETION_VECTORS_INDEX]
     if has_one_vectors_file(table):
         stale = files
     else:
         stale = [e for e in files if any(v.data_file_name in changed for v in e.file.deletion_vectors or ())]
     vectors: dict[str, DeletionVector | None] = {**read_vectors(table, stale), **changed}
-    left = {name: vector for name, vector in vectors.items() if vector is not None}
-    if not left and not stale:
+    remaining = {name: vector for name, vector in vectors.items() if vector is not None}
+    if not remaining and not stale:
         return message
-    new = write_deletions(table, message.partition, message.bucket, left) if left else ()
+    new = write_deletions(table, message.partition, message.bucket, remaining) if remaining else ()
     return replace(message, new_indexes=new, deleted_indexes=tuple(e.file for e in stale))

@@ -1,1 +1,1 @@
-"""Scan planning: which files a read must look at, and how they are split among readers."""
+"""Scan planning: which files a read needs, and how readers share them as splits."""

@@ -1,8 +1,8 @@
-"""Buckets whose files are one sorted run: read one after the other, their rows come in the order of their keys.
+"""Scans in key order: buckets whose files form one sorted run give rows in the order of the primary key.
 
-A file of a table with a primary key is sorted by it (spec: LSM Trees), unless its files are clustered by other columns
-(``pk-clustering-override``). So are several if each ends before the next one begins, as those of a full compaction do,
-and as long as nothing has to be merged into them.
+A file of a primary-key table is sorted by the key (spec: LSM Trees), unless files are clustered by other columns
+(``pk-clustering-override``). Several files are one sorted run if their key ranges do not overlap, as after a full
+compaction, and if nothing has to be merged into them.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import TypeVar
 
 import numpy as np
 
-from paimon_sql.format import types as t
-from paimon_sql.format.options.compaction import PK_CLUSTERING_OVERRIDE
-from paimon_sql.format.schema import TableSchema
+from paimon_sql.format.options.operations.compaction import PK_CLUSTERING_OVERRIDE
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.storage.data_files.sections import key_ranks
 from paimon_sql.storage.scan.plan import MICROS, ScanPlan
-from paimon_sql.storage.scan.sections import key_ranks
 from paimon_sql.storage.scan.split import Split
 
 K = TypeVar("K", bound=Hashable)
 
-_ORDERED_ALIKE = (
+_SAME_ORDER_TYPES = (
     t.BooleanType,
     t.TinyIntType,
     t.SmallIntType,
@@ -32,27 +32,25 @@ _ORDERED_ALIKE = (
     t.DecimalType,
     t.VarCharType,
 )
-"""The types whose order in files is that of all readers: not floating points, nor texts that readers pad."""
+"""The types whose order in files is that of all readers: not floating point, nor strings that readers pad."""
 
 
 def ordered_columns(schema: TableSchema, columns: Collection[str]) -> list[str]:
-    """By which of the columns that are read rows in the order of their keys are in order, the first one first."""
+    """The columns that rows in key order are sorted by, as a reader of ``columns`` sees them: a prefix of the key."""
     found = []
     for f in schema.key_fields:
-        if f.name not in columns or not _is_ordered_alike(f.type):
+        if f.name not in columns or not _has_same_order(f.type):
             break
         found.append(f.name)
     return found
 
 
 def in_key_order(plan: ScanPlan, group_of: Callable[[Split], K]) -> ScanPlan | None:
-    """The plan with one split for each group of splits, whose files are in the order of their keys.
-
-    None if the rows of a group are in no order, or have to be merged.
+    """The plan with one split per group of splits, its files in key order; None if a group is unordered or merges.
 
     Args:
         plan: the plan.
-        group_of: what the splits of a group have in common.
+        group_of: the group that a split belongs to.
     """
     schema = plan.table.schema
     if not schema.primary_keys or plan.table.options.get(PK_CLUSTERING_OVERRIDE):
@@ -66,16 +64,16 @@ def in_key_order(plan: ScanPlan, group_of: Callable[[Split], K]) -> ScanPlan | N
     return None if any(split is None for split in made) else replace(plan, splits=[s for s in made if s is not None])
 
 
-def _is_ordered_alike(data_type: t.DataType) -> bool:
+def _has_same_order(data_type: t.DataType) -> bool:
     if isinstance(data_type, (t.TimestampType, t.LocalZonedTimestampType)):
         return data_type.precision <= MICROS
-    return isinstance(data_type, _ORDERED_ALIKE)
+    return isinstance(data_type, _SAME_ORDER_TYPES)
 
 
 def _one_run(schema: TableSchema, splits: list[Split]) -> Split | None:
     first = splits[0]
     if any((s.partition, s.bucket) != (first.partition, first.bucket) for s in splits):
-        return None  # those of other partitions have keys in between
+        return None  # keys of different partitions and buckets interleave
     files = [f for s in splits for f in s.files]
     low, high = key_ranks(schema, files)
     order = np.argsort(low, kind="stable")

@@ -1,8 +1,8 @@
-"""Metadata-only aggregates: counts of rows and values, minima and maxima, out of the columns of manifests.
+"""Metadata-only aggregates: counts of rows and values, minima and maxima, from the statistics in manifests.
 
-They are exact for tables without a primary key whose files hold whole rows, as long as no row of a file is marked as
-deleted, of which statistics know nothing. Texts and floating-point numbers have no exact bounds: those of texts are cut
-off, and none includes NaN.
+They are exact for tables without a primary key whose files hold complete rows, as long as no row is deleted by a
+deletion vector, which statistics ignore. Strings and floating-point numbers have no exact bounds: those of strings are
+truncated, and bounds never include NaN.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.format import types as t
-from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.storage.predicates import ColumnStats, Predicate, canonical_floats
-from paimon_sql.storage.read.aggregate_functions import CountRows, CountValues, Extreme, PartialAggregate
-from paimon_sql.storage.read.partial_aggregates import PartialAggregation
-from paimon_sql.storage.scan.all_branches import files_to_read
-from paimon_sql.storage.scan.deletions import deletions_of
-from paimon_sql.storage.scan.file_groups import evolves
-from paimon_sql.storage.scan.live_files import ScanMetrics
-from paimon_sql.storage.scan.partition_stats import partition_stats, values_of_partitions
-from paimon_sql.storage.scan.pruning import stats_of
-from paimon_sql.storage.scan.two_branches import BranchFiles
-from paimon_sql.storage.span import span_to_read
-from paimon_sql.storage.table import Table
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.schema import types as t
+from paimon_sql.storage.data_files.deletion_vectors import deletions_of
+from paimon_sql.storage.data_files.file_groups import has_data_evolution
+from paimon_sql.storage.data_files.live_files import ScanMetrics
+from paimon_sql.storage.data_files.partition_statistics import partition_stats, values_of_partitions
+from paimon_sql.storage.data_files.pruning.statistics import stats_of
+from paimon_sql.storage.expressions.aggregate_functions import CountRows, CountValues, Extreme, PartialAggregate
+from paimon_sql.storage.expressions.partial_aggregates import PartialAggregation
+from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, canonical_floats
+from paimon_sql.storage.scan.branches.all import files_to_read
+from paimon_sql.storage.scan.branches.fallback import BranchFiles
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.table.time_travel.change_range import change_range_to_read
 
-_CUT = (t.VarCharType, t.VarBinaryType)
+_TRUNCATED = (t.VarCharType, t.VarBinaryType)
 _INSTANTS = (t.TimestampType, t.LocalZonedTimestampType)
 _MICROS = 6
 _ONE_ROW = pa.table({"": [None]}).select([])
@@ -36,10 +36,10 @@ _ONE_ROW = pa.table({"": [None]}).select([])
 
 @dataclass(frozen=True)
 class MetadataAggregates:
-    """The answer to an aggregation, of which snapshot it is, and what was looked at to know it.
+    """The result of an aggregation, with the snapshot and the metrics of its scan.
 
-    ``rows`` has the columns of the groups and then one of each aggregate; each group comes once. Without groups there
-    is exactly one row, even if it has no columns.
+    ``rows`` has the columns of the groups, then one column per aggregate; one row per group. Without groups there is
+    exactly one row, even if it has no columns.
     """
 
     rows: pa.Table
@@ -50,30 +50,30 @@ class MetadataAggregates:
 def metadata_aggregates(
     table: Table, wanted: PartialAggregation, predicate: Predicate | None = None
 ) -> MetadataAggregates | None:
-    """The whole answer to an aggregation; None where metadata do not tell it.
+    """Compute an aggregation from metadata; None if metadata cannot answer it exactly.
 
     Args:
         table: the table, under the options of the read.
-        wanted: what is asked.
-        predicate: a condition on its rows.
+        wanted: the aggregation.
+        predicate: the condition on rows.
     """
     keys = set(table.schema.partition_keys)
     decided = predicate is None or predicate.columns() <= keys
-    if table.schema.primary_keys or evolves(table) or not decided or not keys.issuperset(wanted.groups):
+    if table.schema.primary_keys or has_data_evolution(table) or not decided or not keys.issuperset(wanted.groups):
         return None
-    if not all(_is_exact(table, a) for a in wanted.aggregates) or span_to_read(table) is not None:
+    if not all(_is_exact(table, a) for a in wanted.aggregates) or change_range_to_read(table) is not None:
         return None
     found = files_to_read(table, predicate)
     if found.chain is not None or found.version.created_from_millis is not None or len(found.parts) != 1:
         return None
     (part,) = found.parts
-    # A file without rows makes no group.
+    # A file without rows adds no group.
     entries = part.live.entries.filter(pc.greater(part.live.entries["row_count"], 0))
     deleted = _deleted(part, entries)
     columns = None if deleted.null_count else _columns(part.table, entries, deleted, wanted)
     if columns is None:
         return None
-    rows = _together(part.table, entries, wanted, columns)
+    rows = _merged(part.table, entries, wanted, columns)
     return MetadataAggregates(rows, found.version.snapshot, part.live.metrics)
 
 
@@ -85,22 +85,22 @@ def _is_exact(table: Table, aggregate: PartialAggregate) -> bool:
     kind = table.schema.field(aggregate.column).type
     if not t.is_ordered(kind) or t.is_floating(kind):
         return False
-    if isinstance(kind, _CUT):
-        return aggregate.column in table.schema.partition_keys  # a partition says its value as it is
+    if isinstance(kind, _TRUNCATED):
+        return aggregate.column in table.schema.partition_keys  # values of partitions are not truncated
     return not isinstance(kind, _INSTANTS) or kind.precision <= _MICROS
 
 
 def _columns(table: Table, entries: pa.Table, deleted: pa.Array, wanted: PartialAggregation) -> list[pa.Array] | None:
-    """What each file tells of each aggregate; None if one does not tell it."""
-    rows, is_whole = entries["row_count"].combine_chunks(), not pc.any(pc.greater(deleted, 0)).as_py()
+    """Each file's value for each aggregate, one array per aggregate; None if a file lacks one."""
+    rows, has_no_deletes = entries["row_count"].combine_chunks(), not pc.any(pc.greater(deleted, 0)).as_py()
     found: list[pa.Array] = []
-    if wanted.groups and not is_whole:
-        return None  # there may be no row left of a group
+    if wanted.groups and not has_no_deletes:
+        return None  # all rows of a group may be deleted
     for aggregate in wanted.aggregates:
         if isinstance(aggregate, CountRows):
             found.append(pc.subtract(rows, deleted))
             continue
-        if not is_whole:
+        if not has_no_deletes:
             return None
         stats = _stats(table, entries, *aggregate.columns)
         if not isinstance(aggregate, Extreme):
@@ -109,7 +109,7 @@ def _columns(table: Table, entries: pa.Table, deleted: pa.Array, wanted: Partial
                 return None
             continue
         found.append(stats.minimum if aggregate.function == "min" else stats.maximum)
-        # A file without a bound must have nothing but nulls.
+        # A file without a bound may only hold nulls.
         known = pc.or_kleene(found[-1].is_valid(), pc.equal(stats.null_count, rows)).fill_null(False)
         if not pc.all(known, min_count=0).as_py():
             return None
@@ -117,7 +117,7 @@ def _columns(table: Table, entries: pa.Table, deleted: pa.Array, wanted: Partial
 
 
 def _deleted(part: BranchFiles, entries: pa.Table) -> pa.Array:
-    """How many rows of each file are marked as deleted; null where that is not known."""
+    """The number of rows of each file that a deletion vector deletes; null if unknown."""
     names = entries["file_name"].combine_chunks()
     deletions = deletions_of(part.table, part.snapshot)
     if not deletions:
@@ -133,15 +133,15 @@ def _stats(table: Table, entries: pa.Table, column: str) -> ColumnStats:
 
 
 def _group_values(table: Table, entries: pa.Table, column: str) -> pa.Array:
-    """The group that each file belongs to by a partition column; zeros of either sign are one group to Spark."""
+    """Each file's value of a partition column; 0.0 and -0.0 are one group to Spark."""
     values = values_of_partitions(table, entries, column)
     return canonical_floats(values) if pa.types.is_floating(values.type) else values
 
 
-def _together(table: Table, entries: pa.Table, wanted: PartialAggregation, columns: Sequence[pa.Array]) -> pa.Table:
-    """What the files tell, put together by groups."""
+def _merged(table: Table, entries: pa.Table, wanted: PartialAggregation, columns: Sequence[pa.Array]) -> pa.Table:
+    """The values of all files, merged by group."""
     if not wanted.groups and not wanted.aggregates:
-        return _ONE_ROW  # a table of no columns has no rows to Arrow's kernels
+        return _ONE_ROW  # Arrow's kernels give no rows for a table without columns
     if not len(entries) and not wanted.groups:
         return pa.table([pa.repeat(a.neutral, 1) for a in wanted.aggregates], names=wanted.names)
     keys, values = [f"k{i}" for i in range(len(wanted.groups))], [f"v{i}" for i in range(len(columns))]

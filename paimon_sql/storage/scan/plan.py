@@ -1,7 +1,7 @@
-"""The plan of a scan: the snapshot, the splits that readers work on, and whether merging is needed.
+"""Scan plans: the snapshot and the splits of a read (Paimon: `TableScan.Plan`).
 
-A split lies in one bucket. It is raw when each of its files can be read on its own, which is so for append tables and
-for files of a table with a primary key whose keys no other file of the bucket holds.
+A split lies in one bucket. It is raw if its files need no merging: in append tables, and in primary-key tables for
+files whose key ranges overlap no other file of the bucket.
 """
 
 from __future__ import annotations
@@ -15,57 +15,57 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.format.data_file import DataFileMeta
-from paimon_sql.format.manifest import entries
-from paimon_sql.format.options.scan import SCAN_PLAN_SORT_PARTITION
-from paimon_sql.format.paths import POSTPONE_BUCKET, format_of
-from paimon_sql.format.snapshot import Snapshot
-from paimon_sql.format.special_fields import ROW_ID
-from paimon_sql.format.types import DataField, DataType, LocalZonedTimestampType, TimestampType, walk
-from paimon_sql.storage.blob_columns import fields_in_blob_files, is_blob
-from paimon_sql.storage.evolution import finds_by_name
-from paimon_sql.storage.file_io.paths import store_of
-from paimon_sql.storage.global_index.first_rows import first_rows
-from paimon_sql.storage.global_index.lookup import IndexAnswers
-from paimon_sql.storage.merge.order import SortColumn, comparable, sort_order
-from paimon_sql.storage.metrics import METRICS, SCAN
-from paimon_sql.storage.predicates import Predicate
-from paimon_sql.storage.row_ids import RowIds
-from paimon_sql.storage.scan.all_branches import FilesToRead, files_to_read
-from paimon_sql.storage.scan.changes import plan_changes
-from paimon_sql.storage.scan.deletions import Deletion, deletions_of
-from paimon_sql.storage.scan.evolved import evolved_splits
-from paimon_sql.storage.scan.file_groups import evolves
-from paimon_sql.storage.scan.group_pruning import prune_row_ids
-from paimon_sql.storage.scan.index_pruning import prune_by_indexes
-from paimon_sql.storage.scan.live_files import (
+from paimon_sql.format.layout.paths import POSTPONE_BUCKET, format_of
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.metadata.manifest import entries
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.options.operations.scan import SCAN_PLAN_SORT_PARTITION
+from paimon_sql.format.schema.system_fields import ROW_ID
+from paimon_sql.format.schema.types import DataField, DataType, LocalZonedTimestampType, TimestampType, walk
+from paimon_sql.storage.columns.blobs import fields_in_blob_files, is_blob
+from paimon_sql.storage.columns.schema_evolution import finds_by_name
+from paimon_sql.storage.data_files.deletion_vectors import Deletion, deletions_of
+from paimon_sql.storage.data_files.file_groups import has_data_evolution
+from paimon_sql.storage.data_files.live_files import (
     LiveFiles,
     ScanMetrics,
     live_files,
     partition_predicate,
     partition_values,
 )
-from paimon_sql.storage.scan.migrated import may_lack_partition
-from paimon_sql.storage.scan.packing import pack
-from paimon_sql.storage.scan.scanned_bucket import live_in_scanned_bucket
-from paimon_sql.storage.scan.sections import is_raw, sections_of
-from paimon_sql.storage.scan.split import EvolvedSplit, Split
+from paimon_sql.storage.data_files.migrated import may_lack_partition
+from paimon_sql.storage.data_files.packing import pack
+from paimon_sql.storage.data_files.pruning.groups import prune_row_ids
+from paimon_sql.storage.data_files.sections import is_raw, sections_of
+from paimon_sql.storage.data_files.visibility import is_raw_readable, visible_files
+from paimon_sql.storage.execution.metrics import METRICS, SCAN
+from paimon_sql.storage.expressions.kernels.sorting import SortColumn, comparable, sort_order
+from paimon_sql.storage.expressions.predicates import Predicate
+from paimon_sql.storage.expressions.row_id_ranges import RowIds
+from paimon_sql.storage.file_io.paths import store_of
+from paimon_sql.storage.scan.branches.all import FilesToRead, files_to_read
+from paimon_sql.storage.scan.branches.fallback import BranchFiles
+from paimon_sql.storage.scan.changes.range import plan_changes
+from paimon_sql.storage.scan.data_evolution import data_evolution_splits
+from paimon_sql.storage.scan.global_index.lookup import IndexResults
+from paimon_sql.storage.scan.postponed import PostponedSplit, merges_postponed, with_postponed
+from paimon_sql.storage.scan.selection.file_indexes import prune_by_indexes
+from paimon_sql.storage.scan.selection.first_rows import first_rows
+from paimon_sql.storage.scan.selection.top_n import TopN, splits_with_first
+from paimon_sql.storage.scan.single_bucket import live_in_scanned_bucket
+from paimon_sql.storage.scan.split import DataEvolutionSplit, Split
 from paimon_sql.storage.scan.split_size import SplitSize
-from paimon_sql.storage.scan.top_n import TopN, splits_with_first
-from paimon_sql.storage.scan.two_branches import BranchFiles
-from paimon_sql.storage.scan.visible import is_settled, visible_files
-from paimon_sql.storage.scan.waiting import WaitingSplit, merges_waiting, with_waiting
-from paimon_sql.storage.span import span_to_read
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.travel import Version
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.table.time_travel.change_range import change_range_to_read
+from paimon_sql.storage.table.time_travel.resolve import Version
 
 MICROS = 6
-"""The digits of the finest fractions of a second that Spark knows."""
+"""The precision of Spark's timestamps, in digits of a fraction of a second."""
 
 
 @dataclass(frozen=True)
 class PlannedRange:
-    """Some bytes of a data file, for a reader that splits files by row groups."""
+    """A byte range of a data file, for a reader that splits files by row groups."""
 
     path: str
     start: int
@@ -75,9 +75,10 @@ class PlannedRange:
 
 @dataclass(frozen=True)
 class ScanPlan:
-    """What a scan reads.
+    """The plan of a scan.
 
-    ``condition`` is what all wanted rows satisfy, if only the first in an order are; others may be passed over.
+    ``condition`` is a predicate that all wanted rows satisfy, if only the first rows of an order are wanted; readers
+    may skip other rows.
     """
 
     table: Table
@@ -88,45 +89,42 @@ class ScanPlan:
     condition: Predicate | None = None
 
     @cached_property
-    def told_rows(self) -> int | None:
-        """How many rows global indexes leave to be looked at, those that they know nothing of among them.
-
-        None if they tell nothing of some of the splits.
-        """
+    def rows_from_indexes(self) -> int | None:
+        """The number of rows that global indexes select, rows without an index included; None if a split has none."""
         if not self.splits or any(s.row_ids is None for s in self.splits):
             return None
         return sum(s.row_ids.count for s in self.splits if s.row_ids is not None)
 
     @cached_property
     def row_count(self) -> int:
-        """The rows in all files, before merging; those that deletion vectors are known to delete are not counted."""
+        """The number of rows in all files before merging, without those that deletion vectors are known to delete."""
         deleted = sum(d.range.cardinality or 0 for s in self.splits for d in s.deletions.values())
         return sum(s.row_count for s in self.splits) - deleted
 
     @property
     def counts_rows(self) -> bool:
-        """Whether `row_count` is the number of rows: nothing is merged, and deletion vectors say how much they hold."""
+        """Whether `row_count` is exact: nothing is merged, and all deletion vectors have a cardinality."""
         deletions = [d for s in self.splits for d in s.deletions.values()]
         return not any(s.merges_rows for s in self.splits) and all(d.range.cardinality is not None for d in deletions)
 
     @cached_property
     def is_raw(self) -> bool:
-        """Whether nothing is merged."""
+        """Whether all splits are raw."""
         return all(s.raw for s in self.splits)
 
     @cached_property
-    def rows_to_mark(self) -> int:
-        """The rows of those files of which some rows are dead: they have a deletion vector or are merged."""
+    def rows_to_mask(self) -> int:
+        """The number of rows in the files that need a deletion mask: with a deletion vector, or merged."""
         return sum(f.row_count for s in self.splits for f in s.files if not s.raw or f.file_name in s.deletions)
 
     @cached_property
     def stores(self) -> frozenset[tuple[str, str]]:
-        """Scheme and authority of all files' paths, those of files outside of the table's folder among them."""
+        """Scheme and authority of the paths of all files, external ones included."""
         outside = (f.external_path for s in self.splits for f in s.files if f.external_path)
         return frozenset(map(store_of, (self.table.path, *outside)))
 
     def is_native(self, columns: Sequence[DataField]) -> bool:
-        """Whether a Parquet reader that matches columns by name reads the files rightly, dead rows aside."""
+        """Whether a Parquet reader that matches columns by name reads the files correctly, deleted rows aside."""
         if not self._is_parquet or any(_finer_than_micros(column.type) or is_blob(column.type) for column in columns):
             return False
         if not all(f.write_cols is None or _holds(f.write_cols, columns) for s in self.splits for f in s.files):
@@ -136,18 +134,18 @@ class ScanPlan:
             return False
         owners = {t.branch: t for t in map(self.owner, self.splits)}
         return all(
-            # The columns of another branch have ids of its own.
+            # Field ids are assigned per branch.
             _reads_by_name(owner, schema_id, columns if owner is self.table else owner.schema.fields)
             for owner, schema_id in ((owners[branch], schema_id) for branch, schema_id in self._written_under)
         )
 
     @cached_property
     def _is_parquet(self) -> bool:
-        """Whether each file is of Parquet and holds its columns as they are to be read."""
+        """Whether each file is a Parquet file with complete rows and their partition values."""
         if any(s.origins for s in self.splits):
-            return False  # their files do not hold the partition that the rows bear
-        if any(isinstance(s, EvolvedSplit | WaitingSplit) for s in self.splits):
-            return False  # their rows lie in several files, or wait for their bucket
+            return False  # the files have other partition values than the split
+        if any(isinstance(s, DataEvolutionSplit | PostponedSplit) for s in self.splits):
+            return False  # rows are spread over several files, or not in their bucket yet
         return all(format_of(f.file_name) == "parquet" for s in self.splits for f in s.files)
 
     @cached_property
@@ -156,24 +154,24 @@ class ScanPlan:
 
     @cached_property
     def _written_under(self) -> set[tuple[str, int]]:
-        """The branches and schemas that the files were written under."""
+        """Branch and schema id of the files."""
         return {(self.owner(s).branch, f.schema_id) for s in self.splits for f in s.files}
 
     def owner(self, split: Split) -> Table:
-        """The branch that a split's files are of."""
+        """The branch of a split's files."""
         return split.table or self.table
 
     def file_ranges(self, splits: Sequence[Split] | None = None) -> list[list[PlannedRange]]:
-        """The files of a native scan cut into ranges and packed into partitions of about equal work.
+        """The byte ranges of a native scan, packed into partitions of about the same size.
 
         Args:
-            splits: those of the splits whose files are wanted; all by default.
+            splits: the splits of this plan to read; all by default.
         """
         ranges = [r for split in (self.splits if splits is None else splits) for r in self.ranges_of(split)]
         return pack(ranges, lambda r: r.length, self.split_size.target, self.split_size.open_cost)
 
     def ranges_of(self, split: Split) -> list[PlannedRange]:
-        """The files of a split cut into ranges, in their order."""
+        """The byte ranges of a split's files, in order."""
         step = self.split_size.range_size
         return [
             PlannedRange(path, start, min(step, f.file_size - start), f.file_size)
@@ -192,7 +190,7 @@ def plan_scan(
     parallelism: int = 1,
     columns: Collection[str] | None = None,
     row_ids: Predicate | None = None,
-    answers: IndexAnswers | None = None,
+    answers: IndexResults | None = None,
     top: TopN | None = None,
     split_size: SplitSize | None = None,
 ) -> ScanPlan:
@@ -200,16 +198,16 @@ def plan_scan(
 
     Args:
         table: the table, under the options of the read.
-        predicate: the condition on its columns; files without a row for it are left out.
-        snapshot: what to read; the one that the table's options name, by default the newest.
-        limit: the number of rows that are enough; only of use without a predicate.
-        parallelism: how many readers work at once; splits are made small enough that all of them have something to do.
-        columns: the names of the columns that are read; all by default. Where columns have files of their own, the
-            others' are left out.
-        row_ids: a condition on ``_ROW_ID`` alone, by which files are left out as well.
-        answers: what global indexes tell for the predicate, if they were asked before.
-        top: the rows that are enough; only of use where the condition decides on whole partitions alone.
-        split_size: how large splits are; what the table's options say by default.
+        predicate: the condition on columns; files that cannot match are skipped.
+        snapshot: the snapshot to read; by default the one that the table's options set, or the newest.
+        limit: the number of rows that are enough; has no effect with a predicate.
+        parallelism: the number of parallel readers; splits are small enough to give work to all of them.
+        columns: the names of the columns that are read; all by default. With data evolution, files without one of them
+            are skipped.
+        row_ids: a condition on ``_ROW_ID`` alone; files that cannot match are skipped.
+        answers: the global indexes' results for the predicate, if they were searched before.
+        top: the rows that are enough; has no effect if the predicate is on other columns than partition columns.
+        split_size: the size of splits; by default from the table's options.
     """
     started = time.monotonic()
     if columns is not None and predicate is not None:
@@ -217,12 +215,12 @@ def plan_scan(
     if top is not None and predicate is not None and not predicate.columns() <= set(table.schema.partition_keys):
         top = None
     sizes = split_size or SplitSize.of(table.options)
-    merging = merges_waiting(table)
+    merging = merges_postponed(table)
     if merging:
-        # Whether a row is wanted is known once it is merged, and none of its bucket may be left out before.
+        # Conditions apply to merged rows: before the merge nothing but whole partitions may be skipped.
         predicate, limit, top = partition_predicate(table, predicate), None, None
-        answers = IndexAnswers(None)
-    span = span_to_read(table) if snapshot is None else None
+        answers = IndexResults(None)
+    span = change_range_to_read(table) if snapshot is None else None
     if span is not None:
         changes, metrics = plan_changes(table, span, predicate, sizes.target)
         return ScanPlan(table, span.end, changes, metrics)
@@ -234,50 +232,50 @@ def plan_scan(
         found = FilesToRead(Version(snapshot, table.schema.id), [own])
     if row_ids is not None:
         found = replace(found, parts=[replace(p, live=_of_rows(p.table, p.live, row_ids)) for p in found.parts])
-    answers = answers or IndexAnswers(predicate)
+    answers = answers or IndexResults(predicate)
     since, metrics = found.version.created_from_millis, _metrics(found)
     sizes = sizes.shared(metrics.bytes_read, metrics.files_read, parallelism)
     if found.chain is not None or len(found.parts) > 1:
-        top = None  # several branches tell of their rows apart
+        top = None  # bounds are compared within one branch only
     splits: list[Split] = []
     condition = None
     for part in found.parts:
-        told = answers.rows(part.table, part.snapshot, part.live.entries)
-        if told is None and top is not None:
-            told = first_rows(part.table, part.snapshot, part.live.entries, top)
-        live = part.live if told is None else _of_rows(part.table, part.live, told)
-        whole = _splits(part.table, live, since, sizes, columns)
-        if told is not None:
-            whole = [replace(s, row_ids=_told(told, s)) for s in whole]
-        made = _with_deletions(whole, deletions_of(part.table, part.snapshot))
+        selected = answers.rows(part.table, part.snapshot, part.live.entries)
+        if selected is None and top is not None:
+            selected = first_rows(part.table, part.snapshot, part.live.entries, top)
+        live = part.live if selected is None else _of_rows(part.table, part.live, selected)
+        unpruned = _splits(part.table, live, since, sizes, columns)
+        if selected is not None:
+            unpruned = [replace(s, row_ids=_row_ids_in(selected, s)) for s in unpruned]
+        made = _with_deletions(unpruned, deletions_of(part.table, part.snapshot))
         made = prune_by_indexes(part.table, made, predicate, metrics)
         if merging and part.table is table:
-            made = list(with_waiting(made, part.live))
-        if top is not None and told is None and row_ids is None and top.is_bounded(part.table.schema):
+            made = list(with_postponed(made, part.live))
+        if top is not None and selected is None and row_ids is None and top.is_bounded(part.table.schema):
             first = splits_with_first(part.table, top, live, made)
             made, condition = first.splits, first.condition
         splits += made if part.table is table else [replace(s, table=part.table) for s in made]
     if found.chain is not None:
         splits += found.chain.splits(sizes.target, since)
-    if any(isinstance(s, EvolvedSplit) for s in splits) or fields_in_blob_files(table.schema):
+    if any(isinstance(s, DataEvolutionSplit) for s in splits) or fields_in_blob_files(table.schema):
         metrics.files_read = sum(len(s.files) for s in splits)
         metrics.bytes_read = sum(s.size for s in splits)
     if table.options.get(SCAN_PLAN_SORT_PARTITION) and table.schema.partition_keys:
         splits = _by_partition(table, splits)
     if limit is not None and predicate is None and row_ids is None:
         splits = _enough(splits, limit)
-    _note(table, found.version.snapshot, metrics, time.monotonic() - started)
+    _record_metrics(table, found.version.snapshot, metrics, time.monotonic() - started)
     return ScanPlan(table, found.version.snapshot, splits, metrics, sizes, condition)
 
 
 def _by_partition(table: Table, splits: Sequence[Split]) -> list[Split]:
-    """The splits in the order of their partitions' values, those of one partition in the order that they had."""
+    """The splits sorted by their partitions' values; stable within a partition."""
     values = partition_values(table, pa.array([s.partition for s in splits], pa.binary()))
     order = sort_order([SortColumn(comparable(column)) for column in values.values()])
     return [splits[i] for i in order]
 
 
-def _note(table: Table, snapshot: Snapshot | None, metrics: ScanMetrics, seconds: float) -> None:
+def _record_metrics(table: Table, snapshot: Snapshot | None, metrics: ScanMetrics, seconds: float) -> None:
     measured = {
         "scanDuration": round(seconds * 1000),
         "scannedSnapshotId": snapshot.id if snapshot else 0,
@@ -290,19 +288,19 @@ def _note(table: Table, snapshot: Snapshot | None, metrics: ScanMetrics, seconds
 
 
 def _of_rows(table: Table, live: LiveFiles, row_ids: Predicate) -> LiveFiles:
-    """Those of the files that may hold rows with wanted ids."""
-    left = prune_row_ids(table, live.entries, row_ids)
-    live.metrics.files_read = len(left)
-    live.metrics.bytes_read = pc.sum(left["file_size"]).as_py() or 0
-    return replace(live, entries=left)
+    """The files that may hold rows with these ids."""
+    remaining = prune_row_ids(table, live.entries, row_ids)
+    live.metrics.files_read = len(remaining)
+    live.metrics.bytes_read = pc.sum(remaining["file_size"]).as_py() or 0
+    return replace(live, entries=remaining)
 
 
-def _told(rows: RowIds, split: Split) -> RowIds | None:
-    """Those of some rows that a split holds; None if its files do not all tell the ids of their rows."""
-    held = split.anchors
-    if any(f.first_row_id is None or ROW_ID.name in (f.write_cols or ()) for f in held):
+def _row_ids_in(rows: RowIds, split: Split) -> RowIds | None:
+    """The rows that lie in a split; None if the row ids of a file do not follow from its metadata."""
+    files = split.anchors
+    if any(f.first_row_id is None or ROW_ID.name in (f.write_cols or ()) for f in files):
         return None
-    parts = [rows.within(f.first_row_id, f.first_row_id + f.row_count) for f in held if f.first_row_id is not None]
+    parts = [rows.within(f.first_row_id, f.first_row_id + f.row_count) for f in files if f.first_row_id is not None]
     return RowIds.of_ranges(np.concatenate([p.starts for p in parts]), np.concatenate([p.ends for p in parts]))
 
 
@@ -321,7 +319,7 @@ def _metrics(found: FilesToRead) -> ScanMetrics:
 
 
 def _reads_by_name(table: Table, schema_id: int, columns: Sequence[DataField]) -> bool:
-    """Whether columns of the table are found by their names in files that were written under a schema."""
+    """Whether readers find the table's columns by name in files of a schema."""
     if schema_id == table.schema.id:
         return True
     own = [c for c in columns if c.name in table.schema.names]
@@ -338,22 +336,22 @@ def _splits(
     totals: dict[tuple[bytes, int], int] = {}
     for e in entries(_by_age(live.entries)):
         if e.bucket == POSTPONE_BUCKET:
-            continue  # its rows wait for a compaction
-        place = (e.partition, e.bucket)
-        groups.setdefault(place, []).append(e.file)
-        if totals.setdefault(place, e.total_buckets) != e.total_buckets:
-            totals[place] = 0
-    for (partition, bucket), held in groups.items():
-        if evolves(table):
-            yield from evolved_splits(table, (partition, bucket), held, columns, sizes, is_wanted)
+            continue  # not visible before a compaction
+        key = (e.partition, e.bucket)
+        groups.setdefault(key, []).append(e.file)
+        if totals.setdefault(key, e.total_buckets) != e.total_buckets:
+            totals[key] = 0
+    for (partition, bucket), files in groups.items():
+        if has_data_evolution(table):
+            yield from data_evolution_splits(table, (partition, bucket), files, columns, sizes, is_wanted)
             continue
-        visible = visible_files(table, list(filter(is_wanted, held)))
-        if table.schema.primary_keys and not is_settled(table, visible):
-            whole = _merged(table, partition, bucket, visible, sizes)
+        visible = visible_files(table, list(filter(is_wanted, files)))
+        if table.schema.primary_keys and not is_raw_readable(table, visible):
+            splits = _merged(table, partition, bucket, visible, sizes)
         else:
             packed = pack(visible, lambda f: f.file_size, sizes.target, sizes.open_cost)
-            whole = (Split(partition, bucket, tuple(group), raw=True) for group in packed)
-        yield from (replace(split, total_buckets=totals[partition, bucket]) for split in whole)
+            splits = (Split(partition, bucket, tuple(group), raw=True) for group in packed)
+        yield from (replace(split, total_buckets=totals[partition, bucket]) for split in splits)
 
 
 def _with_deletions(splits: Iterable[Split], deletions: Mapping[tuple[bytes, int, str], Deletion]) -> list[Split]:
@@ -377,8 +375,8 @@ def _merged(
     sections = sections_of(table.schema, files)
     raw = [s for s in sections if is_raw(s)]
     rest = [s for s in sections if not is_raw(s)]
-    alone = [f for s in raw for run in s.runs for f in run]
-    for group in pack(alone, lambda f: f.file_size, sizes.target, sizes.open_cost):
+    unmerged = [f for s in raw for run in s.runs for f in run]
+    for group in pack(unmerged, lambda f: f.file_size, sizes.target, sizes.open_cost):
         yield Split(partition, bucket, tuple(group), raw=True)
     for packed in pack(rest, lambda s: s.size, sizes.target, sizes.open_cost):
         yield Split(
@@ -391,7 +389,7 @@ def _merged(
 
 
 def _enough(splits: Sequence[Split], limit: int) -> list[Split]:
-    """The first splits that surely hold so many rows; merging and deletion vectors leave the number open."""
+    """The first splits that surely give ``limit`` rows, or all; splits that merge or delete rows count as empty."""
     found, rows = [], 0
     for split in splits:
         if rows >= limit:
@@ -403,11 +401,11 @@ def _enough(splits: Sequence[Split], limit: int) -> list[Split]:
 
 
 def _holds(written: Collection[str], columns: Sequence[DataField]) -> bool:
-    """Whether a file with some of the table's columns has all that are read, and no rows that have moved."""
+    """Whether a file has all columns that are read, and stores no row ids, as files with moved rows do."""
     return ROW_ID.name not in written and all(c.name in written for c in columns)
 
 
 def _finer_than_micros(data_type: DataType) -> bool:
-    # pypaimon writes them as nanoseconds, which Spark's reader refuses; Java as INT96.
+    # pypaimon writes them as nanoseconds, which Spark's reader rejects; Java as INT96.
     times = (t for t in walk(data_type) if isinstance(t, (TimestampType, LocalZonedTimestampType)))
     return any(t.precision > MICROS for t in times)

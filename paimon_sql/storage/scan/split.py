@@ -1,22 +1,22 @@
-"""Splits: what one reader reads, always files of one bucket."""
+"""Splits: the files of one bucket that one reader reads (Paimon: `Split`)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from paimon_sql.format.data_file import DataFileMeta
-from paimon_sql.storage.record_expiry import RecordExpiry
-from paimon_sql.storage.row_ids import RowIds
-from paimon_sql.storage.scan.deletions import Deletion
-from paimon_sql.storage.scan.file_groups import FileGroup
-from paimon_sql.storage.scan.sections import Section
-from paimon_sql.storage.table import Table
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.storage.data_files.deletion_vectors import Deletion
+from paimon_sql.storage.data_files.file_groups import FileGroup
+from paimon_sql.storage.data_files.sections import Section
+from paimon_sql.storage.expressions.row_id_ranges import RowIds
+from paimon_sql.storage.table.record_expiration import RecordExpiration
+from paimon_sql.storage.table.table import Table
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a file stands that a split has from elsewhere: its branch and its partition."""
+    """Branch and partition of a file that a split takes from another branch or partition."""
 
     table: Table
     partition: bytes
@@ -26,13 +26,20 @@ class Origin:
 class Split:
     """Files of one bucket that one reader reads.
 
-    ``files`` are read one by one if ``raw``; otherwise ``sections`` are merged one after the other, and ``files`` are
-    all of theirs. ``deletions`` are the deletion vectors of those files that have one, by file name. Rows that have
-    expired by ``expiry`` are passed over when sections are merged, as compactions do; reads show them. ``table`` is the
-    branch that the files are of, if a read of another one takes them too. Files of several branches and partitions have
-    their ``origins`` by file name, and their rows bear the split's partition. ``row_ids`` are the rows that may be
-    wanted, if a global index tells them; others may be passed over. ``total_buckets`` says how many buckets the
-    partition had when the files were written, and is 0 where that is not known to be the same for all of them.
+    Attributes:
+        partition: the partition, serialised.
+        bucket: the bucket.
+        files: the files of a raw split, or all files of the sections.
+        raw: whether files are read one by one; otherwise the sections are merged one by one.
+        sections: the sections to merge.
+        deletions: deletion vectors, by file name.
+        expiry: drops expired rows while sections are merged, in compactions; None in reads, which show them.
+        table: the branch of the files, if it is not the one that is read.
+        origins: branch and partition of each file, by file name, if they come from several; the rows get the split's
+            partition.
+        row_ids: the rows that a global index selects; others may be skipped. None for all.
+        total_buckets: the number of buckets of the partition when the files were written; 0 if unknown or not the same
+            for all of them.
     """
 
     partition: bytes
@@ -41,7 +48,7 @@ class Split:
     raw: bool
     sections: tuple[Section, ...] = ()
     deletions: Mapping[str, Deletion] = field(default_factory=dict)
-    expiry: RecordExpiry | None = None
+    expiry: RecordExpiration | None = None
     table: Table | None = None
     origins: Mapping[str, Origin] = field(default_factory=dict)
     row_ids: RowIds | None = None
@@ -49,7 +56,7 @@ class Split:
 
     @property
     def is_of_its_bucket(self) -> bool:
-        """Whether each file stands in the bucket, partition and branch that are read, and holds whole rows."""
+        """Whether each file lies in the bucket, partition and branch that are read, and holds complete rows."""
         return type(self) is Split and self.table is None and not self.origins
 
     @property
@@ -59,29 +66,29 @@ class Split:
 
     @property
     def row_count(self) -> int:
-        """The rows in the files, before merging and with deleted ones."""
+        """The number of rows in the files, before merging, deleted ones included."""
         return sum(f.row_count for f in self.files)
 
     @property
     def anchors(self) -> Sequence[DataFileMeta]:
-        """The files that stand for all rows, each row once; deletion vectors go by their names."""
+        """The files that count each row once; deletion vectors refer to their names."""
         return self.files
 
     @property
     def merges_rows(self) -> bool:
-        """Whether reading may give fewer rows than the files hold, deletion vectors aside."""
+        """Whether a read may give fewer rows than the files hold, deletion vectors aside."""
         return not self.raw
 
 
 @dataclass(frozen=True)
-class EvolvedSplit(Split):
-    """Files of which several hold columns of the same rows; ``files`` are those of all ``groups``."""
+class DataEvolutionSplit(Split):
+    """Groups of files that hold columns of the same rows (data evolution); ``files`` are those of all ``groups``."""
 
     groups: tuple[FileGroup, ...] = ()
 
     @property
     def row_count(self) -> int:
-        """The rows, with deleted ones."""
+        """The number of rows, deleted ones included."""
         return sum(group.row_count for group in self.groups)
 
     @property
@@ -94,15 +101,15 @@ class EvolvedSplit(Split):
 
 
 @dataclass(frozen=True)
-class LogSplit(Split):
-    """Files whose rows are told one by one as they were written, each with its kind."""
+class ChangelogSplit(Split):
+    """Files whose rows are read as written, each with its row kind."""
 
 
 @dataclass(frozen=True)
 class DiffSplit(Split):
-    """A bucket's files at one time, merged, against those at an earlier one.
+    """The difference of a bucket's merged files to those of an earlier state, ``before``.
 
-    ``images`` asks for what changed rows were before, too.
+    ``images`` is whether the old values of updated rows are wanted, too.
     """
 
     before: Split | None = None

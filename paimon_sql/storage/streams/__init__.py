@@ -1,1 +1,1 @@
-"""Tables read as streams: what is there first, then what each snapshot changes, split by split."""
+"""Streaming reads: the existing rows first, then the changes of each snapshot, split by split."""

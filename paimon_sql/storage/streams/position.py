@@ -1,4 +1,4 @@
-"""How far a stream has come."""
+"""Positions of streams: the offsets in checkpoints (Paimon: `PaimonSourceOffset`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.format.bounded import load_json
+from paimon_sql.format.bytes.bounded import load_json
 
 BEFORE_FIRST = -1
 """The index of a position before all splits of its snapshot."""
@@ -14,15 +14,15 @@ BEFORE_FIRST = -1
 
 @dataclass(frozen=True)
 class Position:
-    """A split of a snapshot, which is read with all before it.
+    """A split of a snapshot, up to which a stream is read.
 
-    The JSON is that of the connector's offsets in the checkpoints of Structured Streaming.
+    Its JSON is that of the connector's offsets in checkpoints of Structured Streaming.
 
     Attributes:
         snapshot_id: the snapshot.
-        index: the number of the split among those that the snapshot is read by.
-        full: whether the snapshot is read as it stands, not what it changed.
-        splits: how many splits the snapshot is read by; None before the first.
+        index: the index of the split in the snapshot.
+        full: whether all rows of the snapshot are read, not its changes.
+        splits: the number of splits of the snapshot; None before the first.
     """
 
     snapshot_id: int
@@ -32,16 +32,16 @@ class Position:
 
     @property
     def ends_snapshot(self) -> bool:
-        """Whether nothing is left of the snapshot."""
+        """Whether this is the last split of the snapshot."""
         return self.splits is not None and self.index == self.splits - 1
 
     @property
     def order(self) -> tuple[int, int]:
-        """What positions of one stream are compared by."""
+        """The sort key of positions of one stream."""
         return self.snapshot_id, self.index
 
     def to_json(self) -> str:
-        """The position as a checkpoint keeps it."""
+        """The position as JSON for a checkpoint."""
         body = {"snapshotId": self.snapshot_id, "index": self.index, "scanSnapshot": self.full}
         return json.dumps(body if self.splits is None else body | {"totalSplits": self.splits})
 
@@ -50,7 +50,7 @@ def parse_position(text: str) -> Position:
     """Read a position from a checkpoint.
 
     Raises:
-        InvalidInputError: the text tells none.
+        InvalidInputError: the text is not a position.
     """
     try:
         body = load_json(text)

@@ -1,18 +1,26 @@
-"""A table as a stream: splits one after the other, each at a position of its own.
+"""Stream sources: a table as a sequence of splits, each with a position.
 
-First come the splits of a whole snapshot, if the stream begins with one, then those of what each snapshot changed. The
-same position always means the same splits, for a checkpoint names steps of the stream by their ends alone.
+If the stream starts with a full snapshot, its splits come first; then those of each snapshot's changes. A position must
+always mean the same split, for a checkpoint stores only the ends of micro-batches.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.format.options.changelog import CHANGELOG_PRODUCER
-from paimon_sql.format.options.scan import (
+from paimon_sql.format.options.engines.spark import (
+    READ_STREAM_MAX_BYTES_PER_TRIGGER,
+    READ_STREAM_MAX_FILES_PER_TRIGGER,
+    READ_STREAM_MAX_ROWS_PER_TRIGGER,
+    READ_STREAM_MAX_TRIGGER_DELAY_MS,
+    READ_STREAM_MIN_ROWS_PER_TRIGGER,
+)
+from paimon_sql.format.options.operations.changelog import CHANGELOG_PRODUCER
+from paimon_sql.format.options.operations.scan import (
     INCREMENTAL_BETWEEN,
     INCREMENTAL_BETWEEN_TIMESTAMP,
     INCREMENTAL_TO_AUTO_TAG,
@@ -20,35 +28,95 @@ from paimon_sql.format.options.scan import (
     STREAMING_READ_OVERWRITE,
     STREAMING_READ_SNAPSHOT_DELAY,
 )
-from paimon_sql.format.options.snapshot import CONSUMER_ID
-from paimon_sql.storage.chains import Chain
-from paimon_sql.storage.instants import present_millis
-from paimon_sql.storage.predicates import Predicate
-from paimon_sql.storage.scan.changes import plan_changes
+from paimon_sql.format.options.operations.snapshot import CONSUMER_ID
+from paimon_sql.format.text.instants import current_millis
+from paimon_sql.storage.branches.chains import Chain
+from paimon_sql.storage.expressions.predicates import Predicate
+from paimon_sql.storage.scan.changes.range import plan_changes
 from paimon_sql.storage.scan.plan import plan_scan
+from paimon_sql.storage.scan.postponed import without_postponed
 from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.scan.split_size import STREAM_SPLITS
-from paimon_sql.storage.scan.waiting import without_waiting
-from paimon_sql.storage.span import CHANGELOG, DELTA, Span, earliest_told, told_snapshot
-from paimon_sql.storage.streams.limits import Limits
 from paimon_sql.storage.streams.position import BEFORE_FIRST, Position
 from paimon_sql.storage.streams.start import start_of
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.table.time_travel.change_range import (
+    CHANGELOG,
+    DELTA,
+    ChangeRange,
+    earliest_with_changelog,
+    snapshot_with_changelog,
+)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The limits of a micro-batch; None for none. The split that reaches a limit is still taken completely.
+
+    Attributes:
+        files, bytes, rows: the max of each.
+        min_rows: the min rows that a micro-batch waits for.
+        max_wait: the max seconds to wait for them.
+    """
+
+    files: int | None = None
+    bytes: int | None = None
+    rows: int | None = None
+    min_rows: int | None = None
+    max_wait: float | None = None
+
+    @classmethod
+    def of(cls, table: Table) -> Limits:
+        """The limits that the options of a read set."""
+        options = table.options
+        wait = options.get(READ_STREAM_MAX_TRIGGER_DELAY_MS)
+        return cls(
+            options.get(READ_STREAM_MAX_FILES_PER_TRIGGER),
+            options.get(READ_STREAM_MAX_BYTES_PER_TRIGGER),
+            options.get(READ_STREAM_MAX_ROWS_PER_TRIGGER),
+            options.get(READ_STREAM_MIN_ROWS_PER_TRIGGER),
+            None if wait is None else wait / 1000,
+        )
+
+    @property
+    def has_room(self) -> bool:
+        """Whether another split may be taken."""
+        return all(limit is None or limit > 0 for limit in (self.files, self.bytes, self.rows))
+
+    def without(self, split: Split) -> Limits:
+        """The remaining limits after a split."""
+        return replace(
+            self,
+            files=None if self.files is None else self.files - len(split.files),
+            bytes=None if self.bytes is None else self.bytes - split.size,
+            rows=None if self.rows is None else self.rows - split.row_count,
+        )
+
+    def waits(self, rows: int, waited: float) -> bool:
+        """Whether a micro-batch has to wait for more rows.
+
+        Args:
+            rows: the rows that it has.
+            waited: the seconds since the last micro-batch.
+        """
+        if self.min_rows is None or rows >= self.min_rows:
+            return False
+        return self.max_wait is None or waited < self.max_wait
+
 
 _BEHIND_LAST = 2**62
-"""An index behind all splits of a snapshot."""
+"""An index after all splits of a snapshot."""
 
 
 class StreamSource:
-    """A table, under the options of the read, as a stream.
+    """A table as a stream.
 
     Args:
-        table: the table.
-        predicate: a condition on its columns; splits without a row for it may be left out.
+        table: the table, under the options of the read.
+        predicate: a condition on its columns; splits that cannot match may be skipped.
 
     Raises:
-        UnsupportedError: the options ask for changes between two points, which is no stream, or the table is read as a
-            chain.
+        UnsupportedError: the options name a change range with an end, or the table is read as a chain.
     """
 
     def __init__(self, table: Table, predicate: Predicate | None = None) -> None:
@@ -70,59 +138,65 @@ class StreamSource:
             table.options.get(STREAMING_READ_OVERWRITE)
             or (not table.schema.primary_keys and table.options.get(STREAMING_READ_APPEND_OVERWRITE))
         )
-        self._took = time.monotonic()
+        self._last_end_at = time.monotonic()
+        self._planned: tuple[Position, Position, list[Split]] | None = None
+        """The micro-batch that `end` found last, with its splits, which the next call of `splits` returns."""
 
     def start(self) -> Position:
-        """Where the stream begins without a checkpoint."""
-        return start_of(self.table, earliest_told(self.table, self._mode))
+        """The position at which the stream starts without a checkpoint."""
+        return start_of(self.table, earliest_with_changelog(self.table, self._mode))
 
     def newest(self) -> Position:
-        """A position behind all that there is now."""
+        """A position after all current snapshots."""
         self.table.snapshots.forget()
         return Position(self._newest_id(), _BEHIND_LAST)
 
     def _newest_id(self) -> int:
-        """The newest snapshot that is old enough; 0 without one."""
+        """The newest snapshot that is older than ``streaming.read.snapshot.delay``; 0 without one."""
         newest = self.table.snapshots.latest_id() or 0
         delay = self.table.options.get(STREAMING_READ_SNAPSHOT_DELAY)
         if delay is None:
             return newest
-        until = present_millis() - int(delay.total_seconds() * 1000)
+        until = current_millis() - int(delay.total_seconds() * 1000)
         while newest and self.table.snapshots.exists(newest) and self.table.snapshots.get(newest).time_millis > until:
             newest -= 1
         return newest
 
     def end(self, start: Position, limits: Limits | None = None, until: Position | None = None) -> Position | None:
-        """Where the next step ends; None if there is nothing to take yet.
+        """The end of the next micro-batch; None if there is none yet.
 
         Args:
-            start: where it begins.
-            limits: how much it takes at most; everything by default.
-            until: a position behind which nothing is taken.
+            start: its start, exclusive.
+            limits: its limits; none by default.
+            until: the max end.
         """
-        left, rows, last = limits or Limits(), 0, None
+        remaining, rows, last = limits or Limits(), 0, None
+        taken: list[Split] = []
         for position, split in self._after(start):
-            if not left.has_room or (until is not None and position.order > until.order):
+            if not remaining.has_room or (until is not None and position.order > until.order):
                 break
-            left, rows, last = left.without(split), rows + split.row_count, position
-        if last is None or left.waits(rows, time.monotonic() - self._took):
+            remaining, rows, last = remaining.without(split), rows + split.row_count, position
+            taken.append(split)
+        if last is None or remaining.waits(rows, time.monotonic() - self._last_end_at):
             return None
-        self._took = time.monotonic()
+        self._last_end_at, self._planned = time.monotonic(), (start, last, taken)
         return last
 
     def splits(self, start: Position, end: Position) -> list[Split]:
-        """What is read from behind one position up to another.
+        """The splits after ``start``, up to and including ``end``.
 
         Raises:
             NoSuchSnapshotError: a snapshot between them is not retained any more.
         """
+        if self._planned is not None and self._planned[:2] == (start, end):
+            return self._planned[2]
         within = takewhile(lambda found: found[0].order <= end.order, self._after(start, end.snapshot_id))
         return [split for _, split in within]
 
     def done(self, end: Position) -> None:
-        """Let the consumer that the options name know that all up to a position is dealt with.
+        """Advance the consumer that the options name after a micro-batch.
 
-        A snapshot that is read in part is kept for it, unless it is the full one at the beginning.
+        A snapshot that is read in part is retained for it, unless it is the full one at the start.
         """
         name = self.table.options.get(CONSUMER_ID)
         if name and end.ends_snapshot:
@@ -131,7 +205,7 @@ class StreamSource:
             self.table.consumers.reset(name, end.snapshot_id)
 
     def _after(self, start: Position, last: int | None = None) -> Iterator[tuple[Position, Split]]:
-        """All splits behind a position, with their own."""
+        """All splits after a position, with their positions."""
         self.table.snapshots.forget()
         newest = self._newest_id()
         first = start.snapshot_id + start.ends_snapshot
@@ -144,14 +218,14 @@ class StreamSource:
                     yield position, split
 
     def _whole(self, snapshot_id: int) -> list[Split]:
-        snapshot = told_snapshot(self.table, snapshot_id, DELTA)
-        table = without_waiting(self.table)  # their changes are told once they are compacted
+        snapshot = snapshot_with_changelog(self.table, snapshot_id, DELTA)
+        table = without_postponed(self.table)  # postponed rows are changes of the compaction that moves them
         plan = plan_scan(table, self._predicate, snapshot=snapshot, split_size=STREAM_SPLITS)
         return _in_order(plan.splits)
 
     def _changed(self, snapshot_id: int) -> list[Split]:
-        snapshot = told_snapshot(self.table, snapshot_id, self._mode)
-        span = Span(self._mode, snapshot_id - 1, snapshot, overwrites=self._overwrites)
+        snapshot = snapshot_with_changelog(self.table, snapshot_id, self._mode)
+        span = ChangeRange(self._mode, snapshot_id - 1, snapshot, overwrites=self._overwrites)
         return _in_order(plan_changes(self.table, span, self._predicate, STREAM_SPLITS.target)[0])
 
 

@@ -1,35 +1,30 @@
-"""Where a stream begins, by the options of the read (spec: Structured Streaming, scan modes)."""
+"""Start positions of streams, from the options of the read (spec: Structured Streaming, scan modes)."""
 
 from __future__ import annotations
 
 from datetime import tzinfo
 
 from paimon_sql.errors import InvalidOptionError
-from paimon_sql.format.options.scan import (
-    SCAN_MODE,
-    SCAN_SNAPSHOT_ID,
-    SCAN_TIMESTAMP,
-    SCAN_TIMESTAMP_MILLIS,
-)
-from paimon_sql.format.options.snapshot import CONSUMER_ID, CONSUMER_IGNORE_PROGRESS
-from paimon_sql.format.snapshot import FIRST_SNAPSHOT_ID
-from paimon_sql.storage.instants import parse_instant
+from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID
+from paimon_sql.format.options.operations.scan import SCAN_MODE, SCAN_SNAPSHOT_ID, SCAN_TIMESTAMP, SCAN_TIMESTAMP_MILLIS
+from paimon_sql.format.options.operations.snapshot import CONSUMER_ID, CONSUMER_IGNORE_PROGRESS
+from paimon_sql.format.text.instants import parse_instant
 from paimon_sql.storage.streams.position import Position
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
 
 
 def start_of(table: Table, earliest: int | None, zone: tzinfo | None = None) -> Position:
-    """The position that a stream without a checkpoint begins at.
+    """The position at which a stream without a checkpoint starts.
 
-    A consumer that has read before goes on where it was; else the options decide.
+    A consumer with progress continues from there; otherwise the options decide.
 
     Args:
         table: the table, under the options of the read.
         earliest: the first snapshot whose changes are retained; None if nothing was written.
-        zone: the zone in which ``scan.timestamp`` is read; None is this machine's.
+        zone: the time zone of ``scan.timestamp``; None is this machine's.
 
     Raises:
-        InvalidOptionError: the options name something that a stream cannot begin at.
+        InvalidOptionError: a stream cannot start where the options say.
     """
     begin = _consumed(table) or _by_options(table, zone)
     if earliest is not None and begin.snapshot_id < earliest:
@@ -68,7 +63,7 @@ def _by_options(table: Table, zone: tzinfo | None) -> Position:
 
 
 def _at_time(table: Table, millis: int, latest: int) -> Position:
-    """Before the first snapshot that was committed at that time or later."""
+    """The position before the first snapshot that was committed at that time or later."""
     low, high = table.snapshots.earliest_id() or FIRST_SNAPSHOT_ID, latest + 1
     while low < high:
         middle = (low + high) // 2

@@ -1,1 +1,1 @@
-"""Writing: rows to buckets, buckets to files, files to commit messages."""
+"""Writing: rows are distributed to buckets, written to files, and reported as commit messages."""

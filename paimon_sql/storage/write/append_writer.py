@@ -1,4 +1,4 @@
-"""Writing append tables: rows go into files as they come, those of a partition and bucket together."""
+"""Writer of append tables: rows are written in their order, into files per partition and bucket."""
 
 from __future__ import annotations
 
@@ -6,33 +6,33 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from paimon_sql.storage.commit.messages import CommitMessage
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.table.partitioning.routing import UNAWARE, Router
+from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buffer import BucketBuffers
-from paimon_sql.storage.write.file_names import FileNamer
-from paimon_sql.storage.write.rolling import RollingWriter
-from paimon_sql.storage.write.routing import UNAWARE, Router
+from paimon_sql.storage.write.files.file_names import FileNamer
+from paimon_sql.storage.write.files.rolling import RollingWriter
 from paimon_sql.storage.write.settings import WriteSettings
 
-_LEAST_ROW_GROUP, _GOOD_ROW_GROUP = 1024 * 1024, 64 * 1024 * 1024
+_MIN_ROW_GROUP, _GOOD_ROW_GROUP = 1024 * 1024, 64 * 1024 * 1024
 _PORTION = 16 * 1024 * 1024
-"""Bytes of rows that go to a file at once: about a row group, so that it need not wait for more."""
+"""The bytes of rows that are written to a file at a time: about a row group, so that no row group waits for more."""
 _OPEN_FILES = 100
-"""The most files that are written at the same time; systems allow for a thousand or so."""
+"""The max number of open files; operating systems allow about a thousand."""
 
 
 class AppendWriter:
     """Writes rows of an append table.
 
-    Files hold rows in memory until they fill a row group, so the more partitions there are the smaller row groups
-    become. Should the open files all the same hold more than the write buffer may, or be too many, the fullest are
-    closed before they reach their target size.
+    File writers hold rows in memory until they fill a row group, so row groups become smaller with more partitions. If
+    the open files still hold more than the write buffer's size, or are too many, those that hold the most are closed
+    before they reach their target size.
 
     Args:
         table: the table.
-        sequences: by partition and bucket the greatest sequence number there, for tables with fixed buckets.
-        router: says which bucket a row goes to, for tables with fixed buckets.
-        settings: how it writes, and which columns; the table's by default.
+        sequences: the max sequence number by partition and bucket, for tables with fixed buckets.
+        router: assigns rows to buckets, for tables with fixed buckets.
+        settings: the options and columns; the table's by default.
     """
 
     def __init__(
@@ -52,8 +52,8 @@ class AppendWriter:
         self._buffers = BucketBuffers(self._settings.buffer_size, self._flush, portion=_PORTION)
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Take rows; the columns are those of the data files, in any order."""
-        ordered = batch.select(list(self._settings.brought_columns))
+        """Write rows; the columns are those of the data files, in any order."""
+        ordered = batch.select(list(self._settings.input_columns))
         for partition, bucket, rows in self._router.split(ordered):
             self._buffers.add((partition, bucket), rows)
 
@@ -66,7 +66,7 @@ class AppendWriter:
         ]
 
     def abort(self) -> None:
-        """Remove whatever was written."""
+        """Delete all files that were written."""
         for writer in self._writers.values():
             writer.abort()
 
@@ -85,14 +85,14 @@ class AppendWriter:
         self._relieve()
 
     def _row_group(self) -> int | None:
-        share = max(_LEAST_ROW_GROUP, self._settings.buffer_size // (2 * max(1, len(self._writers))))
+        share = max(_MIN_ROW_GROUP, self._settings.buffer_size // (2 * max(1, len(self._writers))))
         return share if share < _GOOD_ROW_GROUP else None
 
     def _relieve(self) -> None:
         unfinished = {w: w.unfinished for w in self._writers.values() if w.unfinished}
-        held = sum(unfinished.values())
+        in_memory = sum(unfinished.values())
         for writer in sorted(unfinished, key=lambda w: -unfinished[w]):
-            if len(unfinished) <= _OPEN_FILES and held <= self._settings.buffer_size:
+            if len(unfinished) <= _OPEN_FILES and in_memory <= self._settings.buffer_size:
                 return
             writer.finish()
-            held -= unfinished.pop(writer)
+            in_memory -= unfinished.pop(writer)

@@ -1,41 +1,88 @@
-"""Writing tables with a primary key: rows are sorted, merged and written as files of level 0."""
+"""Writer of primary-key tables: rows are sorted, merged and written to files of level 0."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow as pa
 
 from paimon_sql.errors import ConstraintViolationError
-from paimon_sql.format.options.changelog import CHANGELOG_PRODUCER
-from paimon_sql.format.options.write import WRITE_BUFFER_MAX_DISK_SIZE, WRITE_BUFFER_SPILLABLE
-from paimon_sql.format.special_fields import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND
-from paimon_sql.storage.commit.messages import CommitMessage
-from paimon_sql.storage.merge.engine import merge_engine
+from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options.operations.changelog import CHANGELOG_PRODUCER
+from paimon_sql.format.options.operations.write import WRITE_BUFFER_MAX_DISK_SIZE, WRITE_BUFFER_SPILLABLE
+from paimon_sql.format.schema.system_fields import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND
+from paimon_sql.storage.merge.registry import merge_engine
 from paimon_sql.storage.merge.sequence import sequence_fields
-from paimon_sql.storage.merge.spill import merged_windows
+from paimon_sql.storage.merge.spill import merged_windows, spill, spill_folder
 from paimon_sql.storage.merge.windows import RowOrder, Run, Window
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.table.partitioning.routing import Router
+from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buffer import BucketBuffers, Target
-from paimon_sql.storage.write.file_names import FileNamer
-from paimon_sql.storage.write.rolling import RollingWriter
-from paimon_sql.storage.write.routing import Router
-from paimon_sql.storage.write.row_kinds import KindsOfRows
+from paimon_sql.storage.write.files.file_names import FileNamer
+from paimon_sql.storage.write.files.rolling import RollingWriter
+from paimon_sql.storage.write.rows.row_kinds import RowKindReader
 from paimon_sql.storage.write.settings import ChangelogSettings, WriteSettings
-from paimon_sql.storage.write.spilled_runs import SpilledRuns
+
+
+class SpilledRuns:
+    """Sorted runs in local files.
+
+    Args:
+        options: the table's options, which set the compression.
+    """
+
+    def __init__(self, options: TableOptions) -> None:
+        self._options = options
+        self._directory: TemporaryDirectory[str] | None = None
+        self._runs: dict[Target, list[tuple[Run, Path]]] = {}
+        self._count = 0
+        self.disk_bytes = 0
+
+    @property
+    def targets(self) -> list[Target]:
+        """The buckets that have runs."""
+        return list(self._runs)
+
+    def add(self, target: Target, window: Window) -> None:
+        """Spill sorted rows, which are newer than the bucket's other runs."""
+        if self._directory is None:
+            self._directory = spill_folder()
+        path = Path(self._directory.name, f"{self._count}.arrow")
+        self._count += 1
+        self._runs.setdefault(target, []).append((spill([window], path, self._options, path.name), path))
+        self.disk_bytes += path.stat().st_size
+
+    @contextmanager
+    def taken(self, target: Target) -> Iterator[list[Run]]:
+        """The runs of a bucket; deleted afterwards."""
+        found = self._runs.pop(target, [])
+        yield [run for run, _ in found]
+        for _, path in found:
+            self.disk_bytes -= path.stat().st_size
+            path.unlink()
+
+    def close(self) -> None:
+        """Delete all files."""
+        self._runs.clear()
+        if self._directory is not None:
+            self._directory.cleanup()
 
 
 class KeyValueWriter:
-    """Writes rows of a table with a primary key.
+    """Writes rows of a primary-key table.
 
-    A batch may carry the kind of each row in a column ``_VALUE_KIND``; without it the column that the option
-    ``rowkind.field`` names says it, or all are inserts.
+    Row kinds are read from a column ``_VALUE_KIND``, or else from the column that the option ``rowkind.field`` names;
+    without either, all rows are inserts.
 
     Args:
         table: the table.
-        sequences: by partition and bucket the greatest sequence number there.
-        router: says which bucket a row goes to; by default its key does, among as many as the option ``bucket`` says.
+        sequences: the max sequence number by partition and bucket.
+        router: assigns rows to buckets; by default by key, to the number of buckets that the option ``bucket`` sets.
     """
 
     def __init__(self, table: Table, sequences: Mapping[Target, int], router: Router | None = None) -> None:
@@ -43,42 +90,42 @@ class KeyValueWriter:
         self._settings = WriteSettings(table.schema)
         self._next = {target: number + 1 for target, number in sequences.items()}
         self._router = router or Router(table.schema, self._settings.buckets)
-        tells_input = table.options.get(CHANGELOG_PRODUCER) == "input"
-        self._changelog = ChangelogSettings(table.schema) if tells_input else None
+        has_input_changelog = table.options.get(CHANGELOG_PRODUCER) == "input"
+        self._changelog = ChangelogSettings(table.schema) if has_input_changelog else None
         self._namers: dict[str, FileNamer] = {}
         self._engine = merge_engine(table.schema)
-        self._kinds = KindsOfRows(table, self._engine)
+        self._kinds = RowKindReader(table, self._engine)
         self._order = RowOrder(table.schema.trimmed_primary_keys, tuple(sequence_fields(table.schema.options)))
         self._spilled = SpilledRuns(table.options)
-        # Where rows must not be merged all at once, their generations are written as they come.
-        spills = table.options.get(WRITE_BUFFER_SPILLABLE) and not self._engine.merges_whole
+        # Generations of rows that must not be merged with each other are written without a spill.
+        spills = table.options.get(WRITE_BUFFER_SPILLABLE) and not self._engine.merges_all_at_once
         self._buffers = BucketBuffers(self._settings.buffer_size, self._flush, self._spill if spills else None)
         self._messages: list[CommitMessage] = []
         self._columns = [*table.schema.names, VALUE_KIND.name, *self._router.extra]
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Take rows; the columns are those of the table, in any order.
+        """Write rows; the columns are those of the table, in any order.
 
         Raises:
-            ConstraintViolationError: a key column holds a null, or the merge engine refuses a kind of row.
+            ConstraintViolationError: a key column holds a null, or the merge engine rejects a row kind.
         """
         check_keys(self._table, batch)
         self.write_stored(self._engine.prepare(self._kinds.given(batch)))
 
     def write_stored(self, batch: pa.RecordBatch) -> None:
-        """Take rows that come from files: with their kinds, and values as the merge engine keeps them."""
+        """Write rows that were read from files: with row kinds, and values as the merge engine stores them."""
         for partition, bucket, rows in self._router.split(batch.select(self._columns)):
             self._take((partition, bucket), rows)
 
     def close(self) -> list[CommitMessage]:
-        """Write what is left; a message or more for a bucket."""
+        """Write the buffered rows; return one or more messages per bucket."""
         self._buffers.flush()
         self._write_spilled()
         self._spilled.close()
         return self._messages
 
     def abort(self) -> None:
-        """Remove whatever was written."""
+        """Delete all files that were written."""
         self._spilled.close()
         locations = self._table.locations
         self._table.file_io.delete_many(
@@ -97,7 +144,7 @@ class KeyValueWriter:
             if runs:
                 self._write(target, merged_windows([*runs, _run_of(window)], self._order, self._table.options))
                 return
-        for generation in self._engine.generations(window):
+        for generation in self._engine.split(window):
             self._write(target, [generation])
 
     def _spill(self, target: Target, rows: pa.Table) -> None:
@@ -111,7 +158,7 @@ class KeyValueWriter:
                 self._write(target, merged_windows(runs, self._order, self._table.options))
 
     def _window(self, target: Target, rows: pa.Table) -> Window:
-        """The rows numbered and sorted."""
+        """The rows with sequence numbers, sorted."""
         first = self._next.get(target, 0)
         self._next[target] = first + len(rows)
         numbers = pa.array(np.arange(first, first + len(rows), dtype=np.int64))
@@ -119,7 +166,7 @@ class KeyValueWriter:
         return Window(numbered, *self._order.sort(numbered))
 
     def _write(self, target: Target, windows: Iterable[Window]) -> None:
-        """Write windows of ascending keys into the files of one sorted run; on any error nothing is left of them."""
+        """Write windows of ascending keys as one sorted run; on an error its files are deleted."""
         files = self._opened(self._settings, target)
         changes = self._opened(self._changelog, target) if self._changelog else None
         try:
@@ -127,9 +174,11 @@ class KeyValueWriter:
                 if changes is not None and self._changelog is not None:
                     _append(changes, self._changelog, window.table.take(window.order))
                 _append(files, self._settings, self._engine.merge(window))
-            told = tuple(changes.close()) if changes is not None else ()
+            changelog = tuple(changes.close()) if changes is not None else ()
             total = self._router.total_buckets(target[0])
-            self._messages.append(CommitMessage(*target, total, new_files=tuple(files.close()), changelog_files=told))
+            self._messages.append(
+                CommitMessage(*target, total, new_files=tuple(files.close()), changelog_files=changelog)
+            )
         except BaseException:
             for writer in (files, changes):
                 if writer is not None:
@@ -147,7 +196,7 @@ def _append(writer: RollingWriter, settings: WriteSettings, rows: pa.Table) -> N
 
 
 def _run_of(window: Window) -> Run:
-    """The rows of a window as a run of their own."""
+    """The rows of a window as a sorted run."""
 
     def read(batch_rows: int) -> Iterator[pa.RecordBatch]:
         for at in range(0, len(window.order), batch_rows):
@@ -157,7 +206,7 @@ def _run_of(window: Window) -> Run:
 
 
 def as_stored(settings: WriteSettings, rows: pa.Table) -> pa.Table:
-    """Merged rows with the columns of a data file, in its order; key columns are those of the values once more."""
+    """Merged rows with the columns of a data file, in its order; key columns are copies of value columns."""
     columns = {}
     for f in settings.stored_fields:
         source = f.name
@@ -168,7 +217,7 @@ def as_stored(settings: WriteSettings, rows: pa.Table) -> pa.Table:
 
 
 def check_keys(table: Table, batch: pa.RecordBatch) -> None:
-    """Nothing if each row has a key.
+    """Check that each row has a key.
 
     Raises:
         ConstraintViolationError: a key column holds a null.

@@ -1,4 +1,4 @@
-"""The options of a table that writers obey, read once."""
+"""Write settings: the table options of writers, read once."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from functools import cached_property
 
 from paimon_sql.format.file_index.declared import DeclaredIndex, declared_indexes
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.bucket import BUCKET
-from paimon_sql.format.options.changelog import (
+from paimon_sql.format.options.operations.changelog import (
     CHANGELOG_FILE_COMPRESSION,
     CHANGELOG_FILE_FORMAT,
     CHANGELOG_FILE_PREFIX,
 )
-from paimon_sql.format.options.data_file import (
+from paimon_sql.format.options.operations.write import WRITE_BUFFER_SIZE
+from paimon_sql.format.options.table.bucket import BUCKET
+from paimon_sql.format.options.table.data_file import (
     DATA_FILE_PREFIX,
     DATA_FILE_THIN_MODE,
     FILE_COMPRESSION,
@@ -26,28 +27,27 @@ from paimon_sql.format.options.data_file import (
     TARGET_FILE_ROW_NUM,
     TARGET_FILE_SIZE,
 )
-from paimon_sql.format.options.index import (
+from paimon_sql.format.options.table.index import (
     FILE_INDEX_IN_MANIFEST_THRESHOLD,
     VECTOR_FILE_FORMAT,
     VECTOR_TARGET_FILE_SIZE,
 )
-from paimon_sql.format.options.row_tracking import BLOB_TARGET_FILE_SIZE
-from paimon_sql.format.options.write import WRITE_BUFFER_SIZE
-from paimon_sql.format.schema import TableSchema
-from paimon_sql.format.special_fields import TRACKED, key_value_fields
-from paimon_sql.format.stats_mode import StatsMode, column_modes
-from paimon_sql.format.types import DataField
-from paimon_sql.storage.blob_columns import fields_in_blob_files
-from paimon_sql.storage.vector_columns import fields_in_vector_files
+from paimon_sql.format.options.table.row_tracking import BLOB_TARGET_FILE_SIZE
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.format.schema.system_fields import TRACKED, key_value_fields
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.format.statistics.modes import StatsMode, column_modes
+from paimon_sql.storage.columns.blobs import fields_in_blob_files
+from paimon_sql.storage.columns.vectors import fields_in_vector_files
 
 _KEYED_TARGET, _APPEND_TARGET = 128 * 1024 * 1024, 256 * 1024 * 1024
 
 
 class WriteSettings:
-    """What a table's options say of writing.
+    """The settings of data files.
 
     Attributes:
-        mark: what stands before the extension in names of data files.
+        mark: the part of a data file's name before its extension.
     """
 
     mark = ""
@@ -67,18 +67,18 @@ class WriteSettings:
         return self._options.get(TARGET_FILE_SIZE) or (_KEYED_TARGET if self.keyed else _APPEND_TARGET)
 
     @cached_property
-    def most_file_rows(self) -> int:
-        """The number of rows at which a data file of new rows is closed; compactions go by size alone."""
+    def max_file_rows(self) -> int:
+        """The number of rows at which a data file of new rows is closed; does not apply to compactions."""
         return self._options.get(TARGET_FILE_ROW_NUM)
 
     @cached_property
     def buffer_size(self) -> int:
-        """The bytes that a writer keeps in memory before it writes them out."""
+        """The max bytes that a writer buffers in memory."""
         return self._options.get(WRITE_BUFFER_SIZE)
 
     @cached_property
     def thin(self) -> bool:
-        """Whether key columns are stored among the values only."""
+        """Whether key columns are stored only once, as value columns."""
         return self._options.get(DATA_FILE_THIN_MODE)
 
     @cached_property
@@ -88,7 +88,7 @@ class WriteSettings:
 
     @cached_property
     def compression_in_name(self) -> bool:
-        """Whether file names tell the compression."""
+        """Whether file names contain the compression."""
         return self._options.get(FILE_SUFFIX_INCLUDE_COMPRESSION)
 
     @cached_property
@@ -96,62 +96,62 @@ class WriteSettings:
         """The columns of a data file."""
         if self.keyed:
             return key_value_fields(self._schema, thin=self.thin)
-        return tuple(f for f in self._schema.fields if f not in self._apart)
+        return tuple(f for f in self._schema.fields if f not in self._dedicated_fields)
 
     @cached_property
     def blob_fields(self) -> tuple[DataField, ...]:
-        """The columns that go into files of blobs, each into its own, beside those of the data files."""
+        """The columns that are stored in blob files, each in separate ones."""
         return fields_in_blob_files(self._schema)
 
     @cached_property
     def vectors(self) -> VectorSettings | None:
-        """What files of vectors are written by, beside the data files; None where vectors stand in these."""
+        """The settings of vector files; None if vectors are stored in data files."""
         fields = fields_in_vector_files(self._schema)
         return VectorSettings(self._schema, [f.name for f in fields]) if fields else None
 
     @property
-    def _apart(self) -> tuple[DataField, ...]:
-        """The columns that have files of their own."""
+    def _dedicated_fields(self) -> tuple[DataField, ...]:
+        """The columns that are stored in blob and vector files."""
         return (*self.blob_fields, *(self.vectors.stored_fields if self.vectors else ()))
 
     @cached_property
-    def brought_columns(self) -> tuple[str, ...]:
-        """The columns that rows bring to be written."""
-        return tuple(f.name for f in (*self.stored_fields, *self._apart))
+    def input_columns(self) -> tuple[str, ...]:
+        """The columns of the rows to write."""
+        return tuple(f.name for f in (*self.stored_fields, *self._dedicated_fields))
 
     @cached_property
     def blob_target_file_size(self) -> int:
-        """The size in bytes at which a file of blobs is closed."""
+        """The size in bytes at which a blob file is closed."""
         return self._options.get(BLOB_TARGET_FILE_SIZE) or WriteSettings(self._schema).target_file_size
 
     @cached_property
     def write_columns(self) -> tuple[str, ...] | None:
-        """What a data file tells of its columns; None where it has just those of the table."""
-        return tuple(f.name for f in self.stored_fields) if self._apart else None
+        """The write columns that a data file's metadata lists; None if it has all columns of the table."""
+        return tuple(f.name for f in self.stored_fields) if self._dedicated_fields else None
 
     @cached_property
-    def names_counted(self) -> bool:
-        """Whether a data file that tells its columns tells those with statistics too where these are all of them."""
+    def lists_stats_columns(self) -> bool:
+        """Whether a file with write columns lists its columns with statistics even if these are all of them."""
         return False
 
     @cached_property
     def file_indexes(self) -> tuple[DeclaredIndex, ...]:
-        """The indexes that data files get."""
+        """The file indexes to build."""
         return tuple(declared_indexes(self._options))
 
     @cached_property
-    def most_in_manifest(self) -> int:
-        """The size in bytes up to which a file's indexes stand in the manifest."""
+    def max_manifest_index_bytes(self) -> int:
+        """The max bytes of file indexes that are stored in the manifest."""
         return self._options.get(FILE_INDEX_IN_MANIFEST_THRESHOLD)
 
     @cached_property
-    def counted_fields(self) -> Sequence[DataField]:
-        """The columns of which statistics may be kept."""
-        return self.stored_fields if self._apart else self._schema.fields
+    def stats_fields(self) -> Sequence[DataField]:
+        """The columns that may have statistics."""
+        return self.stored_fields if self._dedicated_fields else self._schema.fields
 
     @cached_property
     def carries_numbers(self) -> bool:
-        """Whether rows of append tables bring the snapshots that changed them."""
+        """Whether rows of append tables carry the snapshots that changed them."""
         return False
 
     @cached_property
@@ -161,7 +161,7 @@ class WriteSettings:
 
     @cached_property
     def file_prefix(self) -> str:
-        """How names of data files begin."""
+        """The prefix of data file names."""
         return self._options.get(DATA_FILE_PREFIX)
 
     def file_format(self, level: int) -> str:
@@ -175,9 +175,9 @@ class WriteSettings:
         return per_level.get(str(level), self._options.get(FILE_COMPRESSION))
 
     def value_modes(self, level: int) -> list[StatsMode]:
-        """Which statistics are kept of each column in files on a level."""
-        apart = {f.name for f in self._apart}
-        return [mode for name, mode in self._modes(level).items() if name not in apart]
+        """The statistics modes of the columns in files on a level."""
+        dedicated = {f.name for f in self._dedicated_fields}
+        return [mode for name, mode in self._modes(level).items() if name not in dedicated]
 
     def _modes(self, level: int) -> dict[str, StatsMode]:
         modes = column_modes(
@@ -190,7 +190,7 @@ class WriteSettings:
 
 
 class TrackedSettings(WriteSettings):
-    """What a table's options say of writing rows that bring their ids and the snapshots that changed them."""
+    """The settings of files whose rows carry their ids and the snapshots that changed them (row tracking)."""
 
     @cached_property
     def stored_fields(self) -> Sequence[DataField]:
@@ -198,14 +198,14 @@ class TrackedSettings(WriteSettings):
 
     @cached_property
     def blob_fields(self) -> tuple[DataField, ...]:
-        return ()  # columns of blobs and rows that move do not go together
+        return ()  # rows with blob files are never moved
 
     @cached_property
     def vectors(self) -> VectorSettings | None:
-        return None  # rows that move may have theirs among the other columns
+        return None  # files with moved rows store vectors among the other columns
 
     @cached_property
-    def names_counted(self) -> bool:
+    def lists_stats_columns(self) -> bool:
         return True
 
     @cached_property
@@ -218,12 +218,12 @@ class TrackedSettings(WriteSettings):
 
 
 class ColumnSettings(WriteSettings):
-    """What a table's options say of writing some columns of rows that stand elsewhere, all rows into one file.
+    """The settings of files with some columns of existing rows (data evolution); all rows are written to one file.
 
     Args:
         schema: the table's schema.
-        columns: the columns, none of which has files of blobs.
-        vectors: what the vectors that come with them are written by, if they go into files of their own.
+        columns: the columns, none of which is stored in blob files.
+        vectors: the settings of vector files, if there are any.
     """
 
     def __init__(self, schema: TableSchema, columns: Sequence[str], vectors: VectorSettings | None = None) -> None:
@@ -236,7 +236,7 @@ class ColumnSettings(WriteSettings):
         return sys.maxsize
 
     @cached_property
-    def most_file_rows(self) -> int:
+    def max_file_rows(self) -> int:
         return sys.maxsize
 
     @cached_property
@@ -252,11 +252,11 @@ class ColumnSettings(WriteSettings):
         return self._vectors_beside
 
     @cached_property
-    def names_counted(self) -> bool:
+    def lists_stats_columns(self) -> bool:
         return True
 
     @cached_property
-    def counted_fields(self) -> Sequence[DataField]:
+    def stats_fields(self) -> Sequence[DataField]:
         return self.stored_fields
 
     @cached_property
@@ -269,7 +269,7 @@ class ColumnSettings(WriteSettings):
 
 
 class VectorSettings(ColumnSettings):
-    """What a table's options say of writing files of vectors."""
+    """The settings of vector files."""
 
     mark = ".vector"
 
@@ -286,7 +286,7 @@ class VectorSettings(ColumnSettings):
 
 
 class ChangelogSettings(WriteSettings):
-    """What a table's options say of writing changelog files, where that differs from data files."""
+    """The settings of changelog files."""
 
     @cached_property
     def file_prefix(self) -> str:
@@ -294,7 +294,7 @@ class ChangelogSettings(WriteSettings):
 
     @cached_property
     def file_indexes(self) -> tuple[DeclaredIndex, ...]:
-        return ()  # changelogs are read whole
+        return ()  # reads of changelogs skip nothing
 
     def file_format(self, level: int) -> str:
         return (self._options.get(CHANGELOG_FILE_FORMAT) or super().file_format(level)).lower()

@@ -37,7 +37,3 @@ class Action(ABC):
     @abstractmethod
     def run(self, job: Job) -> None:
         """Do it."""
-
-
-ACTIONS: dict[str, Action] = {}
-"""All operations by name."""

@@ -7,18 +7,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
-from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.format.types import IntType
-from paimon_sql.storage.commit.overwrite import Overwrite
-from paimon_sql.storage.instants import present_millis
-from paimon_sql.storage.locks import UNLOCKED, TableLock
-from paimon_sql.storage.replace_table import replace_table, replacement
-from paimon_sql.storage.schema_change.add_column import AddColumn
-from paimon_sql.storage.schema_change.apply import apply_changes
-from paimon_sql.storage.schema_change.base import SchemaChange
-from paimon_sql.storage.schema_change.drop_column import DropColumn
-from paimon_sql.storage.schema_change.rename_column import RenameColumn
+from paimon_sql.format.schema.types import IntType
+from paimon_sql.format.text.instants import current_millis
+from paimon_sql.storage.metadata.environment.locks import UNLOCKED, TableLock
+from paimon_sql.storage.operations.replace_table import replace_table, replacement
+from paimon_sql.storage.schema.changes.base import SchemaChange, apply_changes
+from paimon_sql.storage.schema.changes.columns.add_column import AddColumn
+from paimon_sql.storage.schema.changes.columns.drop_column import DropColumn
+from paimon_sql.storage.schema.changes.columns.rename_column import RenameColumn
+from paimon_sql.storage.staging.overwrite import Overwrite
 from tests.faults.actions.base import Action
 from tests.faults.actions.job import Job, write
 from tests.faults.history import MAIN, Role
@@ -73,7 +72,7 @@ class ReplaceTable(Action):
         rows = job.rows()
         job.intend(Effect("overwrite", rows))
         old = job.opened(MAIN)
-        new = job.kind.schema(present_millis(), job.options)
+        new = job.kind.schema(current_millis(), job.options)
         table = replace(old, schema=replacement(old, new))
         messages, task = write(table, rows, overwrite=Overwrite())
         with job.transaction(table) as transaction:
@@ -94,7 +93,7 @@ class Recreate(Action):
             return  # it has that name for a while
         with _at_work(job, "creations", "renamings") as is_alone:
             if is_alone:
-                catalog.create_table(TABLE, job.kind.schema(present_millis(), job.options))
+                catalog.create_table(TABLE, job.kind.schema(current_millis(), job.options))
 
 
 class RenameTable(Action):

@@ -6,11 +6,11 @@ import random
 from contextlib import suppress
 from dataclasses import replace
 
-from paimon_sql.storage.commit import operations
+from paimon_sql.format.text.instants import current_millis
 from paimon_sql.storage.commit.epochs import EpochCommittedError, committed_once
 from paimon_sql.storage.commit.transaction import Transaction
-from paimon_sql.storage.instants import present_millis
-from paimon_sql.storage.load_history import FilesLoadedError, LoadHistory, SourceFile
+from paimon_sql.storage.copy.load_history import FilesLoadedError, LoadHistory, SourceFile
+from paimon_sql.storage.operations import operations
 from tests.faults.actions.base import Action
 from tests.faults.actions.job import Job, write
 from tests.faults.history import MAIN, Outcome, Role
@@ -44,7 +44,7 @@ class Epoch(Action):
         known.identity = job.operation.identity
         messages, _ = write(table, rows)
         # Clocks may differ by a minute at most for the time at which a stream began to tell anything.
-        began = job.shared.setdefault("began", {}).setdefault(stream, present_millis())
+        began = job.shared.setdefault("began", {}).setdefault(stream, current_millis())
         known_time = began if job.shared["clocks agree"] and job.chance.random() < 0.5 else None
         once = committed_once(table, stream, epoch, began=lambda: known_time)
         with (

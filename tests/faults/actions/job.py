@@ -11,21 +11,21 @@ from typing import Any
 import pyarrow as pa
 
 from paimon_sql.errors import NotFoundError
-from paimon_sql.format.arrow import arrow_field, arrow_schema
-from paimon_sql.format.special_fields import VALUE_KIND
-from paimon_sql.storage.branching import branch_of
-from paimon_sql.storage.commit.messages import CommitMessage
-from paimon_sql.storage.commit.overwrite import Overwrite
-from paimon_sql.storage.commit.staged_files import StagedFiles
+from paimon_sql.format.schema.arrow_types import arrow_field, arrow_schema
+from paimon_sql.format.schema.system_fields import VALUE_KIND
+from paimon_sql.storage.branches.management import branch_of
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.compact.run import compact_due
-from paimon_sql.storage.executor import LocalExecutor
+from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import FileIO
-from paimon_sql.storage.locks import UNLOCKED, TableLock
-from paimon_sql.storage.schemas import SchemaManager
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.task import plan_write
-from paimon_sql.storage.write.write_task import WriteTask
+from paimon_sql.storage.metadata.environment.locks import UNLOCKED, TableLock
+from paimon_sql.storage.metadata.schemas import SchemaManager
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.staging.overwrite import Overwrite
+from paimon_sql.storage.staging.staged_files import StagedFiles
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.plan import plan_write
+from paimon_sql.storage.write.task import WriteTask
 from tests.faults.history import MAIN, History, Operation
 from tests.faults.model import Effect, Row
 from tests.faults.tables import TableKind
@@ -131,8 +131,8 @@ def write(
     """Write rows into files that nobody sees yet, with the compactions that become due; the messages, and the task."""
     task = plan_write(table, overwrite)
     with StagedFiles(table) as staged:
-        written = staged.take(task.run([batch_of(table, rows, kind)]))
-        messages = staged.take(task.settled(written, ONE))
-        messages += staged.take(compact_due(table, messages, ONE, overwrite))
+        written = staged.own(task.run([batch_of(table, rows, kind)]))
+        messages = staged.own(task.finalize(written, ONE))
+        messages += staged.own(compact_due(table, messages, ONE, overwrite))
         staged.release_all()
     return messages, task

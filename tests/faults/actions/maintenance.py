@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import shutil
 
-from paimon_sql.format.table_statistics import TableStatistics
-from paimon_sql.storage.commit import operations
-from paimon_sql.storage.copying import copy_files, plan_copy, schemas_of_copy
-from paimon_sql.storage.expire.retention import Retention
-from paimon_sql.storage.expire.run import expire_snapshots
-from paimon_sql.storage.instants import present_millis
-from paimon_sql.storage.orphans.run import Search, find_orphans, remove_orphans
-from paimon_sql.storage.purge import purge
-from paimon_sql.storage.rollback import rollback_to_snapshot, rollback_to_tag
-from paimon_sql.storage.table import Table
+from paimon_sql.format.statistics.table_statistics import TableStatistics
+from paimon_sql.format.text.instants import current_millis
+from paimon_sql.storage.copy.copy import copy_files, plan_copy, schemas_of_copy
+from paimon_sql.storage.maintenance.orphans.run import Search, find_orphans, remove_orphans
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot, rollback_to_tag
+from paimon_sql.storage.operations import operations
+from paimon_sql.storage.operations.purge import purge
+from paimon_sql.storage.retention.policy import Retention
+from paimon_sql.storage.table.table import Table
 from tests.faults.actions.base import Action
 from tests.faults.actions.job import ONE, Job, Read
 from tests.faults.history import MAIN, Role
@@ -53,7 +53,7 @@ class RemoveOrphans(Action):
     name, weight = "remove orphans", 2
 
     def run(self, job: Job) -> None:
-        remove_orphans(find_orphans(job.opened(MAIN), Search(present_millis() - _DAY, ONE)))
+        remove_orphans(find_orphans(job.opened(MAIN), Search(current_millis() - _DAY, ONE)))
 
 
 class Analyze(Action):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
-from paimon_sql.storage.branching import create_branch, delete_branches, rename_branch
-from paimon_sql.storage.fast_forward import fast_forward
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.tag_expiry import expired_tags
-from paimon_sql.storage.tagging import create_tag, delete_tags, rename_tag, replace_tag
+from paimon_sql.storage.branches.management import create_branch, delete_branches, rename_branch
+from paimon_sql.storage.maintenance.tags.expiration import expired_tags
+from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags, rename_tag, replace_tag
+from paimon_sql.storage.operations.fast_forward import fast_forward
+from paimon_sql.storage.table.table import Table
 from tests.faults.actions.base import Action
 from tests.faults.actions.job import Job
 from tests.faults.history import MAIN, Role

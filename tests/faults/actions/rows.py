@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from paimon_sql.format.arrow import arrow_schema
-from paimon_sql.format.deletion_vectors import DeletionVector
-from paimon_sql.format.manifest import entries
-from paimon_sql.format.options.bucket import BUCKET
-from paimon_sql.format.row_kind import RowKind
-from paimon_sql.format.snapshot import Operation, Snapshot
-from paimon_sql.format.special_fields import ROW_ID
-from paimon_sql.storage.buckets.rescale import plan_rescale, rescaled
-from paimon_sql.storage.commit import operations
-from paimon_sql.storage.commit.manifest_compaction import ManifestCompactor
-from paimon_sql.storage.commit.overwrite import Overwrite, overwritten
+from paimon_sql.format.index_files.deletion_vectors import DeletionVector
+from paimon_sql.format.metadata.manifest import entries
+from paimon_sql.format.metadata.snapshot import Operation, Snapshot
+from paimon_sql.format.options.table.bucket import BUCKET
+from paimon_sql.format.schema.arrow_types import arrow_schema
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.system_fields import ROW_ID
 from paimon_sql.storage.compact.run import compact_table
-from paimon_sql.storage.predicates import Comparison
+from paimon_sql.storage.data_files.bucketed_groups import bucketed_groups
+from paimon_sql.storage.data_files.live_files import live_files
+from paimon_sql.storage.expressions.predicates import Comparison
+from paimon_sql.storage.operations import operations
+from paimon_sql.storage.operations.compact_manifests import ManifestCompactor
 from paimon_sql.storage.row_level.columns import ColumnTask, columns_unchanged
 from paimon_sql.storage.row_level.vectors import mark
-from paimon_sql.storage.scan.live_files import live_files
-from paimon_sql.storage.scan.placed_groups import placed_groups
-from paimon_sql.storage.schema_change.apply import apply_changes
-from paimon_sql.storage.schema_change.options import SetOption
-from paimon_sql.storage.travel import retained_snapshot
+from paimon_sql.storage.schema.changes.base import apply_changes
+from paimon_sql.storage.schema.changes.options import SetOption
+from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
+from paimon_sql.storage.table.time_travel.resolve import retained_snapshot
+from paimon_sql.storage.write.buckets.rescale import plan_rescale, rescaled
 from tests.faults.actions.base import Action
 from tests.faults.actions.job import ONE, Job, Read, write
 from tests.faults.history import Role
@@ -114,14 +116,14 @@ class UpdateColumns(Action):
         arrays = [pa.array([getattr(row, f.name) for _, row in new], f.type) for f in schema]
         arrays.append(pa.array([i for i, _ in new], pa.int64()))
         batch = pa.RecordBatch.from_arrays(arrays, names=[*columns, ROW_ID.name])
-        task = ColumnTask(table, columns, tuple(placed_groups(table, base)))
+        task = ColumnTask(table, columns, tuple(bucketed_groups(table, base)))
         with job.transaction(table, base=base) as transaction:
-            messages = transaction.staged.take(task.run([batch]))
+            messages = transaction.staged.own(task.run([batch]))
             transaction.require(columns_unchanged(messages))
             operations.append(transaction, messages)
 
     @staticmethod
-    def _value(job: Job, name: str) -> str | int:
+    def _value(job: Job, name: str) -> Any:
         return f"{job.operation.token}-new" if name == "v" else job.chance.randrange(1, 100)
 
 
@@ -141,7 +143,7 @@ class RescaleBuckets(Action):
         plan = plan_rescale(table, table.snapshots.latest(), dict.fromkeys(partitions_held(table), number))
         if plan.replaced:
             with job.transaction(table, operation=Operation.OVERWRITE) as transaction:
-                messages = transaction.staged.take(rescaled(table, plan, ONE))
+                messages = transaction.staged.own(rescaled(table, plan, ONE))
                 operations.overwrite(transaction, messages, lambda latest: plan.removed, same_rows=True)
 
 
@@ -151,7 +153,8 @@ class Overwriting(Action):
     name, weight, role = "overwrite", 6, Role.WRITE
 
     def run(self, job: Job) -> None:
-        rows, what, partitions = job.rows(), Overwrite(), None
+        rows, what = job.rows(), Overwrite()
+        partitions: tuple[str, ...] | None = None
         if job.kind.partitions and not (job.kind.keys and "p" not in job.kind.keys):
             how = job.chance.choice(["all", "static", "dynamic"])
             if how == "static":

@@ -14,19 +14,19 @@ from typing import Any
 import pyarrow as pa
 
 from paimon_sql.errors import PaimonError
-from paimon_sql.format.manifest import read_manifest, write_manifest
-from paimon_sql.storage.commit import operations
+from paimon_sql.format.metadata.manifest import read_manifest, write_manifest
+from paimon_sql.format.text.instants import current_millis
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.compact.run import compact_table
-from paimon_sql.storage.expire.retention import Retention
-from paimon_sql.storage.expire.run import expire_snapshots
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.instants import present_millis
-from paimon_sql.storage.orphans.run import Search, find_orphans, remove_orphans
-from paimon_sql.storage.repair import repair
-from paimon_sql.storage.rollback import rollback_to_snapshot
-from paimon_sql.storage.schemas import SchemaManager
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.maintenance.orphans.run import Search, find_orphans, remove_orphans
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
+from paimon_sql.storage.metadata.schemas import SchemaManager
+from paimon_sql.storage.operations import operations
+from paimon_sql.storage.repair.repair import repair
+from paimon_sql.storage.retention.policy import Retention
+from paimon_sql.storage.table.table import Table
 from tests.faults.actions.base import Action
 from tests.faults.actions.job import ONE, Job, write
 from tests.faults.model import Row
@@ -98,7 +98,7 @@ _WORKS: dict[str, Callable[[Job, Table], object]] = {
     "insert": _insert,
     "compact": _compact,
     "expire": lambda job, table: expire_snapshots(table, Retention(1, 1, 0, 100)),
-    "orphans": lambda job, table: remove_orphans(find_orphans(table, Search(present_millis() + _DAY, ONE))),
+    "orphans": lambda job, table: remove_orphans(find_orphans(table, Search(current_millis() + _DAY, ONE))),
     "repair": lambda job, table: repair(table),
     "roll back": _roll_back,
 }

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.schemas import SchemaManager
+from paimon_sql.storage.metadata.schemas import SchemaManager
 from tests.faults.layers import Layer
 from tests.faults.processes.host import Host, forked
 from tests.faults.processes.journal import Journal

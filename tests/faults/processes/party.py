@@ -18,8 +18,8 @@ from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.jdbc.engines import Database
 from paimon_sql.catalog.jdbc.locks import JdbcLock, LockSettings
 from paimon_sql.errors import CommitUnknownError, PaimonError
-from paimon_sql.storage.locks import UNLOCKED, TableLock
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.metadata.environment.locks import UNLOCKED, TableLock
+from paimon_sql.storage.table.table import Table
 from tests.faults.actions import ACTIONS
 from tests.faults.actions.job import Job
 from tests.faults.history import MAIN, History, Operation, Outcome

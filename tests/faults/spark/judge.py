@@ -10,10 +10,10 @@ from typing import Any
 
 from paimon_sql.errors import PaimonError
 from paimon_sql.storage.file_io import LocalFileIO
+from paimon_sql.storage.metadata.schemas import SchemaManager
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.plan import plan_scan
-from paimon_sql.storage.schemas import SchemaManager
-from paimon_sql.storage.table import Table
+from paimon_sql.storage.table.table import Table
 from tests.faults.history import Operation, Outcome
 from tests.faults.model import Row
 from tests.faults.processes.journal import Event

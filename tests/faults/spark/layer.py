@@ -12,7 +12,7 @@ import uuid
 from pathlib import Path
 
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.schemas import SchemaManager
+from paimon_sql.storage.metadata.schemas import SchemaManager
 from tests.faults.layers import Layer
 from tests.faults.processes.host import Host
 from tests.faults.processes.journal import Journal

@@ -14,7 +14,7 @@ from pyspark.errors import AnalysisException
 import paimon_sql
 from paimon_sql.catalog import warehouse
 from paimon_sql.storage.file_io import FileIO, LocalFileIO, resolving
-from paimon_sql.storage.locks import UNLOCKED
+from paimon_sql.storage.metadata.environment.locks import UNLOCKED
 from tests.faults.history import Operation, Outcome
 from tests.faults.processes.files import InjectingDriver, RealProcess, RecordingFileIO
 from tests.faults.processes.journal import Journal
@@ -134,7 +134,7 @@ def _run(statement: Statement, job: SparkJob) -> None:
     try:
         statement.run(job)
     except Exception as error:
-        behind = paimon_sql.error_behind(error)
+        behind = paimon_sql.paimon_error_of(error)
         if behind is None or behind is error:
             raise
         raise behind from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 
 from tests.spark.answers.story import Order, Query
@@ -72,7 +72,7 @@ class Asker:
             return f"{name} IS {chance.choice(['', 'NOT '])}NULL"
         if not kind.is_ordered:
             return self._inside(name, kind)
-        choices = [self._comparison] * 6 + [self._in] * 2 + [self._between]
+        choices: list[Callable[[str, Kind], str]] = [*[self._comparison] * 6, *[self._in] * 2, self._between]
         if kind.is_text or kind.name == "BINARY":
             choices += [self._like] * 2
         if kind.is_whole:

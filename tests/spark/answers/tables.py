@@ -401,10 +401,10 @@ class Teller:
                 if deed == "again":
                     self._add(name, kind if chance.random() < 0.6 else None)
         elif wider := table.columns[name].wider:
-            kind = chance.choice(list(wider))
-            if self._statement(f"ALTER TABLE t ALTER COLUMN {name} TYPE {kind}"):
-                literals = [f"CAST({v} AS {kind})" for v in table.columns[name].literals]
-                table.columns[name] = KINDS.get(kind) or Kind(kind, literals)
+            wide = chance.choice(list(wider))
+            if self._statement(f"ALTER TABLE t ALTER COLUMN {name} TYPE {wide}"):
+                literals = [f"CAST({v} AS {wide})" for v in table.columns[name].literals]
+                table.columns[name] = KINDS.get(wide) or Kind(wide, literals)
 
     def _add(self, name: str, kind: Kind | None = None) -> None:
         kind = kind or self._chance.choice(list(KINDS.values()))

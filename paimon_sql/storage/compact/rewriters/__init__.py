@@ -1,22 +1,21 @@
-"""The ways to rewrite the files of a bucket; which one a table needs follows from its options."""
+"""Rewriters of a bucket's files, one module each; a table's options select one."""
 
 from __future__ import annotations
 
-from paimon_sql.format.options.changelog import CHANGELOG_PRODUCER
+from functools import cache
+
+from paimon_sql.discovery import implementations
 from paimon_sql.storage.compact.rewriters.base import BucketWork, Rewriter
-from paimon_sql.storage.compact.rewriters.full_changelog import FullChangelogRewriter
-from paimon_sql.storage.compact.rewriters.lookup import LookupRewriter
-from paimon_sql.storage.merge.levels import looks_up
 
 
 def rewriter_of(work: BucketWork) -> Rewriter:
     """The rewriter for a bucket of a table."""
-    options = work.table.options
-    if looks_up(options):
-        return LookupRewriter(work)
-    if options.get(CHANGELOG_PRODUCER) == "full-compaction":
-        return FullChangelogRewriter(work)
-    return Rewriter(work)
+    return next((kind for kind in _kinds() if kind.serves(work.table.options)), Rewriter)(work)
+
+
+@cache
+def _kinds() -> list[type[Rewriter]]:
+    return implementations(__name__, Rewriter)
 
 
 __all__ = ["BucketWork", "Rewriter", "rewriter_of"]

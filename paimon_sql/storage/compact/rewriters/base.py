@@ -1,4 +1,4 @@
-"""How the files of a compaction come onto their new level: moved as they are, or their rows merged and written anew."""
+"""Base class of rewriters: files of a compaction are moved to the new level, or their rows merged and rewritten."""
 
 from __future__ import annotations
 
@@ -10,25 +10,26 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.format.data_file import DataFileMeta, FileSource
-from paimon_sql.format.deletion_vectors import DeletionVector
-from paimon_sql.format.index_manifest import IndexFileMeta
-from paimon_sql.format.row_kind import RowKind
-from paimon_sql.format.special_fields import SEQUENCE_NUMBER, VALUE_KIND
-from paimon_sql.storage.commit.messages import CommitMessage
-from paimon_sql.storage.compact.levels import CompactUnit
-from paimon_sql.storage.index_files import write_deletions
-from paimon_sql.storage.merge.engine import merge_engine
-from paimon_sql.storage.merge.order import Indices
-from paimon_sql.storage.read.merge_reader import current_windows
-from paimon_sql.storage.record_expiry import RecordExpiry
-from paimon_sql.storage.scan.deletions import Deletion
-from paimon_sql.storage.scan.sections import Section
+from paimon_sql.format.index_files.deletion_vectors import DeletionVector
+from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
+from paimon_sql.format.metadata.index_manifest import IndexFileMeta
+from paimon_sql.format.options import TableOptions
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER, VALUE_KIND
+from paimon_sql.storage.data_files.deletion_vectors import Deletion
+from paimon_sql.storage.data_files.lsm_levels import CompactUnit
+from paimon_sql.storage.data_files.sections import Section
+from paimon_sql.storage.expressions.kernels.sorting import Indices
+from paimon_sql.storage.merge.registry import merge_engine
+from paimon_sql.storage.read.readers.merge import current_windows
 from paimon_sql.storage.scan.split import Split
-from paimon_sql.storage.table import Table
-from paimon_sql.storage.write.file_names import FileNamer
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.table.index_files import write_deletions
+from paimon_sql.storage.table.record_expiration import RecordExpiration
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.files.file_names import FileNamer
+from paimon_sql.storage.write.files.rolling import RollingWriter
 from paimon_sql.storage.write.key_value_writer import as_stored
-from paimon_sql.storage.write.rolling import RollingWriter
 from paimon_sql.storage.write.settings import ChangelogSettings, WriteSettings
 
 _ALIVE = pa.array([RowKind.INSERT, RowKind.UPDATE_AFTER], pa.int8())
@@ -37,20 +38,20 @@ _BATCH_ROWS = 262_144
 
 @dataclass(frozen=True)
 class BucketWork:
-    """What is to be compacted in one bucket of a keyed table.
+    """The compaction of one bucket of a table with a primary key.
 
     Attributes:
         table: the table.
         partition: the serialised partition row.
         bucket: the bucket.
-        total_buckets: how many buckets the partition has.
-        unit: the files to be merged, and their new level.
-        drop_deletes: that no older rows lie below the result, so that deletes need not be kept.
+        total_buckets: the number of buckets of the partition.
+        unit: the files to merge, and their new level.
+        drop_deletes: whether no older rows are below the result, so that deletes can be dropped.
         deletions: the deletion vectors of the bucket's files, by file name.
         below: the files on deeper levels than the result's.
         vectors_file: the index file of the deletion vectors, if there is one.
-        expiry: which rows have expired and are left out; None if the table's rows do not.
-        deep: the names of all files of the bucket above level 0, and of ``vectors_file``; None in a table without
+        expiry: the condition of expired rows, which are dropped; None if the table's rows do not expire.
+        deep: the names of the bucket's files on level 1 and deeper, and of ``vectors_file``; None in a table without
             levels.
     """
 
@@ -63,25 +64,30 @@ class BucketWork:
     deletions: Mapping[str, Deletion] = field(default_factory=dict)
     below: tuple[DataFileMeta, ...] = ()
     vectors_file: IndexFileMeta | None = None
-    expiry: RecordExpiry | None = None
+    expiry: RecordExpiration | None = None
     deep: frozenset[str] | None = None
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Merged rows with the columns of a window, and the changes that they are, if a changelog is kept."""
+    """Merged rows with the columns of a window, and their changes if the table has a changelog."""
 
     rows: pa.Table
     changes: pa.Table | None = None
 
 
 class Rewriter:
-    """Moves and rewrites a bucket's files; one is used for one task and answers with one message.
+    """Moves and rewrites a bucket's files; used for one task, with one message as its result.
 
-    Kinds of tables that need more than that override `outcomes` and `move`.
+    Subclasses override `outcomes` and `move`.
     """
 
     makes_changelog = False
+
+    @classmethod
+    def serves(cls, options: TableOptions) -> bool:
+        """Whether tables with such options need this rewriter; the base class is for all others."""
+        return False
 
     def __init__(self, work: BucketWork) -> None:
         self.work = work
@@ -94,14 +100,14 @@ class Rewriter:
         self._marked: dict[str, list[Indices]] = {}
 
     def move(self, file: DataFileMeta) -> None:
-        """Bring a file that overlaps no other of the unit onto the new level."""
+        """Move a file that overlaps no other of the unit to the new level."""
         if file.level != self.work.unit.output_level:
             self._before.append(file)
             self._after.append(file.upgrade(self.work.unit.output_level))
 
     def rewrite(self, sections: Sequence[Section]) -> None:
-        """Merge sections and write what is left of them onto the new level."""
-        self._play(sections, write=True)
+        """Merge sections and write the rows to the new level."""
+        self._merge(sections, write=True)
         self._before.extend(f for section in sections for run in section.runs for f in run)
 
     def outcomes(self, section: Section) -> Iterator[Outcome]:
@@ -109,12 +115,12 @@ class Rewriter:
         for window in current_windows(self.table, self.split, section, self.columns):
             yield Outcome(self.engine.merge(window))
 
-    def mark(self, file: DataFileMeta, places: Indices) -> None:
-        """Delete rows of a file that stays."""
-        self._marked.setdefault(file.file_name, []).append(places)
+    def mark(self, file: DataFileMeta, positions: Indices) -> None:
+        """Mark rows of a remaining file as deleted."""
+        self._marked.setdefault(file.file_name, []).append(positions)
 
     def message(self) -> CommitMessage:
-        """What was done; the deletion vectors of the bucket are written here, if they change."""
+        """Return the commit message, after writing the deletion vectors of the bucket if they change."""
         old, new = self._vectors()
         w = self.work
         return CommitMessage(
@@ -130,11 +136,11 @@ class Rewriter:
         )
 
     def discard(self) -> None:
-        """Remove whatever was written."""
+        """Delete all files that were written."""
         w = self.work
-        kept = {f.file_name for f in self._before}
-        made = [f for f in (*self._after, *self._changelog) if f.file_name not in kept]
-        paths = [path for f in made for path in self.table.locations.files_of(w.partition, w.bucket, f)]
+        existing = {f.file_name for f in self._before}
+        written = [f for f in (*self._after, *self._changelog) if f.file_name not in existing]
+        paths = [path for f in written for path in self.table.locations.files_of(w.partition, w.bucket, f)]
         self.table.file_io.delete_many(paths)
 
     @property
@@ -144,16 +150,16 @@ class Rewriter:
 
     @property
     def split(self) -> Split:
-        """The files that are merged, as readers take them; those of deeper levels behind them."""
+        """The files to merge, followed by those of deeper levels, as a split for readers."""
         w = self.work
         return Split(w.partition, w.bucket, (*w.unit.files, *w.below), False, (), w.deletions, w.expiry)
 
     def upgrade_with_changes(self, file: DataFileMeta) -> None:
-        """Move a file, and tell the changes that its rows are."""
-        self._play([Section(((file,),))], write=False)
+        """Move a file, and write its rows to the changelog."""
+        self._merge([Section(((file,),))], write=False)
         Rewriter.move(self, file)
 
-    def _play(self, sections: Sequence[Section], *, write: bool) -> None:
+    def _merge(self, sections: Sequence[Section], *, write: bool) -> None:
         with contextlib.ExitStack() as stack:
             data = self._open(stack, self.settings) if write else None
             changes = None
@@ -162,7 +168,7 @@ class Rewriter:
             for section in sections:
                 for outcome in self.outcomes(section):
                     if data is not None:
-                        self._write(data, self._kept(outcome.rows))
+                        self._write(data, self._retained(outcome.rows))
                     if changes is not None and outcome.changes is not None:
                         self._write(changes, outcome.changes)
             self._after.extend(data.close() if data else ())
@@ -184,7 +190,7 @@ class Rewriter:
         stack.callback(writer.abort)
         return writer
 
-    def _kept(self, rows: pa.Table) -> pa.Table:
+    def _retained(self, rows: pa.Table) -> pa.Table:
         return rows.filter(pc.is_in(rows[VALUE_KIND.name], _ALIVE)) if self.work.drop_deletes else rows
 
     def _write(self, writer: RollingWriter, rows: pa.Table) -> None:
@@ -192,16 +198,16 @@ class Rewriter:
             writer.write(batch)
 
     def _vectors(self) -> tuple[tuple[IndexFileMeta, ...], tuple[IndexFileMeta, ...]]:
-        """The index file of deletion vectors that goes, and the one that comes."""
+        """The old index file of deletion vectors, and the new one; both empty if nothing changes."""
         w = self.work
-        stay = {f.file_name for f in self._after}
-        gone = {f.file_name for f in self._before} - stay
-        if not self._marked and not gone & w.deletions.keys():
+        remaining = {f.file_name for f in self._after}
+        deleted = {f.file_name for f in self._before} - remaining
+        if not self._marked and not deleted & w.deletions.keys():
             return (), ()
         io = self.table.file_io
-        vectors = {name: d.read(io) for name, d in w.deletions.items() if name not in gone}
-        for name, places in self._marked.items():
-            added = DeletionVector(np.concatenate(places))
+        vectors = {name: d.read(io) for name, d in w.deletions.items() if name not in deleted}
+        for name, positions in self._marked.items():
+            added = DeletionVector(np.concatenate(positions))
             vectors[name] = vectors[name] | added if name in vectors else added
         old = (w.vectors_file,) if w.vectors_file else ()
         if not vectors:

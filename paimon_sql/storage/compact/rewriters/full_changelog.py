@@ -1,4 +1,4 @@
-"""The changelog of full compactions: what differs on the deepest level before and after."""
+"""Rewriter with the changelog producer "full-compaction": the differences of the max level before and after."""
 
 from __future__ import annotations
 
@@ -6,26 +6,33 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from paimon_sql.format.data_file import DataFileMeta
-from paimon_sql.format.special_fields import LEVEL
-from paimon_sql.storage.compact.changes import ChangeTeller, Versions
-from paimon_sql.storage.compact.levels import max_level
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options.operations.changelog import CHANGELOG_PRODUCER
+from paimon_sql.format.schema.system_fields import LEVEL
+from paimon_sql.storage.compact.changelog import ChangelogBuilder, Versions
 from paimon_sql.storage.compact.rewriters.base import BucketWork, Outcome, Rewriter
 from paimon_sql.storage.compact.rewriters.keys import rows_by_key
-from paimon_sql.storage.merge.segments import NOWHERE
+from paimon_sql.storage.data_files.lsm_levels import max_level
+from paimon_sql.storage.data_files.sections import Section
+from paimon_sql.storage.expressions.kernels.segments import NOWHERE
+from paimon_sql.storage.merge.lookup_levels import looks_up
 from paimon_sql.storage.merge.windows import Window
-from paimon_sql.storage.read.merge_reader import merge_section
-from paimon_sql.storage.scan.sections import Section
+from paimon_sql.storage.read.readers.merge import merge_section
 
 
 class FullChangelogRewriter(Rewriter):
-    """Tells the changes of a full compaction; other compactions tell none."""
+    """Writes the changelog of full compactions; other compactions write none."""
+
+    @classmethod
+    def serves(cls, options: TableOptions) -> bool:
+        return options.get(CHANGELOG_PRODUCER) == "full-compaction" and not looks_up(options)
 
     def __init__(self, work: BucketWork) -> None:
         super().__init__(work)
-        self._deepest = max_level(self.table.options)
-        self.makes_changelog = work.unit.output_level >= self._deepest
-        self._teller = ChangeTeller(self.table.schema)
+        self._max_level = max_level(self.table.options)
+        self.makes_changelog = work.unit.output_level >= self._max_level
+        self._builder = ChangelogBuilder(self.table.schema)
 
     def move(self, file: DataFileMeta) -> None:
         if self.makes_changelog and file.level != self.work.unit.output_level:
@@ -44,10 +51,10 @@ class FullChangelogRewriter(Rewriter):
         levels = window.table[LEVEL.name].to_numpy()[window.order]
         plain = Window(window.table.select(self.columns), window.order, window.starts)
         merged = self.engine.merge(plain)
-        position = window.segments.last(levels >= self._deepest)
+        position = window.segments.last(levels >= self._max_level)
         before = np.where(position == NOWHERE, NOWHERE, window.order[position])
-        # A row of the deepest level that no other meets has not changed.
+        # A key with one row, on the max level, has not changed.
         touched = (window.segments.counts() > 1) | (position == NOWHERE)
         after = rows_by_key(self.table.schema, plain, merged)
-        changes = self._teller.changes(Versions(plain.table, before), Versions(merged, after), touched)
+        changes = self._builder.changes(Versions(plain.table, before), Versions(merged, after), touched)
         return Outcome(merged, changes)

@@ -1,18 +1,18 @@
-"""Which merged row belongs to which key of a window."""
+"""Mapping of a window's keys to their merged rows."""
 
 from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
 
-from paimon_sql.format.schema import TableSchema
-from paimon_sql.storage.merge.order import Indices
-from paimon_sql.storage.merge.segments import NOWHERE
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.storage.expressions.kernels.segments import NOWHERE
+from paimon_sql.storage.expressions.kernels.sorting import Indices
 from paimon_sql.storage.merge.windows import RowOrder, Window
 
 
 def rows_by_key(schema: TableSchema, window: Window, merged: pa.Table) -> Indices:
-    """For each key of the window the number of its merged row; NOWHERE for a key of which nothing is left."""
+    """For each key of the window the index of its merged row; NOWHERE for a key without one."""
     count = len(window.starts)
     if len(merged) == count:
         return np.arange(count)
@@ -21,7 +21,7 @@ def rows_by_key(schema: TableSchema, window: Window, merged: pa.Table) -> Indice
     order, starts = RowOrder(names).sort(pa.concat_tables([keys, merged.select(list(names))]))
     found = np.full(count, NOWHERE, dtype=np.int64)
     groups = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(order)))
-    # Every key of the window begins a group, and its merged row stands behind it.
+    # Each key of the window starts a group, followed by its merged row.
     is_merged = order >= count
     found[groups[is_merged]] = order[is_merged] - count
     return found

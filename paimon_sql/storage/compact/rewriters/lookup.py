@@ -1,7 +1,7 @@
-"""Compactions that look up what fresh rows replace: for a complete changelog, deletion vectors and first rows.
+"""Rewriter with lookup of older rows: for the lookup changelog, deletion vectors and first rows.
 
-Fresh rows of level 0 meet the newest older row of their key, wherever in the bucket it stands (spec: Changelog
-Producer, Table Mode). Files of deeper levels are merged along, but only their rows of keys that are compacted count.
+Rows of level 0 are compared with the newest older row of their key, on any level of the bucket (spec: Changelog
+Producer, Table Mode). Files of deeper levels take part in the merge, with only their rows of compacted keys.
 """
 
 from __future__ import annotations
@@ -12,29 +12,34 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from paimon_sql.format.data_file import DataFileMeta
-from paimon_sql.format.options.changelog import CHANGELOG_PRODUCER
-from paimon_sql.format.options.index import DELETION_VECTORS_ENABLED
-from paimon_sql.format.options.merge_engine import MERGE_ENGINE
-from paimon_sql.format.special_fields import LEVEL, VALUE_KIND
-from paimon_sql.storage.compact.changes import ChangeTeller, Versions
-from paimon_sql.storage.compact.levels import max_level
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options.operations.changelog import CHANGELOG_PRODUCER
+from paimon_sql.format.options.table.index import DELETION_VECTORS_ENABLED
+from paimon_sql.format.options.table.merge_engine import MERGE_ENGINE
+from paimon_sql.format.schema.system_fields import LEVEL, VALUE_KIND
+from paimon_sql.storage.compact.changelog import ChangelogBuilder, Versions
 from paimon_sql.storage.compact.rewriters.base import BucketWork, Outcome, Rewriter
 from paimon_sql.storage.compact.rewriters.keys import rows_by_key
+from paimon_sql.storage.data_files.lsm_levels import max_level
+from paimon_sql.storage.data_files.sections import Section, key_ranks, sections_of
+from paimon_sql.storage.expressions.kernels.segments import NOWHERE, Mask
+from paimon_sql.storage.expressions.kernels.sorting import Indices
 from paimon_sql.storage.merge.engines.deduplicate import Deduplicate
-from paimon_sql.storage.merge.levels import newest_above, up_to_date
-from paimon_sql.storage.merge.order import Indices
-from paimon_sql.storage.merge.segments import NOWHERE, Mask
+from paimon_sql.storage.merge.lookup_levels import looks_up, newest_above, up_to_date
 from paimon_sql.storage.merge.sequence import sequence_fields
 from paimon_sql.storage.merge.spill import merged_windows
 from paimon_sql.storage.merge.windows import Window
-from paimon_sql.storage.read.merge_reader import row_order
-from paimon_sql.storage.read.runs import FILE, PLACE, open_run
-from paimon_sql.storage.scan.sections import Section, key_ranks, sections_of
+from paimon_sql.storage.read.readers.merge import row_order
+from paimon_sql.storage.read.readers.sorted_runs import FILE, PLACE, open_run
 
 
 class LookupRewriter(Rewriter):
-    """Looks up the older rows of fresh ones."""
+    """Looks up the older row of each fresh row."""
+
+    @classmethod
+    def serves(cls, options: TableOptions) -> bool:
+        return looks_up(options)
 
     def __init__(self, work: BucketWork) -> None:
         super().__init__(work)
@@ -42,21 +47,21 @@ class LookupRewriter(Rewriter):
         self._first_row = options.get(MERGE_ENGINE) == "first-row"
         self._vectors_wanted = options.get(DELETION_VECTORS_ENABLED)
         self.makes_changelog = options.get(CHANGELOG_PRODUCER) == "lookup"
-        self._teller = ChangeTeller(self.table.schema)
+        self._builder = ChangelogBuilder(self.table.schema)
         plain = isinstance(self.engine, Deduplicate) and not self.engine.ignores_deletes
         self._newest_wins = plain and not sequence_fields(options.texts)
 
     def move(self, file: DataFileMeta) -> None:
         if file.level != 0:
             super().move(file)
-        elif self._must_be_written(file):
+        elif self._must_be_rewritten(file):
             self.rewrite([Section(((file,),))])
         elif self.makes_changelog or (self._vectors_wanted and self._below(Section(((file,),)))):
             self.upgrade_with_changes(file)
         else:
             super().move(file)
 
-    def _must_be_written(self, file: DataFileMeta) -> bool:
+    def _must_be_rewritten(self, file: DataFileMeta) -> bool:
         output = self.work.unit.output_level
         if self.settings.file_format(0) != self.settings.file_format(output):
             return True
@@ -74,12 +79,12 @@ class LookupRewriter(Rewriter):
     def _windows(self, section: Section) -> Iterator[Window]:
         """The section's rows and those of deeper levels with the same keys."""
         below = self._below(section)
-        whole = Section((*below, *section.runs))
-        by = row_order(self.table.schema, whole)
+        with_deeper = Section((*below, *section.runs))
+        by = row_order(self.table.schema, with_deeper)
         columns = [*self.columns, LEVEL.name, FILE, PLACE]
         needed = {*by.keys, *(name for name, _ in by.ties), VALUE_KIND.name}
         unread = frozenset(self.columns) - needed if self._reads_keys_only else frozenset()
-        # A deeper row that has expired is still there to be marked, and to be the first of its key.
+        # An expired row of a deeper level must still be marked, and still is the first of its key.
         older = replace(self.split, expiry=None) if self._vectors_wanted or self._first_row else self.split
         runs = [open_run(self.table, older, run, columns, unread=unread) for run in below]
         runs += [open_run(self.table, self.split, run, columns) for run in section.runs]
@@ -91,19 +96,19 @@ class LookupRewriter(Rewriter):
 
     @property
     def _reads_keys_only(self) -> bool:
-        """Whether of deeper rows only their keys and places matter."""
+        """Whether only keys and positions of deeper rows are needed."""
         return self._first_row or (self._newest_wins and not self.makes_changelog)
 
     def _below(self, section: Section) -> tuple[tuple[DataFileMeta, ...], ...]:
-        """The sorted runs of deeper levels, from the oldest, without files that share no key with the section."""
+        """The sorted runs of deeper levels, oldest first, of files whose key range overlaps that of the section."""
         work = self.work
         if not work.below:
             return ()
         files = [f for run in section.runs for f in run]
         low, high = key_ranks(self.table.schema, [*files, *work.below])
         first, last = low[: len(files)].min(), high[: len(files)].max()
-        reached = (low[len(files) :] <= last) & (high[len(files) :] >= first)
-        found = [f for f, near in zip(work.below, reached, strict=True) if near]
+        overlaps = (low[len(files) :] <= last) & (high[len(files) :] >= first)
+        found = [f for f, overlapping in zip(work.below, overlaps, strict=True) if overlapping]
         levels = sorted({f.level for f in found}, reverse=True)
         in_order = [f for s in sections_of(self.table.schema, found) for run in s.runs for f in run]
         return tuple(tuple(f for f in in_order if f.level == level) for level in levels)
@@ -123,24 +128,24 @@ class LookupRewriter(Rewriter):
             return Outcome(merged)
         before = np.where(newest == NOWHERE, NOWHERE, window.order[newest])
         after = rows_by_key(self.table.schema, plain, merged)
-        changes = self._teller.changes(Versions(plain.table, before), Versions(merged, after), fresh)
+        changes = self._builder.changes(Versions(plain.table, before), Versions(merged, after), fresh)
         return Outcome(merged, changes)
 
     def _first_rows(self, window: Window, fresh: Mask, *, known: Mask, left: Mask) -> Outcome:
-        """The rows of keys that stand on no deeper level; those on no level at all are new."""
-        kept = window.where(left[window.segments.owners])
-        merged = self.engine.merge(kept)
-        rows = rows_by_key(self.table.schema, kept, merged)
-        nothing = np.full(len(rows), NOWHERE, dtype=np.int64)
+        """The rows of keys that are on no deeper level; those that are on no level at all are new."""
+        retained = window.where(left[window.segments.owners])
+        merged = self.engine.merge(retained)
+        rows = rows_by_key(self.table.schema, retained, merged)
+        nowhere = np.full(len(rows), NOWHERE, dtype=np.int64)
         new = (fresh & ~known)[left]
-        return Outcome(merged, self._teller.changes(Versions(kept.table, nothing), Versions(merged, rows), new))
+        return Outcome(merged, self._builder.changes(Versions(retained.table, nowhere), Versions(merged, rows), new))
 
     def _mark(self, window: Window, positions: Indices) -> None:
         rows = window.order[positions]
-        numbers = window.table[FILE].to_numpy()[rows]
-        places = window.table[PLACE].to_numpy()[rows]
-        for number in np.unique(numbers):
-            self.mark(self.split.files[int(number)], places[numbers == number])
+        files = window.table[FILE].to_numpy()[rows]
+        positions_in_file = window.table[PLACE].to_numpy()[rows]
+        for file in np.unique(files):
+            self.mark(self.split.files[int(file)], positions_in_file[files == file])
 
     @staticmethod
     def _levels(window: Window) -> npt.NDArray[np.int32]:

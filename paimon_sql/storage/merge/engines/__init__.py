@@ -1,1 +1,1 @@
-"""The merge engines, one module each."""
+"""Merge engines, one module each (Paimon: Merge Engines)."""

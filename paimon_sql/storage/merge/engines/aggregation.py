@@ -9,22 +9,28 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_sql.errors import PaimonError
-from paimon_sql.format.options.merge_engine import AGGREGATION_REMOVE_RECORD_ON_DELETE
-from paimon_sql.format.row_kind import RowKind
-from paimon_sql.format.schema import TableSchema
+from paimon_sql.format.options.table.merge_engine import AGGREGATION_REMOVE_RECORD_ON_DELETE
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.storage.merge.aggregates.base import (
+    AggregateFunction,
+    Effect,
+    Steps,
+    first_retraction_error,
+    keeps_values,
+)
+from paimon_sql.storage.merge.aggregates.of_schema import aggregation_functions, with_stored_values
 from paimon_sql.storage.merge.engines.base import RowKinds, is_retract
 from paimon_sql.storage.merge.engines.reducing import Bundle, ReducingEngine, stamp
-from paimon_sql.storage.merge.engines.removal import after, removals, sift, split_behind_deletes
-from paimon_sql.storage.merge.functions.base import AggregateFunction, Effect, Steps, first_refusal, keeps_values
-from paimon_sql.storage.merge.functions.of_schema import aggregation_functions, lifted
+from paimon_sql.storage.merge.engines.removal import after, drop_retractions, removals, split_behind_deletes
 from paimon_sql.storage.merge.windows import Window
 
 
 class Aggregation(ReducingEngine):
-    """Every column is folded by its aggregate function, ``last_non_null_value`` where none is named.
+    """Aggregates every column by its function, by default ``last_non_null_value``.
 
-    Deletes and old halves of updates take back what they say. With ``aggregation.remove-record-on-delete`` a delete
-    removes the row instead, and what comes later begins anew.
+    Retractions retract their values. With ``aggregation.remove-record-on-delete``, ``-D`` removes the row instead, and
+    later rows start a new one.
     """
 
     name = "aggregation"
@@ -41,7 +47,7 @@ class Aggregation(ReducingEngine):
         return keeps_values(self._functions.get(column))
 
     @property
-    def merges_whole(self) -> bool:
+    def merges_all_at_once(self) -> bool:
         return self._removes
 
     def reduce(self, bundle: Bundle) -> dict[str, pa.Array]:
@@ -50,12 +56,16 @@ class Aggregation(ReducingEngine):
         kinds = np.full(bundle.segments.count, RowKind.INSERT, dtype=np.int8)
         counted = bundle
         if retract.any() and self.ignores_deletes:
-            sifted = sift(bundle, ~retract, newest)
-            counted, kinds, retract = sifted.bundle, sifted.kinds, np.zeros(len(sifted.bundle.rows), dtype=np.bool_)
+            rest = drop_retractions(bundle, ~retract, newest)
+            counted, kinds, retract = (
+                rest.bundle,
+                rest.kinds,
+                np.zeros(len(rest.bundle.rows), dtype=np.bool_),
+            )
         elif retract.any() and self._removes:
-            sifted = sift(bundle, after(bundle, removals(bundle)), newest)
-            counted, kinds = sifted.bundle, sifted.kinds
-            retract = is_retract(counted.kinds) & ~sifted.stands_in
+            rest = drop_retractions(bundle, after(bundle, removals(bundle)), newest)
+            counted, kinds = rest.bundle, rest.kinds
+            retract = is_retract(counted.kinds) & ~rest.placeholders
         effects = np.where(retract, Effect.RETRACT, Effect.ADD).astype(np.uint8) if retract.any() else None
         made = stamp(bundle, newest, kinds)
         for name in bundle.table.column_names:
@@ -63,18 +73,18 @@ class Aggregation(ReducingEngine):
                 made[name] = self._functions[name].apply(Steps(counted.column(name), counted.segments, effects))
         return made
 
-    def refusal(self, kinds: RowKinds) -> PaimonError | None:
-        taken_back = is_retract(kinds)
+    def write_error(self, kinds: RowKinds) -> PaimonError | None:
+        retractions = is_retract(kinds)
         if self._removes:
-            taken_back &= kinds != RowKind.DELETE
-        if self.ignores_deletes or not taken_back.any():
+            retractions &= kinds != RowKind.DELETE
+        if self.ignores_deletes or not retractions.any():
             return None
-        return first_refusal(self._functions)
+        return first_retraction_error(self._functions)
 
     def prepare(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        return lifted(rows, self._functions)
+        return with_stored_values(rows, self._functions)
 
-    def generations(self, window: Window) -> Iterator[Window]:
+    def split(self, window: Window) -> Iterator[Window]:
         if self._removes:
             yield from split_behind_deletes(window)
         else:

@@ -1,4 +1,4 @@
-"""What merge engines are: they reduce the rows of each key to one."""
+"""Base classes of merge engines, which reduce the rows of each key to one."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import pyarrow.compute as pc
 
 from paimon_sql.errors import PaimonError
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.merge_engine import IGNORE_DELETE
-from paimon_sql.format.row_kind import RowKind
-from paimon_sql.format.schema import TableSchema
-from paimon_sql.format.special_fields import VALUE_KIND
-from paimon_sql.storage.merge.order import Indices
-from paimon_sql.storage.merge.segments import NOWHERE, Mask
+from paimon_sql.format.options.table.merge_engine import IGNORE_DELETE
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.format.schema.system_fields import VALUE_KIND
+from paimon_sql.storage.expressions.kernels.segments import NOWHERE, Mask
+from paimon_sql.storage.expressions.kernels.sorting import Indices
 from paimon_sql.storage.merge.windows import Window
 
 RowKinds = npt.NDArray[np.int8]
@@ -26,9 +26,9 @@ _ALIVE = pa.array([RowKind.INSERT, RowKind.UPDATE_AFTER], pa.int8())
 
 
 class MergeEngine(ABC):
-    """Reduces the rows of each key to one.
+    """Reduces the rows of each key to one (Paimon: `MergeFunction`).
 
-    A key with a single row keeps it unchanged, whatever its kind: so a retraction waits for the rows that it retracts.
+    The only row of a key is kept unchanged, whatever its kind: a retraction waits for the rows that it retracts.
 
     Class attributes:
         name: the value of the option ``merge-engine``.
@@ -42,80 +42,80 @@ class MergeEngine(ABC):
         self.ignores_deletes = self.options.get(IGNORE_DELETE)
 
     @property
-    def merges_whole(self) -> bool:
-        """Whether merging some rows of a key may lose what matters to the rest, so that all are merged at once."""
+    def merges_all_at_once(self) -> bool:
+        """Whether merging only some rows of a key loses information, so that all must be merged at once."""
         return False
 
     def keeps_values(self, column: str) -> bool:
-        """Whether a merged row's value of a column is that of one of the rows, or null, whatever it looks like."""
+        """Whether a merged value of the column is always that of one of the rows, or null."""
         return True
 
     @abstractmethod
     def merge(self, window: Window) -> pa.Table:
-        """One row a key at most, in the order of the keys, with the columns of the window.
+        """Return at most one row per key, in key order, with the columns of the window.
 
-        Deletes stay in it, for whoever reads drops them and whoever compacts must keep them.
+        Deletes are included: reads drop them, but compactions must keep them.
         """
 
-    def left(self, window: Window, columns: Sequence[str]) -> Iterator[pa.Table]:
-        """The rows that are not deleted, in any order."""
-        yield alive(self.merge(window), columns)
+    def live_rows(self, window: Window, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """Return the merged rows that are not deleted, in any order."""
+        yield live_rows(self.merge(window), columns)
 
     def merge_found(self, window: Window) -> pa.Table:
-        """As `merge`, where all older rows of the keys were looked up: what is alone has nothing to wait for."""
+        """Merge where all older rows of the keys were looked up: a retraction alone has no rows to wait for."""
         return self.merge(window)
 
-    def needs(self, columns: tuple[str, ...]) -> tuple[str, ...]:
-        """The columns that must be read to tell these; by default just these."""
+    def required_columns(self, columns: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the columns to read in order to merge these; by default just these."""
         return columns
 
-    def refusal(self, kinds: RowKinds) -> PaimonError | None:
-        """Why rows of these kinds cannot be written; None if they can."""
+    def write_error(self, kinds: RowKinds) -> PaimonError | None:
+        """Return the error for writing rows of these kinds; None if it is allowed."""
         return None
 
     def prepare(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Rows about to be written, as they are stored."""
+        """Return input rows in their stored form."""
         return rows
 
-    def generations(self, window: Window) -> Iterator[Window]:
-        """Parts of a writer's rows, from the oldest to the newest, each of which may be merged for itself."""
+    def split(self, window: Window) -> Iterator[Window]:
+        """Split a writer's rows into parts, from the oldest to the newest, that may be merged separately."""
         yield window
 
 
 class SelectingEngine(MergeEngine):
-    """An engine whose result is one of the rows of each key, unchanged."""
+    """An engine that selects one of the rows of each key."""
 
     @abstractmethod
     def select(self, window: Window) -> Indices:
-        """The row number of the row that is left of each key, in the order of the keys."""
+        """Return the row number of each key's selected row, in key order."""
 
     def merge(self, window: Window) -> pa.Table:
         return window.table.take(pa.array(self.select(window)))
 
-    def left(self, window: Window, columns: Sequence[str]) -> Iterator[pa.Table]:
+    def live_rows(self, window: Window, columns: Sequence[str]) -> Iterator[pa.Table]:
         yield alive_among(window, self.select(window), columns)
 
-    def passing_retractions_over(self, window: Window, newest: bool) -> Indices:
-        """The newest or oldest row of each key that is no retraction; a retraction only where a key has no other row.
+    def select_non_retractions(self, window: Window, newest: bool) -> Indices:
+        """Return each key's newest or oldest row that is no retraction; a retraction only if it is the key's only row.
 
-        A key with several retractions and nothing else is left out.
+        Keys with several retractions and no other row are left out.
         """
         segments = window.segments
         retract = is_retract(window.kinds)
-        taken = segments.last(~retract) if newest else segments.first(~retract)
-        alone = (taken == NOWHERE) & (segments.counts() == 1)
-        taken[alone] = window.starts[alone]
-        chosen: Indices = window.order[taken[taken != NOWHERE]]
+        positions = segments.last(~retract) if newest else segments.first(~retract)
+        alone = (positions == NOWHERE) & (segments.counts() == 1)
+        positions[alone] = window.starts[alone]
+        chosen: Indices = window.order[positions[positions != NOWHERE]]
         return chosen
 
 
-def alive(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
-    """The rows that are not deleted."""
+def live_rows(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
+    """Return the rows that are not deleted."""
     return rows.select(list(columns)).filter(pc.is_in(rows[VALUE_KIND.name], _ALIVE))
 
 
 def alive_among(window: Window, rows: Indices, columns: Sequence[str]) -> pa.Table:
-    """Those of some rows that are not deleted, in any order, as a mask over the runs costs less than gathering."""
+    """Return those of the given rows that are not deleted, in any order: masking the runs is cheaper than gathering."""
     mask = np.zeros(len(window.table), dtype=np.bool_)
     mask[rows] = True
     mask &= ~is_retract(window.table[VALUE_KIND.name].to_numpy())
@@ -123,6 +123,6 @@ def alive_among(window: Window, rows: Indices, columns: Sequence[str]) -> pa.Tab
 
 
 def is_retract(kinds: RowKinds) -> Mask:
-    """Which kinds of rows take something back."""
+    """Return a mask of the retractions."""
     mask: Mask = (kinds == RowKind.UPDATE_BEFORE) | (kinds == RowKind.DELETE)
     return mask

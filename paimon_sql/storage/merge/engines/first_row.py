@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from paimon_sql.errors import ConstraintViolationError, PaimonError
+from paimon_sql.storage.expressions.kernels.sorting import Indices
 from paimon_sql.storage.merge.engines.base import RowKinds, SelectingEngine, is_retract
-from paimon_sql.storage.merge.order import Indices
 from paimon_sql.storage.merge.windows import Window
 
 
 class FirstRow(SelectingEngine):
-    """The oldest row of a key stays for ever; deletes are refused or ignored.
+    """Selects the oldest row; deletes are rejected or ignored.
 
-    Reads see compacted files only, so that they need not merge.
+    Reads see compacted files only, and so need not merge.
     """
 
     name = "first-row"
 
     def select(self, window: Window) -> Indices:
         if self.ignores_deletes:
-            return self.passing_retractions_over(window, newest=False)
-        if problem := self.refusal(window.kinds):
+            return self.select_non_retractions(window, newest=False)
+        if problem := self.write_error(window.kinds):
             raise problem
         return window.oldest
 
-    def refusal(self, kinds: RowKinds) -> PaimonError | None:
+    def write_error(self, kinds: RowKinds) -> PaimonError | None:
         if self.ignores_deletes or not is_retract(kinds).any():
             return None
         return ConstraintViolationError(

@@ -2,45 +2,106 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
 from paimon_sql.errors import ConstraintViolationError, PaimonError
-from paimon_sql.format.options.merge_engine import (
+from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options.table.merge_engine import (
+    FIELD_SEQUENCE_GROUP,
     PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE,
     PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP,
 )
 from paimon_sql.format.options.values import comma_separated
-from paimon_sql.format.row_kind import RowKind
-from paimon_sql.format.schema import TableSchema
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.storage.expressions.kernels.segments import NOWHERE, Mask, Segments
+from paimon_sql.storage.expressions.kernels.sorting import Indices, SortColumn, comparable, group_starts, sort_order
+from paimon_sql.storage.merge.aggregates.base import (
+    AggregateFunction,
+    Effect,
+    Steps,
+    first_retraction_error,
+    keeps_values,
+    valid_mask,
+)
+from paimon_sql.storage.merge.aggregates.of_schema import group_functions, with_stored_values
 from paimon_sql.storage.merge.engines.base import RowKinds, is_retract
 from paimon_sql.storage.merge.engines.reducing import Bundle, ReducingEngine, stamp
 from paimon_sql.storage.merge.engines.removal import (
-    Sifted,
+    Remaining,
     after,
+    drop_retractions,
     removals,
-    sift,
     split_around_deletes,
     split_behind_deletes,
 )
-from paimon_sql.storage.merge.functions.base import AggregateFunction, Effect, Steps, first_refusal, keeps_values
-from paimon_sql.storage.merge.functions.of_schema import group_functions, lifted
-from paimon_sql.storage.merge.order import Indices
-from paimon_sql.storage.merge.segments import NOWHERE, Mask
-from paimon_sql.storage.merge.sequence_groups import SequenceGroup, accepted, ranks, sequence_groups
 from paimon_sql.storage.merge.windows import Window
 
 
-class PartialUpdate(ReducingEngine):
-    """Values that are not null replace older ones, column by column.
+@dataclass(frozen=True)
+class SequenceGroup:
+    """A sequence group: columns that change together, and the columns that order their versions.
 
-    The columns of a sequence group change together, nulls included, and only by rows that are not older by the group's
-    own columns; a retraction in a group makes its columns null, or takes back what their functions added. Deletes are
-    otherwise refused, unless an option says that they are ignored or remove the row; what comes after the removal of a
-    row begins with the values that the delete bears.
+    Attributes:
+        ordering: the sequence columns, in order of significance; null sorts first.
+        members: the columns that change.
+    """
+
+    ordering: tuple[str, ...]
+    members: tuple[str, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Sequence columns and members."""
+        return (*self.ordering, *self.members)
+
+
+def sequence_groups(options: TableOptions) -> tuple[SequenceGroup, ...]:
+    """Return the sequence groups that the table's options define."""
+    return tuple(
+        SequenceGroup(comma_separated(names[0]), comma_separated(text))
+        for names, text in options.matching(FIELD_SEQUENCE_GROUP)
+    )
+
+
+def ranks(ordering: Sequence[pa.Array]) -> Indices:
+    """Return dense ranks of the rows by these columns, from 1; 0 for rows with nothing but nulls."""
+    columns = [comparable(column) for column in ordering]
+    order = sort_order([SortColumn(column) for column in columns])
+    rank = np.empty(len(order), dtype=np.int64)
+    starts = group_starts(columns, order)
+    rank[order] = np.searchsorted(starts, np.arange(len(order)), side="right")
+    has_value = np.zeros(len(order), dtype=np.bool_)
+    for column in columns:
+        has_value |= valid_mask(column)
+    return np.where(has_value, rank, 0)
+
+
+def accepted(rank: Indices, segments: Segments, begins: Mask | None = None) -> Mask:
+    """Return a mask of the rows that are at least as new as all rows before them in their key.
+
+    Args:
+        rank: the result of `ranks`; rows of rank 0 are never accepted.
+        segments: the keys.
+        begins: rows that start anew, as after a removal: rows before them do not count.
+    """
+    eras = segments.owners if begins is None else segments.owners + np.cumsum(begins)
+    wide = eras * (int(rank.max(initial=0)) + 1) + rank
+    found: Mask = (rank > 0) & (wide == np.maximum.accumulate(wide))
+    return found
+
+
+class PartialUpdate(ReducingEngine):
+    """Replaces values by newer non-null ones, column by column.
+
+    The columns of a sequence group change together, nulls included, and only by rows that are not older by its sequence
+    columns; a retraction sets them to null, or retracts from their aggregate functions. Otherwise deletes are rejected,
+    unless an option ignores them or lets them remove the row; rows after a removal start with the values of the delete.
     """
 
     name = "partial-update"
@@ -60,10 +121,10 @@ class PartialUpdate(ReducingEngine):
         return keeps_values(self._functions.get(column))
 
     @property
-    def merges_whole(self) -> bool:
+    def merges_all_at_once(self) -> bool:
         return self._removes or bool(self._removing)
 
-    def needs(self, columns: tuple[str, ...]) -> tuple[str, ...]:
+    def required_columns(self, columns: tuple[str, ...]) -> tuple[str, ...]:
         wanted = dict.fromkeys(columns)
         for group in self._groups:
             if group in self._removing or set(group.columns) & set(columns):
@@ -83,15 +144,15 @@ class PartialUpdate(ReducingEngine):
                 made[name] = self._free(name, counted, retract, name in fixed)
         return made
 
-    def refusal(self, kinds: RowKinds) -> PaimonError | None:
+    def write_error(self, kinds: RowKinds) -> PaimonError | None:
         if self.ignores_deletes or self._removes or not is_retract(kinds).any():
             return None
-        return first_refusal(self._functions) if self._groups else _refused()
+        return first_retraction_error(self._functions) if self._groups else _refused()
 
     def prepare(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        return lifted(rows, self._functions)
+        return with_stored_values(rows, self._functions)
 
-    def generations(self, window: Window) -> Iterator[Window]:
+    def split(self, window: Window) -> Iterator[Window]:
         if self._removing:
             yield from split_around_deletes(window)
         elif self._removes:
@@ -100,7 +161,7 @@ class PartialUpdate(ReducingEngine):
             yield window
 
     def _newest(self, bundle: Bundle) -> Indices:
-        """The rows whose sequence numbers the merged rows take: the newest ones that are not ignored."""
+        """Return the rows whose sequence numbers the merged rows get: the newest that are not ignored."""
         last = bundle.segments.last()
         if not self.ignores_deletes:
             return last
@@ -108,31 +169,31 @@ class PartialUpdate(ReducingEngine):
         return np.where(counting != NOWHERE, counting, last)
 
     def _counted(self, bundle: Bundle) -> tuple[Bundle, RowKinds, Mask]:
-        """The rows that count, what becomes of the keys, and which of the rows retract."""
+        """Return the rows that count, the resulting kind of each key, and a mask of the retractions among the rows."""
         retract = is_retract(bundle.kinds)
         if not retract.any():
             return bundle, np.full(bundle.segments.count, RowKind.INSERT, dtype=np.int8), retract
         if self.ignores_deletes:
-            sifted = sift(bundle, ~retract, bundle.segments.last())
+            remaining = drop_retractions(bundle, ~retract, bundle.segments.last())
         elif self._groups:
-            sifted = self._after_group_removals(bundle)
-            return self._with_retractions_alone(sifted)
+            remaining = self._after_group_removals(bundle)
+            return self._with_retractions_alone(remaining)
         elif self._removes:
             removed = removals(bundle)
-            stand_ins = np.where(removed != NOWHERE, removed, bundle.segments.last())
+            placeholders = np.where(removed != NOWHERE, removed, bundle.segments.last())
             counts = after(bundle, removed) & ~retract
-            # The rows after a delete begin with its values, as they do for Java's engines.
+            # As in Java's engine, the rows after a delete start with its values.
             counts[removed[bundle.segments.any(counts) & (removed != NOWHERE)]] = True
-            sifted = sift(bundle, counts, stand_ins)
+            remaining = drop_retractions(bundle, counts, placeholders)
         else:
             raise _refused()
-        return sifted.bundle, sifted.kinds, np.zeros(len(sifted.bundle.rows), dtype=np.bool_)
+        return remaining.bundle, remaining.kinds, np.zeros(len(remaining.bundle.rows), dtype=np.bool_)
 
-    def _after_group_removals(self, bundle: Bundle) -> Sifted:
-        """The rows behind the last delete that a removing group accepts.
+    def _after_group_removals(self, bundle: Bundle) -> Remaining:
+        """Drop the rows up to the last delete that a removing group accepts.
 
-        Whether a delete is accepted depends on the rows since the removal before it, so removals are found one after
-        the other, all keys at once.
+        Whether a delete is accepted depends on the rows since the previous removal, so removals are found one by one,
+        over all keys at once.
         """
         segments = bundle.segments
         deletes = bundle.kinds == RowKind.DELETE
@@ -141,27 +202,27 @@ class PartialUpdate(ReducingEngine):
         begins = np.zeros(len(segments), dtype=np.bool_)
         while deletes.any():
             removing = np.zeros(len(segments), dtype=np.bool_)
-            for numbers in rank:
-                removing |= accepted(numbers, segments, begins)
+            for group_rank in rank:
+                removing |= accepted(group_rank, segments, begins)
             first = segments.first(removing & deletes & after(bundle, found))
             fresh = first[first != NOWHERE]
             if not len(fresh):
                 break
             found = np.where(first != NOWHERE, first, found)
             begins[fresh[fresh + 1 < len(begins)] + 1] = True
-        return sift(bundle, after(bundle, found), np.where(found != NOWHERE, found, segments.last()))
+        return drop_retractions(bundle, after(bundle, found), np.where(found != NOWHERE, found, segments.last()))
 
-    def _with_retractions_alone(self, sifted: Sifted) -> tuple[Bundle, RowKinds, Mask]:
-        """Keys of which nothing but retractions count become one retraction, of all that the rows retract together."""
-        bundle, kinds = sifted.bundle, sifted.kinds
-        retract = is_retract(bundle.kinds) & ~sifted.stands_in
+    def _with_retractions_alone(self, remaining: Remaining) -> tuple[Bundle, RowKinds, Mask]:
+        """Replace the rows of keys with nothing but retractions by one retraction of all their values."""
+        bundle, kinds = remaining.bundle, remaining.kinds
+        retract = is_retract(bundle.kinds) & ~remaining.placeholders
         only = ~bundle.segments.any(~retract)
         deleting = bundle.segments.any(bundle.kinds == RowKind.DELETE)
         kinds = np.where(only, np.where(deleting, np.int8(RowKind.DELETE), np.int8(RowKind.UPDATE_BEFORE)), kinds)
         return bundle, kinds, retract & ~only[bundle.segments.owners]
 
     def _grouped(self, group: SequenceGroup, bundle: Bundle, retract: Mask, names: set[str]) -> dict[str, pa.Array]:
-        """The columns of a sequence group."""
+        """Merge the columns of a sequence group."""
         rank = ranks([bundle.column(name) for name in group.ordering])
         fresh = accepted(rank, bundle.segments)
         last = bundle.segments.last(fresh)
@@ -178,12 +239,12 @@ class PartialUpdate(ReducingEngine):
                 made[name] = bundle.taken(name, values)
                 continue
             column = bundle.column(name)
-            kept = column if counts.all() else column.filter(pa.array(counts))
-            made[name] = function.apply(Steps(kept, bundle.segments.where(counts), effects))
+            counted = column if counts.all() else column.filter(pa.array(counts))
+            made[name] = function.apply(Steps(counted, bundle.segments.where(counts), effects))
         return made
 
     def _free(self, name: str, bundle: Bundle, retract: Mask, fixed: bool) -> pa.Array:
-        """A column of no group: its newest value that is not null, for retractions do not touch it."""
+        """Merge a column of no group: its newest non-null value, as retractions do not affect it."""
         if fixed:
             return bundle.taken(name, bundle.segments.last())
         wanted = ~retract

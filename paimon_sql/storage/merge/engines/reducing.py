@@ -1,4 +1,4 @@
-"""What the engines share that make a new row of the rows of a key."""
+"""Base of merge engines that compute a new row from the rows of a key."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from paimon_sql.format.special_fields import SEQUENCE_NUMBER, VALUE_KIND
-from paimon_sql.storage.merge.engines.base import MergeEngine, RowKinds, alive, alive_among, is_retract
-from paimon_sql.storage.merge.functions.base import taken
-from paimon_sql.storage.merge.order import Indices
-from paimon_sql.storage.merge.segments import Mask, Segments
+from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER, VALUE_KIND
+from paimon_sql.storage.expressions.kernels.segments import Mask, Segments
+from paimon_sql.storage.expressions.kernels.sorting import Indices
+from paimon_sql.storage.merge.aggregates.base import taken
+from paimon_sql.storage.merge.engines.base import MergeEngine, RowKinds, alive_among, is_retract, live_rows
 from paimon_sql.storage.merge.windows import Window
 
 
 class Bundle:
-    """The rows of several keys; positions are those in the order of keys and age.
+    """The rows of several keys; positions refer to the order by key and age.
 
     Args:
-        table: where the rows stand.
-        rows: their numbers there, by key and age.
-        segments: the keys that they belong to.
+        table: the rows.
+        rows: their row numbers in the table, by key and age.
+        segments: the key of each row.
     """
 
     def __init__(self, table: pa.Table, rows: Indices, segments: Segments) -> None:
@@ -39,7 +39,7 @@ class Bundle:
         return kinds
 
     def column(self, name: str) -> pa.Array:
-        """A column's values, brought together once."""
+        """Return the values of a column in order; cached."""
         if name not in self._columns:
             found = self.table[name].take(pa.array(self.rows))
             flat = found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
@@ -47,13 +47,13 @@ class Bundle:
         return self._columns[name]
 
     def where(self, mask: Mask) -> Bundle:
-        """Some of the rows."""
+        """Return only the rows of the mask."""
         if mask.all():
             return self
         return Bundle(self.table, self.rows[mask], self.segments.where(mask))
 
     def taken(self, name: str, positions: Indices) -> pa.Array:
-        """A column's values at these positions, null for NOWHERE; cheaper than the whole column if they are few."""
+        """Return values of a column by position, null for NOWHERE; cheaper than `column` if they are few."""
         if name in self._columns:
             return taken(self._columns[name], positions)
         missing = positions < 0
@@ -63,11 +63,11 @@ class Bundle:
 
 
 class ReducingEngine(MergeEngine):
-    """An engine that makes a new row of the rows of a key; a key with a single row mostly keeps that as it is."""
+    """An engine that computes a new row from the rows of a key; a single row is mostly kept unchanged."""
 
     @abstractmethod
     def reduce(self, bundle: Bundle) -> dict[str, pa.Array]:
-        """A row for each key of a bundle, its sequence number and kind among the columns that the bundle has."""
+        """Return one merged row per key, including sequence number and kind if the bundle has them."""
 
     def merge(self, window: Window) -> pa.Table:
         return self._merged(window, *self._parts(window))
@@ -77,7 +77,7 @@ class ReducingEngine(MergeEngine):
         return self._merged(window, *self._parts(window, is_retract(kinds)))
 
     def _merged(self, window: Window, alone: Mask, bundle: Bundle | None) -> pa.Table:
-        """The single rows as they are and the others reduced."""
+        """Combine unchanged single rows and reduced rows."""
         if bundle is None:
             return window.table.take(pa.array(window.order))
         made = self._made(bundle)
@@ -88,12 +88,12 @@ class ReducingEngine(MergeEngine):
         numbers[~alone] = np.arange(len(window.table), len(window.table) + len(made))
         return pa.concat_tables([window.table, made]).take(pa.array(numbers))
 
-    def left(self, window: Window, columns: Sequence[str]) -> Iterator[pa.Table]:
+    def live_rows(self, window: Window, columns: Sequence[str]) -> Iterator[pa.Table]:
         alone, bundle = self._parts(window)
         if alone.any():
             yield alive_among(window, window.order[window.starts[alone]], columns)
         if bundle is not None:
-            yield alive(self._made(bundle), columns)
+            yield live_rows(self._made(bundle), columns)
 
     def _made(self, bundle: Bundle) -> pa.Table:
         made = self.reduce(bundle)
@@ -101,7 +101,7 @@ class ReducingEngine(MergeEngine):
 
     @staticmethod
     def _parts(window: Window, waiting: Mask | None = None) -> tuple[Mask, Bundle | None]:
-        """Which keys have a single row that is kept as it is, and the others; ``waiting`` are keys that may keep it."""
+        """Return a mask of the keys whose single row is kept (at most those of ``waiting``), and the other rows."""
         lengths = np.diff(window.starts, append=len(window.order))
         alone: Mask = lengths == 1
         if waiting is not None:
@@ -114,7 +114,7 @@ class ReducingEngine(MergeEngine):
 
 
 def stamp(bundle: Bundle, newest: Indices, kinds: RowKinds) -> dict[str, pa.Array]:
-    """The system columns of merged rows: the sequence numbers of their newest rows, and their kinds."""
+    """Return the system columns of merged rows: the sequence number of the newest row, and the kind."""
     columns = {VALUE_KIND.name: pa.array(kinds)}
     if SEQUENCE_NUMBER.name in bundle.table.column_names:
         columns[SEQUENCE_NUMBER.name] = bundle.taken(SEQUENCE_NUMBER.name, newest)

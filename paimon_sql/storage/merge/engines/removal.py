@@ -1,4 +1,4 @@
-"""Rows that do not count: retractions that are ignored, and those that a removal of the whole row leaves behind."""
+"""Dropping of rows that do not count: ignored retractions, and rows up to the removal of a key."""
 
 from __future__ import annotations
 
@@ -7,78 +7,78 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from paimon_sql.format.row_kind import RowKind
+from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.storage.expressions.kernels.segments import NOWHERE, Mask
+from paimon_sql.storage.expressions.kernels.sorting import Indices
 from paimon_sql.storage.merge.engines.base import RowKinds
 from paimon_sql.storage.merge.engines.reducing import Bundle
-from paimon_sql.storage.merge.order import Indices
-from paimon_sql.storage.merge.segments import NOWHERE, Mask
 from paimon_sql.storage.merge.windows import Window
 
 
 @dataclass(frozen=True)
-class Sifted:
+class Remaining:
     """The rows that count.
 
     Attributes:
-        bundle: the rows; of a key without any the one row that stands for it.
-        gone: the keys without any.
-        kinds: what becomes of each key: INSERT, or the kind of the row that stands for it.
+        bundle: the rows; for a key without any, one placeholder row.
+        empty_keys: mask of the keys without any.
+        kinds: the resulting kind of each key: INSERT, or the kind of the placeholder.
     """
 
     bundle: Bundle
-    gone: Mask
+    empty_keys: Mask
     kinds: RowKinds
 
     @property
-    def stands_in(self) -> Mask:
-        """Which rows stand for a key without rows that count."""
-        found: Mask = self.gone[self.bundle.segments.owners]
+    def placeholders(self) -> Mask:
+        """Mask of the placeholder rows."""
+        found: Mask = self.empty_keys[self.bundle.segments.owners]
         return found
 
 
-def sift(bundle: Bundle, counts: Mask, stand_ins: Indices) -> Sifted:
-    """Leave out the rows that do not count.
+def drop_retractions(bundle: Bundle, counts: Mask, stand_ins: Indices) -> Remaining:
+    """Drop the rows that do not count.
 
     Args:
         bundle: the rows.
-        counts: which rows count.
-        stand_ins: for each key the row that stands for it when none counts.
+        counts: mask of the rows that count.
+        stand_ins: the placeholder row of each key, in case none counts.
     """
-    gone = ~bundle.segments.any(counts)
-    kinds = np.where(gone, bundle.kinds[stand_ins], np.int8(RowKind.INSERT))
-    if gone.any():
+    without_rows = ~bundle.segments.any(counts)
+    kinds = np.where(without_rows, bundle.kinds[stand_ins], np.int8(RowKind.INSERT))
+    if without_rows.any():
         counts = counts.copy()
-        counts[stand_ins[gone]] = True
-    return Sifted(bundle.where(counts), gone, kinds)
+        counts[stand_ins[without_rows]] = True
+    return Remaining(bundle.where(counts), without_rows, kinds)
 
 
 def removals(bundle: Bundle) -> Indices:
-    """The last delete of each key, NOWHERE in a key without."""
+    """Return the last delete of each key, NOWHERE without one."""
     return bundle.segments.last(bundle.kinds == RowKind.DELETE)
 
 
 def after(bundle: Bundle, positions: Indices) -> Mask:
-    """Which rows come after a position in their key; all where it is NOWHERE."""
-    behind: Mask = np.arange(len(bundle.segments)) > positions[bundle.segments.owners]
-    return behind
+    """Return a mask of the rows after a position in their key; all rows for NOWHERE."""
+    mask: Mask = np.arange(len(bundle.segments)) > positions[bundle.segments.owners]
+    return mask
 
 
 def split_behind_deletes(window: Window) -> Iterator[Window]:
-    """A writer's rows in two parts where a key has rows behind its last delete.
+    """Split a writer's rows in two: up to the last delete of each key, and after it.
 
-    Merged together they would be one row, from which nobody could tell that older rows in other files are gone.
+    Merged into one row, they would no longer delete the older rows in other files.
     """
     deletes = window.kinds == RowKind.DELETE
     if not deletes.any():
         yield window
         return
     last = window.segments.last(deletes)
-    behind = (np.arange(len(window.order)) > last[window.segments.owners]) & (last != NOWHERE)[window.segments.owners]
-    yield from _parts(window, behind.astype(np.int64))
+    is_after = (np.arange(len(window.order)) > last[window.segments.owners]) & (last != NOWHERE)[window.segments.owners]
+    yield from _parts(window, is_after.astype(np.int64))
 
 
 def split_around_deletes(window: Window) -> Iterator[Window]:
-    """A writer's rows in parts of which each key's deletes stand alone, for what they remove depends on older files."""
+    """Split a writer's rows so that each delete is on its own: what it removes depends on older files."""
     deletes = window.kinds == RowKind.DELETE
     if not deletes.any():
         yield window
@@ -90,6 +90,6 @@ def split_around_deletes(window: Window) -> Iterator[Window]:
     yield from _parts(window, running - running[window.starts][window.segments.owners])
 
 
-def _parts(window: Window, numbers: Indices) -> Iterator[Window]:
-    for number in range(int(numbers.max()) + 1):
-        yield window.where(numbers == number)
+def _parts(window: Window, parts: Indices) -> Iterator[Window]:
+    for part in range(int(parts.max()) + 1):
+        yield window.where(parts == part)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from tests.faults.actions.job import Read
 from tests.faults.history import Role
@@ -80,8 +81,8 @@ def _chosen(job: SparkJob) -> Row | None:
     return job.chance.choice(rows) if rows else None
 
 
-def _rows_of(found: Sequence[tuple[object, ...]]) -> list[Row]:
-    return [Row(*row) for row in found]  # type: ignore[arg-type]
+def _rows_of(found: Sequence[tuple[Any, ...]]) -> list[Row]:
+    return [Row(*row) for row in found]
 
 
 def _condition(job: SparkJob, row: Row) -> str:

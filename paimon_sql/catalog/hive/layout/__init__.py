@@ -1,0 +1,1 @@
+"""Layout of entries in Hive's metastore: tables, columns and locations."""

@@ -1,0 +1,146 @@
+"""Conversion of column types to Hive's, and back.
+
+Hive has no TIME, no lengths of binary strings and no NOT NULL; the table's own schema is authoritative.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatch
+
+from pymetastore.htypes import (
+    HCharType,
+    HDecimalType,
+    HListType,
+    HMapType,
+    HPrimitiveType,
+    HStructType,
+    HType,
+    HVarcharType,
+    PrimitiveCategory,
+    TypeParser,
+)
+
+from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.schema import types as t
+
+LOCAL_TIMESTAMP = "timestamp with local time zone"
+"""Hive's name of TIMESTAMP WITH LOCAL TIME ZONE, since version 3."""
+_MAX_CHAR, _MAX_VARCHAR = 255, 65535
+
+
+@singledispatch
+def hive_type(data_type: t.DataType) -> str:
+    """The name of the Hive type for a type.
+
+    Raises:
+        UnsupportedError: Hive has none.
+    """
+    raise UnsupportedError(f"Hive's metastore has no type for {data_type}.")
+
+
+_PLAIN: dict[type[t.DataType], str] = {
+    t.BooleanType: "boolean",
+    t.TinyIntType: "tinyint",
+    t.SmallIntType: "smallint",
+    t.IntType: "int",
+    t.BigIntType: "bigint",
+    t.FloatType: "float",
+    t.DoubleType: "double",
+    t.DateType: "date",
+    t.BinaryType: "binary",
+    t.VarBinaryType: "binary",
+    t.BlobType: "binary",
+    t.TimeType: "string",
+    t.TimestampType: "timestamp",
+    t.LocalZonedTimestampType: LOCAL_TIMESTAMP,
+    t.VariantType: "struct<value:binary,metadata:binary>",
+}
+for _type, _name in _PLAIN.items():
+    hive_type.register(_type, lambda _, name=_name: name)
+
+
+@hive_type.register
+def _(data_type: t.DecimalType) -> str:
+    return f"decimal({data_type.precision},{data_type.scale})"
+
+
+@hive_type.register
+def _(data_type: t.CharType) -> str:
+    return f"char({data_type.length})" if data_type.length <= _MAX_CHAR else "string"
+
+
+@hive_type.register
+def _(data_type: t.VarCharType) -> str:
+    return f"varchar({data_type.length})" if data_type.length <= _MAX_VARCHAR else "string"
+
+
+@hive_type.register
+def _(data_type: t.ArrayType) -> str:
+    return f"array<{hive_type(data_type.element)}>"
+
+
+@hive_type.register
+def _(data_type: t.VectorType) -> str:
+    return f"array<{hive_type(data_type.element)}>"
+
+
+@hive_type.register
+def _(data_type: t.MultisetType) -> str:
+    return f"map<{hive_type(data_type.element)},int>"
+
+
+@hive_type.register
+def _(data_type: t.MapType) -> str:
+    return f"map<{hive_type(data_type.key)},{hive_type(data_type.value)}>"
+
+
+@hive_type.register
+def _(data_type: t.RowType) -> str:
+    return f"struct<{','.join(f'{f.name}:{hive_type(f.type)}' for f in data_type.fields)}>"
+
+
+_PRIMITIVES: dict[PrimitiveCategory, t.DataType] = {
+    PrimitiveCategory.BOOLEAN: t.BooleanType(),
+    PrimitiveCategory.BYTE: t.TinyIntType(),
+    PrimitiveCategory.SHORT: t.SmallIntType(),
+    PrimitiveCategory.INT: t.IntType(),
+    PrimitiveCategory.LONG: t.BigIntType(),
+    PrimitiveCategory.FLOAT: t.FloatType(),
+    PrimitiveCategory.DOUBLE: t.DoubleType(),
+    PrimitiveCategory.STRING: t.string_type(),
+    PrimitiveCategory.BINARY: t.bytes_type(),
+    PrimitiveCategory.DATE: t.DateType(),
+    PrimitiveCategory.TIMESTAMP: t.TimestampType(),
+    PrimitiveCategory.TIMESTAMPLOCALTZ: t.LocalZonedTimestampType(),
+}
+
+
+def paimon_type(name: str) -> t.DataType:
+    """The type for a Hive type.
+
+    Raises:
+        UnsupportedError: there is none, or the name cannot be parsed.
+    """
+    try:
+        return _paimon_type(TypeParser(name).parse_type())
+    except (ValueError, IndexError, AttributeError):
+        raise UnsupportedError(f"Hive's type {name} is not offered here.") from None
+
+
+def _paimon_type(found: HType) -> t.DataType:
+    if isinstance(found, HPrimitiveType) and found.primitive_type in _PRIMITIVES:
+        return _PRIMITIVES[found.primitive_type]
+    if isinstance(found, HDecimalType):
+        return t.DecimalType(precision=found.precision, scale=found.scale)
+    if isinstance(found, HCharType):
+        return t.CharType(length=found.length)
+    if isinstance(found, HVarcharType):
+        return t.VarCharType(length=found.length)
+    if isinstance(found, HListType):
+        return t.ArrayType(element=_paimon_type(found.element_type))
+    if isinstance(found, HMapType):
+        return t.MapType(key=_paimon_type(found.key_type), value=_paimon_type(found.value_type))
+    if isinstance(found, HStructType):
+        pairs = enumerate(zip(found.names, found.types, strict=True))
+        return t.RowType(fields=tuple(t.DataField(i, name, _paimon_type(of)) for i, (name, of) in pairs))
+    raise ValueError(found)

@@ -1,0 +1,145 @@
+"""Layout of table entries in Hive's metastore, as written and expected by Apache Paimon's Hive catalog."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pymetastore.hive_metastore.ttypes import FieldSchema, SerDeInfo, StorageDescriptor, Table
+
+from paimon_sql.catalog.hive.layout.column_types import hive_type
+from paimon_sql.errors import InvalidSchemaError
+from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options.operations.commit import METASTORE_PARTITIONED_TABLE
+from paimon_sql.format.options.operations.tag import METASTORE_TAG_TO_PARTITION
+from paimon_sql.format.options.table.data_file import DATA_FILE_PATH_DIRECTORY
+from paimon_sql.format.options.table.partition import PARTITION_EXPIRATION_TIME
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.format.schema.types import DataField, string_type
+
+MANAGED, EXTERNAL, VIEW = "MANAGED_TABLE", "EXTERNAL_TABLE", "VIRTUAL_VIEW"
+COMMENT = "comment"
+KIND = "table_type"
+_INPUT = "org.apache.paimon.hive.mapred.PaimonInputFormat"
+_OUTPUT = "org.apache.paimon.hive.mapred.PaimonOutputFormat"
+_SERDE = "org.apache.paimon.hive.PaimonSerDe"
+_OWN_PARAMETERS = {KIND: "PAIMON", "storage_handler": "org.apache.paimon.hive.PaimonStorageHandler"}
+_HIVE_PREFIX = "hive."
+_ALWAYS_WRITTEN = (PARTITION_EXPIRATION_TIME.key, DATA_FILE_PATH_DIRECTORY.key)
+_MAX_COMMENT = 255
+_FOREVER = 2**31 - 1
+
+
+def is_paimon(table: Any) -> bool:
+    """Whether an entry is a Paimon table."""
+    return table.sd is not None and (table.sd.inputFormat, table.sd.outputFormat) == (_INPUT, _OUTPUT)
+
+
+def is_view(table: Any) -> bool:
+    """Whether an entry is a view."""
+    return bool(table.tableType == VIEW)
+
+
+def is_external(table: Any) -> bool:
+    """Whether the files of an entry are kept when it is dropped."""
+    # Hive 4 makes tables without transactions external, and marks those whose files it owns by this property.
+    purged = (table.parameters or {}).get("external.table.purge", "").lower() == "true"
+    return table.tableType == EXTERNAL and not purged
+
+
+def wants_external(options: Mapping[str, str]) -> bool:
+    """Whether a table's options make it external."""
+    return options.get("external", options.get("EXTERNAL", "")).lower() == "true"
+
+
+def is_partitioned(schema: TableSchema) -> bool:
+    """Whether the metastore lists the partitions of a table with such a schema."""
+    return bool(schema.partition_keys) and bool(TableOptions(schema.options).get(METASTORE_PARTITIONED_TABLE))
+
+
+def new_entry(database: str, name: str, owner: str, kind: str) -> Any:
+    """A new entry without columns."""
+    now = int(time.time())
+    entry = Table(
+        tableName=name,
+        dbName=database,
+        owner=owner,
+        createTime=now,
+        lastAccessTime=now,
+        retention=_FOREVER,
+        sd=StorageDescriptor(cols=[], serdeInfo=SerDeInfo(parameters={}), parameters={}),
+        partitionKeys=[],
+        parameters={},
+        tableType=kind,
+    )
+    if kind == EXTERNAL:
+        entry.parameters["EXTERNAL"] = "TRUE"
+    return entry
+
+
+def describe(entry: Any, schema: TableSchema, *, all_properties: bool) -> None:
+    """Set an entry by a table's schema.
+
+    Args:
+        entry: the entry.
+        schema: the schema.
+        all_properties: whether all options are written, or only those about Hive.
+
+    Raises:
+        InvalidSchemaError: names of columns differ by case alone, which Hive does not distinguish.
+        UnsupportedError: Hive has no type for a column.
+    """
+    _check_names(schema)
+    properties = table_properties(schema, all_properties=all_properties)
+    entry.parameters = {**(entry.parameters or {}), **properties, **_OWN_PARAMETERS}
+    if schema.comment is not None:
+        entry.parameters[COMMENT] = schema.comment
+    else:
+        entry.parameters.pop(COMMENT, None)
+    entry.sd.inputFormat, entry.sd.outputFormat, entry.sd.serdeInfo.serializationLib = _INPUT, _OUTPUT, _SERDE
+    keys = schema.partition_keys if is_partitioned(schema) else ()
+    entry.sd.cols = columns(f for f in schema.fields if f.name not in keys)
+    entry.partitionKeys = [_column(schema.field(key)) for key in keys]
+    tag_column = schema.options.get(METASTORE_TAG_TO_PARTITION.key)
+    if tag_column and not schema.partition_keys:
+        entry.partitionKeys = [_column(DataField(0, tag_column, string_type()))]
+
+
+def forget(entry: Any, before: TableSchema, after: TableSchema) -> None:
+    """Remove the properties from an entry that an older schema has and a newer one does not."""
+    removed = table_properties(before, all_properties=True).keys() - table_properties(after, all_properties=True).keys()
+    entry.parameters = {k: v for k, v in (entry.parameters or {}).items() if k not in removed}
+
+
+def table_properties(schema: TableSchema, *, all_properties: bool) -> dict[str, str]:
+    """The properties of an entry by a table's schema."""
+    if not all_properties:
+        hive_options = {k: v for k, v in schema.options.items() if k.startswith(_HIVE_PREFIX)}
+        return {**hive_options, **{k: schema.options[k] for k in _ALWAYS_WRITTEN if k in schema.options}}
+    keys = {"primary-key": schema.primary_keys, "partition": schema.partition_keys, "bucket-key": schema.bucket_keys}
+    return {**schema.options, **{k: ",".join(names) for k, names in keys.items() if names}}
+
+
+def columns(fields: Iterable[DataField]) -> list[Any]:
+    """Columns as in the metastore, whose comments are short and of one line."""
+    found = [_column(f) for f in fields]
+    for column in found:
+        if column.comment is not None:
+            line = column.comment.replace("\n", " ").replace("\r", " ")
+            column.comment = line if len(line) <= _MAX_COMMENT else f"{line[: _MAX_COMMENT - 3]}..."
+    return found
+
+
+def _column(field: DataField) -> Any:
+    return FieldSchema(name=field.name.lower(), type=hive_type(field.type), comment=field.description)
+
+
+def _check_names(schema: TableSchema) -> None:
+    seen: dict[str, str] = {}
+    for name in schema.names:
+        other = seen.setdefault(name.lower(), name)
+        if other != name:
+            raise InvalidSchemaError(
+                f"The columns {other} and {name} differ by case alone, and Hive does not see that."
+            )

@@ -1,0 +1,214 @@
+"""Views and functions of a REST catalog (spec: REST API, ``views`` and ``functions``)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.identifier import Identifier, check_name
+from paimon_sql.catalog.rest.changes import Change, function_changes, view_changes
+from paimon_sql.catalog.rest.client import RestClient
+from paimon_sql.catalog.rest.http.errors import ConflictAnswerError, NotFoundAnswerError
+from paimon_sql.errors import (
+    NoSuchDatabaseError,
+    NotFoundError,
+    PaimonError,
+)
+from paimon_sql.format.catalog_objects.function import FunctionSchema, parse_function
+from paimon_sql.format.catalog_objects.view import ViewSchema, parse_view
+
+_DATABASE = "DATABASE"
+
+
+class DefinitionsOnServer(Catalog):
+    """Views and functions on a server; differences without a change are made by drop and create."""
+
+    client: RestClient
+
+    def list_views(self, database: str) -> list[str]:
+        with self._within(database):
+            return sorted(self.client.listed("databases", database, "views", member="views"))
+
+    def view_exists(self, identifier: Identifier) -> bool:
+        return self._found_view(identifier) is not None
+
+    def view(self, identifier: Identifier) -> ViewSchema:
+        found = self._found_view(identifier)
+        if found is None:
+            raise self._no_view(identifier)
+        return found
+
+    def create_view(self, identifier: Identifier, view: ViewSchema, *, replace: bool = False) -> None:
+        self._check_view_name(identifier)
+        if self.table_exists(identifier):
+            raise self._taken_table(identifier)
+        found = self._found_view(identifier)
+        if found is not None and not replace:
+            raise self._taken_view(identifier)
+        if found is None:
+            self._make_view(identifier, view)
+        else:
+            self._change_view(identifier, found, view)
+
+    def alter_view(self, identifier: Identifier, change: Callable[[ViewSchema], ViewSchema]) -> ViewSchema:
+        found = self.view(identifier)
+        changed = change(found)
+        self._change_view(identifier, found, changed)
+        return changed
+
+    def drop_view(self, identifier: Identifier) -> None:
+        with self._missing(self._no_view(identifier), identifier.database):
+            self.client.delete(*_view_path(identifier))
+
+    def rename_view(self, source: Identifier, target: Identifier) -> None:
+        self._check_view_name(target)
+        if self.table_exists(target):
+            raise self._taken_table(target)
+        self._require(target.database)
+        body = {"source": named(source), "destination": named(target)}
+        try:
+            with self._missing(self._no_view(source), source.database):
+                self.client.post("views", "rename", body=body)
+        except ConflictAnswerError:
+            raise self._taken_view(target) from None
+
+    def list_functions(self, database: str) -> list[str]:
+        with self._within(database):
+            return sorted(self.client.listed("databases", database, "functions", member="functions"))
+
+    def function_name(self, identifier: Identifier) -> str | None:
+        names, name = self.list_functions(identifier.database), identifier.object_name
+        return name if name in names else next((n for n in names if n.lower() == name.lower()), None)
+
+    def function(self, identifier: Identifier) -> FunctionSchema:
+        name = self.function_name(identifier)
+        if name is None:
+            raise self._no_function(identifier)
+        with self._missing(self._no_function(identifier), identifier.database):
+            body = self.client.get(*_function_path(identifier, name))
+        return parse_function(json.dumps(body), f"Function {self.name}.{identifier}")
+
+    def create_function(self, identifier: Identifier, function: FunctionSchema, *, replace: bool = False) -> None:
+        self._require(identifier.database)
+        name = self.function_name(identifier)
+        if name is not None and not replace:
+            raise self._taken_function(identifier)
+        if name is None:
+            self._make_function(identifier, check_name(identifier.object_name, "function"), function)
+        else:
+            self._change_function(identifier, name, self.function(identifier), function)
+
+    def alter_function(
+        self, identifier: Identifier, change: Callable[[FunctionSchema], FunctionSchema]
+    ) -> FunctionSchema:
+        found = self.function(identifier)
+        changed = change(found)
+        self._change_function(identifier, self.function_name(identifier) or identifier.object_name, found, changed)
+        return changed
+
+    def drop_function(self, identifier: Identifier) -> None:
+        name = self.function_name(identifier)
+        if name is None:
+            raise self._no_function(identifier)
+        with self._missing(self._no_function(identifier), identifier.database):
+            self.client.delete(*_function_path(identifier, name))
+
+    def _found_view(self, identifier: Identifier) -> ViewSchema | None:
+        if "$" in identifier.object_name:
+            return None
+        try:
+            found = self.client.get(*_view_path(identifier))
+        except NotFoundAnswerError:
+            return None
+        return parse_view(json.dumps(found.get("schema")), f"View {self.name}.{identifier}")
+
+    def _make_view(self, identifier: Identifier, view: ViewSchema) -> None:
+        body = {"identifier": named(identifier), "schema": json.loads(view.to_json())}
+        try:
+            with self._within(identifier.database):
+                self.client.post("databases", identifier.database, "views", body=body)
+        except ConflictAnswerError:
+            raise self._taken_view(identifier) from None
+
+    def _change_view(self, identifier: Identifier, before: ViewSchema, after: ViewSchema) -> None:
+        with self._missing(self._no_view(identifier), identifier.database):
+            self._changed(
+                _view_path(identifier),
+                view_changes(before, after),
+                lambda: self._make_view(identifier, after),
+                lambda: self._make_view(identifier, before),
+            )
+
+    def _make_function(self, identifier: Identifier, name: str, function: FunctionSchema) -> None:
+        body = {"name": name, **json.loads(function.to_json())}
+        try:
+            with self._within(identifier.database):
+                self.client.post("databases", identifier.database, "functions", body=body)
+        except ConflictAnswerError:
+            raise self._taken_function(identifier) from None
+
+    def _change_function(
+        self, identifier: Identifier, name: str, before: FunctionSchema, after: FunctionSchema
+    ) -> None:
+        with self._missing(self._no_function(identifier), identifier.database):
+            self._changed(
+                _function_path(identifier, name),
+                function_changes(before, after),
+                lambda: self._make_function(identifier, name, after),
+                lambda: self._make_function(identifier, name, before),
+            )
+
+    def _changed(
+        self,
+        path: tuple[str, ...],
+        changes: list[Change] | None,
+        make_new: Callable[[], None],
+        make_old: Callable[[], None],
+    ) -> None:
+        """Change an object, or drop and create it; the old one is restored if the server refuses the new one."""
+        if changes:
+            self.client.post(*path, body={"changes": changes})
+        elif changes is None:
+            self.client.delete(*path)
+            try:
+                make_new()
+            except PaimonError:
+                make_old()
+                raise
+
+    def _require(self, database: str) -> None:
+        """Raise NoSuchDatabaseError unless the database exists."""
+        if not self.database_exists(database):
+            raise self._no_database(database)
+
+    @contextmanager
+    def _within(self, database: str) -> Iterator[None]:
+        """Raise NoSuchDatabaseError for not-found responses."""
+        with self._missing(self._no_database(database), database):
+            yield
+
+    @contextmanager
+    def _missing(self, error: NotFoundError, database: str) -> Iterator[None]:
+        """Raise ``error`` for not-found responses, or NoSuchDatabaseError if they are about the database."""
+        try:
+            yield
+        except NotFoundAnswerError as refused:
+            raise (self._no_database(database) if refused.resource == _DATABASE else error) from None
+
+    def _no_database(self, database: str) -> NoSuchDatabaseError:
+        return NoSuchDatabaseError(f"Database {database} does not exist in catalog {self.name}.", name=database)
+
+
+def named(identifier: Identifier) -> dict[str, str]:
+    """The JSON of an identifier in requests."""
+    return {"database": identifier.database, "object": identifier.object_name}
+
+
+def _view_path(identifier: Identifier) -> tuple[str, ...]:
+    return "databases", identifier.database, "views", identifier.object_name
+
+
+def _function_path(identifier: Identifier, name: str) -> tuple[str, ...]:
+    return "databases", identifier.database, "functions", name

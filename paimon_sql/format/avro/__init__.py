@@ -1,0 +1,1 @@
+"""Decoding and encoding of Avro container files (spec: Apache Avro 1.11)."""

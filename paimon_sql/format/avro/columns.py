@@ -1,0 +1,229 @@
+"""Columnar decoding of Avro records to Arrow, without a Python object per value.
+
+The end of a record is known only after decoding it, but every block begins with a record. So there is one cursor per
+block, and all cursors advance through their n-th records together, field by field, as NumPy arrays. This pays for
+files of many blocks, such as large manifests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+Ints = npt.NDArray[np.int64]
+
+MIN_BLOCKS = 64
+"""Min blocks from which decoding by columns is faster than by records."""
+_MAX_VARINT_BITS = 63
+_SLACK = 16
+
+
+class IrregularError(Exception):
+    """The blocks are damaged or have types that cannot be decoded by columns; decode them by records."""
+
+
+def decode_columns(
+    blocks: Sequence[tuple[int, bytes]], fields: Sequence[Mapping[str, Any]], schema: pa.Schema
+) -> pa.Table:
+    """Decode the records of blocks to a table.
+
+    Args:
+        blocks: the number of records and the uncompressed bytes of each block.
+        fields: the fields of the writer's schema: numbers, strings, bytes, arrays and unions with null.
+        schema: the result's columns, matched by name; a field without a column is skipped, a column without a field
+            is null.
+
+    Raises:
+        IrregularError: a field has another type, or the bytes are not such records.
+        pa.ArrowInvalid: a value does not fit its column.
+    """
+    counts = np.array([count for count, _ in blocks], np.int64)
+    sizes = np.array([len(block) for _, block in blocks], np.int64)
+    data = np.frombuffer(b"".join([*(block for _, block in blocks), bytes(_SLACK)]), np.uint8)
+    readers = [(field["name"], _reader(field["type"])) for field in fields]
+    ends = np.cumsum(sizes)
+    first_rows = np.cumsum(counts) - counts
+    order = np.argsort(-counts, kind="stable")
+    cursors, rows = (ends - sizes)[order], first_rows[order]
+    descending = counts[order]
+    try:
+        for turn in range(int(counts.max(initial=0))):
+            live = int(np.searchsorted(-descending, -turn, "left"))
+            at, row = cursors[:live], rows[:live] + turn
+            for _, reader in readers:
+                at = reader.read(data, at, row)
+            cursors[:live] = at
+    except IndexError as error:
+        raise IrregularError("a value reaches beyond its block") from error
+    if not np.array_equal(cursors, ends[order]):
+        raise IrregularError("the records of a block do not fill it")
+    total, by_name = int(counts.sum()), dict(readers)
+    columns = [
+        by_name[f.name].finish(data, total, f.type) if f.name in by_name else pa.nulls(total, f.type) for f in schema
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+class _Numbers:
+    """Reads ``int`` and ``long``; ``slots`` are the indexes of the values in the column."""
+
+    def __init__(self) -> None:
+        self.slots: list[Ints] = []
+        self.values: list[Ints] = []
+
+    def read(self, data: npt.NDArray[np.uint8], at: Ints, slots: Ints) -> Ints:
+        values, at = _varints(data, at)
+        self.slots.append(slots)
+        self.values.append(values)
+        return at
+
+    def finish(self, data: npt.NDArray[np.uint8], total: int, kind: pa.DataType) -> pa.Array:
+        values, missing = np.zeros(total, np.int64), np.ones(total, np.bool_)
+        slots = _joined(self.slots)
+        values[slots], missing[slots] = _joined(self.values), False
+        return pa.array(values, pa.int64(), mask=missing).cast(kind)
+
+
+class _Bytes:
+    """Reads ``string`` and ``bytes``."""
+
+    def __init__(self) -> None:
+        self.slots: list[Ints] = []
+        self.starts: list[Ints] = []
+        self.ends: list[Ints] = []
+
+    def read(self, data: npt.NDArray[np.uint8], at: Ints, slots: Ints) -> Ints:
+        lengths, starts = _varints(data, at)
+        if np.any(lengths < 0) or np.any(lengths > len(data)):
+            raise IrregularError("a text has an impossible length")
+        self.slots.append(slots)
+        self.starts.append(starts)
+        self.ends.append(starts + lengths)
+        return self.ends[-1]
+
+    def finish(self, data: npt.NDArray[np.uint8], total: int, kind: pa.DataType) -> pa.Array:
+        slots, starts = _joined(self.slots), _joined(self.starts)
+        order = np.argsort(starts, kind="stable")
+        # Sorted by offset, one array covers all data: value, gap, value, gap ...
+        bounds = np.stack([starts[order], _joined(self.ends)[order]], axis=1).ravel()
+        if len(bounds) and (bounds[-1] > len(data) or bounds[-1] >= 2**31):
+            raise IrregularError("the data are too large for one array")
+        covering = pa.Array.from_buffers(
+            pa.binary(), max(len(bounds) - 1, 0), [None, pa.py_buffer(bounds.astype(np.int32)), pa.py_buffer(data)]
+        )
+        indexes, missing = np.zeros(total, np.int64), np.ones(total, np.bool_)
+        indexes[slots[order]], missing[slots] = np.arange(0, len(bounds), 2), False
+        return covering.take(pa.array(indexes, mask=missing)).cast(kind)
+
+
+class _Optional:
+    """Reads a union of null and one other type."""
+
+    def __init__(self, inner: _Numbers | _Bytes | _Arrays, present: int) -> None:
+        self.inner = inner
+        self.present = present
+
+    def read(self, data: npt.NDArray[np.uint8], at: Ints, slots: Ints) -> Ints:
+        branch, at = _varints(data, at)
+        if np.any((branch != 0) & (branch != 1)):
+            raise IrregularError("a union has two branches")
+        present = branch == self.present
+        if present.all():
+            return self.inner.read(data, at, slots)
+        if present.any():
+            at[present] = self.inner.read(data, at[present], slots[present])
+        return at
+
+    def finish(self, data: npt.NDArray[np.uint8], total: int, kind: pa.DataType) -> pa.Array:
+        return self.inner.finish(data, total, kind)
+
+
+class _Arrays:
+    """Reads arrays of one block, as all writers encode them unless they are huge."""
+
+    def __init__(self, items: _Numbers | _Bytes | _Optional) -> None:
+        self.items = items
+        self.slots: list[Ints] = []
+        self.counts: list[Ints] = []
+        self.seen = 0
+
+    def read(self, data: npt.NDArray[np.uint8], at: Ints, slots: Ints) -> Ints:
+        counts, at = _varints(data, at)
+        if np.any(counts < 0) or np.any(counts > len(data)):
+            raise IrregularError("an array is written in pieces of known size")
+        self.slots.append(slots)
+        self.counts.append(counts)
+        # Items are numbered in the order of reading; `finish` sorts them by record.
+        firsts = self.seen + np.cumsum(counts) - counts
+        self.seen += int(counts.sum())
+        for turn in range(int(counts.max(initial=0))):
+            live = counts > turn
+            at[live] = self.items.read(data, at[live], firsts[live] + turn)
+        filled = counts > 0
+        if filled.any():
+            more, at[filled] = _varints(data, at[filled])
+            if more.any():
+                raise IrregularError("an array is written in several pieces")
+        return at
+
+    def finish(self, data: npt.NDArray[np.uint8], total: int, kind: pa.DataType) -> pa.Array:
+        slots, found = _joined(self.slots), _joined(self.counts)
+        counts, missing = np.zeros(total, np.int64), np.ones(total, np.bool_)
+        counts[slots], missing[slots] = found, False
+        firsts = np.zeros(total, np.int64)
+        firsts[slots] = np.cumsum(found) - found
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        order = np.repeat(firsts - offsets[:-1], counts) + np.arange(self.seen)
+        items = self.items.finish(data, self.seen, kind.value_type).take(pa.array(order))
+        lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), items, mask=pa.array(missing))
+        return lists.cast(kind)
+
+
+_Reader = _Numbers | _Bytes | _Optional | _Arrays
+
+
+def _reader(kind: Any) -> _Reader:
+    name = kind["type"] if isinstance(kind, dict) else kind
+    if isinstance(name, list):
+        if len(name) != 2 or "null" not in name:
+            raise IrregularError("a union is more than an optional value")
+        present = 1 - name.index("null")
+        inner = _reader(name[present])
+        if isinstance(inner, _Optional):
+            raise IrregularError("a union stands inside a union")
+        return _Optional(inner, present)
+    if name in ("int", "long"):
+        return _Numbers()
+    if name in ("string", "bytes"):
+        return _Bytes()
+    if name == "array":
+        items = _reader(kind["items"])
+        if isinstance(items, _Arrays):
+            raise IrregularError("an array stands inside an array")
+        return _Arrays(items)
+    raise IrregularError(f"a field is of type {name}")
+
+
+def _varints(data: npt.NDArray[np.uint8], at: Ints) -> tuple[Ints, Ints]:
+    """Decode the zigzag varints at some offsets; with the end offset of each."""
+    byte = data[at].astype(np.uint64)
+    value, ends = byte & 0x7F, at + 1
+    live = np.flatnonzero(byte >= 0x80)
+    shift = 7
+    while len(live):
+        if shift > _MAX_VARINT_BITS:
+            raise IrregularError("a number is longer than 64 bits")
+        byte = data[ends[live]].astype(np.uint64)
+        value[live] |= (byte & 0x7F) << np.uint64(shift)
+        ends[live] += 1
+        live = live[byte >= 0x80]
+        shift += 7
+    return (value >> 1).astype(np.int64) ^ -(value & 1).astype(np.int64), ends
+
+
+def _joined(parts: list[Ints]) -> Ints:
+    return np.concatenate(parts) if parts else np.zeros(0, np.int64)

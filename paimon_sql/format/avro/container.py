@@ -1,0 +1,329 @@
+"""Avro container files: header, compressed blocks and records (Avro specification 1.11).
+
+fastavro encodes and decodes records. The container is read here, so that a block is decoded with one call, and under a
+schema that may differ from the file's in names and logical types, which do not change the encoding.
+"""
+
+from __future__ import annotations
+
+import bz2
+import io
+import lzma
+import os
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, BinaryIO, NamedTuple, cast
+
+import cramjam
+from fastavro import parse_schema, schemaless_reader, schemaless_writer
+
+from paimon_sql.errors import CorruptFileError, PaimonError, UnsupportedError
+from paimon_sql.format.avro.sizes import min_record_size
+from paimon_sql.format.bytes.bounded import MAX_EXPANDED_BYTES, MAX_JSON_BYTES, Read, check_count, load_json, within
+from paimon_sql.format.bytes.decompression import decompress
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+MAGIC = b"Obj\x01"
+_SYNC_SIZE = 16
+_CRC_SIZE = 4
+_MAX_LONG_BYTES = 10
+_BLOCK_RECORDS = 128
+_MAX_HEADER_BYTES = 2 * MAX_JSON_BYTES
+_BATCH_RECORDS, _LARGE_BLOCK = 8192, 4 << 20
+_HEADER = parse_schema(
+    {
+        "type": "record",
+        "name": "org.apache.avro.file.Header",
+        "fields": [
+            {"name": "magic", "type": {"type": "fixed", "name": "magic", "size": len(MAGIC)}},
+            {"name": "meta", "type": {"type": "map", "values": "bytes"}},
+            {"name": "sync", "type": {"type": "fixed", "name": "sync", "size": _SYNC_SIZE}},
+        ],
+    }
+)
+
+
+class _Codec(NamedTuple):
+    compress: Callable[[bytes], bytes]
+    unpacked_as: str
+    """The codec's name in `decompress`."""
+
+
+def _deflate(data: bytes) -> bytes:
+    packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return packer.compress(data) + packer.flush()
+
+
+def _snappy(data: bytes) -> bytes:
+    return bytes(cramjam.snappy.compress_raw(data)) + zlib.crc32(data).to_bytes(_CRC_SIZE, "big")
+
+
+_CODECS = {
+    "null": _Codec(bytes, "null"),
+    "deflate": _Codec(_deflate, "deflate"),
+    "snappy": _Codec(_snappy, "snappy-crc"),
+    "zstandard": _Codec(lambda data: zstd.compress(data, 1), "zstandard"),
+    "bzip2": _Codec(bz2.compress, "bzip2"),
+    "xz": _Codec(lzma.compress, "xz"),
+}
+_ALIASES = {"zstd": "zstandard", "none": "null", "uncompressed": "null", "": "null"}
+
+
+@dataclass(frozen=True)
+class AvroContainer:
+    """An open container, whose header has been read.
+
+    ``schema_text`` is the writer's schema as JSON; ``path`` is for error messages. ``read`` reads a range of the file,
+    which has ``size`` bytes, and returns less at its end. ``min_record_size`` is the min bytes of a record.
+    """
+
+    schema_text: str
+    codec: str
+    read: Read
+    size: int
+    start: int
+    sync: bytes
+    path: str
+    min_record_size: int = 1
+
+    def blocks(self, max_block: int = MAX_EXPANDED_BYTES, max_total: int | None = None) -> Iterator[tuple[int, bytes]]:
+        """Yield the blocks: the number of records and their uncompressed bytes.
+
+        Args:
+            max_block: max uncompressed bytes of a block.
+            max_total: max uncompressed bytes of all blocks; None for no limit.
+
+        Raises:
+            CorruptFileError: a block is cut off, cannot be decompressed, exceeds a limit, has fewer bytes than its
+                records need, or is followed by a wrong marker.
+        """
+        at = self.start
+        while at < self.size:
+            head = self.read(at, 2 * _MAX_LONG_BYTES)
+            count, used = self._long(head, 0)
+            size, used = self._long(head, used)
+            at += used
+            end = at + size
+            if count < 0 or size < 0 or end + _SYNC_SIZE > self.size:
+                raise CorruptFileError("the file ends inside a block", path=self.path)
+            data = self.read(at, size + _SYNC_SIZE)
+            if data[size:] != self.sync:
+                raise CorruptFileError(f"no sync marker behind the block at byte {at}", path=self.path)
+            limit = max_block if max_total is None else min(max_block, max_total)
+            try:
+                block = decompress(_CODECS[self.codec].unpacked_as, data[:size], limit)
+                check_count(count, len(block) // self.min_record_size, "records of a block")
+            except CorruptFileError:
+                raise
+            except Exception as error:  # each codec has other errors
+                raise CorruptFileError(f"a block cannot be decompressed: {error}", path=self.path) from error
+            if max_total is not None:
+                max_total -= len(block)
+            yield count, block
+            at = end + _SYNC_SIZE
+
+    def records(self, schema_text: str | None = None) -> list[Any]:
+        """Decode all records; arguments and errors are those of `batches`."""
+        return [record for batch in self.batches(self.blocks(), schema_text) for record in batch]
+
+    def batches(self, blocks: Iterable[tuple[int, bytes]], schema_text: str | None = None) -> Iterator[list[Any]]:
+        """Decode blocks, some thousand records at a time: as objects they need many times their bytes.
+
+        Args:
+            blocks: blocks as returned by `blocks`.
+            schema_text: a schema of the same encoding to use instead of the file's.
+
+        Raises:
+            CorruptFileError: the records of a block do not match the schema.
+        """
+        batch: list[Any] = []
+        try:
+            for count, block in blocks:
+                for records in _decode(count, block, schema_text or self.schema_text):
+                    batch += records
+                    if len(batch) >= _BATCH_RECORDS:
+                        yield batch
+                        batch = []
+        except (PaimonError, MemoryError):
+            raise
+        except Exception as error:  # on invalid bytes the decoder raises errors of any type
+            raise CorruptFileError(f"the records cannot be decoded: {error!r}", path=self.path) from error
+        if batch:
+            yield batch
+
+    def _long(self, data: bytes, at: int) -> tuple[int, int]:
+        value = shift = 0
+        while at < len(data) and shift < 64:
+            byte = data[at]
+            at += 1
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return (value >> 1) ^ -(value & 1), at
+            shift += 7
+        raise CorruptFileError("the file ends inside a block's head", path=self.path)
+
+
+def open_container(data: bytes, path: str) -> AvroContainer:
+    """Read the header of a container in memory.
+
+    Raises: as in `container_at`.
+    """
+    return container_at(lambda at, size: data[at : at + size], len(data), path)
+
+
+def container_at(read: Read, size: int, path: str) -> AvroContainer:
+    """Read the header of a container.
+
+    Args:
+        read: reads a range of the file, and returns less at its end.
+        size: the bytes of the file.
+        path: the file's path, for error messages.
+
+    Raises:
+        CorruptFileError: the bytes are not an Avro container, or have no schema.
+        UnsupportedError: the codec is not one of the Avro specification.
+    """
+    stream = _Stream(within(read, min(size, _MAX_HEADER_BYTES)))
+    try:
+        if read(0, len(MAGIC)) != MAGIC:
+            raise ValueError("it does not begin with Avro's magic bytes")
+        header: Any = schemaless_reader(cast(BinaryIO, stream), _HEADER, None)
+        schema_text = header["meta"]["avro.schema"].decode()
+        minimum = max(1, min_record_size(schema_text))
+    except MemoryError:
+        raise
+    except Exception as error:  # on invalid bytes the decoder raises errors of any type
+        raise CorruptFileError(f"no Avro file: {error}", path=path) from error
+    codec = header["meta"].get("avro.codec", b"null").decode(errors="replace")
+    if codec not in _CODECS:
+        raise UnsupportedError(f"{path}: Avro codec '{codec}' is none of {', '.join(_CODECS)}.")
+    return AvroContainer(schema_text, codec, within(read, size), size, stream.at, header["sync"], path, minimum)
+
+
+class _Stream:
+    """The part of a stream's interface that a decoder needs."""
+
+    def __init__(self, read: Read) -> None:
+        self._read = read
+        self.at = 0
+
+    def read(self, size: int) -> bytes:
+        """The next bytes; fewer at the end."""
+        data = self._read(self.at, size)
+        self.at += len(data)
+        return data
+
+
+def write_container(
+    schema_text: str,
+    records: Iterable[Any],
+    compression: str,
+    *,
+    coded_by: str | None = None,
+    metadata: Mapping[str, str] | None = None,
+) -> bytes:
+    """Encode a container file.
+
+    Args:
+        schema_text: the schema as JSON, written to the header unchanged.
+        records: the records, in fastavro's form.
+        compression: a codec of Avro, or ``zstd`` or ``none``; case-insensitive.
+        coded_by: a schema of the same encoding with which to encode the records, as in `AvroContainer.records`.
+        metadata: additional entries of the header.
+
+    Raises:
+        UnsupportedError: there is no such codec.
+    """
+    codec = codec_name(compression)
+    sync = os.urandom(_SYNC_SIZE)
+    out = io.BytesIO()
+    meta = {"avro.schema": schema_text.encode(), "avro.codec": codec.encode()}
+    meta.update((key, value.encode()) for key, value in (metadata or {}).items())
+    schemaless_writer(out, _HEADER, {"magic": MAGIC, "meta": meta, "sync": sync})
+    rows = list(records)
+    schema = _array_schema(coded_by or schema_text)
+    for first in range(0, len(rows), _BLOCK_RECORDS):
+        chunk = rows[first : first + _BLOCK_RECORDS]
+        block = _CODECS[codec].compress(_encode(schema, chunk))
+        out.write(_zigzag(len(chunk)) + _zigzag(len(block)) + block + sync)
+    return out.getvalue()
+
+
+def codec_name(compression: str) -> str:
+    """Avro's name of the compression of an option.
+
+    Raises:
+        UnsupportedError: Avro has no such codec.
+    """
+    name = _ALIASES.get(compression.lower(), compression.lower())
+    if name not in _CODECS:
+        known = ", ".join([*_CODECS, "zstd"])
+        raise UnsupportedError(f"Avro has no codec '{compression}'.", remedy=f"Choose one of {known}.")
+    return name
+
+
+def without_logical_types(schema: Any) -> Any:
+    """The schema of the same encoding whose values are those of the physical types."""
+    if isinstance(schema, list):
+        return [without_logical_types(branch) for branch in schema]
+    if not isinstance(schema, dict):
+        return schema
+    plain = {k: v for k, v in schema.items() if k != "logicalType"}
+    for member in ("items", "values", "type"):
+        if member in plain:
+            plain[member] = without_logical_types(plain[member])
+    if "fields" in plain:
+        plain["fields"] = [{**f, "type": without_logical_types(f["type"])} for f in plain["fields"]]
+    return plain
+
+
+def _encode(schema: Any, rows: Sequence[Any]) -> bytes:
+    array = io.BytesIO()
+    schemaless_writer(array, schema, rows)
+    return array.getvalue()[len(_zigzag(len(rows))) : -1]
+
+
+def _decode(count: int, block: bytes, schema_text: str) -> Iterator[list[Any]]:
+    """Decode the records of a block: all at once, or in batches if the block is large."""
+    if not count:
+        return
+    large = len(block) > _LARGE_BLOCK
+    # Records that are wrapped as an array's items are decoded with a single call.
+    source = io.BytesIO(block if large else _zigzag(count) + block + b"\0")
+    if large:
+        schema = _record_schema(schema_text)
+        for first in range(0, count, _BATCH_RECORDS):
+            batch = range(first, min(count, first + _BATCH_RECORDS))
+            yield [schemaless_reader(source, schema, None) for _ in batch]
+    else:
+        decoded: Any = schemaless_reader(source, _array_schema(schema_text), None)
+        check_count(len(decoded), count, "records of a block")
+        yield list(decoded)
+    if source.read(1):
+        raise ValueError(f"a block of {count} records holds more bytes than these take")
+
+
+@lru_cache(maxsize=64)
+def _record_schema(schema_text: str) -> Any:
+    return parse_schema(load_json(schema_text))
+
+
+@lru_cache(maxsize=64)
+def _array_schema(schema_text: str) -> Any:
+    return parse_schema({"type": "array", "items": load_json(schema_text)})
+
+
+def _zigzag(value: int) -> bytes:
+    rest, coded = value << 1, bytearray()
+    while rest > 0x7F:
+        coded.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    coded.append(rest)
+    return bytes(coded)

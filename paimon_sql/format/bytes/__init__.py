@@ -1,0 +1,1 @@
+"""Primitives of encodings: bounded reads, decompression, varints, 64-bit bitmaps."""

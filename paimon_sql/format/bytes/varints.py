@@ -1,0 +1,93 @@
+"""Vectorized varints: non-negative integers, seven bits per byte, the lowest first."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Bytes = npt.NDArray[np.uint8]
+Longs = npt.NDArray[np.int64]
+
+_BITS, _LOW, _MORE = 7, 0x7F, 0x80
+_MAX_BYTES = 9
+
+
+def sizes_of(numbers: Longs) -> Longs:
+    """The number of bytes of each encoded number."""
+    sizes = np.ones(len(numbers), np.int64)
+    for size in range(1, _MAX_BYTES):
+        longer = numbers >> (_BITS * size) > 0
+        if not longer.any():
+            break
+        sizes += longer
+    return sizes
+
+
+def encode_into(out: Bytes, at: Longs, numbers: Longs, sizes: Longs) -> None:
+    """Encode numbers into a buffer.
+
+    Args:
+        out: the buffer.
+        at: the offset of each number.
+        numbers: the numbers.
+        sizes: the number of bytes of each, as by `sizes_of`.
+    """
+    for i in range(int(sizes.max(initial=0))):
+        live = sizes > i
+        if live.all():
+            positions, values, more = at + i, numbers >> (_BITS * i), sizes > i + 1
+        else:
+            positions, values, more = at[live] + i, numbers[live] >> (_BITS * i), sizes[live] > i + 1
+        out[positions] = (values & _LOW) | np.where(more, _MORE, 0)
+
+
+def encode(numbers: Longs) -> Bytes:
+    """Encode numbers, concatenated."""
+    sizes = sizes_of(numbers)
+    out = np.zeros(int(sizes.sum()), np.uint8)
+    encode_into(out, np.cumsum(sizes) - sizes, numbers, sizes)
+    return out
+
+
+def decoded_at(data: Bytes, at: Longs) -> tuple[Longs, Longs]:
+    """Decode the numbers at some offsets; with the end offset of each.
+
+    Raises:
+        ValueError: a number does not end, or an offset is negative.
+    """
+    if len(at) and at.min() < 0:
+        raise ValueError("a number does not begin")
+    numbers, ends = np.zeros(len(at), np.int64), at.copy()
+    open_ones = np.arange(len(at))
+    for i in range(_MAX_BYTES + 1):
+        if not len(open_ones):
+            return numbers, ends
+        positions = ends[open_ones]
+        if i == _MAX_BYTES or (len(positions) and positions.max() >= len(data)):
+            break
+        octets = data[positions].astype(np.int64)
+        numbers[open_ones] |= (octets & _LOW) << (_BITS * i)
+        ends[open_ones] += 1
+        open_ones = open_ones[octets >= _MORE]
+    raise ValueError("a number does not end")
+
+
+def decode(data: Bytes) -> tuple[Longs, Longs]:
+    """Decode concatenated numbers; with the start offset of each.
+
+    Raises:
+        ValueError: the last one does not end, or one is too long.
+    """
+    if not len(data):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    last = np.flatnonzero(data < _MORE)
+    if not len(last) or last[-1] != len(data) - 1:
+        raise ValueError("a number does not end")
+    starts = np.empty(len(last), np.int64)
+    starts[0], starts[1:] = 0, last[:-1] + 1
+    sizes = last - starts + 1
+    if sizes.max() > _MAX_BYTES:
+        raise ValueError("a number is too long")
+    index = np.arange(len(data)) - np.repeat(starts, sizes)
+    parts = (data & _LOW).astype(np.int64) << (_BITS * index)
+    return np.add.reduceat(parts, starts), starts

@@ -1,0 +1,1 @@
+"""Kinds of file indexes, one module each."""

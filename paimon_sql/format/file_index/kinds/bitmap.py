@@ -1,0 +1,235 @@
+"""File index ``bitmap``: for each value of a column, the bitmap of its rows.
+
+An index is a version (1 byte), a head, and the bitmaps. The head holds the number of rows, the number of values (4
+bytes each), whether there are nulls (1 byte) and the offset of their bitmap (4 bytes). In version 1 all values follow,
+each with its offset. Version 2 adds the length of the nulls' bitmap, then lists the first value of each block of
+values, so that a look-up reads one block; in blocks each value has its offset and length.
+Offsets count from the first bitmap; -1 - row is the single row of a value, which has no bitmap.
+"""
+
+from __future__ import annotations
+
+import struct
+from bisect import bisect_right
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyroaring import BitMap
+
+from paimon_sql.format.bytes.bounded import MAX_FILE_ROWS, check_count, check_range
+from paimon_sql.format.file_index.base import FileIndexKind, IndexBuilder, IndexReader, RowsReader
+from paimon_sql.format.file_index.bitmaps import all_rows, encode_bitmap, max_bitmap_bytes, read_bitmap
+from paimon_sql.format.file_index.columns import ColumnBuilder
+from paimon_sql.format.file_index.keys import KeyType, RankedColumn, fixed, with_length
+from paimon_sql.format.file_index.many_bitmaps import serialized_each
+from paimon_sql.format.options.table_options import TableOptions
+from paimon_sql.format.options.values import integer, memory_size
+from paimon_sql.format.schema import types as t
+
+VERSION = integer(
+    "version",
+    "2",
+    "The layout of the index.",
+    check=lambda value: None if value in (1, 2) else "it must be 1 or 2",
+)
+INDEX_BLOCK_SIZE = memory_size("index-block-size", "16 kb", "How many bytes of values a look-up reads, in version 2.")
+
+_HEAD = struct.Struct(">iib")
+_INT = struct.Struct(">i")
+_PAIR = struct.Struct(">ii")
+Key = int | bytes
+_Numbers = npt.NDArray[np.int64]
+_Bytes = npt.NDArray[np.uint8]
+
+
+class Bitmap(FileIndexKind):
+    """The kind ``bitmap``."""
+
+    name = "bitmap"
+    settings = (VERSION, INDEX_BLOCK_SIZE)
+
+    def supports(self, data_type: t.DataType) -> bool:
+        kinds = (t.CharType, t.VarCharType, t.BooleanType, t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType)
+        others = (t.FloatType, t.DoubleType, t.DateType, t.TimeType, t.TimestampType, t.LocalZonedTimestampType)
+        return isinstance(data_type, (*kinds, *others))
+
+    def check(self, settings: TableOptions) -> str | None:
+        if settings.get(INDEX_BLOCK_SIZE) < _INT.size + 8 + _PAIR.size:
+            return "is too small to hold a value"
+        return None
+
+    def builder(self, data_type: t.DataType, settings: TableOptions) -> IndexBuilder:
+        return _Builder(data_type, settings)
+
+    def reader(self, data: bytes, data_type: t.DataType) -> IndexReader:
+        return _Reader(data, data_type)
+
+
+class _Builder(ColumnBuilder):
+    def __init__(self, data_type: t.DataType, settings: TableOptions) -> None:
+        super().__init__(data_type)
+        self._version = settings.get(VERSION)
+        self._block = settings.get(INDEX_BLOCK_SIZE)
+
+    def build(self, column: RankedColumn) -> bytes | None:
+        nulls = column.nulls
+        null_bitmap = encode_bitmap(nulls)
+        bodies = [null_bitmap] if len(nulls) > 1 else []
+        offsets, lengths, others = _encode_bitmaps(column, sum(map(len, bodies)))
+        head = _HEAD.pack(column.rows, len(column.distinct), bool(len(nulls)))
+        if len(nulls):
+            head += _INT.pack(0 if len(nulls) > 1 else -1 - int(nulls[0]))
+        if self._version == 1:
+            head += _entries(self.keys, column.distinct, [offsets])[0].tobytes()
+        else:
+            head += _INT.pack(len(null_bitmap)) if len(nulls) else b""
+            blocks = self._blocks(column, offsets, lengths)
+            if blocks is None:
+                return None
+            head += blocks
+        return b"".join([bytes([self._version]), head, *bodies, *others])
+
+    def _blocks(self, column: RankedColumn, offsets: _Numbers, lengths: _Numbers) -> bytes | None:
+        """Encode the list of blocks and the blocks; None if a value exceeds the size of a block."""
+        data, ends = _entries(self.keys, column.distinct, [offsets, lengths])
+        max_bytes = self._block - _INT.size
+        starts = np.concatenate([[0], ends])
+        cuts = [0]
+        while cuts[-1] < len(ends):
+            after = int(np.searchsorted(ends, starts[cuts[-1]] + max_bytes, side="right"))
+            if after == cuts[-1]:
+                return None
+            cuts.append(after)
+        listed, blocks = [], []
+        offset = 0
+        for first, last in pairwise(cuts):
+            body = data[starts[first] : starts[last]]
+            listed.append(body[: _key_size(body, self.keys)].tobytes() + _INT.pack(offset))
+            blocks.append(_INT.pack(last - first) + body.tobytes())
+            offset += len(blocks[-1])
+        return b"".join([_INT.pack(len(blocks)), *listed, _INT.pack(offset), *blocks])
+
+
+def _encode_bitmaps(column: RankedColumn, offset: int) -> tuple[_Numbers, _Numbers, list[bytes]]:
+    """The offset and the length of each value's bitmap, and the bitmaps, which begin at ``offset``."""
+    counts = np.bincount(column.ranks, minlength=len(column.distinct))
+    rows = column.positions[np.argsort(column.ranks, kind="stable")]
+    ends = np.cumsum(counts)
+    offsets, lengths = np.empty(len(counts), np.int64), np.full(len(counts), -1, np.int64)
+    alone = counts == 1
+    offsets[alone] = -1 - rows[ends[alone] - 1]
+    bodies = serialized_each(rows[np.repeat(~alone, counts)], counts[~alone])
+    lengths[~alone] = [len(body) for body in bodies]
+    offsets[~alone] = offset + np.cumsum(lengths[~alone]) - lengths[~alone]
+    return offsets, lengths, bodies
+
+
+def _entries(keys: KeyType, distinct: _Numbers | pa.Array, numbers: list[_Numbers]) -> tuple[_Bytes, _Numbers]:
+    """Encode entries, a key followed by its numbers; with the end of each entry."""
+    suffixes = np.stack(numbers, axis=1).astype(">i4")
+    if not isinstance(distinct, np.ndarray):
+        if not len(distinct):
+            return np.empty(0, np.uint8), np.empty(0, np.int64)
+        entries = pc.binary_join_element_wise(with_length(distinct), fixed(suffixes), b"")
+        ends = np.cumsum(pc.binary_length(entries).to_numpy(), dtype=np.int64)
+        return np.frombuffer(b"".join(entries.to_pylist()), np.uint8), ends
+    rows = np.empty(len(distinct), [("key", keys.stored), ("numbers", ">i4", (suffixes.shape[1],))])
+    rows["key"], rows["numbers"] = keys.encode(distinct), suffixes
+    return rows.view(np.uint8).reshape(-1), np.arange(1, len(rows) + 1, dtype=np.int64) * rows.itemsize
+
+
+def _key_size(entry: _Bytes, keys: KeyType) -> int:
+    return _INT.size + int.from_bytes(entry[: _INT.size].tobytes(), "big") if keys.is_bytes else keys.stored.itemsize
+
+
+@dataclass(frozen=True, slots=True)
+class _Location:
+    """Location of a value's bitmap; version 1 does not store its length."""
+
+    offset: int
+    length: int = -1
+
+
+class _Reader(RowsReader):
+    def __init__(self, data: bytes, data_type: t.DataType) -> None:
+        super().__init__(data_type)
+        self._data = data
+        self._version = data[0] if data else 0
+        if self._version not in (1, 2):
+            raise ValueError(f"a bitmap index of version {self._version}")
+        try:
+            self._read_head()
+        except struct.error as error:
+            raise ValueError(f"a bitmap index that is cut off: {error}") from error
+
+    def _read_head(self) -> None:
+        rows, values, has_nulls = _HEAD.unpack_from(self._data, 1)
+        check_count(rows, MAX_FILE_ROWS, "rows")
+        at = 1 + _HEAD.size
+        self._rows: int = rows
+        self._null: _Location | None = None
+        if has_nulls:
+            self._null = _Location(*(_PAIR if self._version > 1 else _INT).unpack_from(self._data, at))
+            at += _INT.size * self._version
+        if self._version == 1:
+            found, self._body = self._entries(at, values, 1)
+            self._locations = {key: _Location(*numbers) for key, numbers in found}
+            return
+        (blocks,) = _INT.unpack_from(self._data, at)
+        listed, at = self._entries(at + _INT.size, blocks, 1)
+        self._firsts = [key for key, _ in listed]
+        self._blocks = [at + _INT.size + numbers[0] for _, numbers in listed]
+        self._body = at + _INT.size + _INT.unpack_from(self._data, at)[0]
+
+    def _entries(self, at: int, count: int, numbers: int) -> tuple[list[tuple[Key, tuple[int, ...]]], int]:
+        """Decode entries, a key followed by its numbers; with the end of the last entry."""
+        check_count(count, (len(self._data) - at) // _INT.size, "values")
+        if not self.keys.is_bytes:
+            kind = np.dtype([("key", self.keys.stored), ("numbers", ">i4", (numbers,))])
+            stored = np.frombuffer(self._data, kind, count, at) if count else np.empty(0, kind)
+            keys = self.keys.decode(stored["key"]).tolist()
+            return list(zip(keys, map(tuple, stored["numbers"].tolist()), strict=True)), at + stored.nbytes
+        suffix = struct.Struct(f">{numbers}i")
+        found: list[tuple[Key, tuple[int, ...]]] = []
+        for _ in range(count):
+            start = at + _INT.size
+            (size,) = _INT.unpack_from(self._data, at)
+            check_range(start, size, len(self._data), "a value of a bitmap index")
+            stop = start + size
+            found.append((self._data[start:stop], suffix.unpack_from(self._data, stop)))
+            at = stop + suffix.size
+        return found, at
+
+    def equal(self, key: Any) -> BitMap:
+        return self._bitmap(self._find(key))
+
+    def _find(self, key: Any) -> _Location | None:
+        if self._version == 1:
+            return self._locations.get(key)
+        block = bisect_right(self._firsts, key) - 1
+        if block < 0:
+            return None
+        at = self._blocks[block]
+        (count,) = _INT.unpack_from(self._data, at)
+        found, _ = self._entries(at + _INT.size, count, 2)
+        return next((_Location(*numbers) for known, numbers in found if known == key), None)
+
+    def _bitmap(self, location: _Location | None) -> BitMap:
+        if location is None:
+            return BitMap()
+        if location.offset < 0:
+            return BitMap([-1 - location.offset])
+        start = self._body + location.offset
+        check_range(start, 0, len(self._data), "a bitmap of an index")
+        return read_bitmap(self._data[start : start + max_bitmap_bytes(self._rows)])
+
+    def nulls(self) -> BitMap:
+        return self._bitmap(self._null)
+
+    def not_nulls(self) -> BitMap:
+        return all_rows(self._rows) - self.nulls()

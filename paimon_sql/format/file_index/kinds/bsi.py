@@ -1,0 +1,156 @@
+"""File index ``bsi``: for each bit of a column's numbers, the bitmap of rows where it is set; it supports ranges.
+
+An index is a version (1 byte), the number of rows (4) and two sides: the numbers from 0 on, and the negative ones by
+their absolute values. A side is whether it has numbers (1 byte) and, if so, a version (1), their min and max bound (8
+each), the bitmap of their rows, the number of slices (4) and the slices from the lowest bit on. Writers set the min
+bound to 0.
+"""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+import numpy.typing as npt
+from pyroaring import BitMap
+
+from paimon_sql.format.bytes.bounded import MAX_FILE_ROWS, check_count
+from paimon_sql.format.file_index.base import FileIndexKind, IndexBuilder, IndexReader, RowsReader
+from paimon_sql.format.file_index.bitmaps import (
+    MAX_SLICES,
+    BitSlices,
+    Positions,
+    all_rows,
+    encode_bitmap,
+    encode_slices,
+    max_bitmap_bytes,
+    read_bitmap,
+)
+from paimon_sql.format.file_index.columns import ColumnBuilder
+from paimon_sql.format.file_index.keys import Numbers, RankedColumn
+from paimon_sql.format.options.table_options import TableOptions
+from paimon_sql.format.schema import types as t
+
+_HEAD = struct.Struct(">bi")
+_BOUNDS = struct.Struct(">bqq")
+_INT = struct.Struct(">i")
+_VERSION = 1
+_MIN_LONG = -(2**63)
+
+
+class BitSliced(FileIndexKind):
+    """The kind ``bsi``."""
+
+    name = "bsi"
+
+    def supports(self, data_type: t.DataType) -> bool:
+        numbers = (t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType, t.DecimalType)
+        return isinstance(data_type, (*numbers, t.DateType, t.TimeType, t.TimestampType, t.LocalZonedTimestampType))
+
+    def builder(self, data_type: t.DataType, settings: TableOptions) -> IndexBuilder:
+        return _Builder(data_type)
+
+    def reader(self, data: bytes, data_type: t.DataType) -> IndexReader:
+        return _Reader(data, data_type)
+
+
+class _Builder(ColumnBuilder):
+    def build(self, column: RankedColumn) -> bytes | None:
+        distinct = column.distinct
+        assert isinstance(distinct, np.ndarray)
+        if len(distinct) and distinct[0] == _MIN_LONG:
+            return None  # its absolute value exceeds 64 bits
+        numbers = distinct[column.ranks]
+        parts = [_HEAD.pack(_VERSION, column.rows)]
+        for chosen in (numbers >= 0, numbers < 0):
+            parts.append(bytes([bool(chosen.any())]))
+            if chosen.any():
+                parts.append(_slices(column.positions[chosen], np.abs(numbers[chosen])))
+        return b"".join(parts)
+
+
+def _slices(positions: Positions, numbers: Numbers) -> bytes:
+    maximum = int(numbers.max())
+    unsigned: npt.NDArray[np.uint64] = numbers.astype(np.uint64)
+    slices = encode_slices(positions, unsigned, maximum.bit_length())
+    head = _BOUNDS.pack(_VERSION, 0, maximum) + encode_bitmap(positions) + _INT.pack(len(slices))
+    return head + b"".join(slices)
+
+
+class _Reader(RowsReader):
+    def __init__(self, data: bytes, data_type: t.DataType) -> None:
+        super().__init__(data_type)
+        try:
+            version, self._rows = _HEAD.unpack_from(data)
+            if version != _VERSION:
+                raise ValueError(f"a bit-sliced index of version {version}")
+            check_count(self._rows, MAX_FILE_ROWS, "rows")
+            self._positive, at = _read(data, _HEAD.size, self._rows)
+            self._negative, _ = _read(data, at, self._rows)
+        except (struct.error, IndexError) as error:
+            raise ValueError(f"a bit-sliced index that is cut off: {error}") from error
+
+    def equal(self, key: int) -> BitMap:
+        side, number = (self._positive, key) if key >= 0 else (self._negative, -key)
+        return side.equal(number)
+
+    def below(self, key: int, *, inclusive: bool) -> BitMap:
+        if key < 0:
+            return self._negative.above(-key, inclusive=inclusive)
+        return self._negative.rows | self._positive.below(key, inclusive=inclusive)
+
+    def above(self, key: int, *, inclusive: bool) -> BitMap:
+        if key >= 0:
+            return self._positive.above(key, inclusive=inclusive)
+        return self._positive.rows | self._negative.below(-key, inclusive=inclusive)
+
+    def not_nulls(self) -> BitMap:
+        return self._positive.rows | self._negative.rows
+
+    def nulls(self) -> BitMap:
+        return all_rows(self._rows) - self.not_nulls()
+
+
+class _Side:
+    """The numbers of one sign, stored as differences from their min bound."""
+
+    def __init__(self, slices: BitSlices, minimum: int = 0) -> None:
+        self._slices = slices
+        self._minimum = minimum
+
+    @property
+    def rows(self) -> BitMap:
+        return self._slices.rows
+
+    def equal(self, number: int) -> BitMap:
+        return self._slices.split(number - self._minimum)[1]
+
+    def below(self, number: int, *, inclusive: bool) -> BitMap:
+        less, equal, _ = self._slices.split(number - self._minimum)
+        return less | equal if inclusive else less
+
+    def above(self, number: int, *, inclusive: bool) -> BitMap:
+        _, equal, greater = self._slices.split(number - self._minimum)
+        return greater | equal if inclusive else greater
+
+
+def _read(data: bytes, at: int, rows: int) -> tuple[_Side, int]:
+    if not data[at]:
+        return _Side(BitSlices(BitMap(), [])), at + 1
+    version, minimum, _ = _BOUNDS.unpack_from(data, at + 1)
+    if version != _VERSION:
+        raise ValueError(f"bit slices of version {version}")
+    valued, at = _bitmap(data, at + 1 + _BOUNDS.size, rows)
+    (count,) = _INT.unpack_from(data, at)
+    check_count(count, MAX_SLICES, "bit slices")
+    at += _INT.size
+    slices = []
+    for _ in range(count):
+        found, at = _bitmap(data, at, rows)
+        slices.append(found)
+    return _Side(BitSlices(valued, slices), minimum), at
+
+
+def _bitmap(data: bytes, at: int, rows: int) -> tuple[BitMap, int]:
+    found = read_bitmap(data[at : at + max_bitmap_bytes(rows)])
+    return found, at + len(found.serialize())

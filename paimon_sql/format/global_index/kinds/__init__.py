@@ -1,0 +1,1 @@
+"""Kinds of global indexes, one module each."""

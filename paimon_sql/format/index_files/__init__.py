@@ -1,0 +1,1 @@
+"""Contents of index files: deletion vectors and hash indexes (spec: Table Index)."""

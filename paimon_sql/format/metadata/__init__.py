@@ -1,0 +1,1 @@
+"""Snapshots, manifest lists, manifests and index manifests (spec: Snapshot, Manifest)."""

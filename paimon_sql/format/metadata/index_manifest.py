@@ -1,0 +1,322 @@
+"""Index manifests: all index files of a snapshot, in one file (spec: Manifest, Table Index).
+
+Index files are hash indexes of dynamic buckets, deletion vectors of buckets, and global indexes over rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+
+from paimon_sql.errors import CommitConflictError
+from paimon_sql.format.bytes.bounded import decoding
+from paimon_sql.format.metadata.manifest import FileKind
+from paimon_sql.format.metadata.manifest_records import (
+    RecordLayout,
+    array_of,
+    nested_record,
+    optional,
+    required,
+    top_record,
+)
+
+HASH_INDEX = "HASH"
+DELETION_VECTORS_INDEX = "DELETION_VECTORS"
+_DATA_EVOLUTION = b"DEIX"
+"""Prefix of the source metadata of a global index over a data-evolution table."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionVectorRange:
+    """Location of a data file's deletion vector in its index file.
+
+    ``offset`` is its first byte, and ``length`` the length as the writer counts it (see `deletion_vectors`);
+    ``cardinality``, the number of deleted rows, is None in files of older versions.
+    """
+
+    data_file_name: str
+    offset: int
+    length: int
+    cardinality: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalIndexMeta:
+    """Rows and columns that a global index file covers; both ends of the row range are inclusive.
+
+    ``index_meta`` and ``source_meta`` are specific to the kind of index.
+    """
+
+    row_range_start: int
+    row_range_end: int
+    index_field_id: int
+    extra_field_ids: tuple[int, ...] | None = None
+    index_meta: bytes | None = None
+    source_meta: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IndexFileMeta:
+    """One index file; ``row_count`` is the number of its entries (hashes, or deletion vectors)."""
+
+    index_type: str
+    file_name: str
+    file_size: int
+    row_count: int
+    deletion_vectors: tuple[DeletionVectorRange, ...] | None = None
+    external_path: str | None = None
+    global_index: GlobalIndexMeta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IndexManifestEntry:
+    """An index file that a commit added or deleted; ``partition`` is the serialized partition row."""
+
+    kind: FileKind
+    partition: bytes
+    bucket: int
+    file: IndexFileMeta
+
+    def as_delete(self) -> IndexManifestEntry:
+        """The entry that deletes this one's file."""
+        return replace(self, kind=FileKind.DELETE)
+
+
+_RANGE = nested_record(
+    "_DELETIONS_VECTORS_RANGES",
+    required("f0", "string"),
+    required("f1", "int"),
+    required("f2", "int"),
+    optional("_CARDINALITY", "long"),
+)
+_GLOBAL_INDEX = nested_record(
+    "_GLOBAL_INDEX",
+    required("_ROW_RANGE_START", "long"),
+    required("_ROW_RANGE_END", "long"),
+    required("_INDEX_FIELD_ID", "int"),
+    optional("_EXTRA_FIELD_IDS", array_of("int")),
+    optional("_INDEX_META", "bytes"),
+    optional("_SOURCE_META", "bytes"),
+)
+_RANGE_FIELDS = {"data_file_name": "f0", "offset": "f1", "length": "f2", "cardinality": "_CARDINALITY"}
+_GLOBAL_FIELDS = {
+    "row_range_start": "_ROW_RANGE_START",
+    "row_range_end": "_ROW_RANGE_END",
+    "index_field_id": "_INDEX_FIELD_ID",
+    "extra_field_ids": "_EXTRA_FIELD_IDS",
+    "index_meta": "_INDEX_META",
+    "source_meta": "_SOURCE_META",
+}
+_RANGE_TYPES = [pa.string(), pa.int32(), pa.int32(), pa.int64()]
+_GLOBAL_TYPES = [pa.int64(), pa.int64(), pa.int32(), pa.list_(pa.int32()), pa.binary(), pa.binary()]
+
+_LAYOUT = RecordLayout(
+    what="an index manifest",
+    version=1,
+    avro_schema=top_record(
+        required("_KIND", "int"),
+        required("_PARTITION", "bytes"),
+        required("_BUCKET", "int"),
+        required("_INDEX_TYPE", "string"),
+        required("_FILE_NAME", "string"),
+        required("_FILE_SIZE", "long"),
+        required("_ROW_COUNT", "long"),
+        optional("_DELETIONS_VECTORS_RANGES", array_of(["null", _RANGE])),
+        optional("_EXTERNAL_PATH", "string"),
+        optional("_GLOBAL_INDEX", _GLOBAL_INDEX),
+    ),
+    paths={
+        "kind": "_KIND",
+        "partition": "_PARTITION",
+        "bucket": "_BUCKET",
+        "index_type": "_INDEX_TYPE",
+        "file_name": "_FILE_NAME",
+        "file_size": "_FILE_SIZE",
+        "row_count": "_ROW_COUNT",
+        "deletion_vectors": "_DELETIONS_VECTORS_RANGES",
+        "external_path": "_EXTERNAL_PATH",
+        "global_index": "_GLOBAL_INDEX",
+    },
+    schema=pa.schema(
+        [
+            pa.field("kind", pa.int8(), False),
+            pa.field("partition", pa.binary(), False),
+            pa.field("bucket", pa.int32(), False),
+            pa.field("index_type", pa.string(), False),
+            pa.field("file_name", pa.string(), False),
+            pa.field("file_size", pa.int64(), False),
+            pa.field("row_count", pa.int64(), False),
+            pa.field(
+                "deletion_vectors", pa.list_(pa.struct(list(zip(_RANGE_FIELDS.values(), _RANGE_TYPES, strict=True))))
+            ),
+            pa.field("external_path", pa.string()),
+            pa.field("global_index", pa.struct(list(zip(_GLOBAL_FIELDS.values(), _GLOBAL_TYPES, strict=True)))),
+        ]
+    ),
+    file_names={"file_name": "the index file", "deletion_vectors.f0": "the data file"},
+    external_paths={"external_path": "the index file"},
+    counts=("file_size", "row_count"),
+)
+
+
+def read_index_manifest(data: bytes, path: str) -> list[IndexManifestEntry]:
+    """Decode the entries of an index manifest, in their order.
+
+    Raises:
+        CorruptFileError: the bytes are not an index manifest.
+        UnsafePathError: an entry names a file outside of its directory.
+    """
+    table = _LAYOUT.read(data, path)
+    with decoding(_LAYOUT.what, path):
+        return [_entry(row) for row in table.to_pylist()]
+
+
+def write_index_manifest(entries: Iterable[IndexManifestEntry], compression: str = "zstd") -> bytes:
+    """Encode entries as an index manifest, an Avro file."""
+    return _LAYOUT.write(map(_row, entries), compression)
+
+
+def combine(
+    previous: Sequence[IndexManifestEntry], changes: Sequence[IndexManifestEntry], *, bucket_unaware: bool
+) -> list[IndexManifestEntry]:
+    """Apply the changes of a commit to the index files before it.
+
+    The hash index and the deletion vectors of a bucket are one file each: a new file replaces the old one. A table
+    without buckets has any number of deletion vector files, and so has every table of global indexes: these remain
+    until they are deleted by name.
+
+    Args:
+        previous: the index manifest before the commit.
+        changes: the entries that the commit adds and deletes.
+        bucket_unaware: whether the table has no buckets (an append table with ``bucket`` -1).
+
+    Raises:
+        CommitConflictError: a file to delete is missing, a file or a data file's vector to add exists, or a global
+            index covers rows that another one covers.
+    """
+    kinds = dict.fromkeys(entry.file.index_type for entry in (*previous, *changes))
+    remaining: list[IndexManifestEntry] = []
+    for kind in kinds:
+        old = [entry for entry in previous if entry.file.index_type == kind]
+        new = [entry for entry in changes if entry.file.index_type == kind]
+        if kind == DELETION_VECTORS_INDEX and bucket_unaware:
+            remaining += _by_file_name(old, new)
+        elif kind in (HASH_INDEX, DELETION_VECTORS_INDEX):
+            remaining += _by_bucket(old, new)
+        else:
+            remaining += _global(old, new)
+    return remaining
+
+
+def _by_bucket(old: list[IndexManifestEntry], new: list[IndexManifestEntry]) -> Iterable[IndexManifestEntry]:
+    current = {(entry.partition, entry.bucket): entry for entry in old}
+    for entry in sorted(new, key=lambda e: e.kind, reverse=True):  # deletes first: they refer to older files
+        if entry.kind is FileKind.DELETE:
+            current.pop((entry.partition, entry.bucket), None)
+        else:
+            current[entry.partition, entry.bucket] = entry
+    return current.values()
+
+
+def _by_file_name(old: list[IndexManifestEntry], new: list[IndexManifestEntry]) -> Iterable[IndexManifestEntry]:
+    current = {entry.file.file_name: entry for entry in old}
+    covered = {v.data_file_name for entry in old for v in entry.file.deletion_vectors or ()}
+    for entry in new:
+        name = entry.file.file_name
+        vectors = {v.data_file_name for v in entry.file.deletion_vectors or ()}
+        if entry.kind is FileKind.DELETE:
+            _require(name in current, f"The deletion vector file {name} is deleted but not part of the table.")
+            for deleted in vectors - covered:
+                raise CommitConflictError(f"The deletion vector of {deleted} is deleted but not part of the table.")
+            covered -= vectors
+            del current[name]
+        else:
+            _require(name not in current, f"The deletion vector file {name} is part of the table already.")
+            for duplicate in vectors & covered:
+                raise CommitConflictError(f"The data file {duplicate} has a deletion vector already.")
+            covered |= vectors
+            current[name] = entry
+    return current.values()
+
+
+def _global(old: list[IndexManifestEntry], new: list[IndexManifestEntry]) -> Iterable[IndexManifestEntry]:
+    current = {entry.file.file_name: entry for entry in old}
+    added = [entry for entry in new if entry.kind is FileKind.ADD]
+    for entry in new:
+        if entry.kind is FileKind.DELETE:
+            name = entry.file.file_name
+            _require(name in current, f"The index file {name} is deleted but not part of the table.")
+            del current[name]
+    for entry in added:
+        for other in current.values():
+            if _overlap(entry.file.global_index, other.file.global_index):
+                raise CommitConflictError(
+                    f"The index file {entry.file.file_name} covers rows that {other.file.file_name} covers already.",
+                    remedy="Drop that index first.",
+                )
+    current.update((entry.file.file_name, entry) for entry in added)
+    return current.values()
+
+
+def _overlap(one: GlobalIndexMeta | None, other: GlobalIndexMeta | None) -> bool:
+    if one is None or other is None or one.index_field_id != other.index_field_id:
+        return False
+    sources = (one.source_meta, other.source_meta)
+    if all(source is not None and not source.startswith(_DATA_EVOLUTION) for source in sources):
+        return False  # indexes over data files of a primary-key table identify rows by file
+    if one.extra_field_ids != other.extra_field_ids:
+        return True
+    return one.row_range_start <= other.row_range_end and other.row_range_start <= one.row_range_end
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise CommitConflictError(message)
+
+
+def _row(entry: IndexManifestEntry) -> dict[str, Any]:
+    file = entry.file
+    vectors, index = file.deletion_vectors, file.global_index
+    return {
+        "kind": entry.kind,
+        "partition": entry.partition,
+        "bucket": entry.bucket,
+        "index_type": file.index_type,
+        "file_name": file.file_name,
+        "file_size": file.file_size,
+        "row_count": file.row_count,
+        "deletion_vectors": None if vectors is None else [_renamed(v, _RANGE_FIELDS) for v in vectors],
+        "external_path": file.external_path,
+        "global_index": None if index is None else _renamed(index, _GLOBAL_FIELDS),
+    }
+
+
+def _renamed(meta: DeletionVectorRange | GlobalIndexMeta, names: Mapping[str, str]) -> dict[str, Any]:
+    values = {names[name]: value for name, value in asdict(meta).items()}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+def _entry(row: Mapping[str, Any]) -> IndexManifestEntry:
+    vectors, index = row["deletion_vectors"], row["global_index"]
+    if index is not None:
+        values = {name: index[stored] for name, stored in _GLOBAL_FIELDS.items()}
+        extra = values["extra_field_ids"]
+        index = GlobalIndexMeta(**{**values, "extra_field_ids": None if extra is None else tuple(extra)})
+    if vectors is not None:
+        vectors = tuple(
+            DeletionVectorRange(**{name: vector[stored] for name, stored in _RANGE_FIELDS.items()})
+            for vector in vectors
+        )
+    file = IndexFileMeta(
+        index_type=row["index_type"],
+        file_name=row["file_name"],
+        file_size=row["file_size"],
+        row_count=row["row_count"],
+        deletion_vectors=vectors,
+        external_path=row["external_path"],
+        global_index=index,
+    )
+    return IndexManifestEntry(FileKind(row["kind"]), row["partition"], row["bucket"], file)

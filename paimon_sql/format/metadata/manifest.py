@@ -1,0 +1,270 @@
+"""Manifests: the data files that a commit added and deleted, as one flat Arrow table (spec: Manifest).
+
+Plans filter, merge and count entries as columns of a table of `MANIFEST_SCHEMA`; a `ManifestEntry` is made only for
+single files. Partitions and keys are serialized rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from enum import IntEnum
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.metadata.manifest_list import ManifestFileMeta, read_manifest_list, write_manifest_list
+from paimon_sql.format.metadata.manifest_merge import merge_entries
+from paimon_sql.format.metadata.manifest_records import (
+    RecordLayout,
+    array_of,
+    nested_record,
+    optional,
+    required,
+    stats_record,
+    top_record,
+)
+from paimon_sql.format.statistics.simple_stats import SimpleStats
+
+__all__ = [
+    "MANIFEST_SCHEMA",
+    "FileKind",
+    "ManifestEntry",
+    "ManifestFileMeta",
+    "check_names",
+    "describe_manifest",
+    "entries",
+    "entry_at",
+    "manifest_table",
+    "merge_entries",
+    "read_manifest",
+    "read_manifest_list",
+    "write_manifest",
+    "write_manifest_list",
+]
+
+
+class FileKind(IntEnum):
+    """Whether an entry adds or deletes its file (Paimon: `FileKind`)."""
+
+    ADD = 0
+    DELETE = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestEntry:
+    """A data file that a commit added or deleted (Paimon: `ManifestEntry`).
+
+    ``partition`` is the serialized partition row, ``total_buckets`` the number of buckets when the file was written
+    (-1 for dynamic and unaware buckets, -2 for postponed ones).
+    """
+
+    kind: FileKind
+    partition: bytes
+    bucket: int
+    total_buckets: int
+    file: DataFileMeta
+
+
+_STRING_LIST, _LONG_LIST = pa.list_(pa.string()), pa.list_(pa.int64())
+_COLUMNS: list[tuple[str, str, pa.DataType, bool]] = [
+    ("kind", "_KIND", pa.int8(), False),
+    ("partition", "_PARTITION", pa.binary(), False),
+    ("bucket", "_BUCKET", pa.int32(), False),
+    ("total_buckets", "_TOTAL_BUCKETS", pa.int32(), False),
+    ("file_name", "_FILE._FILE_NAME", pa.string(), False),
+    ("file_size", "_FILE._FILE_SIZE", pa.int64(), False),
+    ("row_count", "_FILE._ROW_COUNT", pa.int64(), False),
+    ("min_key", "_FILE._MIN_KEY", pa.binary(), False),
+    ("max_key", "_FILE._MAX_KEY", pa.binary(), False),
+    ("key_stats_min", "_FILE._KEY_STATS._MIN_VALUES", pa.binary(), False),
+    ("key_stats_max", "_FILE._KEY_STATS._MAX_VALUES", pa.binary(), False),
+    ("key_stats_null_counts", "_FILE._KEY_STATS._NULL_COUNTS", _LONG_LIST, True),
+    ("value_stats_min", "_FILE._VALUE_STATS._MIN_VALUES", pa.binary(), False),
+    ("value_stats_max", "_FILE._VALUE_STATS._MAX_VALUES", pa.binary(), False),
+    ("value_stats_null_counts", "_FILE._VALUE_STATS._NULL_COUNTS", _LONG_LIST, True),
+    ("min_sequence_number", "_FILE._MIN_SEQUENCE_NUMBER", pa.int64(), False),
+    ("max_sequence_number", "_FILE._MAX_SEQUENCE_NUMBER", pa.int64(), False),
+    ("schema_id", "_FILE._SCHEMA_ID", pa.int64(), False),
+    ("level", "_FILE._LEVEL", pa.int32(), False),
+    ("extra_files", "_FILE._EXTRA_FILES", _STRING_LIST, False),
+    ("creation_time_millis", "_FILE._CREATION_TIME", pa.int64(), True),
+    ("delete_row_count", "_FILE._DELETE_ROW_COUNT", pa.int64(), True),
+    ("embedded_index", "_FILE._EMBEDDED_FILE_INDEX", pa.binary(), True),
+    ("file_source", "_FILE._FILE_SOURCE", pa.int8(), True),
+    ("value_stats_cols", "_FILE._VALUE_STATS_COLS", _STRING_LIST, True),
+    ("external_path", "_FILE._EXTERNAL_PATH", pa.string(), True),
+    ("first_row_id", "_FILE._FIRST_ROW_ID", pa.int64(), True),
+    ("write_cols", "_FILE._WRITE_COLS", _STRING_LIST, True),
+    ("write_cols_sequences", "_FILE._WRITE_COLS_SEQUENCES", _LONG_LIST, True),
+]
+
+MANIFEST_SCHEMA = pa.schema([pa.field(name, kind, nullable) for name, _, kind, nullable in _COLUMNS])
+"""The columns of a manifest; those of `DataFileMeta` are named like its fields, statistics have three columns each."""
+
+_FILE_RECORD = nested_record(
+    "_FILE",
+    required("_FILE_NAME", "string"),
+    required("_FILE_SIZE", "long"),
+    required("_ROW_COUNT", "long"),
+    required("_MIN_KEY", "bytes"),
+    required("_MAX_KEY", "bytes"),
+    required("_KEY_STATS", stats_record("_FILE__KEY_STATS")),
+    required("_VALUE_STATS", stats_record("_FILE__VALUE_STATS")),
+    required("_MIN_SEQUENCE_NUMBER", "long"),
+    required("_MAX_SEQUENCE_NUMBER", "long"),
+    required("_SCHEMA_ID", "long"),
+    required("_LEVEL", "int"),
+    required("_EXTRA_FILES", array_of("string")),
+    optional("_CREATION_TIME", {"type": "long", "logicalType": "timestamp-millis"}),
+    optional("_DELETE_ROW_COUNT", "long"),
+    optional("_EMBEDDED_FILE_INDEX", "bytes"),
+    optional("_FILE_SOURCE", "int"),
+    optional("_VALUE_STATS_COLS", array_of("string")),
+    optional("_EXTERNAL_PATH", "string"),
+    optional("_FIRST_ROW_ID", "long"),
+    optional("_WRITE_COLS", array_of("string")),
+    optional("_WRITE_COLS_SEQUENCES", array_of("long")),
+)
+
+_LAYOUT = RecordLayout(
+    what="a manifest",
+    version=2,
+    avro_schema=top_record(
+        required("_KIND", "int"),
+        required("_PARTITION", "bytes"),
+        required("_BUCKET", "int"),
+        required("_TOTAL_BUCKETS", "int"),
+        required("_FILE", _FILE_RECORD),
+    ),
+    paths={column: path for column, path, _, _ in _COLUMNS},
+    schema=MANIFEST_SCHEMA,
+    file_names={"file_name": "the data file", "extra_files": "the extra file"},
+    external_paths={"external_path": "the data file"},
+    counts=("file_size", "row_count"),
+)
+
+
+def read_manifest(data: bytes, path: str) -> pa.Table:
+    """Decode the entries of a manifest, in their order, as a table of `MANIFEST_SCHEMA`.
+
+    Args:
+        data: the file, in Avro or, from older writers, in ORC or Parquet.
+        path: the file's path, for error messages.
+
+    Raises:
+        CorruptFileError: the bytes are not a manifest.
+        UnsafePathError: an entry names a file outside of its directory.
+    """
+    return _LAYOUT.read(data, path)
+
+
+def write_manifest(added: pa.Table | Iterable[ManifestEntry], compression: str = "zstd") -> bytes:
+    """Encode entries as a manifest, an Avro file.
+
+    Args:
+        added: a table of `MANIFEST_SCHEMA`, or entries.
+        compression: the codec, as the option ``manifest.compression`` names it.
+    """
+    rows = added.to_pylist() if isinstance(added, pa.Table) else map(_row, added)
+    return _LAYOUT.write(rows, compression)
+
+
+def check_names(table: pa.Table, path: str) -> None:
+    """Check that all entries name files inside of their directories; `read_manifest` does so, and writers must.
+
+    Args:
+        table: entries, of `MANIFEST_SCHEMA`.
+        path: the manifest, for error messages.
+
+    Raises:
+        UnsafePathError: an entry names a file outside of its directory.
+    """
+    _LAYOUT.check_names(table, path)
+
+
+def manifest_table(added: Iterable[ManifestEntry]) -> pa.Table:
+    """Convert entries to a table of `MANIFEST_SCHEMA`."""
+    return pa.Table.from_pylist([_row(entry) for entry in added], schema=MANIFEST_SCHEMA)
+
+
+def entries(table: pa.Table) -> list[ManifestEntry]:
+    """Convert the rows of a table of `MANIFEST_SCHEMA` to entries."""
+    files = map(DataFileMeta, *(_values(table, f.name) for f in fields(DataFileMeta)))
+    kinds = map(_KINDS.__getitem__, table["kind"].to_pylist())
+    buckets = (table[name].to_pylist() for name in ("partition", "bucket", "total_buckets"))
+    return list(map(ManifestEntry, kinds, *buckets, files))
+
+
+def entry_at(table: pa.Table, index: int) -> ManifestEntry:
+    """Convert one row of a table of `MANIFEST_SCHEMA` to an entry."""
+    return entries(table.slice(index, 1))[0]
+
+
+def describe_manifest(
+    table: pa.Table, *, file_name: str, file_size: int, partition_stats: SimpleStats, schema_id: int
+) -> ManifestFileMeta:
+    """Compute the metadata of a manifest with these entries for a manifest list.
+
+    Args:
+        table: the entries, of `MANIFEST_SCHEMA`.
+        file_name: the name of the manifest.
+        file_size: its size in bytes.
+        partition_stats: the statistics over the partitions of the entries.
+        schema_id: the table's current schema; used if there are no entries.
+    """
+    added = pc.sum(pc.equal(table["kind"], FileKind.ADD)).as_py() or 0
+    bounds = {name: pc.min_max(table[name]).as_py() for name in ("bucket", "level", "first_row_id")}
+    min_row_id = max_row_id = None
+    if len(table) and not table["first_row_id"].null_count:
+        min_row_id = bounds["first_row_id"]["min"]
+        max_row_id = pc.max(pc.add(table["first_row_id"], table["row_count"])).as_py() - 1
+    return ManifestFileMeta(
+        file_name=file_name,
+        file_size=file_size,
+        num_added_files=added,
+        num_deleted_files=len(table) - added,
+        partition_stats=partition_stats,
+        schema_id=pc.max(table["schema_id"]).as_py() if len(table) else schema_id,
+        min_bucket=bounds["bucket"]["min"],
+        max_bucket=bounds["bucket"]["max"],
+        min_level=bounds["level"]["min"],
+        max_level=bounds["level"]["max"],
+        min_row_id=min_row_id,
+        max_row_id=max_row_id,
+    )
+
+
+_STATS_FIELDS, _STATS_PARTS = ("key_stats", "value_stats"), ("min", "max", "null_counts")
+_FILE_FIELDS = [f.name for f in fields(DataFileMeta) if f.name not in _STATS_FIELDS]
+_KINDS = {kind.value: kind for kind in FileKind}
+
+
+def _row(entry: ManifestEntry) -> dict[str, Any]:
+    file = entry.file
+    row: dict[str, Any] = {name: _plain(getattr(file, name)) for name in _FILE_FIELDS}
+    row.update(kind=entry.kind, partition=entry.partition, bucket=entry.bucket, total_buckets=entry.total_buckets)
+    for name in _STATS_FIELDS:
+        for part, value in zip(_STATS_PARTS, getattr(file, name), strict=True):
+            row[f"{name}_{part}"] = _plain(value)
+    return row
+
+
+def _plain(value: Any) -> Any:
+    # fastavro interprets a tuple inside a union as a pair of type and value.
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _values(table: pa.Table, name: str) -> Iterable[Any]:
+    """The values of a field of `DataFileMeta`; whole columns are several times as fast as single values."""
+    if name in _STATS_FIELDS:
+        minima, maxima, counts = (table[f"{name}_{part}"] for part in _STATS_PARTS)
+        return map(SimpleStats, minima.to_pylist(), maxima.to_pylist(), _tuples(counts))
+    column = table[name]
+    return _tuples(column) if pa.types.is_list(column.type) else column.to_pylist()
+
+
+def _tuples(column: pa.ChunkedArray) -> Iterable[tuple[Any, ...] | None]:
+    return (None if value is None else tuple(value) for value in column.to_pylist())

@@ -1,0 +1,1 @@
+"""Topics of options: engines and catalogs."""

@@ -1,0 +1,1 @@
+"""Topics of options: reads, writes, commits, compaction, tags, snapshots."""

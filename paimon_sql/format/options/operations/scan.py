@@ -1,0 +1,223 @@
+"""Options of scans: snapshot, selection, splits."""
+
+from __future__ import annotations
+
+from paimon_sql.format.options.values import (
+    at_least,
+    boolean,
+    choice,
+    duration,
+    integer,
+    kept_for,
+    long,
+    memory_size,
+    string,
+)
+
+SCAN_MODE = choice(
+    "scan.mode",
+    "default",
+    "Where a read starts; by default this follows from the other options.",
+    (
+        "default",
+        "latest-full",
+        "full",
+        "latest",
+        "latest-delta",
+        "compacted-full",
+        "from-timestamp",
+        "from-creation-timestamp",
+        "from-file-creation-time",
+        "from-snapshot",
+        "from-snapshot-full",
+        "incremental",
+    ),
+    alternatives=("log.scan",),
+)
+SCAN_SNAPSHOT_ID = long("scan.snapshot-id", None, "The snapshot to read, or from which a stream starts.")
+SCAN_TAG_NAME = string("scan.tag-name", None, "The tag to read, or from which a stream starts.")
+SCAN_VERSION = string(
+    "scan.version", None, "The tag or snapshot to read, as in VERSION AS OF; a tag wins over a snapshot of that number."
+)
+SCAN_TIMESTAMP_MILLIS = long(
+    "scan.timestamp-millis",
+    None,
+    "The time, in milliseconds since the epoch, whose latest snapshot is read.",
+    alternatives=("log.scan.timestamp-millis",),
+)
+SCAN_TIMESTAMP = string(
+    "scan.timestamp", None, "The time, as text in the session's time zone, whose latest snapshot is read."
+)
+SCAN_WATERMARK = long("scan.watermark", None, "The watermark whose first snapshot at or after it is read.")
+SCAN_CREATION_TIME_MILLIS = long(
+    "scan.creation-time-millis",
+    None,
+    "The time, in milliseconds since the epoch, from which on snapshots are read, or else files by their creation.",
+)
+SCAN_FILE_CREATION_TIME_MILLIS = long(
+    "scan.file-creation-time-millis",
+    None,
+    "The time, in milliseconds since the epoch, after which a file must have been created to be read.",
+)
+SCAN_BOUNDED_WATERMARK = long(
+    "scan.bounded.watermark", None, "The watermark behind which a stream ends.", status=kept_for("Java's streams")
+)
+SCAN_BUCKET = integer(
+    "scan.bucket",
+    None,
+    "The one bucket to read, by its number; UPDATE, DELETE and MERGE see them all.",
+    check=at_least(0),
+)
+SCAN_FALLBACK_BRANCH = string(
+    "scan.fallback-branch", None, "The branch that is read for partitions that the current branch lacks."
+)
+SCAN_FALLBACK_BRANCH_READ_FAIL_FAST = boolean(
+    "scan.fallback-branch.read-fail-fast",
+    "false",
+    "Whether a failure to read the fallback branch fails the query.",
+    status=kept_for("Java engines"),
+)
+SCAN_FALLBACK_SNAPSHOT_BRANCH = string(
+    "scan.fallback-snapshot-branch", None, "The branch of a chain table that holds whole partitions."
+)
+SCAN_FALLBACK_DELTA_BRANCH = string(
+    "scan.fallback-delta-branch", None, "The branch of a chain table that holds the changes since."
+)
+SCAN_PRIMARY_BRANCH = string(
+    "scan.primary-branch", None, "The branch whose partitions win over those of the current branch."
+)
+SCAN_IGNORE_CORRUPT_FILES = boolean(
+    "scan.ignore-corrupt-files",
+    "false",
+    "Whether a read goes on without data files that it cannot read.",
+)
+SCAN_IGNORE_LOST_FILES = boolean(
+    "scan.ignore-lost-files", "false", "Whether a read goes on without data files that are gone."
+)
+SCAN_MANIFEST_PARALLELISM = integer(
+    "scan.manifest.parallelism",
+    None,
+    "How many manifests are read at a time; without it four.",
+    check=at_least(1),
+)
+SCAN_MAX_SPLITS_PER_TASK = integer(
+    "scan.max-splits-per-task",
+    "10",
+    "How many splits a stream plans ahead for each task.",
+    check=at_least(1),
+    status=kept_for("Flink"),
+)
+SCAN_PLAN_SORT_PARTITION = boolean(
+    "scan.plan-sort-partition",
+    "false",
+    "Whether partitions are read in their order and not in that of writing.",
+)
+SCAN_PLAN_AUTO_TAG_FOR_READ_TIME_RETAINED = duration(
+    "scan.plan-auto-tag-for-read.time-retained",
+    None,
+    "How long a tag lives that a batch read makes, so that its snapshot does not expire under it.",
+    status=kept_for("Java engines"),
+)
+INCREMENTAL_BETWEEN = string(
+    "incremental-between",
+    None,
+    "Two snapshots or tags, with a comma between: what changed after the first up to the second.",
+)
+INCREMENTAL_BETWEEN_TIMESTAMP = string(
+    "incremental-between-timestamp",
+    None,
+    "Two times, with a comma between: what changed after the first up to the second.",
+)
+INCREMENTAL_BETWEEN_SCAN_MODE = choice(
+    "incremental-between-scan-mode",
+    "auto",
+    "Whether changes are read from new files, from changelogs or by comparing two states.",
+    ("auto", "delta", "changelog", "diff"),
+)
+INCREMENTAL_BETWEEN_TAG_TO_SNAPSHOT = boolean(
+    "incremental-between-tag-to-snapshot",
+    "false",
+    "Whether two tags stand for their snapshots, whose changes are read one by one.",
+)
+INCREMENTAL_TO_AUTO_TAG = string(
+    "incremental-to-auto-tag", None, "The tag up to which changes are read, from the automatic tag before it."
+)
+SOURCE_SPLIT_TARGET_SIZE = memory_size(
+    "source.split.target-size",
+    "128 mb",
+    "How much data a split holds; splits are smaller where readers would have no work.",
+)
+SOURCE_SPLIT_OPEN_FILE_COST = memory_size(
+    "source.split.open-file-cost",
+    "4 mb",
+    "As how much data opening a file counts when splits and compactions are planned.",
+)
+READ_BATCH_SIZE = integer(
+    "read.batch-size",
+    "1024",
+    "How many rows a Python worker reads of a file at a time; without it as many as suit the read.",
+    check=at_least(1),
+)
+FILE_READER_ASYNC_THRESHOLD = memory_size(
+    "file-reader-async-threshold",
+    "10 mb",
+    "From which size on a file is read ahead in the background.",
+    status=kept_for("Java engines"),
+)
+CONTINUOUS_DISCOVERY_INTERVAL = duration(
+    "continuous.discovery-interval",
+    "10 s",
+    "How often a stream looks for a new snapshot.",
+    status=kept_for("Flink"),
+)
+STREAMING_READ_SNAPSHOT_DELAY = duration(
+    "streaming.read.snapshot.delay",
+    None,
+    "How old a snapshot must be for a stream to read it.",
+)
+STREAMING_READ_OVERWRITE = boolean(
+    "streaming-read-overwrite", "false", "Whether a stream reads the changes of INSERT OVERWRITE."
+)
+STREAMING_READ_APPEND_OVERWRITE = boolean(
+    "streaming-read-append-overwrite", "false", "Whether a stream of an append table reads what INSERT OVERWRITE adds."
+)
+STREAM_SCAN_MODE = string(
+    "stream-scan-mode",
+    "none",
+    "Which special stream Java engines start inside; set by them alone.",
+    status=kept_for("Flink"),
+)
+BATCH_SCAN_MODE = string(
+    "batch-scan-mode",
+    "none",
+    "Which special read Java engines start inside; set by them alone.",
+    status=kept_for("Flink"),
+)
+TABLE_READ_SEQUENCE_NUMBER_ENABLED = boolean(
+    "table-read.sequence-number.enabled",
+    "false",
+    "Whether $audit_log and $binlog show the sequence number of each row of a primary-key table.",
+)
+KEY_VALUE_SEQUENCE_NUMBER_ENABLED = boolean(
+    "key-value.sequence_number.enabled",
+    "false",
+    "Whether reads inside Java engines carry the sequence number.",
+    status=kept_for("Java engines"),
+)
+CHAIN_TABLE_ENABLED = boolean(
+    "chain-table.enabled", "false", "Whether partitions are read as the latest whole one and the changes since."
+)
+CHAIN_TABLE_CHAIN_PARTITION_KEYS = string(
+    "chain-table.chain-partition-keys",
+    None,
+    "The last partition columns, with commas between, along which a chain runs; without it all of them.",
+)
+CHAIN_TABLE_SPLIT_KEY_RANGE_ENABLED = boolean(
+    "chain-table.split.key-range-enabled", "true", "Whether a bucket of a chain is split by ranges of the key."
+)
+CHAIN_TABLE_STREAMING_MERGE_SNAPSHOT = boolean(
+    "chain-table.streaming.merge-snapshot",
+    "false",
+    "Whether a stream of a chain table starts with the merged chains.",
+    status=kept_for("Java's streams"),
+)

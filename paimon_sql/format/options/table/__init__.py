@@ -1,0 +1,1 @@
+"""Topics of options: buckets, merge engine, partitions, files, indexes."""

@@ -1,0 +1,1 @@
+"""Binary rows: the encoding of keys, partitions and statistics (Paimon: ``BinaryRow``)."""

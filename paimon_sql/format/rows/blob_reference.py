@@ -1,0 +1,155 @@
+"""Blob references: descriptors (location in a file) and views (row of another table).
+
+Both begin with a version and eight magic letters; numbers are little-endian (spec: Blob File, descriptors and views).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.errors import InvalidInputError
+
+_Numbers = npt.NDArray[np.int64]
+_DESCRIPTOR = b"CSEDBOLB"
+_VIEW = b"WEIVBOLB"
+_DESCRIPTOR_HEAD = b"\x02" + _DESCRIPTOR
+_VIEW_HEAD = b"\x01" + _VIEW
+_SIZE = struct.Struct("<i")
+_RANGE = struct.Struct("<qq")
+_ROW = struct.Struct("<iq")
+_HEAD_BYTES = len(_DESCRIPTOR_HEAD)
+TO_THE_END = -1
+"""The length of a blob that ends at the end of its file."""
+
+
+def is_descriptor(head: bytes | memoryview) -> bool:
+    """Whether bytes that begin with ``head`` are a descriptor."""
+    return head[:_HEAD_BYTES] == _DESCRIPTOR_HEAD
+
+
+def is_view(head: bytes | memoryview) -> bool:
+    """Whether bytes that begin with ``head`` are a view."""
+    return head[:_HEAD_BYTES] == _VIEW_HEAD
+
+
+@dataclass(frozen=True, slots=True)
+class BlobDescriptor:
+    """Location of a blob: ``length`` bytes of a file from ``offset`` on, or `TO_THE_END`."""
+
+    uri: str
+    offset: int = 0
+    length: int = TO_THE_END
+
+    def encode(self) -> bytes:
+        """The bytes that are stored."""
+        uri = self.uri.encode()
+        return _DESCRIPTOR_HEAD + _SIZE.pack(len(uri)) + uri + _RANGE.pack(self.offset, self.length)
+
+    def __str__(self) -> str:
+        return f"BlobDescriptor{{version=2, uri='{self.uri}', offset={self.offset}, length={self.length}}}"
+
+
+@dataclass(frozen=True, slots=True)
+class BlobView:
+    """A blob of another table, by field id and row id; ``table`` is ``db.t``."""
+
+    table: str
+    field_id: int
+    row_id: int
+
+    def encode(self) -> bytes:
+        """The bytes that are stored."""
+        name = self.table.encode()
+        return _VIEW_HEAD + _SIZE.pack(len(name)) + name + _ROW.pack(self.field_id, self.row_id)
+
+
+def are_descriptors(values: pa.Array) -> pa.BooleanArray:
+    """The mask of values that are descriptors; null for null."""
+    return pc.starts_with(values, pattern=_DESCRIPTOR_HEAD)
+
+
+def are_views(values: pa.Array) -> pa.BooleanArray:
+    """The mask of values that are views; null for null."""
+    return pc.starts_with(values, pattern=_VIEW_HEAD)
+
+
+def decode_descriptor(data: bytes) -> BlobDescriptor:
+    """Decode a descriptor, also one of version 1, which lacks the magic letters.
+
+    Raises:
+        InvalidInputError: the bytes are not a descriptor.
+    """
+    members = _body(data, _DESCRIPTOR_HEAD, _RANGE, "descriptor") if data[:1] != b"\x01" else None
+    if members is None:
+        members = _named(data[1:], _RANGE, lambda: _wrong("descriptor", data))
+    return BlobDescriptor(*members)
+
+
+def decode_view(data: bytes) -> BlobView:
+    """Decode a view.
+
+    Raises:
+        InvalidInputError: the bytes are not a view.
+    """
+    return BlobView(*_body(data, _VIEW_HEAD, _ROW, "view"))
+
+
+def descriptors(uri: str, offsets: _Numbers, lengths: _Numbers) -> pa.Array:
+    """Encode the descriptors of blobs of one file."""
+    name = uri.encode()
+    head = np.frombuffer(_DESCRIPTOR_HEAD + _SIZE.pack(len(name)) + name, dtype=np.uint8)
+    rows = np.empty((len(offsets), len(head) + _RANGE.size), dtype=np.uint8)
+    rows[:, : len(head)] = head
+    numbers = np.stack([offsets, lengths], axis=1).astype("<i8")
+    rows[:, len(head) :] = numbers.view(np.uint8).reshape(len(offsets), _RANGE.size)
+    return _of_equal_length(rows)
+
+
+def views(table: str, field_id: int, row_ids: pa.Array) -> pa.Array:
+    """Encode the views of one table's rows; null for a null row id."""
+    name = table.encode()
+    head = np.frombuffer(_VIEW_HEAD + _SIZE.pack(len(name)) + name + struct.pack("<i", field_id), dtype=np.uint8)
+    rows = np.empty((len(row_ids), len(head) + 8), dtype=np.uint8)
+    rows[:, : len(head)] = head
+    numbers = row_ids.fill_null(0).to_numpy().astype("<i8")
+    rows[:, len(head) :] = numbers.view(np.uint8).reshape(len(row_ids), 8)
+    encoded = _of_equal_length(rows)
+    return pc.if_else(row_ids.is_valid(), encoded, None) if row_ids.null_count else encoded
+
+
+def _of_equal_length(rows: npt.NDArray[np.uint8]) -> pa.Array:
+    count, width = rows.shape
+    bounds = np.arange(count + 1, dtype=np.int32) * np.int32(width)
+    return pa.Array.from_buffers(pa.binary(), count, [None, pa.py_buffer(bounds), pa.py_buffer(rows)])
+
+
+def _body(data: bytes, head: bytes, tail: struct.Struct, what: str) -> tuple[str, int, int]:
+    if not data.startswith(head):
+        raise _wrong(what, data)
+    return _named(data[len(head) :], tail, lambda: _wrong(what, data))
+
+
+def _named(data: bytes, tail: struct.Struct, wrong: Callable[[], InvalidInputError]) -> tuple[str, int, int]:
+    """Decode a string, preceded by its length, and two numbers."""
+    if len(data) >= _SIZE.size + tail.size:
+        (size,) = _SIZE.unpack_from(data)
+        if 0 <= size <= len(data) - _SIZE.size - tail.size:
+            first, second = tail.unpack_from(data, _SIZE.size + size)
+            try:
+                return data[_SIZE.size : _SIZE.size + size].decode(), first, second
+            except UnicodeDecodeError:
+                pass
+    raise wrong()
+
+
+def _wrong(what: str, data: bytes) -> InvalidInputError:
+    shown = data[:16].hex() + ("…" if len(data) > 16 else "")
+    function = "sys.path_to_descriptor(path)" if what == "descriptor" else "sys.blob_view(table, column, row_id)"
+    return InvalidInputError(f"X'{shown}' is no {what} of a blob.", remedy=f"Make one by {function}.")

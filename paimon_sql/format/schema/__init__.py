@@ -1,0 +1,1 @@
+"""Data types and schema files (spec: Schema, Data Types)."""

@@ -1,0 +1,553 @@
+"""Data types of Paimon, with their JSON and SQL forms.
+
+Types are immutable values. The JSON form is that of schema files (spec: Schema, "Data Types"): a string for an
+atomic type (``"DECIMAL(10, 2) NOT NULL"``), an object for a nested one (``{"type": "ARRAY", "element": "INT"}``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, TypeVar
+
+from paimon_sql.errors import InvalidSchemaError
+
+MAX_LENGTH = 2**31 - 1
+"""The max length of strings and bytes, which is that of STRING and BYTES."""
+
+Self = TypeVar("Self", bound="DataType")
+
+
+@dataclass(frozen=True, slots=True)
+class DataType:
+    """Base class of data types."""
+
+    root: ClassVar[str] = ""
+
+    nullable: bool = True
+
+    def as_nullable(self: Self, nullable: bool = True) -> Self:
+        """The same type with the given nullability."""
+        return self if self.nullable == nullable else replace(self, nullable=nullable)
+
+    def sql(self) -> str:
+        """The type in Paimon's SQL, for example ``VARCHAR(10) NOT NULL``."""
+        return self._name() + ("" if self.nullable else " NOT NULL")
+
+    def to_json(self) -> str | dict[str, Any]:
+        """The type as in a schema file."""
+        return self.sql()
+
+    def children(self) -> tuple[DataType, ...]:
+        """The directly nested types; none for an atomic type."""
+        return ()
+
+    def _name(self) -> str:
+        return self.root
+
+    def __str__(self) -> str:
+        return self.sql()
+
+
+@dataclass(frozen=True, slots=True)
+class BooleanType(DataType):
+    """TRUE or FALSE."""
+
+    root = "BOOLEAN"
+
+
+@dataclass(frozen=True, slots=True)
+class TinyIntType(DataType):
+    """An integer of 1 byte."""
+
+    root = "TINYINT"
+
+
+@dataclass(frozen=True, slots=True)
+class SmallIntType(DataType):
+    """An integer of 2 bytes."""
+
+    root = "SMALLINT"
+
+
+@dataclass(frozen=True, slots=True)
+class IntType(DataType):
+    """An integer of 4 bytes."""
+
+    root = "INT"
+
+
+@dataclass(frozen=True, slots=True)
+class BigIntType(DataType):
+    """An integer of 8 bytes."""
+
+    root = "BIGINT"
+
+
+@dataclass(frozen=True, slots=True)
+class FloatType(DataType):
+    """A floating-point number of 4 bytes."""
+
+    root = "FLOAT"
+
+
+@dataclass(frozen=True, slots=True)
+class DoubleType(DataType):
+    """A floating-point number of 8 bytes."""
+
+    root = "DOUBLE"
+
+
+@dataclass(frozen=True, slots=True)
+class DateType(DataType):
+    """A date without a time."""
+
+    root = "DATE"
+
+
+@dataclass(frozen=True, slots=True)
+class VariantType(DataType):
+    """A value of any structure, in Parquet's variant encoding.
+
+    ``paths`` are set by a scan: the paths, of object keys and array indexes, to the required parts of the values. Other
+    parts may be missing. None requires complete values.
+    """
+
+    root = "VARIANT"
+    paths: tuple[tuple[str | int, ...], ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BlobType(DataType):
+    """A large binary value, stored in separate files."""
+
+    root = "BLOB"
+
+
+@dataclass(frozen=True, slots=True)
+class _LengthType(DataType):
+    """A string or bytes with a declared length, at least 1."""
+
+    length: int = 1
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.length <= MAX_LENGTH:
+            raise InvalidSchemaError(f"{self.root}({self.length}): the length must lie between 1 and {MAX_LENGTH}.")
+
+    def _name(self) -> str:
+        return f"{self.root}({self.length})"
+
+
+@dataclass(frozen=True, slots=True)
+class CharType(_LengthType):
+    """A string of a fixed number of characters."""
+
+    root = "CHAR"
+
+
+@dataclass(frozen=True, slots=True)
+class VarCharType(_LengthType):
+    """A string of at most ``length`` characters; STRING is the type of max length."""
+
+    root = "VARCHAR"
+
+    def _name(self) -> str:
+        return "STRING" if self.length == MAX_LENGTH else f"VARCHAR({self.length})"
+
+
+@dataclass(frozen=True, slots=True)
+class BinaryType(_LengthType):
+    """A fixed number of bytes."""
+
+    root = "BINARY"
+
+
+@dataclass(frozen=True, slots=True)
+class VarBinaryType(_LengthType):
+    """At most ``length`` bytes; BYTES is the type of max length."""
+
+    root = "VARBINARY"
+
+    def _name(self) -> str:
+        return "BYTES" if self.length == MAX_LENGTH else f"VARBINARY({self.length})"
+
+
+@dataclass(frozen=True, slots=True)
+class DecimalType(DataType):
+    """An exact number of ``precision`` digits, ``scale`` of them after the decimal point."""
+
+    root = "DECIMAL"
+    precision: int = 10
+    scale: int = 0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.precision <= 38:
+            raise InvalidSchemaError(f"{self._name()}: the precision must lie between 1 and 38.")
+        if not 0 <= self.scale <= self.precision:
+            raise InvalidSchemaError(f"{self._name()}: the scale must lie between 0 and the precision.")
+
+    def _name(self) -> str:
+        return f"DECIMAL({self.precision}, {self.scale})"
+
+
+@dataclass(frozen=True, slots=True)
+class _PrecisionType(DataType):
+    """A time with ``precision`` digits of fractional seconds, from 0 to 9."""
+
+    precision: int = 6
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.precision <= 9:
+            raise InvalidSchemaError(f"{self._name()}: the precision must lie between 0 and 9.")
+
+    def _name(self) -> str:
+        return f"{self.root}({self.precision})"
+
+
+@dataclass(frozen=True, slots=True)
+class TimeType(_PrecisionType):
+    """A time of day."""
+
+    root = "TIME"
+    precision: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TimestampType(_PrecisionType):
+    """A date and time without a zone."""
+
+    root = "TIMESTAMP"
+
+
+@dataclass(frozen=True, slots=True)
+class LocalZonedTimestampType(_PrecisionType):
+    """A point in time, shown in the session's zone."""
+
+    root = "TIMESTAMP_LTZ"
+
+    def _name(self) -> str:
+        return f"TIMESTAMP({self.precision}) WITH LOCAL TIME ZONE"
+
+
+@dataclass(frozen=True, slots=True)
+class _NestedType(DataType):
+    """A type made of other types; its JSON form is an object."""
+
+    def to_json(self) -> dict[str, Any]:
+        head = self.root if self.nullable else f"{self.root} NOT NULL"
+        return {"type": head, **self._json_body()}
+
+    def _json_body(self) -> dict[str, Any]:
+        return {}
+
+
+_INT = IntType()
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayType(_NestedType):
+    """A list of elements of one type."""
+
+    root = "ARRAY"
+    element: DataType = _INT
+
+    def children(self) -> tuple[DataType, ...]:
+        return (self.element,)
+
+    def _name(self) -> str:
+        return f"ARRAY<{self.element.sql()}>"
+
+    def _json_body(self) -> dict[str, Any]:
+        return {"element": self.element.to_json()}
+
+
+@dataclass(frozen=True, slots=True)
+class VectorType(_NestedType):
+    """A list of exactly ``length`` numbers."""
+
+    root = "VECTOR"
+    element: DataType = FloatType()
+    length: int = 1
+
+    def children(self) -> tuple[DataType, ...]:
+        return (self.element,)
+
+    def _name(self) -> str:
+        return f"VECTOR<{self.element.sql()}, {self.length}>"
+
+    def _json_body(self) -> dict[str, Any]:
+        return {"element": self.element.to_json(), "length": self.length}
+
+
+@dataclass(frozen=True, slots=True)
+class MultisetType(_NestedType):
+    """A bag: elements with their number of occurrences."""
+
+    root = "MULTISET"
+    element: DataType = _INT
+
+    def children(self) -> tuple[DataType, ...]:
+        return (self.element,)
+
+    def _name(self) -> str:
+        return f"MULTISET<{self.element.sql()}>"
+
+    def _json_body(self) -> dict[str, Any]:
+        return {"element": self.element.to_json()}
+
+
+@dataclass(frozen=True, slots=True)
+class MapType(_NestedType):
+    """Keys of one type with values of another."""
+
+    root = "MAP"
+    key: DataType = _INT
+    value: DataType = _INT
+
+    def children(self) -> tuple[DataType, ...]:
+        return (self.key, self.value)
+
+    def _name(self) -> str:
+        return f"MAP<{self.key.sql()}, {self.value.sql()}>"
+
+    def _json_body(self) -> dict[str, Any]:
+        return {"key": self.key.to_json(), "value": self.value.to_json()}
+
+
+@dataclass(frozen=True, slots=True)
+class DataField:
+    """A named column of a table or of a row type.
+
+    ``id`` identifies the column across renames and moves; ``default`` is its default value as SQL text.
+    """
+
+    id: int
+    name: str
+    type: DataType
+    description: str | None = None
+    default: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The field as in a schema file."""
+        body: dict[str, Any] = {"id": self.id, "name": self.name, "type": self.type.to_json()}
+        if self.description is not None:
+            body["description"] = self.description
+        if self.default is not None:
+            body["defaultValue"] = self.default
+        return body
+
+    def sql(self) -> str:
+        """The field as in a ROW type: quoted name, type, comment and default."""
+        name = self.name.replace("`", "``")
+        text = f"`{name}` {self.type.sql()}"
+        if self.description:
+            text += " COMMENT '" + self.description.replace("'", "''") + "'"
+        if self.default is not None:
+            text += f" DEFAULT {self.default}"
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class RowType(_NestedType):
+    """A sequence of named fields, as a column's type or as the columns of a table."""
+
+    root = "ROW"
+    fields: tuple[DataField, ...] = ()
+
+    def children(self) -> tuple[DataType, ...]:
+        return tuple(f.type for f in self.fields)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the fields."""
+        return tuple(f.name for f in self.fields)
+
+    def field(self, name: str) -> DataField:
+        """The field of that exact name.
+
+        Raises:
+            KeyError: there is none.
+        """
+        for f in self.fields:
+            if f.name == name:
+                return f
+        raise KeyError(name)
+
+    def _name(self) -> str:
+        return f"ROW<{', '.join(f.sql() for f in self.fields)}>"
+
+    def _json_body(self) -> dict[str, Any]:
+        return {"fields": [f.to_json() for f in self.fields]}
+
+
+_ORDERED = (
+    BooleanType,
+    TinyIntType,
+    SmallIntType,
+    IntType,
+    BigIntType,
+    FloatType,
+    DoubleType,
+    DecimalType,
+    DateType,
+    TimeType,
+    TimestampType,
+    LocalZonedTimestampType,
+    VarCharType,
+    VarBinaryType,
+)
+
+
+def string_type(nullable: bool = True) -> VarCharType:
+    """The type STRING."""
+    return VarCharType(nullable, MAX_LENGTH)
+
+
+def bytes_type(nullable: bool = True) -> VarBinaryType:
+    """The type BYTES."""
+    return VarBinaryType(nullable, MAX_LENGTH)
+
+
+_PLAIN: dict[str, DataType] = {
+    "BOOLEAN": BooleanType(),
+    "TINYINT": TinyIntType(),
+    "SMALLINT": SmallIntType(),
+    "INT": IntType(),
+    "INTEGER": IntType(),
+    "BIGINT": BigIntType(),
+    "FLOAT": FloatType(),
+    "DOUBLE": DoubleType(),
+    "DOUBLE PRECISION": DoubleType(),
+    "DATE": DateType(),
+    "VARIANT": VariantType(),
+    "BLOB": BlobType(),
+    "STRING": string_type(),
+    "BYTES": bytes_type(),
+    "TIMESTAMP_LTZ": LocalZonedTimestampType(),
+    "TIMESTAMP": TimestampType(),
+    "TIMESTAMP WITHOUT TIME ZONE": TimestampType(),
+    "TIMESTAMP WITH LOCAL TIME ZONE": LocalZonedTimestampType(),
+    "TIME": TimeType(),
+    "TIME WITHOUT TIME ZONE": TimeType(),
+}
+
+_WITH_PARAMETERS: dict[str, Callable[..., DataType]] = {
+    "CHAR": lambda n=1: CharType(True, n),
+    "VARCHAR": lambda n=1: VarCharType(True, n),
+    "BINARY": lambda n=1: BinaryType(True, n),
+    "VARBINARY": lambda n=1: VarBinaryType(True, n),
+    "DECIMAL": lambda p=10, s=0: DecimalType(True, p, s),
+    "NUMERIC": lambda p=10, s=0: DecimalType(True, p, s),
+    "DEC": lambda p=10, s=0: DecimalType(True, p, s),
+    "TIME": lambda p=0: TimeType(True, p),
+    "TIME WITHOUT TIME ZONE": lambda p=0: TimeType(True, p),
+    "TIMESTAMP": lambda p=6: TimestampType(True, p),
+    "TIMESTAMP WITHOUT TIME ZONE": lambda p=6: TimestampType(True, p),
+    "TIMESTAMP_LTZ": lambda p=6: LocalZonedTimestampType(True, p),
+    "TIMESTAMP WITH LOCAL TIME ZONE": lambda p=6: LocalZonedTimestampType(True, p),
+}
+
+_ATOMIC = re.compile(r"([A-Z_ ]+)(?:\(\s*(\d{1,10})\s*(?:,\s*(\d{1,10})\s*)?\)([A-Z ]*))?")
+
+
+def parse_atomic(text: str) -> DataType:
+    """Parse an atomic type of a schema file, for example ``TIMESTAMP(3) WITH LOCAL TIME ZONE NOT NULL``.
+
+    Raises:
+        InvalidSchemaError: there is no such type.
+    """
+    words = " ".join(text.upper().split())
+    nullable = True
+    if words.endswith(" NOT NULL"):
+        words, nullable = words.removesuffix(" NOT NULL"), False
+    elif words.endswith(" NULL"):
+        words = words.removesuffix(" NULL")
+    if match := _ATOMIC.fullmatch(words):
+        name = " ".join(f"{match[1]} {match[4] or ''}".split())
+        numbers = [int(n) for n in match.group(2, 3) if n is not None]
+        if not numbers and name in _PLAIN:
+            return _PLAIN[name].as_nullable(nullable)
+        if name in _WITH_PARAMETERS and len(numbers) <= (2 if name in ("DECIMAL", "NUMERIC", "DEC") else 1):
+            return _WITH_PARAMETERS[name](*numbers).as_nullable(nullable)
+    raise InvalidSchemaError(f"'{text}' is no data type of Paimon.")
+
+
+def parse_type(json: str | dict[str, Any]) -> DataType:
+    """Parse a type of a schema file.
+
+    Raises:
+        InvalidSchemaError: there is no such type, or it lacks a member.
+    """
+    if isinstance(json, str):
+        return parse_atomic(json)
+    head = str(json.get("type", ""))
+    nullable = "NOT NULL" not in head
+    kind = head.split(" ", 1)[0]
+    try:
+        if kind == "ARRAY":
+            return ArrayType(nullable, parse_type(json["element"]))
+        if kind == "VECTOR":
+            return VectorType(nullable, parse_type(json["element"]), int(json["length"]))
+        if kind == "MULTISET":
+            return MultisetType(nullable, parse_type(json["element"]))
+        if kind == "MAP":
+            return MapType(nullable, parse_type(json["key"]), parse_type(json["value"]))
+        if kind == "ROW":
+            return RowType(nullable, tuple(parse_field(f) for f in json["fields"]))
+    except KeyError as missing:
+        raise InvalidSchemaError(f"A {kind} type lacks its {missing}.") from None
+    raise InvalidSchemaError(f"'{head}' is no data type of Paimon.")
+
+
+def parse_field(json: dict[str, Any]) -> DataField:
+    """Parse a field of a schema file; unknown members are ignored."""
+    return DataField(
+        id=int(json["id"]),
+        name=str(json["name"]),
+        type=parse_type(json["type"]),
+        description=json.get("description"),
+        default=json.get("defaultValue"),
+    )
+
+
+def is_floating(data_type: DataType) -> bool:
+    """Whether values of a type can be NaN, which bounds do not include."""
+    return isinstance(data_type, (FloatType, DoubleType))
+
+
+def is_ordered(data_type: DataType) -> bool:
+    """Whether values of a type have an order that is the same here and in SQL."""
+    return isinstance(data_type, _ORDERED)
+
+
+def walk(data_type: DataType) -> Iterator[DataType]:
+    """Yield the type and all nested types, parents first."""
+    yield data_type
+    for child in data_type.children():
+        yield from walk(child)
+
+
+def field_ids(data_type: DataType) -> Iterator[int]:
+    """Yield the ids of all fields nested in the type at any depth."""
+    for t in walk(data_type):
+        if isinstance(t, RowType):
+            yield from (f.id for f in t.fields)
+
+
+def reassign_ids(data_type: DataType, next_id: Callable[[], int]) -> DataType:
+    """The same type with new ids of all nested fields, assigned to children before their parent."""
+    if isinstance(data_type, RowType):
+        rebuilt = []
+        for f in data_type.fields:
+            inner = reassign_ids(f.type, next_id)
+            rebuilt.append(replace(f, id=next_id(), type=inner))
+        return replace(data_type, fields=tuple(rebuilt))
+    if data_type.children():
+        changes: dict[str, Any] = {
+            f.name: reassign_ids(getattr(data_type, f.name), next_id)
+            for f in fields(data_type)
+            if isinstance(getattr(data_type, f.name), DataType)
+        }
+        return replace(data_type, **changes)
+    return data_type

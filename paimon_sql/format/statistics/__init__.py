@@ -1,0 +1,1 @@
+"""Statistics of columns, of files and of tables."""

@@ -1,0 +1,1 @@
+"""Parsing and formatting of values, durations and times."""

@@ -1,0 +1,1 @@
+"""Shredding of variants into typed columns (spec: Parquet, "Variant Shredding")."""

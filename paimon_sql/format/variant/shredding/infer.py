@@ -1,0 +1,191 @@
+"""Inference of shapes: fields and types that most variants share become columns.
+
+The rules are those of Paimon's connectors: integers become BIGINT, decimals DECIMAL(18, s) or DECIMAL(38, s),
+incompatible types VARIANT; rare fields, and those beyond the max width or depth, are not shredded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_sql.format.bytes.memory import Longs
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.variant.decimals import Integers, digits
+from paimon_sql.format.variant.header import Basic, Primitive
+from paimon_sql.format.variant.scalars import DECIMALS, INTEGERS, decimal_numbers, whole_numbers
+from paimon_sql.format.variant.shredding.shred import values_of
+from paimon_sql.format.variant.values import Values
+
+_MAX_FIELDS = 1000
+SMALL_DIGITS, BIG_DIGITS = 18, 38
+LONG_DIGITS = 19
+_ATOMIC: dict[tuple[Primitive, ...], t.DataType] = {
+    (Primitive.TRUE, Primitive.FALSE): t.BooleanType(),
+    (Primitive.DOUBLE,): t.DoubleType(),
+    (Primitive.FLOAT,): t.FloatType(),
+    (Primitive.DATE,): t.DateType(),
+    (Primitive.TIMESTAMP,): t.LocalZonedTimestampType(),
+    (Primitive.TIMESTAMP_NTZ,): t.TimestampType(),
+    (Primitive.BINARY,): t.bytes_type(),
+    (Primitive.STRING,): t.string_type(),
+}
+UNSHREDDED = t.VariantType()
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of shredding.
+
+    Attributes:
+        width: max columns of all variants of a file.
+        depth: max depth of fields.
+        share: min share of variants that have a field.
+    """
+
+    width: int
+    depth: int
+    share: float
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The values seen at one path: their type, the fields of objects with their counts, the elements of arrays.
+
+    ``type`` is VARIANT for values of incompatible types. If there are only nulls, None is used instead of `Seen`.
+    """
+
+    type: t.DataType
+    fields: tuple[tuple[str, float, Seen | None], ...] = ()
+    element: Seen | None = None
+
+
+def shapes_of(columns: Sequence[pa.StructArray], limits: Limits) -> list[t.DataType]:
+    """Infer the shape of each column of variants."""
+    budget = Budget(limits.width)
+    shapes = []
+    for column in columns:
+        values, present = values_of(column)
+        min_count = least_of(float(present.sum()), limits)
+        shapes.append(final(seen(values.some(present), limits.depth, min_count), min_count, budget))
+    return shapes
+
+
+def least_of(roots: float, limits: Limits) -> int:
+    """The min number of variants, of ``roots``, that must have a field."""
+    return math.ceil(roots * limits.share)
+
+
+def seen(values: Values, depth: int, min_count: int = 0) -> Seen | None:
+    """Summarize values up to a depth; fields of fewer than ``min_count`` objects may be omitted."""
+    values = values.some(~values.is_primitive(Primitive.NULL))
+    if not len(values):
+        return None
+    if (values.basic == Basic.OBJECT).all() and depth > 0:
+        return _objects(values, depth, min_count)
+    if (values.basic == Basic.ARRAY).all() and depth > 0:
+        inside = values.children()
+        is_null = inside.values.is_primitive(Primitive.NULL)
+        # The element type of an array without non-null values is unknown, so the elements become VARIANT.
+        is_known = np.bincount(inside.owners[~is_null], minlength=len(values)) > 0
+        element = seen(inside.values, depth - 1, min_count) if is_known.all() else Seen(UNSHREDDED)
+        return Seen(t.ArrayType(True, UNSHREDDED), element=element)
+    if (values.basic == Basic.SHORT_STRING).any():
+        is_text = (values.basic == Basic.SHORT_STRING) | values.is_primitive(Primitive.STRING)
+        return Seen(t.string_type() if is_text.all() else UNSHREDDED)
+    for primitives, kind in _ATOMIC.items():
+        if values.is_primitive(*primitives).all():
+            return Seen(kind)
+    if values.is_primitive(*INTEGERS, *DECIMALS).all():
+        return Seen(_number_type(values))
+    return Seen(UNSHREDDED)
+
+
+def _objects(values: Values, depth: int, min_count: int) -> Seen:
+    inside = values.children()
+    keys = inside.keys
+    order = np.argsort(keys, kind="stable")
+    distinct, first, counts = np.unique(keys[order], return_index=True, return_counts=True)
+    names = values.dictionaries.names_at(distinct)
+    ranks = values.dictionaries.ranks[distinct] if len(distinct) else distinct
+    fields = []
+    for i in np.argsort(ranks)[:_MAX_FIELDS]:
+        if counts[i] >= min_count:
+            of_key = order[first[i] : first[i] + counts[i]]
+            fields.append((names[i], float(counts[i]), seen(inside.values.some(of_key), depth - 1, min_count)))
+    return Seen(t.RowType(True, ()), fields=tuple(fields))
+
+
+def _number_type(values: Values) -> t.DataType:
+    """BIGINT or the DECIMAL that represents all numbers; VARIANT if there is none."""
+    integers, is_integer = whole_numbers(values)
+    before = digits(integers[is_integer])
+    is_long = bool((before > SMALL_DIGITS).any())
+    ahead, scale = int(before[before <= SMALL_DIGITS].max(initial=0)), 0
+    if not is_integer.all():
+        numbers, scales = _without_zeros(*decimal_numbers(values.some(~is_integer)))
+        lengths = np.maximum(digits(numbers), scales)
+        ahead, scale = max(ahead, int((lengths - scales).max())), int(scales.max())
+    if not is_long:
+        return decimal_type(ahead, scale)
+    return t.BigIntType() if scale == 0 and ahead <= SMALL_DIGITS else decimal_type(max(ahead, LONG_DIGITS), scale)
+
+
+def decimal_type(ahead: int, scale: int) -> t.DataType:
+    """The DECIMAL with so many digits before and after the decimal point; VARIANT if there is none."""
+    precision = max(1, ahead + scale)
+    return t.DecimalType(True, precision, scale) if precision <= BIG_DIGITS else UNSHREDDED
+
+
+def _without_zeros(numbers: Integers, scales: Longs) -> tuple[Integers, Longs]:
+    """Remove trailing zeros after the decimal point."""
+    while (longer := (scales > 0) & (numbers % 10 == 0)).any():
+        numbers = np.where(longer, numbers // 10, numbers)
+        scales = scales - longer
+    return numbers, scales
+
+
+@dataclass
+class Budget:
+    """The remaining number of columns for a file's variants."""
+
+    left: int
+
+
+def final(found: Seen | None, min_count: int, budget: Budget) -> t.DataType:
+    """The shape of values, without fields that fewer than ``min_count`` of them have."""
+    budget.left -= 1
+    if budget.left <= 0 or found is None:
+        return UNSHREDDED
+    match found.type:
+        case t.VariantType():
+            return UNSHREDDED
+        case t.RowType():
+            shredded = []
+            for name, count, inner in found.fields:
+                if count >= min_count and budget.left > 0:
+                    shredded.append((name, final(inner, min_count, budget)))
+            return row_of(shredded)
+        case t.ArrayType():
+            return t.ArrayType(True, final(found.element, min_count, budget))
+    budget.left -= 1
+    return widened(found.type)
+
+
+def row_of(fields: Sequence[tuple[str, t.DataType]]) -> t.DataType:
+    """The ROW of fields; VARIANT if there are none."""
+    columns = tuple(t.DataField(i, name, kind) for i, (name, kind) in enumerate(fields))
+    return t.RowType(True, columns) if columns else UNSHREDDED
+
+
+def widened(kind: t.DataType) -> t.DataType:
+    """The column's type for values of a type, widened for later values."""
+    if not isinstance(kind, t.DecimalType):
+        return kind
+    if kind.precision <= SMALL_DIGITS and kind.scale == 0:
+        return t.BigIntType()
+    return t.DecimalType(True, SMALL_DIGITS if kind.precision <= SMALL_DIGITS else BIG_DIGITS, kind.scale)

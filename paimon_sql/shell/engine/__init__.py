@@ -1,0 +1,1 @@
+"""Execution of statements in the shell: the Spark thread, streamed results, errors, progress."""

@@ -1,0 +1,1 @@
+"""Text of statements: splitting, tokens, positions of errors."""

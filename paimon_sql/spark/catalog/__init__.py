@@ -1,0 +1,1 @@
+"""Catalogs and the data source ``paimon`` of Spark's connector API."""

@@ -1,0 +1,321 @@
+"""Replacement of ``spark_catalog``: Paimon's tables together with those of Spark's own catalog.
+
+A name means Paimon's table if there is one, and otherwise Spark's own catalog, whose tables and commands do not change.
+``USING paimon`` creates a Paimon table, any other provider an ordinary one. Databases are shared. For Spark it is a
+subclass of ``DelegatingCatalogExtension`` (decision 14).
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+
+from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.iceberg.lifetimes import database_shown_no_more
+from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier
+from paimon_sql.catalog.table_types import AnyTable
+from paimon_sql.errors import (
+    DatabaseExistsError,
+    InvalidInputError,
+    NoSuchDatabaseError,
+    NoSuchTableError,
+    UnsupportedError,
+)
+from paimon_sql.format.options.engines.catalog import FORMAT_TABLE_ENABLED
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.spark.catalog.paimon_catalog import CatalogProxy, SessionCatalogs
+from paimon_sql.spark.connector import cached_tables
+from paimon_sql.spark.conversion.names import unquoted_parts
+from paimon_sql.spark.ddl.create_table import PROVIDER
+from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST, Jvm, raise_java
+from paimon_sql.spark.jvm.subclass import Method, subclass_instance
+from paimon_sql.spark.tables.base import SchemaTable
+from paimon_sql.sql.context import SESSION_CATALOG
+
+_ANALYSIS = f"{CATALYST}.analysis"
+_EXTENSION = f"{CATALOG}.DelegatingCatalogExtension"
+_INTERFACES = (f"{CATALOG}.StagingTableCatalog", f"{CATALOG}.ProcedureCatalog")
+_OVERRIDDEN = (
+    *("listNamespaces", "namespaceExists", "loadNamespaceMetadata", "createNamespace", "alterNamespace"),
+    *("dropNamespace", "listTables", "listTableSummaries", "tableExists", "loadTable", "loadChangelog"),
+    *("createTable", "createTableLike", "stageCreate", "stageReplace", "stageCreateOrReplace", "alterTable"),
+    *("dropTable", "purgeTable", "renameTable", "invalidateTable", "listFunctions", "functionExists", "loadFunction"),
+    *("loadProcedure", "listProcedures", "tableStateOptionKeys", "changelogStateOptionKeys"),
+    *("supportedCustomMetrics", "capabilities"),
+)
+"""The methods that call Python; all others are Spark's own."""
+
+
+def options_of_session_catalog(session: Any, options: dict[str, str]) -> dict[str, str]:
+    """The options of the Paimon catalog in ``spark_catalog``, with defaults.
+
+    The default warehouse is Spark's own, and format tables are disabled, since plain files are Spark's own tables.
+    """
+    found = {"warehouse": str(session.conf().get("spark.sql.warehouse.dir"))} | options
+    return found | {FORMAT_TABLE_ENABLED.key: "false"}
+
+
+class SessionCatalogProxy(CatalogProxy):
+    """The replaced ``spark_catalog`` of one session.
+
+    Args:
+        sparks: Spark's own catalog (Spark: ``V2SessionCatalog``).
+    """
+
+    def __init__(
+        self, jvm: Jvm, catalog: Catalog, session: Any, session_catalogs: SessionCatalogs, sparks: Any
+    ) -> None:
+        super().__init__(jvm, catalog, session, session_catalogs)
+        self.spark_catalog = sparks
+        catalog.is_used_outside = self._is_spark_table
+        for database in self._databases():
+            self._register_in_spark(database)
+
+    def extension(self) -> Any:
+        """Create the Java object that Spark calls, which delegates to this one."""
+
+        def answer(name: str) -> Method:
+            return lambda _, arguments, proceed: getattr(self, name)(*arguments)
+
+        extension = subclass_instance(
+            self.jvm, _EXTENSION, {name: answer(name) for name in _OVERRIDDEN}, interfaces=_INTERFACES
+        )
+        extension.setDelegateCatalog(self.spark_catalog)
+        return extension
+
+    def has_table(self, database: str, table: str) -> bool:
+        """Whether a name is that of a Paimon table."""
+        return self._is_ours(self._ident(self.jvm.strings([database]), table))
+
+    # Databases
+
+    def listNamespaces(self, *parent: Any) -> Any:
+        if parent and len(parent[0]):
+            return self.spark_catalog.listNamespaces(*parent)
+        return super().listNamespaces(*parent)
+
+    def loadNamespaceMetadata(self, namespace: Any) -> Any:
+        if self.spark_catalog.namespaceExists(namespace):
+            return self.spark_catalog.loadNamespaceMetadata(namespace)
+        return super().loadNamespaceMetadata(namespace)
+
+    def createNamespace(self, namespace: Any, properties: Any) -> None:
+        if self.namespaceExists(namespace):
+            for name in namespace:
+                self._register_in_spark(name, always=True)
+            raise_java(self.jvm.new(f"{_ANALYSIS}.NamespaceAlreadyExistsException", namespace))
+        self.spark_catalog.createNamespace(namespace, properties)
+        try:
+            self._ensure_database(namespace[0])
+        except Exception:
+            self.spark_catalog.dropNamespace(namespace, False)
+            raise
+
+    def alterNamespace(self, namespace: Any, changes: Any) -> None:
+        for name in namespace:
+            self._register_in_spark(name, always=True)
+        self.spark_catalog.alterNamespace(namespace, changes)
+
+    def dropNamespace(self, namespace: Any, cascade: bool) -> bool:
+        database = namespace[0]
+        if database.lower() == "default":
+            return bool(self.spark_catalog.dropNamespace(namespace, cascade))  # raises: Spark refuses to drop it
+        if not self.spark_catalog.namespaceExists(namespace):
+            return super().dropNamespace(namespace, cascade)
+        if cascade:
+            with database_shown_no_more(self.catalog, database):
+                dropped = self._drop_with_tables(namespace)
+            cached_tables.renew(self.jvm, self.session)
+            return dropped
+        if self._spark_tables(namespace) or self._has_functions(database):
+            raise_java(self.jvm.new(f"{_ANALYSIS}.NonEmptyNamespaceException", namespace))
+        if self.catalog.database_exists(database):
+            super().dropNamespace(namespace, False)
+        return self._drop_in_spark(namespace, False)
+
+    def _drop_with_tables(self, namespace: Any) -> bool:
+        database = namespace[0]
+        if self.catalog.database_exists(database):
+            # Drop each Paimon table first: Spark deletes the directory of a database with all files in it.
+            for table in self.catalog.list_tables(database):
+                self.catalog.drop_table(Identifier(database, table))
+        return self._drop_in_spark(namespace, True)
+
+    def _drop_in_spark(self, namespace: Any, cascade: bool) -> bool:
+        """Drop the database in Spark's own catalog, and in Paimon's if it remains there."""
+        dropped = bool(self.spark_catalog.dropNamespace(namespace, cascade))
+        if self.catalog.database_exists(namespace[0]):
+            super().dropNamespace(namespace, cascade)
+        return dropped
+
+    def _databases(self) -> list[str]:
+        own = super()._databases()
+        for database in own:
+            self._register_in_spark(database)
+        return sorted({*own, *(found[0] for found in self.spark_catalog.listNamespaces())})
+
+    def _database_exists(self, name: str) -> bool:
+        if super()._database_exists(name):
+            self._register_in_spark(name)
+            return True
+        return bool(self.spark_catalog.namespaceExists(self.jvm.strings([name])))
+
+    def _register_in_spark(self, database: str, *, always: bool = False) -> None:
+        """Create a Paimon database in Spark's own catalog, if that is an in-memory catalog.
+
+        In a metastore it is created only when a statement creates or changes the database (``always``).
+        """
+        stored = self.session.sparkContext().conf().get("spark.sql.catalogImplementation", "in-memory") != "in-memory"
+        namespace = self.jvm.strings([database])
+        if (stored and not always) or self.spark_catalog.namespaceExists(namespace):
+            return
+        with suppress(Py4JJavaError):  # Spark refuses some names that Paimon allows; their tables are accessible anyway
+            self.spark_catalog.createNamespace(namespace, self.jvm.java_map({}))
+
+    def _ensure_database(self, database: str) -> None:
+        """Create a database in Paimon's catalog, if it does not exist."""
+        with suppress(DatabaseExistsError):
+            self.catalog.create_database(database, {})
+
+    # Tables
+
+    def listTables(self, namespace: Any) -> Any:
+        if len(namespace) != 1 or namespace[0] == SYSTEM_DATABASE:
+            return super().listTables(namespace)
+        own = self.catalog.list_tables(namespace[0]) if self.catalog.database_exists(namespace[0]) else []
+        if not own and not self.spark_catalog.namespaceExists(namespace):
+            raise_java(self.jvm.new(f"{_ANALYSIS}.NoSuchNamespaceException", namespace))
+        found = {name: self._ident(namespace, name) for name in own}
+        own_tables = self._spark_tables(namespace, with_temporary=True)
+        persistent = {p[-1]: i for p, i in own_tables if len(p) > 1} | found
+        temporary = [i for p, i in own_tables if len(p) == 1]
+        return self.jvm.array(f"{CATALOG}.Identifier", [*(persistent[name] for name in sorted(persistent)), *temporary])
+
+    def _spark_tables(self, namespace: Any, *, with_temporary: bool = False) -> list[tuple[list[str], Any]]:
+        """The tables and views of Spark's own catalog in a database: the parts of each name, and the identifier."""
+        if not self.spark_catalog.namespaceExists(namespace):
+            return []
+        listed = [(unquoted_parts(i.toString()), i) for i in self.spark_catalog.listTables(namespace)]
+        return [(parts, i) for parts, i in listed if with_temporary or len(parts) > 1]
+
+    def tableExists(self, ident: Any) -> bool:
+        return super().tableExists(ident) or bool(self.spark_catalog.tableExists(ident))
+
+    def loadTable(self, ident: Any, *context: Any) -> Any:
+        try:
+            return self._load(ident, *context)
+        except (NoSuchTableError, NoSuchDatabaseError):
+            return self.spark_catalog.loadTable(ident, *context)
+
+    def loadChangelog(self, ident: Any, context: Any, options: Any) -> Any:
+        if not self._is_ours(ident):
+            return self.spark_catalog.loadChangelog(ident, context, options)
+        return super().loadChangelog(ident, context, options)
+
+    def createTable(self, ident: Any, *definition: Any) -> Any:
+        if not self._is_paimon(definition):
+            return self.spark_catalog.createTable(ident, *definition)
+        return super().createTable(ident, *definition)
+
+    def createTableLike(self, ident: Any, info: Any, source: Any) -> Any:
+        # The dialect carries CREATE TABLE LIKE of Paimon tables, so only ordinary tables get here.
+        return self.spark_catalog.createTable(ident, info)
+
+    def stageCreate(self, ident: Any, *definition: Any) -> SchemaTable:
+        self._refuse_staged(ident, definition)
+        return super().stageCreate(ident, *definition)
+
+    def stageReplace(self, ident: Any, *definition: Any) -> SchemaTable:
+        self._refuse_staged(ident, definition)
+        return super().stageReplace(ident, *definition)
+
+    def stageCreateOrReplace(self, ident: Any, *definition: Any) -> SchemaTable:
+        self._refuse_staged(ident, definition)
+        return super().stageCreateOrReplace(ident, *definition)
+
+    def _refuse_staged(self, ident: Any, definition: tuple[Any, ...]) -> None:
+        if not self._is_paimon(definition):
+            raise UnsupportedError(
+                f"{SESSION_CATALOG}.{ident} can neither be replaced nor made with its rows, unless it is a table USING"
+                f" {PROVIDER}.",
+                remedy="CREATE TABLE, then INSERT.",
+            )
+        if not self._is_ours(ident) and self.spark_catalog.tableExists(ident):
+            raise UnsupportedError(f"{SESSION_CATALOG}.{ident} is no table of Paimon's.", remedy="DROP it first.")
+
+    def _is_paimon(self, definition: tuple[Any, ...]) -> bool:
+        """Whether a definition is that of a Paimon table."""
+        properties = definition[0].properties() if len(definition) == 1 else definition[-1]
+        provider = properties.get("provider") or self.session.conf().get("spark.sql.sources.default")
+        return str(provider).lower() == PROVIDER
+
+    def _create(self, ident: Any, schema: TableSchema) -> AnyTable:
+        self._ensure_shared(ident.namespace())
+        return super()._create(ident, schema)
+
+    def _ensure_shared(self, namespace: Any) -> None:
+        """Create a database of Spark's own catalog in Paimon's, before a table is created in it."""
+        if len(namespace) == 1 and self.spark_catalog.namespaceExists(namespace):
+            self._ensure_database(namespace[0])
+
+    def alterTable(self, ident: Any, changes: Any) -> Any:
+        if not self._is_ours(ident):
+            return self.spark_catalog.alterTable(ident, changes)
+        return super().alterTable(ident, changes)
+
+    def dropTable(self, ident: Any) -> bool:
+        return super().dropTable(ident) or bool(self.spark_catalog.dropTable(ident))
+
+    def purgeTable(self, ident: Any) -> bool:
+        return super().dropTable(ident) or bool(self.spark_catalog.purgeTable(ident))
+
+    def renameTable(self, source: Any, target: Any) -> None:
+        target = self._without_catalog(target)
+        if self._is_ours(source):
+            self._ensure_shared(target.namespace())
+            super().renameTable(source, target)
+        else:
+            self._refuse_taken(target)
+            self.spark_catalog.renameTable(source, target)
+
+    def invalidateTable(self, ident: Any) -> None:
+        if not self._is_ours(ident):
+            self.spark_catalog.invalidateTable(ident)
+
+    def _is_ours(self, ident: Any) -> bool:
+        try:
+            return self.catalog.table_exists(self._identifier(ident))
+        except (NoSuchTableError, NoSuchDatabaseError, InvalidInputError):
+            return False
+
+    def _is_spark_table(self, identifier: Identifier) -> bool:
+        """Whether a name is that of a table or view of Spark's own catalog."""
+        ident = self._ident(self.jvm.strings([identifier.database]), identifier.table)
+        return bool(self.spark_catalog.tableExists(ident))
+
+    def _refuse_taken(self, ident: Any) -> None:
+        if self._is_ours(ident):
+            raise_java(self.jvm.new(f"{_ANALYSIS}.TableAlreadyExistsException", ident))
+
+    # Functions
+
+    def functionExists(self, ident: Any) -> bool:
+        return bool(self._function_exists(ident)) or super().functionExists(ident)
+
+    def loadFunction(self, ident: Any) -> Any:
+        return self.spark_catalog.loadFunction(ident) if self._function_exists(ident) else super().loadFunction(ident)
+
+    def _has_functions(self, database: str) -> bool:
+        """Whether a database of Spark's own catalog has functions."""
+        # Not listFunctions() of its catalog, which fails before Spark 4.2 if the session has temporary functions.
+        external = self.session.sessionState().catalog().externalCatalog()
+        return not external.listFunctions(database, "*").isEmpty()
+
+    def _function_exists(self, ident: Any) -> bool:
+        is_system = [name.lower() for name in ident.namespace()] == [SYSTEM_DATABASE]
+        return not is_system and bool(self.spark_catalog.functionExists(ident))
+
+    def viewExists(self, ident: Any) -> bool:
+        return False  # views of spark_catalog are Spark's own

@@ -1,0 +1,1 @@
+"""Views and functions of a catalog, as Spark's."""

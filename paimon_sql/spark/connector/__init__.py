@@ -1,0 +1,1 @@
+"""Base classes of the implementations of Spark's connector interfaces."""

@@ -1,0 +1,1 @@
+"""Conversion between Paimon and Spark: types, values, rows, references."""

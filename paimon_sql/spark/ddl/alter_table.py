@@ -1,0 +1,193 @@
+"""ALTER TABLE: schema changes from Spark's, one function per kind of ``TableChange``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.catalog.table_types import kind_of
+from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.options.table.materialized_table import MATERIALIZED_TABLE_DEFINITION_QUERY
+from paimon_sql.format.options.table.table import PATH
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.format.schema.types import DataType
+from paimon_sql.spark.conversion.types import paimon_type
+from paimon_sql.spark.expressions.folding import folded
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.tables.placement import refuse_branches_and_system_tables
+from paimon_sql.storage.materialized.definition import is_materialized
+from paimon_sql.storage.schema.changes import (
+    FIRST,
+    AddColumn,
+    DropColumn,
+    Position,
+    RemoveOption,
+    RenameColumn,
+    SchemaChange,
+    SetOption,
+    UpdateColumnComment,
+    UpdateColumnDefaultValue,
+    UpdateColumnNullability,
+    UpdateColumnPosition,
+    UpdateColumnType,
+    UpdateComment,
+)
+
+_COMMENT, _LOCATION = "comment", "location"
+
+
+def schema_changes(jvm: Jvm, changes: Iterable[Any]) -> list[SchemaChange]:
+    """Convert the changes of an ``alterTable`` call.
+
+    Args:
+        jvm: the JVM.
+        changes: Java objects of the classes inside ``TableChange``.
+
+    Raises:
+        UnsupportedError: Paimon's tables do not support a kind of change.
+    """
+    converted: list[SchemaChange] = []
+    for change in changes:
+        kind = str(change.getClass().getSimpleName())
+        if kind not in READERS:
+            raise UnsupportedError(f"ALTER TABLE: a Paimon table has no change {kind}.", remedy=_REMEDIES.get(kind))
+        converted.append(READERS[kind](change))
+    return [
+        replace(c, default=folded(jvm, c.default)) if isinstance(c, UpdateColumnDefaultValue) and c.default else c
+        for c in converted
+    ]
+
+
+def alter_table(
+    catalog: Catalog, identifier: Identifier, changes: Sequence[SchemaChange], *, case_sensitive: bool
+) -> TableSchema:
+    """Apply a statement's changes to the schema of a table or branch, as one new version.
+
+    Raises:
+        NoSuchTableError: there is no such table.
+        InvalidInputError: the name is that of a system table, or a change is not possible.
+        UnsupportedError: the table is materialized, and its columns or its query would change.
+    """
+    if is_materialized(catalog.authorized_table(identifier).schema):
+        for change in changes:
+            _refuse_redefinition(identifier, change)
+    return change_table(catalog, identifier, changes, case_sensitive=case_sensitive)
+
+
+def change_table(
+    catalog: Catalog, identifier: Identifier, changes: Sequence[SchemaChange], *, case_sensitive: bool
+) -> TableSchema:
+    """As `alter_table`, but also for materialized tables."""
+    if identifier.system_table is not None:
+        refuse_branches_and_system_tables(identifier, "altered")
+
+    def change(schema: TableSchema) -> TableSchema:
+        table = catalog.authorized_table(identifier)
+        return kind_of(schema).changed(table, schema, changes, case_sensitive=case_sensitive)
+
+    return catalog.alter_table(identifier, change)
+
+
+def _refuse_redefinition(identifier: Identifier, change: SchemaChange) -> None:
+    if isinstance(change, SetOption | RemoveOption) and change.key != MATERIALIZED_TABLE_DEFINITION_QUERY.key:
+        return
+    if not isinstance(change, UpdateComment | UpdateColumnComment):
+        raise UnsupportedError(
+            f"{identifier} is a materialized table, whose columns are those of its query.",
+            remedy="ALTER MATERIALIZED TABLE .. AS gives it another query.",
+        )
+
+
+def _set_property(change: Any) -> SchemaChange:
+    key, value = str(change.property()), str(change.value())
+    if key == _LOCATION:
+        return SetOption(PATH.key, value)
+    return UpdateComment(value) if key == _COMMENT else SetOption(key, value)
+
+
+def _remove_property(change: Any) -> SchemaChange:
+    key = str(change.property())
+    return UpdateComment(None) if key == _COMMENT else RemoveOption(key)
+
+
+def _add_column(change: Any) -> SchemaChange:
+    default = change.defaultValue()
+    return AddColumn(
+        _path(change),
+        _type(change.dataType()).as_nullable(change.isNullable()),
+        _text(change.comment()),
+        _position(change.position()),
+        None if default is None else str(default.getSql()),
+    )
+
+
+def _rename_column(change: Any) -> SchemaChange:
+    return RenameColumn(_path(change), str(change.newName()))
+
+
+def _delete_column(change: Any) -> SchemaChange:
+    return DropColumn(_path(change), bool(change.ifExists()))
+
+
+def _update_type(change: Any) -> SchemaChange:
+    return UpdateColumnType(_path(change), _type(change.newDataType()))
+
+
+def _update_nullability(change: Any) -> SchemaChange:
+    return UpdateColumnNullability(_path(change), bool(change.nullable()))
+
+
+def _update_comment(change: Any) -> SchemaChange:
+    return UpdateColumnComment(_path(change), _text(change.newComment()))
+
+
+def _update_position(change: Any) -> SchemaChange:
+    return UpdateColumnPosition(_path(change), _position(change.position()) or FIRST)
+
+
+def _update_default(change: Any) -> SchemaChange:
+    return UpdateColumnDefaultValue(_path(change), _text(change.newDefaultValue()) or None, is_sql=True)
+
+
+READERS: dict[str, Callable[[Any], SchemaChange]] = {
+    "SetProperty": _set_property,
+    "RemoveProperty": _remove_property,
+    "AddColumn": _add_column,
+    "RenameColumn": _rename_column,
+    "DeleteColumn": _delete_column,
+    "UpdateColumnType": _update_type,
+    "UpdateColumnNullability": _update_nullability,
+    "UpdateColumnComment": _update_comment,
+    "UpdateColumnPosition": _update_position,
+    "UpdateColumnDefaultValue": _update_default,
+}
+"""The converter of each kind of change, by the name of its class."""
+
+_REMEDIES = {
+    "ClusterBy": "Set the option 'clustering.columns'.",
+    "AddConstraint": "A primary key is given in CREATE TABLE; other constraints are not kept.",
+    "DropConstraint": "A primary key cannot be dropped; other constraints are not kept.",
+}
+
+
+def _path(change: Any) -> tuple[str, ...]:
+    return tuple(str(name) for name in change.fieldNames())
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def _type(spark: Any) -> DataType:
+    return paimon_type(json.loads(spark.json()))
+
+
+def _position(position: Any) -> Position | None:
+    if position is None:
+        return None
+    name = str(position.getClass().getSimpleName())
+    return Position("AFTER", str(position.column())) if name == "After" else FIRST

@@ -1,0 +1,294 @@
+"""CREATE TABLE: the first version of a schema, from Spark's call."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from py4j.java_collections import JavaArray
+
+from paimon_sql.catalog.table_types import kind_named
+from paimon_sql.errors import InvalidOptionError, InvalidSchemaError, UnsupportedError
+from paimon_sql.format.options import canonical
+from paimon_sql.format.options.engines.catalog import METASTORE, TABLE_DEFAULT_PROPERTY
+from paimon_sql.format.options.table.data_file import FILE_FORMAT
+from paimon_sql.format.options.table.table import PARTITION, PATH, PRIMARY_KEY, PRIMARY_KEY_NULLABLE, TYPE
+from paimon_sql.format.options.table_options import TableOptions
+from paimon_sql.format.options.values import comma_separated
+from paimon_sql.format.schema.schema import TableSchema, new_schema
+from paimon_sql.format.schema.types import DataField, DataType
+from paimon_sql.spark.conversion.types import CURRENT_DEFAULT, paimon_fields
+from paimon_sql.spark.expressions.folding import folded
+from paimon_sql.spark.jvm.gateway import CATALOG, Jvm
+from paimon_sql.sql.types import take_types
+from paimon_sql.storage.columns.declared_types import blobs_and_vectors
+from paimon_sql.storage.columns.defaults import stored_default
+from paimon_sql.storage.format_tables import FORMATS
+from paimon_sql.storage.materialized.definition import is_materialized, shown_options
+from paimon_sql.storage.schema.changes import Context
+from paimon_sql.storage.schema.validation import validate_schema
+
+PROVIDER = "paimon"
+_TABLE_DEFAULT = TABLE_DEFAULT_PROPERTY.for_name("")
+_OPTION = "option."
+_RESERVED = frozenset(("provider", "location", "external", "is_managed_location", "comment", "table_type", "collation"))
+
+
+def schema_of_create(
+    jvm: Jvm,
+    definition: tuple[Any, ...],
+    *,
+    named: Mapping[str, str] | None = None,
+    catalog_options: Mapping[str, str] | None = None,
+    case_sensitive: bool = False,
+    default_provider: str | None = None,
+    standing: Callable[[str], TableSchema | None] | None = None,
+) -> TableSchema:
+    """Return the validated schema of a ``createTable`` call.
+
+    Exact types, which the dialect passes in reserved properties, replace Spark's; LOCATION becomes the option ``path``,
+    which the catalog validates.
+
+    Args:
+        jvm: the JVM.
+        definition: a ``TableInfo``, or columns, partition transforms and properties.
+        named: properties that are part of the table's name.
+        catalog_options: the catalog's options; ``table-default.*`` are defaults of the statement's options.
+        case_sensitive: whether ``A`` and ``a`` are two columns.
+        default_provider: the provider that ``saveAsTable`` passes by default; it means a Paimon table unless the option
+            ``type`` is set, as it is for a statement with USING.
+        standing: returns the definition of the table at a location, None if there is none; a statement without columns
+            means that table.
+
+    Raises:
+        InvalidSchemaError: a column, key or partition is invalid.
+        InvalidOptionError: an option does not exist, has an invalid value, or contradicts another.
+        UnsupportedError: USING names an unknown provider.
+    """
+    if len(definition) == 1:
+        info = definition[0]
+        columns, partitions, properties = info.columns(), info.partitions(), info.properties()
+    else:
+        columns, partitions, properties = definition
+    given = {**(named or {}), **{str(key): str(properties.get(key)) for key in properties.keySet()}}
+    if given.get("provider") == default_provider and TYPE.key not in given:
+        given.pop("provider", None)
+    location = given.get("location") or given.get(PATH.key)
+    if location and standing is not None and not len(columns) and not _kind_of(given.get("provider")):
+        return _existing_definition(standing(location), location, _table_options(given, catalog_options or {}))
+    schema = build_schema(
+        _with_literal_defaults(jvm, struct_json(jvm, columns)),
+        [_partition_column(p) for p in partitions],
+        given,
+        catalog_options=catalog_options or {},
+        case_sensitive=case_sensitive,
+    )
+    if is_materialized(schema):
+        raise UnsupportedError(
+            "A materialized table is made of a query.", remedy="Write CREATE MATERIALIZED TABLE .. AS SELECT .."
+        )
+    return schema
+
+
+def _existing_definition(found: TableSchema | None, location: str, options: Mapping[str, str]) -> TableSchema:
+    """The definition of the table at a location, with the statement's options.
+
+    Raises:
+        InvalidSchemaError: there is no table.
+    """
+    if found is None:
+        raise InvalidSchemaError(f"No table stands in {location}, and a new one needs at least one column.")
+    return replace(found, id=0, options={**canonical(options), PATH.key: location})
+
+
+def _table_options(properties: Mapping[str, str], catalog_options: Mapping[str, str]) -> dict[str, str]:
+    """The properties that are options of the table."""
+    # In Hive, DROP retains the files of an EXTERNAL TABLE at any location, so the table stores ``external``.
+    reserved = _RESERVED - {"external"} if catalog_options.get(METASTORE.key) == "hive" else _RESERVED
+    return {k: v for k, v in properties.items() if k not in reserved and not k.startswith(_OPTION)}
+
+
+def build_schema(
+    struct: Mapping[str, Any],
+    partitions: Sequence[str],
+    properties: Mapping[str, str],
+    *,
+    catalog_options: Mapping[str, str],
+    case_sensitive: bool,
+) -> TableSchema:
+    """As `schema_of_create`, with the columns as Spark's struct and the names of the partition columns."""
+    exact, given = take_types(properties)
+    options = {
+        **_defaults_of(catalog_options),
+        **_table_options(given, catalog_options),
+        **_kind_of(given.get("provider")),
+    }
+    if location := given.get("location"):
+        options[PATH.key] = location
+    context = Context(case_sensitive=case_sensitive)
+    fields = _with_exact_types(paimon_fields(struct), exact, context)
+    fields = [stored_default(f, sql) for f, sql in zip(fields, _defaults(struct), strict=True)]
+    fields = list(kind_named(TableOptions(options).get(TYPE)).columns(fields))
+    fields, options = blobs_and_vectors(fields, options)
+    names = [f.name for f in fields]
+    primary_keys = _as_declared(comma_separated(options.pop(PRIMARY_KEY.key, None)), names, context)
+    declared = _as_declared(comma_separated(options.pop(PARTITION.key, None)), names, context)
+    partition_keys = _as_declared(partitions, names, context) or declared
+    if declared and declared != partition_keys:
+        raise InvalidOptionError(
+            f"The partition columns are said twice, as ({', '.join(partition_keys)}) and ({', '.join(declared)}).",
+            key=PARTITION.key,
+            remedy="Say them in PARTITIONED BY alone.",
+        )
+    schema = new_schema(
+        fields,
+        partition_keys=partition_keys,
+        primary_keys=primary_keys,
+        options=canonical(options),
+        comment=given.get("comment"),
+    )
+    schema = _with_nullable_keys(schema)
+    validate_schema(schema)
+    return schema
+
+
+def schema_like(
+    source: TableSchema, properties: Mapping[str, str], features: Sequence[str] = (), *, case_sensitive: bool = False
+) -> TableSchema:
+    """Return the schema of a table LIKE another: its columns, keys, comment and options, unless overridden.
+
+    Args:
+        source: the other table's schema.
+        properties: properties that override those of the other table.
+        features: ``EXCLUDING OPTIONS``, ``EXCLUDING PARTITIONS``, ``EXCLUDING CONSTRAINTS`` or ``EXCLUDING ALL``; those
+            that begin with INCLUDING or OVERWRITING have no effect.
+        case_sensitive: whether ``A`` and ``a`` are two columns.
+
+    Raises:
+        InvalidSchemaError, InvalidOptionError: as `schema_of_create`.
+    """
+    excluded = {f.upper().removeprefix("EXCLUDING ") for f in features if f.upper().startswith("EXCLUDING ")}
+
+    def includes(feature: str) -> bool:
+        return not excluded & {feature, "ALL"}
+
+    source_options = shown_options(source) if is_materialized(source) else source.options
+    inherited = {k: v for k, v in source_options.items() if k not in (PATH.key, "owner")}
+    given = {k: v for k, v in properties.items() if k not in _RESERVED and not k.startswith(_OPTION)}
+    options = {**(inherited if includes("OPTIONS") else {}), **given, **_kind_of(properties.get("provider"))}
+    if location := properties.get("location"):
+        options[PATH.key] = location
+    context = Context(case_sensitive=case_sensitive)
+    declared_key = _as_declared(comma_separated(options.pop(PRIMARY_KEY.key, None)), source.names, context)
+    declared_partition = _as_declared(comma_separated(options.pop(PARTITION.key, None)), source.names, context)
+    schema = new_schema(
+        source.fields,
+        partition_keys=declared_partition or (source.partition_keys if includes("PARTITIONS") else ()),
+        primary_keys=declared_key or (source.primary_keys if includes("CONSTRAINTS") else ()),
+        options=canonical(options),
+        comment=properties.get("comment", source.comment),
+    )
+    schema = _with_nullable_keys(schema)
+    validate_schema(schema)
+    return schema
+
+
+def struct_json(jvm: Jvm, columns: Any) -> dict[str, Any]:
+    """Spark's columns as a struct's JSON; their metadata has default values."""
+    if isinstance(columns, JavaArray):
+        columns = jvm.singleton(f"{CATALOG}.CatalogV2Util").v2ColumnsToStructType(columns)
+    body: dict[str, Any] = json.loads(columns.json())
+    return body
+
+
+def _with_exact_types(fields: Iterable[DataField], exact: Mapping[str, DataType], context: Context) -> list[DataField]:
+    """The columns with the exact types, which Spark's types cannot express, and the nullability that Spark declares.
+
+    Raises:
+        InvalidSchemaError: a type is given for a column that does not exist.
+    """
+    columns = []
+    unused = set(exact)
+    for field in fields:
+        name = context.find(field.name, exact)
+        if name is not None:
+            unused.discard(name)
+            field = replace(field, type=exact[name].as_nullable(field.type.nullable))
+        columns.append(field)
+    for name in unused:
+        raise InvalidSchemaError(f"A type is given for '{name}', which is no column.")
+    return columns
+
+
+def _with_literal_defaults(jvm: Jvm, struct: Mapping[str, Any]) -> dict[str, Any]:
+    """The struct with default values folded to literals where Spark can evaluate them."""
+    fields = [
+        {**f, "metadata": {**f["metadata"], CURRENT_DEFAULT: folded(jvm, f["metadata"][CURRENT_DEFAULT])}}
+        if CURRENT_DEFAULT in f.get("metadata", {})
+        else f
+        for f in struct["fields"]
+    ]
+    return {**struct, "fields": fields}
+
+
+def _defaults(struct: Mapping[str, Any]) -> list[str | None]:
+    return [f.get("metadata", {}).get(CURRENT_DEFAULT) for f in struct["fields"]]
+
+
+def _defaults_of(catalog_options: Mapping[str, str]) -> dict[str, str]:
+    prefix = _TABLE_DEFAULT
+    return {key[len(prefix) :]: value for key, value in catalog_options.items() if key.startswith(prefix)}
+
+
+def _kind_of(provider: str | None) -> dict[str, str]:
+    """The options that a provider (USING) implies.
+
+    Raises:
+        UnsupportedError: the provider is unknown.
+    """
+    kind = (provider or PROVIDER).lower()
+    if kind == PROVIDER:
+        return {}
+    if kind in FORMATS:
+        return {TYPE.key: "format-table", FILE_FORMAT.key: kind}
+    raise UnsupportedError(
+        f"USING {provider}: a Paimon catalog holds tables of the provider '{PROVIDER}', and plain files of"
+        f" {', '.join(FORMATS)}.",
+        remedy="Leave USING out.",
+    )
+
+
+def _as_declared(names: Sequence[str], columns: Sequence[str], context: Context) -> tuple[str, ...]:
+    """The names in the case of the columns; names of no column are unchanged, for validation to refuse."""
+    return tuple(context.find(name, columns) or name for name in names)
+
+
+def _with_nullable_keys(schema: TableSchema) -> TableSchema:
+    """The schema with nullable key columns if its option allows that; `new_schema` made them NOT NULL."""
+    nullable = schema.options.get(PRIMARY_KEY_NULLABLE.key, "false").strip().lower() == "true"
+    if not nullable:
+        return schema
+    fields = [replace(f, type=f.type.as_nullable()) if f.name in schema.primary_keys else f for f in schema.fields]
+    return replace(schema, fields=tuple(fields))
+
+
+def _partition_column(transform: Any) -> str:
+    if transform.name() == "cluster_by":
+        raise InvalidSchemaError(
+            "CLUSTER BY is not how a Paimon table says its order.", remedy="Set the option 'clustering.columns'."
+        )
+    if transform.name() in ("bucket", "sorted_bucket"):
+        raise InvalidSchemaError(
+            f"{transform.toString()}: neither PARTITIONED BY nor CLUSTERED BY .. INTO .. BUCKETS is how a Paimon table"
+            " says its buckets.",
+            remedy="Set the options 'bucket' and 'bucket-key'; rows are sorted by 'clustering.columns', or by the"
+            " primary key.",
+        )
+    if transform.name() != "identity":
+        raise InvalidSchemaError(
+            f"PARTITIONED BY {transform.toString()}: Paimon partitions by columns, not by expressions of them.",
+            remedy="Add a column that holds the expression's value and partition by it.",
+        )
+    return str(transform.references()[0].fieldNames()[0])

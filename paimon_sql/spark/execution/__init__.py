@@ -1,0 +1,1 @@
+"""Execution: Spark tasks, small work on the driver, and carried statements."""

@@ -1,0 +1,1 @@
+"""Translation of Catalyst's expressions to predicates of the storage core."""

@@ -1,0 +1,358 @@
+"""Translation of Spark's filter expressions to predicates of the storage core.
+
+An expression crosses the gateway as one JSON string, with its nodes in preorder. Only expressions with exactly the same
+meaning on both sides are translated: comparisons of a column with a literal of its type, and of sums, products and
+remainders of integers. Other casts, functions and unknown nodes make their conjunct untranslatable; only Spark
+evaluates it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+import pyarrow as pa
+
+from paimon_sql.format.schema.arrow_types import arrow_type
+from paimon_sql.format.schema.types import ArrayType, BooleanType, CharType, DataField, DataType, MapType, VarCharType
+from paimon_sql.spark.conversion.types import spark_type
+from paimon_sql.storage.expressions.array_predicates import ContainsAny
+from paimon_sql.storage.expressions.integer_terms import (
+    Arithmetic,
+    ColumnTerm,
+    Constant,
+    Remainder,
+    Term,
+    TermComparison,
+    Widened,
+)
+from paimon_sql.storage.expressions.map_predicates import OfMapKey
+from paimon_sql.storage.expressions.predicates import And, Comparison, In, IsNull, Or, Predicate, StartsWith
+
+_COMPARISONS = {
+    "EqualTo": "=",
+    "LessThan": "<",
+    "LessThanOrEqual": "<=",
+    "GreaterThan": ">",
+    "GreaterThanOrEqual": ">=",
+}
+_MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_ARITHMETIC = {"Add": "+", "Subtract": "-", "Multiply": "*"}
+_REMAINDERS = ("Remainder", "Pmod")
+_MAP_VALUES = ("GetMapValue", "ElementAt")
+_OPERANDS = ("AttributeReference", *_MAP_VALUES)
+_INTEGERS = {"byte": pa.int8(), "short": pa.int16(), "integer": pa.int32(), "long": pa.int64()}
+_EPOCH = datetime(1970, 1, 1)
+_MAX_CACHED_LENGTH = 1 << 15
+
+
+class UntranslatableError(Exception):
+    """A part of an expression has no exact counterpart."""
+
+
+class Node:
+    """A node of an expression with its children."""
+
+    __slots__ = ("body", "children", "kind")
+
+    def __init__(self, body: Mapping[str, Any], children: list[Node]) -> None:
+        self.kind = str(body["class"]).rsplit(".", 1)[-1]
+        self.body = body
+        self.children = children
+
+
+def parse_expression(text: str) -> Node:
+    """The tree of an expression from ``Expression.toJSON``."""
+    nodes = iter(json.loads(text))
+
+    def take() -> Node:
+        body = next(nodes)
+        return Node(body, [take() for _ in range(body["num-children"])])
+
+    return take()
+
+
+def translate_all(text: str, types: Mapping[str, DataType]) -> list[Predicate | None]:
+    """The predicates equivalent to the children of a Spark expression; None for a child without one.
+
+    Args:
+        text: the expression, serialized by `expression_text`.
+        types: the types of the table's columns.
+    """
+    items = tuple(types.items())
+    return list(_cached_translations(text, items) if len(text) <= _MAX_CACHED_LENGTH else _translations(text, items))
+
+
+def _translations(text: str, types: tuple[tuple[str, DataType], ...]) -> tuple[Predicate | None, ...]:
+    known = dict(types)
+    return tuple(_translated(child, known) for child in parse_expression(text).children)
+
+
+_cached_translations = lru_cache(maxsize=256)(_translations)
+"""Spark pushes the same filters several times per query, and queries repeat."""
+
+
+def translate_values(text: str, columns: Sequence[DataField]) -> dict[str, Term] | None:
+    """The assignments of an UPDATE, from the children of a Spark expression.
+
+    Args:
+        text: the expression, serialized by `expression_text`; its children may be aliases.
+        columns: the table's columns, in the order of the children.
+
+    Returns:
+        The new values of the columns that change, by name; None if a value has no exact counterpart.
+    """
+    types = {f.name: f.type for f in columns}
+    found: dict[str, Term] = {}
+    for child, column in zip(parse_expression(text).children, columns, strict=True):
+        try:
+            value = _value(child.children[0] if child.kind == "Alias" else child, column.type, types)
+        except UntranslatableError:
+            return None
+        if value != ColumnTerm(column.name):
+            found[column.name] = value
+    return found
+
+
+def _value(node: Node, target: DataType, types: Mapping[str, DataType]) -> Term:
+    """The term of an expression whose values have exactly the type.
+
+    Raises:
+        UntranslatableError: they have another type, or the expression has no exact counterpart.
+    """
+    if node.kind == "AttributeReference":
+        name = _column(node, types)
+        if arrow_type(types[name]) != arrow_type(target):
+            raise UntranslatableError
+        return ColumnTerm(name)
+    if node.kind == "Literal":
+        if node.body.get("value") is None and node.body["dataType"] == spark_type(target):
+            return Constant(pa.scalar(None, arrow_type(target)))
+        return Constant(_literal(node, target))
+    if _integer_type(node, types) != arrow_type(target):
+        raise UntranslatableError
+    return _term(node, types)
+
+
+def _translated(node: Node, types: Mapping[str, DataType]) -> Predicate | None:
+    try:
+        return _predicate(node, types)
+    except UntranslatableError:
+        return None
+
+
+def _predicate(node: Node, types: Mapping[str, DataType]) -> Predicate:
+    if node.kind in _COMPARISONS:
+        return _comparison(node, types)
+    builder = _BUILDERS.get(node.kind)
+    if builder is None:
+        raise UntranslatableError
+    return builder(node, types)
+
+
+def _comparison(node: Node, types: Mapping[str, DataType]) -> Predicate:
+    operator = _COMPARISONS[node.kind]
+    left, right = node.children
+    if not {left.kind, right.kind} <= {"Literal", *_OPERANDS} or (left.kind == "Literal") == (right.kind == "Literal"):
+        return TermComparison(_term(left, types), operator, _term(right, types))
+    if left.kind == "Literal":
+        left, right, operator = right, left, _MIRRORED[operator]
+    operand = _operand(left, types)
+    return operand.where(Comparison(operand.name, operator, _literal(right, operand.type)))
+
+
+def _term(node: Node, types: Mapping[str, DataType]) -> Term:
+    """The integer term of an expression."""
+    kind = _integer_type(node, types)
+    if node.kind == "AttributeReference":
+        return ColumnTerm(_column(node, types))
+    if node.kind == "Literal":
+        return Constant(pa.scalar(_number(node), kind))
+    if node.kind == "Cast":
+        if _integer_type(node.children[0], types).bit_width > kind.bit_width:
+            raise UntranslatableError
+        return Widened(_term(node.children[0], types), kind)
+    if node.kind in _ARITHMETIC:
+        left, right = (_term(child, types) for child in node.children)
+        return Arithmetic(_ARITHMETIC[node.kind], left, right)
+    divisor, positive = _number(node.children[1]), node.kind == "Pmod"
+    if not divisor or (positive and divisor < 0):
+        raise UntranslatableError
+    return Remainder(_term(node.children[0], types), divisor, positive)
+
+
+def _integer_type(node: Node, types: Mapping[str, DataType]) -> pa.DataType:
+    """The integer type of an expression."""
+    if node.kind == "AttributeReference":
+        name = spark_type(types[_column(node, types)])
+    elif node.kind in ("Literal", "Cast"):
+        name = node.body["dataType"]
+    elif node.kind in (*_ARITHMETIC, *_REMAINDERS):
+        return _integer_type(node.children[0], types)
+    else:
+        raise UntranslatableError
+    if name not in _INTEGERS:
+        raise UntranslatableError
+    return _INTEGERS[name]
+
+
+def _number(node: Node) -> int:
+    if node.kind != "Literal" or node.body.get("value") is None or node.body["dataType"] not in _INTEGERS:
+        raise UntranslatableError
+    return int(node.body["value"])
+
+
+def _column(node: Node, types: Mapping[str, DataType]) -> str:
+    if node.kind != "AttributeReference" or node.body["name"] not in types:
+        raise UntranslatableError
+    return str(node.body["name"])
+
+
+@dataclass(frozen=True)
+class _Operand:
+    """A value that is compared with literals: a column, or a map's value of a key."""
+
+    column: str
+    type: DataType
+    key: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the value in a condition."""
+        return self.column if self.key is None else OfMapKey.VALUE
+
+    def where(self, condition: Predicate) -> Predicate:
+        """The condition on the column for a condition on the value."""
+        return condition if self.key is None else OfMapKey(self.column, self.key, condition)
+
+
+def _operand(node: Node, types: Mapping[str, DataType]) -> _Operand:
+    if node.kind not in _MAP_VALUES:
+        column = _column(node, types)
+        return _Operand(column, types[column])
+    of, key = node.children
+    column = _column(of, types)
+    kind = types[column]
+    if not isinstance(kind, MapType) or not isinstance(kind.key, (CharType, VarCharType)):
+        raise UntranslatableError
+    return _Operand(column, kind.value, str(_literal(key, kind.key).as_py()))
+
+
+def _null(node: Node, types: Mapping[str, DataType], negated: bool) -> Predicate:
+    operand = _operand(node.children[0], types)
+    return operand.where(IsNull(operand.name, negated))
+
+
+def _in(node: Node, types: Mapping[str, DataType]) -> Predicate:
+    operand = _operand(node.children[0], types)
+    values = [_literal(child, operand.type) for child in node.children[1:]]
+    return operand.where(In(operand.name, _values(values, operand.type)))
+
+
+def _starts_with(node: Node, types: Mapping[str, DataType]) -> Predicate:
+    operand = _operand(node.children[0], types)
+    return operand.where(StartsWith(operand.name, str(_literal(node.children[1], operand.type).as_py())))
+
+
+def _array_contains(node: Node, types: Mapping[str, DataType]) -> Predicate:
+    column, kind = _array(node.children[0], types)
+    return ContainsAny(column, _values([_literal(node.children[1], kind)], kind))
+
+
+def _arrays_overlap(node: Node, types: Mapping[str, DataType]) -> Predicate:
+    array, elements = sorted(node.children, key=lambda child: child.kind == "CreateArray")
+    if elements.kind != "CreateArray":
+        raise UntranslatableError
+    column, kind = _array(array, types)
+    present = [child for child in elements.children if child.kind != "Literal" or child.body.get("value") is not None]
+    return ContainsAny(column, _values([_literal(child, kind) for child in present], kind))
+
+
+def _array(node: Node, types: Mapping[str, DataType]) -> tuple[str, DataType]:
+    """The name of an array column, and the type of its elements."""
+    column = _column(node, types)
+    kind = types[column]
+    if not isinstance(kind, ArrayType):
+        raise UntranslatableError
+    return column, kind.element
+
+
+def _values(literals: Sequence[pa.Scalar], kind: DataType) -> pa.Array:
+    return pa.array([v.as_py() for v in literals], arrow_type(kind))
+
+
+def _not(node: Node, types: Mapping[str, DataType]) -> Predicate:
+    negated = _predicate(node.children[0], types).negate()
+    if negated is None:
+        raise UntranslatableError
+    return negated
+
+
+def _truth(node: Node, types: Mapping[str, DataType]) -> Predicate:
+    """A boolean column as a condition."""
+    column = _column(node, types)
+    if not isinstance(types[column], BooleanType):
+        raise UntranslatableError
+    return Comparison(column, "=", pa.scalar(True))
+
+
+_BUILDERS: dict[str, Callable[[Node, Mapping[str, DataType]], Predicate]] = {
+    "And": lambda n, t: And(tuple(_predicate(c, t) for c in n.children)),
+    "Or": lambda n, t: Or(tuple(_predicate(c, t) for c in n.children)),
+    "Not": _not,
+    "AttributeReference": _truth,
+    "IsNull": lambda n, t: _null(n, t, False),
+    "IsNotNull": lambda n, t: _null(n, t, True),
+    "In": _in,
+    "StartsWith": _starts_with,
+    "ArrayContains": _array_contains,
+    "ArraysOverlap": _arrays_overlap,
+}
+
+
+def _literal(node: Node, column_type: DataType) -> pa.Scalar:
+    if node.kind != "Literal" or node.body.get("value") is None:
+        raise UntranslatableError
+    name, text = node.body["dataType"], node.body["value"]
+    expected = spark_type(column_type)
+    if name != expected and not (name == "string" and str(expected).startswith("varchar")):
+        raise UntranslatableError
+    if not isinstance(name, str):
+        raise UntranslatableError
+    reader = _READERS.get(name.split("(")[0])
+    if reader is None:
+        raise UntranslatableError
+    try:
+        return pa.scalar(reader(text), arrow_type(column_type))
+    except (ValueError, OverflowError):
+        # Python has no date after the year 9999, Spark has.
+        raise UntranslatableError from None
+
+
+def _timestamp(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=timezone.utc)
+
+
+def _timestamp_ntz(text: str) -> datetime:
+    return _EPOCH + timedelta(microseconds=int(text))
+
+
+_READERS: dict[str, Callable[[str], Any]] = {
+    "boolean": lambda s: s == "true",
+    "byte": int,
+    "short": int,
+    "integer": int,
+    "long": int,
+    "float": float,
+    "double": float,
+    "string": str,
+    "decimal": Decimal,
+    "date": date.fromisoformat,
+    "timestamp": _timestamp,
+    "timestamp_ntz": _timestamp_ntz,
+}

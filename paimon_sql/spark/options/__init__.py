@@ -1,0 +1,1 @@
+"""Options of sessions, reads and writes that Spark passes."""

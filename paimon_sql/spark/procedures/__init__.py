@@ -1,0 +1,1 @@
+"""Stored procedures as Spark's, and the internal one that executes carried statements."""

@@ -1,0 +1,190 @@
+"""Proxies of Paimon's stored procedures: their signatures and calls (Spark: ``UnboundProcedure``)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn
+
+import pyarrow as pa
+
+from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.identifier import SYSTEM_DATABASE
+from paimon_sql.errors import NotFoundError
+from paimon_sql.format.schema.arrow_types import arrow_schema
+from paimon_sql.format.schema.types import DataType
+from paimon_sql.procedures import Procedure, procedures, run
+from paimon_sql.procedures.base import Context
+from paimon_sql.procedures.declaration import Argument
+from paimon_sql.spark.connector import cached_tables
+from paimon_sql.spark.conversion.rows import row_values
+from paimon_sql.spark.conversion.types import spark_type
+from paimon_sql.spark.execution.executor import SparkExecutor
+from paimon_sql.spark.jvm.gateway import CATALOG, JavaObject, Jvm
+from paimon_sql.spark.materialized.refresh import SessionRefresher
+from paimon_sql.spark.options.session import session_zone
+from paimon_sql.spark.procedures.plain_tables import SessionTables
+from paimon_sql.spark.scan.proxies.local import LocalScanProxy
+from paimon_sql.system_tables.whole_catalog import ProcedureInfo
+
+RESULTS_SETTING = "spark.paimon.procedure.results"
+"""``full``, the default, or ``connector``: only the result columns of Apache Paimon's own connector."""
+
+
+Catalogs = Callable[[], Mapping[str, Catalog]]
+"""The Paimon catalogs of the session, by name."""
+
+
+def procedure_names() -> list[str]:
+    """The names of all procedures of ``sys``."""
+    return list(procedures())
+
+
+def describe_procedures() -> list[ProcedureInfo]:
+    """All procedures, described by strings."""
+    return [
+        ProcedureInfo(
+            name,
+            ", ".join(f"{a.name} {_sql(a.type)}{' REQUIRED' if a.required else ''}" for a in p.arguments),
+            ", ".join(f"{c.name} {_sql(c.type)}" for c in (*p.results, *p.details)),
+            p.summary,
+            p.example,
+        )
+        for name, p in procedures().items()
+    ]
+
+
+def describe(procedure: Procedure) -> str:
+    """The text of DESCRIBE PROCEDURE: summary, arguments, result columns and an example."""
+    arguments = (
+        f"  {a.name} {_sql(a.type)}{' (required)' if a.required else ''}: {a.meaning}" for a in procedure.arguments
+    )
+    answer = (f"  {c.name} {_sql(c.type)}: {c.description}" for c in (*procedure.results, *procedure.details))
+    parts = [procedure.summary, "Arguments:", *arguments, "Answer:", *answer, f"Example: {procedure.example}"]
+    return "\n".join(parts)
+
+
+def _sql(data_type: DataType) -> str:
+    return data_type.as_nullable().sql()
+
+
+def load_procedure(jvm: Jvm, catalog: Catalog, session: Any, ident: Any, catalogs: Catalogs) -> UnboundProcedureProxy:
+    """Return the procedure of a name, ignoring case.
+
+    Raises:
+        NotFoundError: there is no such procedure.
+    """
+    namespace = list(ident.namespace())
+    is_system = [name.lower() for name in namespace] == [SYSTEM_DATABASE]
+    found = procedures().get(ident.name().lower()) if is_system else None
+    if found is None:
+        called = ".".join([*namespace, ident.name()])
+        raise NotFoundError(
+            f"Catalog {catalog.name} has no procedure {called}.",
+            name=called,
+            remedy=f"SHOW PROCEDURES IN {catalog.name}.{SYSTEM_DATABASE} lists what there is.",
+        )
+    return UnboundProcedureProxy(jvm, catalog, session, found, catalogs)
+
+
+class ProcedureProxy(JavaObject):
+    """The common methods of unbound and bound procedures."""
+
+    def __init__(self, jvm: Jvm, catalog: Catalog, session: Any, procedure: Procedure, catalogs: Catalogs) -> None:
+        super().__init__(jvm)
+        self._catalogs = catalogs
+        self._catalog = catalog
+        self._session = session
+        self._procedure = procedure
+
+    def toString(self) -> str:
+        return self._procedure.name
+
+    def name(self) -> str:
+        return self._procedure.name
+
+    def description(self) -> str:
+        return describe(self._procedure)
+
+
+class UnboundProcedureProxy(ProcedureProxy):
+    """An unbound procedure; it has only one signature."""
+
+    def bind(self, input_type: Any) -> BoundProcedureProxy:
+        return BoundProcedureProxy(self.jvm, self._catalog, self._session, self._procedure, self._catalogs)
+
+    class Java:
+        implements = [f"{CATALOG}.procedures.UnboundProcedure"]
+
+
+class BoundProcedureProxy(ProcedureProxy):
+    """A bound procedure, which must not be an unbound one as well: Spark's analyzer would bind it repeatedly."""
+
+    def isDeterministic(self) -> bool:
+        return False
+
+    def parameters(self) -> Any:
+        parameters = [self._parameter(a) for a in self._procedure.arguments]
+        return self.jvm.array(f"{CATALOG}.procedures.ProcedureParameter", parameters)
+
+    def call(self, row: Any) -> Any:
+        arguments = self._procedure.arguments
+        values = row_values(row, [a.type for a in arguments])
+        given = {a.name: v for a, v in zip(arguments, values, strict=True)}
+        manager = self._session.sessionState().catalogManager()
+        database = ".".join(manager.currentNamespace()) or "default"
+        context = Context(
+            self._catalog,
+            database,
+            SparkExecutor(self.jvm),
+            zone=session_zone(self.jvm, self._session),
+            # The Thrift server interrupts the thread of a cancelled statement.
+            is_cancelled=lambda: bool(self.jvm.static("java.lang.Thread", "currentThread")().isInterrupted()),
+            others=self._catalogs(),
+            plain_tables=SessionTables(self.jvm, self._session, self._catalog.options),
+            refresher=SessionRefresher(self.jvm, self._session, self._catalog),
+        )
+        try:
+            answer = run(context, self._procedure, given)
+        finally:
+            cached_tables.renew(self.jvm, self._session)
+        fields = answer.columns
+        if self._session.conf().get(RESULTS_SETTING, "full") == "connector":
+            fields = fields[: answer.connector]
+        names = [f.name for f in fields]
+        rows = [dict(zip(names, row, strict=False)) for row in answer.rows]
+        table = pa.Table.from_pylist(rows, schema=arrow_schema(fields))
+        scan = LocalScanProxy(self.jvm, self._session, fields, lambda: table, f"CALL sys.{self._procedure.name}")
+        return self.jvm.java_list([scan]).iterator()
+
+    def _parameter(self, argument: Argument) -> Any:
+        data_type = self.jvm.cls("org.apache.spark.sql.types.DataType").fromJson(json.dumps(spark_type(argument.type)))
+        kind = self.jvm.cls(f"{CATALOG}.procedures.ProcedureParameter")
+        builder = getattr(kind, "in")(argument.name, data_type).comment(argument.meaning)
+        return (builder if argument.required else builder.defaultValue("NULL")).build()
+
+    class Java:
+        implements = [f"{CATALOG}.procedures.BoundProcedure"]
+
+
+class MissingProcedureProxy(JavaObject):
+    """A placeholder for a procedure that does not exist: its methods raise the error."""
+
+    def __init__(self, jvm: Jvm, error: NotFoundError) -> None:
+        super().__init__(jvm)
+        self._error = error
+
+    def toString(self) -> str:
+        return self._error.name
+
+    def name(self) -> NoReturn:
+        raise self._error
+
+    def description(self) -> NoReturn:
+        raise self._error
+
+    def bind(self, input_type: Any) -> NoReturn:
+        raise self._error
+
+    class Java:
+        implements = [f"{CATALOG}.procedures.UnboundProcedure"]

@@ -1,0 +1,1 @@
+"""Row-level statements that add columns (WITH SCHEMA EVOLUTION)."""

@@ -1,0 +1,1 @@
+"""Rules added to Spark's analyzer and optimizer (decision 9)."""

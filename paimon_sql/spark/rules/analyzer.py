@@ -1,0 +1,108 @@
+"""Analyzer rules: injected into Spark's analysis of statements.
+
+Spark applies its rules to every statement, some of them many times. A compiled condition decides whether a rule applies
+to a plan (`compiled_rule`), and only then Python is called.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+from paimon_sql.spark.jvm.gateway import EXECUTION, JavaObject, Jvm, private_field
+from paimon_sql.spark.rules.compiled_rule import compiled_rule
+
+RELATION = f"{EXECUTION}.datasources.v2.DataSourceV2Relation"
+"""The class of the leaves that are tables of catalogs, before their scans are built."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage of Spark's analysis.
+
+    Attributes:
+        rules: the member of the analyzer that holds the rules.
+        inject: the method of ``SparkSessionExtensions`` that takes a rule builder.
+        builders: the member of ``SparkSessionExtensions`` that holds the rule builders.
+    """
+
+    rules: str
+    inject: str
+    builders: str
+
+
+BEFORE_RESOLUTION = Stage("hintResolutionRules", "injectHintResolutionRule", "hintResolutionRuleBuilders")
+"""Rules that resolve hints run before all others and may replace a whole plan."""
+RESOLUTION = Stage("extendedResolutionRules", "injectResolutionRule", "resolutionRuleBuilders")
+"""Once per round of resolution, after Spark's own rules."""
+STAGES = (BEFORE_RESOLUTION, RESOLUTION)
+
+
+class AnalysisRule(ABC):
+    """A rule that rewrites plans during analysis.
+
+    Args:
+        jvm: the JVM.
+        session: the session of the plans; it may be under construction.
+
+    Attributes:
+        stage: when it is applied.
+        compiled: the full name of its class in the JVM.
+        condition: Java source of members of that class; the last, a method ``matches``, decides whether
+            Python is called.
+    """
+
+    stage: ClassVar[Stage]
+    compiled: ClassVar[str]
+    condition: ClassVar[Sequence[str]]
+
+    def __init__(self, jvm: Jvm, session: Any) -> None:
+        self.jvm = jvm
+        self.session = session
+
+    @abstractmethod
+    def rewrite(self, plan: Any) -> Any:
+        """The rewritten plan; the same object if there is nothing to change."""
+
+
+class RuleBuilder(JavaObject):
+    """A rule builder of ``SparkSessionExtensions``: a function from a session to its rule.
+
+    Args:
+        jvm: the JVM.
+        rule: the class of the rule.
+        make: makes the rule of a session, which may be under construction; by default the constructor of the rule.
+    """
+
+    MARK = "paimon-sql rule builder"
+
+    def __init__(self, jvm: Jvm, rule: type[AnalysisRule], make: Callable[[Any], AnalysisRule] | None = None) -> None:
+        super().__init__(jvm)
+        self.rule = rule
+        self._make = make or partial(rule, jvm)
+
+    def toString(self) -> str:
+        return self.MARK
+
+    def apply(self, session: Any) -> Any:
+        return compiled_rule(self.jvm, self.rule.compiled, self.rule.condition, self._make(session).rewrite)
+
+    class Java:
+        implements = ["scala.Function1"]
+
+
+def inject(extensions: Any, builder: RuleBuilder) -> None:
+    """Add a rule to the sessions that will be created with these extensions."""
+    getattr(extensions, builder.rule.stage.inject)(builder)
+
+
+def add_rule(jvm: Jvm, session: Any, builder: RuleBuilder) -> None:
+    """Add a rule to an existing session, unless it has it already."""
+    analyzer = session.sessionState().analyzer()
+    field, rules = private_field(analyzer, builder.rule.stage.rules)
+    known = jvm.items(rules)
+    if not any(rule.getClass().getName() == builder.rule.compiled for rule in known):
+        field.set(analyzer, jvm.seq([*known, builder.apply(session)]))

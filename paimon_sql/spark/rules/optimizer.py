@@ -1,0 +1,195 @@
+"""Optimizer rules: applied to optimized plans, on the driver only.
+
+To Spark all of them are one compiled rule (decision 9).
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from paimon_sql.spark.jvm.compiled_class import compiled_class
+from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, Jvm, python_object
+from paimon_sql.spark.rules.compiled_rule import NODE, compiled_rule
+from paimon_sql.spark.rules.trees import with_children
+
+SCAN = "DataSourceV2ScanRelation"
+"""The simple class name of the leaves that scan tables."""
+_CLASS = "paimon.PlanRule"
+_CONDITION = (
+    "public volatile java.util.Set roots;",
+    "public volatile boolean scans;",
+    f"""
+        private boolean matches({NODE} plan) {{
+            if (this.roots.contains(plan.getClass().getSimpleName())) return true;
+            if (!this.scans) return false;
+            scala.collection.Iterator leaves = plan.collectLeaves().iterator();
+            while (leaves.hasNext()) if ("{SCAN}".equals(leaves.next().getClass().getSimpleName())) return true;
+            return false;
+        }}""",
+)
+_PLAN = f"{CATALYST}.plans.logical.LogicalPlan"
+_LEAVES = "paimon.PlanLeaves"
+_BELOW = f"""
+    private static {_PLAN} below({_PLAN} plan, java.util.Map instead, int[] next) {{
+        scala.collection.Iterator children = plan.children().iterator();
+        if (!children.hasNext()) {{
+            Object other = instead.get(Integer.valueOf(next[0]++));
+            return other == null ? plan : ({_PLAN}) other;
+        }}
+        java.util.ArrayList made = new java.util.ArrayList();
+        boolean touched = false;
+        while (children.hasNext()) {{
+            {_PLAN} child = ({_PLAN}) children.next();
+            {_PLAN} other = below(child, instead, next);
+            touched |= other != child;
+            made.add(other);
+        }}
+        if (!touched) return plan;
+        return ({_PLAN}) plan.withNewChildren(scala.jdk.javaapi.CollectionConverters.asScala(made).toSeq());
+    }}"""
+_REPLACED = f"""
+    public static {_PLAN} replaced({_PLAN} plan, java.util.Map instead) {{
+        return below(plan, instead, new int[1]);
+    }}"""
+
+
+class PlanRule(ABC):
+    """A rule that rewrites optimized plans, after their scans are built.
+
+    Attributes:
+        roots: the simple class names of the root nodes of plans that it applies to.
+        reads_scans: whether it also applies to all plans that scan tables.
+    """
+
+    roots: ClassVar[frozenset[str]] = frozenset()
+    reads_scans: ClassVar[bool] = False
+
+    def __init__(self, jvm: Jvm) -> None:
+        self.jvm = jvm
+
+    @abstractmethod
+    def rewrite(self, plan: Any) -> Any:
+        """The rewritten plan; the same object if there is metadata to change."""
+
+
+def add_rules(jvm: Jvm, session: Any, rules: Sequence[PlanRule]) -> None:
+    """Add rules to the optimizer of a JVM session, after its existing rules.
+
+    They form one rule of Spark, so that Python is called once per plan.
+    """
+    roots = frozenset[str]().union(*(rule.roots for rule in rules))
+
+    def answer(plan: Any) -> Any:
+        root = str(plan.getClass().getSimpleName()) if roots else ""
+        for rule in rules:
+            if rule.reads_scans or root in rule.roots:
+                plan = rule.rewrite(plan)
+        return plan
+
+    methods = session.sessionState().experimentalMethods()
+    known = jvm.items(methods.extraOptimizations())
+    scans = any(rule.reads_scans for rule in rules)
+    made = compiled_rule(jvm, _CLASS, _CONDITION, answer, roots=jvm.java_set(roots), scans=scans)
+    getattr(methods, "extraOptimizations_$eq")(jvm.seq([*known, made]))
+
+
+def scans_of(jvm: Jvm, plan: Any) -> Iterator[tuple[int, Any]]:
+    """The scans of tables in a plan, each with its position among the leaves."""
+    kind = jvm.java_class(f"{EXECUTION}.datasources.v2.{SCAN}")
+    for number, leaf in enumerate(jvm.items(plan.collectLeaves())):
+        if kind.isInstance(leaf):
+            yield number, leaf
+
+
+def with_scans(
+    jvm: Jvm, plan: Any, instead: Callable[[Any, Any], Any | None], then: Callable[[Any], Any] = lambda plan: plan
+) -> Any:
+    """A plan with some scans replaced, including those in subqueries of filters (`with_subqueries`).
+
+    Args:
+        jvm: the JVM.
+        plan: an optimized plan.
+        instead: the replacement of a relation, from the relation and the Python object behind its scan; None keeps it.
+        then: applied to each plan, or plan of a subquery, in which scans were replaced.
+    """
+    found = ((number, instead(leaf, python_object(jvm, leaf.scan()))) for number, leaf in scans_of(jvm, plan))
+    leaves = {number: made for number, made in found if made is not None}
+    made = then(with_leaves(jvm, plan, leaves)) if leaves else plan
+    return with_subqueries(jvm, made, lambda inner: with_scans(jvm, inner, instead, then))
+
+
+def with_leaves(jvm: Jvm, plan: Any, instead: dict[int, Any]) -> Any:
+    """A plan with some of its leaves replaced.
+
+    Args:
+        jvm: the JVM.
+        plan: a logical plan.
+        instead: replacements by the position of the leaf in ``collectLeaves``.
+    """
+
+    def compiled() -> Any:
+        compiled_class(jvm, _LEAVES, (_BELOW, _REPLACED), beside=_PLAN)
+        return jvm.static(_LEAVES, "replaced")
+
+    return jvm.constant("replaces leaves", compiled)(plan, jvm.java_map(instead))
+
+
+def with_subqueries(jvm: Jvm, plan: Any, rewritten: Callable[[Any], Any]) -> Any:
+    """A plan with the subqueries of its filters rewritten.
+
+    These are the subqueries that Spark made of optimized plans: dynamic partition pruning and bloom filters of joins.
+    Spark does not optimize them again, and reuses the rows of a join's other side only if both plans are equal.
+    """
+    pattern = jvm.singleton(f"{CATALYST}.trees.TreePattern").PLAN_EXPRESSION()
+    return _InFilters(jvm, pattern, rewritten).of(plan) if plan.containsPattern(pattern) else plan
+
+
+def new_attribute(jvm: Jvm, name: str, kind: Any, *, nullable: bool = True) -> Any:
+    """An attribute with a new id; `kind` is a type in Spark's JSON form."""
+    expressions = f"{CATALYST}.expressions"
+    metadata = jvm.singleton("org.apache.spark.sql.types.Metadata").empty()
+    new_id = jvm.singleton(f"{expressions}.NamedExpression").newExprId()
+    members = (name, jvm.struct(json.dumps(kind)), nullable, metadata, new_id, jvm.seq([]))
+    return jvm.new(f"{expressions}.AttributeReference", *members)
+
+
+def with_parts(jvm: Jvm, plan: Any, **parts: Any) -> Any:
+    """A plan with some of its members replaced by name; its other members may differ between versions of Spark."""
+
+    def named() -> list[str]:
+        return [str(plan.productElementName(i)) for i in range(plan.productArity())]
+
+    names = jvm.constant(f"members of {plan.getClass().getName()}", named)
+    members, put = jvm.as_java(plan.productIterator().toSeq()).toArray(), jvm.static("java.lang.reflect.Array", "set")
+    for name, part in parts.items():
+        put(members, names.index(name), part)
+    return plan.makeCopy(members)
+
+
+@dataclass(frozen=True)
+class _InFilters:
+    """Rewriting of subqueries in a plan's filters; `pattern` is Spark's ``TreePattern`` of trees with subqueries."""
+
+    jvm: Jvm
+    pattern: Any
+    rewrite: Callable[[Any], Any]
+
+    def of(self, plan: Any) -> Any:
+        if not plan.containsPattern(self.pattern):
+            return plan
+        plan = with_children(self.jvm, plan, self.of)
+        if plan.getClass().getSimpleName() == "Filter":
+            return with_parts(self.jvm, plan, condition=self._condition(plan.condition()))
+        return plan
+
+    def _condition(self, expression: Any) -> Any:
+        if not expression.containsPattern(self.pattern):
+            return expression
+        expression = with_children(self.jvm, expression, self._condition)
+        if expression.nodePatterns().contains(self.pattern):
+            expression = expression.withNewPlan(self.rewrite(expression.plan()))
+        return expression

@@ -1,0 +1,1 @@
+"""Proxies of Spark's ``Scan``, one module per reader."""

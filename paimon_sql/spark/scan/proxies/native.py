@@ -1,0 +1,193 @@
+"""Native scan: Spark's own Parquet reader over planned files.
+
+Python plans the files and byte ranges of each partition; reading, decoding and filtering stay in the JVM, columnar and
+compiled.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.spark.conversion.types import spark_struct
+from paimon_sql.spark.jvm.gateway import CONNECTOR, EXECUTION, Jvm
+from paimon_sql.spark.jvm.hadoop_files import hadoop_settings, hadoop_url
+from paimon_sql.spark.jvm.settings import with_settings
+from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy
+from paimon_sql.spark.scan.pushdown.variants import Structs, with_structs
+from paimon_sql.spark.scan.reporting.partition_keys import FILES, Key, PartitionKeys
+from paimon_sql.storage.scan.plan import PlannedRange, ScanPlan
+from paimon_sql.storage.scan.split import Split
+
+_DATASOURCES = f"{EXECUTION}.datasources"
+_IN_ROWS = {"spark.sql.codegen.wholeStage": "false"}
+_IN_BATCHES = {
+    "spark.sql.codegen.wholeStage": "true",
+    "spark.sql.codegen.maxFields": str(2**31 - 1),
+    "spark.sql.parquet.enableVectorizedReader": "true",
+    "spark.sql.parquet.enableNestedColumnVectorizedReader": "true",
+}
+
+
+class NativeScanProxy(PlannedScanProxy):
+    """A Parquet scan over the file ranges of a plan.
+
+    Args:
+        jvm: the JVM.
+        session: the JVM's session.
+        fields: the columns, which are read by name.
+        filters: Catalyst expressions by which the reader may skip row groups and pages.
+        what: a description for EXPLAIN.
+        plan: the plan.
+        structs: the structs that replace variants of which only some values are requested.
+    """
+
+    def __init__(
+        self,
+        jvm: Jvm,
+        session: Any,
+        fields: Sequence[DataField],
+        filters: Any,
+        what: str,
+        plan: ScanPlan,
+        structs: Structs | None = None,
+    ) -> None:
+        super().__init__(jvm, what, plan, fields)
+        self._session = session
+        self._filters = filters
+        self._structs = structs or {}
+
+    def over(self, plan: ScanPlan) -> NativeScanProxy:
+        return NativeScanProxy(self.jvm, self._session, self.columns, self._filters, self._what, plan, self._structs)
+
+    @property
+    def partition_count(self) -> int:
+        return len(self.plan.file_ranges())
+
+    def readSchema(self) -> Any:
+        return self.jvm.struct(json.dumps(with_structs(spark_struct(self.columns), self._structs)))
+
+    # Both are cached: Spark plans a query more than once, and each reader factory broadcasts Hadoop's configuration.
+
+    def planInputPartitions(self) -> Any:
+        return self._input_partitions
+
+    def createReaderFactory(self) -> Any:
+        return self._reader_factory
+
+    def columnarSupportMode(self) -> Any:
+        if self.is_stream:
+            return super().columnarSupportMode()
+        # Otherwise Spark would ask for the partitions during planning, and EXPLAIN would read what only they need.
+        mode = "SUPPORTED" if self._is_columnar else "UNSUPPORTED"
+        return self.jvm.enum(f"{CONNECTOR}.read.Scan$ColumnarSupportMode", mode)
+
+    @cached_property
+    def _is_columnar(self) -> bool:
+        """Whether rows come in columnar batches, decided without a reader factory, which only running scans make."""
+        jvm, settings, struct = self.jvm, self.jvm.settings, self.readSchema()
+        if not settings.wholeStageEnabled() or not reads_in_batches(jvm, struct):
+            return False
+        return not jvm.singleton(f"{EXECUTION}.WholeStageCodegenExec").isTooManyFields(settings, struct)
+
+    @cached_property
+    def _input_partitions(self) -> Any:
+        if self.keys is not None:
+            made = self._keyed_partitions(self.keys)
+        else:
+            made = [
+                self.jvm.new(f"{_DATASOURCES}.FilePartition", i, self._files(ranges))
+                for i, ranges in enumerate(self.plan.file_ranges())
+            ]
+        return self.jvm.array(f"{CONNECTOR}.read.InputPartition", made)
+
+    def _keyed_partitions(self, keys: PartitionKeys) -> list[Any]:
+        plan, rows = self.plan, keys.rows(self.plan)
+        if keys.in_order:
+            each = enumerate(plan.splits)
+            return [FILES.make(self.jvm, rows[keys.of(s)], i, self._files(plan.ranges_of(s))) for i, s in each]
+        by_key: dict[Key, list[Split]] = {}
+        for split in plan.splits:
+            by_key.setdefault(keys.of(split), []).append(split)
+        packed = [(rows[key], r) for key, splits in by_key.items() for r in plan.file_ranges(splits)]
+        return [FILES.make(self.jvm, row, i, self._files(ranges)) for i, (row, ranges) in enumerate(packed)]
+
+    @cached_property
+    def _reader_factory(self) -> Any:
+        factory = self._parquet_scan().createReaderFactory()
+        if bool(factory.supportColumnarReads(None)) == self._is_columnar:
+            return factory
+        # The session's settings have changed since Spark planned for batches, or for rows.
+        planned = _IN_BATCHES if self._is_columnar else _IN_ROWS
+        return with_settings(self.jvm, planned, lambda: self._parquet_scan().createReaderFactory())
+
+    def _constants(self, file: PlannedRange) -> Any:
+        """The values of a file's constant columns, as an ``InternalRow``."""
+        return self.jvm.constant(
+            "empty InternalRow", lambda: self.jvm.singleton("org.apache.spark.sql.catalyst.InternalRow").empty()
+        )
+
+    def _constant_columns(self) -> Any:
+        """The columns that are constant per file, as a struct."""
+        return self.jvm.struct(json.dumps(spark_struct(())))
+
+    def _files(self, ranges: Sequence[PlannedRange]) -> Any:
+        no_hosts, no_metadata = self.jvm.strings(), self.jvm.empty_map()
+        path_of = self.jvm.singleton("org.apache.spark.paths.SparkPath")
+        made = [
+            self.jvm.new(
+                f"{_DATASOURCES}.PartitionedFile",
+                self._constants(r),
+                path_of.fromUrlString(to_url(r.path)),
+                r.start,
+                r.length,
+                no_hosts,
+                0,
+                r.file_size,
+                no_metadata,
+            )
+            for r in ranges
+        ]
+        return self.jvm.array(f"{_DATASOURCES}.PartitionedFile", made)
+
+    def _parquet_scan(self) -> Any:
+        jvm, struct = self.jvm, self.readSchema()
+        constant = jvm.new(f"{_DATASOURCES}.PartitionSpec", self._constant_columns(), jvm.seq([]))
+        index = jvm.new(
+            f"{_DATASOURCES}.InMemoryFileIndex",
+            self._session,
+            jvm.seq([]),
+            jvm.empty_map(),
+            jvm.none,
+            jvm.singleton(f"{_DATASOURCES}.NoopCache"),
+            jvm.some(constant),
+            jvm.none,
+        )
+        # Options of a scan override Hadoop's configuration for this scan only.
+        settings = hadoop_settings(self.plan.table.file_io.options, self.plan.stores)
+        made = partial(jvm.new, "org.apache.spark.sql.util.CaseInsensitiveStringMap")
+        options = (
+            made(jvm.java_map(settings)) if settings else jvm.constant("no options", lambda: made(jvm.java_map({})))
+        )
+        builder = jvm.new(
+            f"{_DATASOURCES}.v2.parquet.ParquetScanBuilder", self._session, index, struct, struct, options
+        )
+        if self._filters is not None:
+            builder.pushFilters(self._filters)
+        return builder.build()
+
+
+def reads_in_batches(jvm: Jvm, struct: Any) -> bool:
+    """Whether Spark's Parquet reader decodes the columns of a struct in batches, by the settings of this thread."""
+    reader = jvm.singleton(f"{_DATASOURCES}.parquet.ParquetUtils")
+    return bool(reader.isBatchReadSupportedForSchema(jvm.settings, struct))
+
+
+def to_url(path: str) -> str:
+    """A path as a URL for Spark's readers."""
+    return Path(os.path.normpath(path)).as_uri() if path.startswith("/") else hadoop_url(path)

@@ -1,0 +1,1 @@
+"""Push-down of aggregates, orders, nested columns, variants and runtime filters."""

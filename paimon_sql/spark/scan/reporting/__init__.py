@@ -1,0 +1,1 @@
+"""Reports of scans to Spark: statistics, row sizes, partitioning, split sizes."""

@@ -1,0 +1,193 @@
+"""Partition keys: partitions of a scan by bucket, and by partition values, reported to Spark for joins without shuffle.
+
+Small classes are compiled for the driver (decision 9): partitions that report their key, and the bucket function by
+which Spark compares scans. Executors get Spark's own classes instead, and never evaluate the function.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from paimon_sql.format.schema.types import DataField, IntType
+from paimon_sql.spark.conversion.internal_rows import internal_rows
+from paimon_sql.spark.conversion.types import spark_type, without_lengths
+from paimon_sql.spark.jvm.compat import transform_expression
+from paimon_sql.spark.jvm.compiled_class import compiled_class
+from paimon_sql.spark.jvm.gateway import CATALYST, CONNECTOR, EXECUTION, Jvm
+from paimon_sql.storage.data_files.live_files import partition_values
+from paimon_sql.storage.scan.key_order import in_key_order
+from paimon_sql.storage.scan.plan import ScanPlan
+from paimon_sql.storage.scan.split import Split
+from paimon_sql.storage.write.buckets.reported_partitioning import Bucketing
+
+_ROW = f"{CATALYST}.InternalRow"
+_HAS_KEY = f"{CONNECTOR}.read.HasPartitionKey"
+_TYPE = "org.apache.spark.sql.types.DataType"
+_FUNCTIONS = f"{CONNECTOR}.catalog.functions"
+_FUNCTION = "paimon.BucketFunction"
+_BUCKET = DataField(0, "bucket", IntType(False))
+
+Key = tuple[bytes, int]
+"""A serialized partition, empty if only buckets count, and a bucket."""
+
+
+@dataclass(frozen=True)
+class _Keyed:
+    """A subclass of a Spark partition with a key; `parameters` are types and names of the parent's constructor."""
+
+    name: str
+    parent: str
+    parameters: tuple[tuple[str, str], ...]
+
+    def make(self, jvm: Jvm, key: Any, *arguments: Any) -> Any:
+        """A partition with a key; ``arguments`` are those of the parent's constructor."""
+        jvm.constant(f"compiled {self.name}", lambda: self._compiled(jvm))
+        return jvm.new(self.name, *arguments, key)
+
+    def _compiled(self, jvm: Jvm) -> Any:
+        simple = self.name.rpartition(".")[2]
+        parameters = ", ".join(f"{kind} {name}" for kind, name in self.parameters)
+        names = [name for _, name in self.parameters]
+        members = (
+            f"private transient {_ROW} key;",
+            f"public {simple}({parameters}, {_ROW} key) {{ super({', '.join(names)}); this.key = key; }}",
+            f"public {_ROW} partitionKey() {{ return this.key; }}",
+            f"public Object writeReplace() {{ return new {self.parent}({', '.join(f'{n}()' for n in names)}); }}",
+        )
+        return compiled_class(jvm, self.name, members, beside=self.parent, parent=self.parent, interfaces=[_HAS_KEY])
+
+
+_FILES = f"{EXECUTION}.datasources.PartitionedFile[]"
+FILES = _Keyed(
+    "paimon.KeyedFilePartition", f"{EXECUTION}.datasources.FilePartition", (("int", "index"), (_FILES, "files"))
+)
+"""Partitions of files for Spark's own reader."""
+TASKS = _Keyed(
+    "paimon.KeyedPythonPartition",
+    f"{EXECUTION}.datasources.v2.python.PythonInputPartition",
+    (("int", "index"), ("byte[]", "pickedPartition")),
+)
+"""Partitions of tasks for Python workers."""
+
+
+class PartitionKeys:
+    """The keys of a scan's partitions.
+
+    Args:
+        jvm: the JVM.
+        session: the JVM's session.
+        bucketing: the buckets of the rows.
+        partitioned: whether a key includes the values of all partition columns.
+        in_order: whether there is one partition per key, with rows in the order of the primary key.
+    """
+
+    def __init__(
+        self, jvm: Jvm, session: Any, bucketing: Bucketing, partitioned: bool, *, in_order: bool = False
+    ) -> None:
+        self._jvm = jvm
+        self._session = session
+        self._bucketing = bucketing
+        self._partitioned = partitioned
+        self.in_order = in_order
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PartitionKeys) and self._reported == other._reported
+
+    def __hash__(self) -> int:
+        return hash(self._reported)
+
+    @property
+    def _reported(self) -> tuple[Bucketing, bool, bool]:
+        return self._bucketing, self._partitioned, self.in_order
+
+    def of(self, split: Split) -> Key:
+        """The key of a split."""
+        return split.partition if self._partitioned else b"", split.bucket
+
+    def arranged(self, plan: ScanPlan) -> ScanPlan:
+        """A plan of the scan with one split per partition if rows must be in order; otherwise the plan itself."""
+        arranged = in_key_order(plan, self.of) if self.in_order else plan
+        assert arranged is not None, "files that are left of one sorted run are one, too"
+        return arranged
+
+    def reported_in_order(self) -> PartitionKeys:
+        """The same keys for partitions with rows in key order."""
+        return PartitionKeys(self._jvm, self._session, self._bucketing, self._partitioned, in_order=True)
+
+    def columns(self, plan: ScanPlan) -> list[str]:
+        """The columns of the key, in the order of `expressions`."""
+        return [*(plan.table.schema.partition_keys if self._partitioned else ()), self._bucketing.column]
+
+    def describe(self, plan: ScanPlan) -> str:
+        """A description of the key for EXPLAIN."""
+        *partition_keys, column = self.columns(plan)
+        in_order = ", in the order of their keys" if self.in_order else ""
+        return ", ".join([*partition_keys, f"bucket({self._bucketing.count}, {column})"]) + in_order
+
+    def expressions(self, plan: ScanPlan, attributes: Mapping[str, Any]) -> Any:
+        """The key as a Scala ``Seq`` of Catalyst's expressions over attributes by name."""
+        *partition_keys, column = self.columns(plan)
+        kind = without_lengths(spark_type(plan.table.schema.field(column).type))
+        function = _bucket_function(self._jvm, self._bucketing, kind)
+        bucket = transform_expression(self._jvm, function, attributes[column])
+        return self._jvm.seq([*(attributes[name] for name in partition_keys), bucket])
+
+    def rows(self, plan: ScanPlan) -> dict[Key, Any]:
+        """The ``InternalRow`` of each key of a plan."""
+        keys = list(dict.fromkeys(map(self.of, plan.splits)))
+        if not self._partitioned:
+            # Integers need no conversion.
+            row = f"{CATALYST}.expressions.GenericInternalRow"
+            return {k: self._jvm.new(row, self._jvm.array("java.lang.Object", [k[1]])) for k in keys}
+        values = partition_values(plan.table, pa.array([partition for partition, _ in keys], pa.binary()))
+        buckets = pa.array([bucket for _, bucket in keys], pa.int32())
+        table = pa.table([*values.values(), buckets], names=[*values, _BUCKET.name])
+        rows = internal_rows(self._jvm, self._session, table, [*plan.table.schema.partition_fields, _BUCKET])
+        return {key: rows[i] for i, key in enumerate(keys)}
+
+
+def _bucket_function(jvm: Jvm, bucketing: Bucketing, kind: Any) -> Any:
+    """The function by which Spark compares the partitioning of scans; those with equal names are equal."""
+    jvm.constant(f"compiled {_FUNCTION}", lambda: _compiled(jvm))
+    family = f"paimon.bucket.{bucketing.function}({bucketing.form})"
+    data_type = jvm.static(_TYPE, "fromJson")(json.dumps(kind))
+    return jvm.new(_FUNCTION, family, bucketing.count, data_type)
+
+
+def _compiled(jvm: Jvm) -> Any:
+    number, function = "org.apache.spark.sql.types.DataTypes.IntegerType", _FUNCTION.rpartition(".")[2]
+    bound, reducible, reducer = (f"{_FUNCTIONS}.{name}" for name in ("BoundFunction", "ReducibleFunction", "Reducer"))
+    members = (
+        "private String family;",
+        "private int count;",
+        f"private {_TYPE} input;",
+        f"public {function}(String family, int count, {_TYPE} input)"
+        " { super(); this.family = family; this.count = count; this.input = input; }",
+        'public String name() { return "bucket"; }',
+        'public String canonicalName() { return this.family + " of " + this.count; }',
+        "public String toString() { return canonicalName(); }",
+        f"public {_TYPE}[] inputTypes() {{ return new {_TYPE}[] {{ this.input }}; }}",
+        f"public {_TYPE} resultType() {{ return {number}; }}",
+        "public boolean isResultNullable() { return false; }",
+        # A bucket is a remainder, so for any function that of 4 buckets follows from that of 8.
+        "public Object reduce(Object bucket) { return Integer.valueOf(((Integer) bucket).intValue() % this.count); }",
+        f"""
+            public {reducer} reducer({reducible} other) {{
+                if (!(other instanceof {_FUNCTION})) return null;
+                {_FUNCTION} that = ({_FUNCTION}) other;
+                if (!this.family.equals(that.family)) return null;
+                int common = this.count;
+                int rest = that.count;
+                while (rest != 0) {{ int next = common % rest; common = rest; rest = next; }}
+                if (common == this.count || common == 1) return null;
+                return new {_FUNCTION}(this.family, common, this.input);
+            }}""",
+        # Executors do not have the class and do not need it.
+        "public Object writeReplace() { return null; }",
+    )
+    return compiled_class(jvm, _FUNCTION, members, beside=bound, interfaces=[bound, reducible, reducer])

@@ -1,0 +1,1 @@
+"""Optimizer rules that replace scans."""

@@ -1,0 +1,1 @@
+"""Analyzer and optimizer rules for statements, one module each."""

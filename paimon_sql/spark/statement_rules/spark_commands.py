@@ -1,0 +1,210 @@
+"""Validation of Spark's own commands in ``spark_catalog``, which only see Spark's own catalog, not Paimon's tables.
+
+``CREATE TABLE t USING parquet`` would create a second ``t`` beside Paimon's, possibly in its directory, where INSERT
+OVERWRITE or DROP TABLE deletes all files; SHOW TABLE EXTENDED would list only ordinary tables. Such commands come from
+SQL and from DataFrames; each passes the optimizer before it is executed. A new kind of command is one more entry of
+`COMMANDS`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from paimon_sql.errors import UnsupportedError
+from paimon_sql.spark.catalog.paimon_catalog import CatalogProxy
+from paimon_sql.spark.catalog.session_catalog import SessionCatalogProxy
+from paimon_sql.spark.ddl.create_table import PROVIDER
+from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST, Jvm, raise_java
+from paimon_sql.spark.rules.optimizer import PlanRule
+from paimon_sql.sql.context import SESSION_CATALOG
+
+_ROWS = f"{CATALYST}.plans.logical.LocalRelation"
+_DESCRIBES = "org.apache.spark.sql.execution.datasources.v2.ShowTablesExtendedExec"
+
+
+class Command(ABC):
+    """The check of one kind of Spark's own commands."""
+
+    @abstractmethod
+    def check_statement(self, command: Any, rule: PaimonTableCommands) -> Any:
+        """The plan to execute: the command itself, or rows that replace its result.
+
+        Raises:
+            UnsupportedError: the command is refused.
+        """
+
+
+@dataclass(frozen=True)
+class CreateCommand(Command):
+    """A command that creates a table or view.
+
+    Attributes:
+        target: the ``TableIdentifier`` to create; None if nothing is created in a catalog.
+        is_tolerant: whether an existing name is not an error.
+        writes: whether the command writes into an existing table.
+        source: the ``TableIdentifier`` with the default database of the target; None for the current database.
+    """
+
+    target: Callable[[Any], Any]
+    is_tolerant: Callable[[Any], Any]
+    writes: Callable[[Any], bool] = lambda command: False
+    source: Callable[[Any], Any] = lambda command: None
+
+    def check_statement(self, command: Any, rule: PaimonTableCommands) -> Any:
+        target = self.target(command)
+        if target is None:
+            return command
+        database, name = rule.named(target, self.source(command))
+        if not rule.is_paimon_table(database, name):
+            return command
+        if self.is_tolerant(command):
+            return rule.jvm.singleton(_ROWS).apply(rule.jvm.seq([]))
+        if self.writes(command):
+            raise UnsupportedError(
+                f"{SESSION_CATALOG}.{database}.{name} is a table of Paimon's, which is not written to as an ordinary"
+                " one.",
+                remedy="Say format('paimon'), or use insertInto or writeTo.",
+            )
+        ident = rule.jvm.cls(f"{CATALOG}.Identifier").of(rule.jvm.strings([database]), name)
+        raise_java(rule.jvm.new(f"{CATALYST}.analysis.TableAlreadyExistsException", ident))
+
+
+class SaveCommand(Command):
+    """``saveAsTable`` over an ordinary table, which Spark drops before it checks whether it can create the new one."""
+
+    def check_statement(self, command: Any, rule: PaimonTableCommands) -> Any:
+        description = command.tableDesc()
+        if command.mode().name() == "Overwrite" and description.provider().get().lower() == PROVIDER:
+            raise UnsupportedError(
+                f"{SESSION_CATALOG}.{'.'.join(rule.named(description.identifier()))} is no table of Paimon's.",
+                remedy="DROP it first.",
+            )
+        return command
+
+
+class DropDatabaseCommand(Command):
+    """The legacy DROP DATABASE (``spark.sql.legacy.useV1Command``), which deletes the database's directory."""
+
+    def check_statement(self, command: Any, rule: PaimonTableCommands) -> Any:
+        database = str(command.databaseName())
+        if rule.has_tables(database):
+            raise UnsupportedError(
+                f"Database {database} holds tables of Paimon's, which this command knows nothing of.",
+                remedy="RESET spark.sql.legacy.useV1Command.",
+            )
+        return command
+
+
+class ListCommand(Command):
+    """SHOW TABLE EXTENDED: Paimon's tables are added to those of Spark's own catalog."""
+
+    def check_statement(self, command: Any, rule: PaimonTableCommands) -> Any:
+        if not command.isExtended() or command.partitionSpec().isDefined():
+            return command
+        found = command.databaseName()
+        database = str(found.get()) if found.isDefined() else rule.current_database()
+        ours = rule.described(database, str(command.tableIdentifierPattern().get()), command.output())
+        if not ours:
+            return command
+        relation, jvm = rule.jvm.singleton(_ROWS), rule.jvm
+        sparks = relation.fromExternalRows(command.output(), command.run(rule.session)).data()
+        # Spark's rows may include Paimon's tables from a shared metastore.
+        rows = _by_name(jvm.items(sparks)) | ours
+        listed = [rows[key] for key in sorted(rows)]
+        return jvm.new(_ROWS, command.output(), jvm.seq(listed), False, jvm.none)
+
+
+def _by_name(rows: Iterable[Any]) -> dict[tuple[bool, str], Any]:
+    """The rows of SHOW TABLE EXTENDED by whether the table is temporary, and by name."""
+    return {(bool(row.getBoolean(2)), str(row.getUTF8String(1).toString())): row for row in rows}
+
+
+def _persistent_view(command: Any) -> Any:
+    is_persistent = command.viewType().getClass().getSimpleName().rstrip("$") == "PersistedView"
+    return command.name() if is_persistent else None
+
+
+def _ignores(command: Any) -> bool:
+    return bool(command.mode().name() == "Ignore")
+
+
+def _writes(command: Any) -> bool:
+    return command.mode().name() in ("Append", "Overwrite")
+
+
+COMMANDS: dict[str, Command] = {
+    "CreateDataSourceTableCommand": CreateCommand(lambda c: c.table().identifier(), lambda c: c.ignoreIfExists()),
+    "CreateTableCommand": CreateCommand(lambda c: c.table().identifier(), lambda c: c.ignoreIfExists()),
+    "CreateDataSourceTableAsSelectCommand": CreateCommand(lambda c: c.table().identifier(), _ignores, _writes),
+    "CreateHiveTableAsSelectCommand": CreateCommand(lambda c: c.tableDesc().identifier(), _ignores, _writes),
+    "CreateTableLikeCommand": CreateCommand(lambda c: c.targetTable(), lambda c: c.ifNotExists()),
+    "CreateViewCommand": CreateCommand(_persistent_view, lambda c: c.allowExisting()),
+    "AlterTableRenameCommand": CreateCommand(lambda c: c.newName(), lambda c: False, source=lambda c: c.oldName()),
+    "SaveAsV1TableCommand": SaveCommand(),
+    "DropDatabaseCommand": DropDatabaseCommand(),
+    "ShowTablesCommand": ListCommand(),
+}
+"""The checked commands, by the names of their classes."""
+
+
+class PaimonTableCommands(PlanRule):
+    """Refuses Spark's own commands that would conflict with Paimon's tables, and completes their results.
+
+    Args:
+        jvm: the JVM.
+        session: the session of the commands.
+        shared: its ``spark_catalog``.
+    """
+
+    roots = frozenset(COMMANDS)
+
+    def __init__(self, jvm: Jvm, session: Any, shared: SessionCatalogProxy) -> None:
+        super().__init__(jvm)
+        self.session = session
+        self._shared = shared
+
+    def rewrite(self, plan: Any) -> Any:
+        return COMMANDS[str(plan.getClass().getSimpleName())].check_statement(plan, self)
+
+    def is_paimon_table(self, database: str, name: str) -> bool:
+        """Whether a name is that of a Paimon table, also in lower case if the session is case-insensitive."""
+        if self._shared.has_table(database, name):
+            return True
+        case_sensitive = bool(self.session.sessionState().conf().caseSensitiveAnalysis())
+        return not case_sensitive and self._shared.has_table(database.lower(), name.lower())
+
+    def has_tables(self, database: str) -> bool:
+        """Whether a database has Paimon tables, views or functions."""
+        catalog = self._shared.catalog
+        if not catalog.database_exists(database):
+            return False
+        return bool(catalog.list_tables(database) or catalog.list_views(database) or catalog.list_functions(database))
+
+    def named(self, target: Any, source: Any = None) -> tuple[str, str]:
+        """The database and name of a ``TableIdentifier``."""
+        for identifier in (target, source):
+            if identifier is not None and identifier.database().isDefined():
+                return str(identifier.database().get()), str(target.table())
+        return self.current_database(), str(target.table())
+
+    def current_database(self) -> str:
+        """The session's current database."""
+        return str(self.session.sessionState().catalog().getCurrentDatabase())
+
+    def described(self, database: str, pattern: str, output: Any) -> dict[tuple[bool, str], Any]:
+        """Spark's rows of SHOW TABLE EXTENDED for the Paimon tables of a database that match a pattern.
+
+        Args:
+            database: the database.
+            pattern: the pattern of names of SHOW TABLES.
+            output: the attributes of the rows.
+        """
+        shared = self._shared
+        if not shared.catalog.database_exists(database):
+            return {}
+        own = CatalogProxy(self.jvm, shared.catalog, shared.session, shared.session_catalogs)
+        rows = self.jvm.new(_DESCRIBES, output, own, self.jvm.seq([database]), pattern).executeCollect()
+        return {key: row for key, row in _by_name(rows).items() if not key[0]}

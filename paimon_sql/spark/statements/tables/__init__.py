@@ -1,0 +1,1 @@
+"""Carried statements for tables, columns and partitions."""

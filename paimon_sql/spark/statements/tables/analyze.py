@@ -1,0 +1,192 @@
+"""ANALYZE TABLE: Spark computes the statistics, and a separate snapshot stores them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from paimon_sql.errors import InvalidInputError, NoSuchPartitionError, UnsupportedError
+from paimon_sql.format.options.operations.commit import METASTORE_PARTITIONED_TABLE
+from paimon_sql.format.options.operations.scan import SCAN_BUCKET, SCAN_SNAPSHOT_ID
+from paimon_sql.format.rows.binary_field import from_epoch_nanos
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.statistics.table_statistics import ColumnStatistics, TableStatistics
+from paimon_sql.format.text.values import cast_text, java_text
+from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
+from paimon_sql.spark.jvm.gateway import EXECUTION, Jvm
+from paimon_sql.spark.statements.tables.partitions import read_partition
+from paimon_sql.sql.statements.tables.partitions import AnalyzeTable
+from paimon_sql.sql.text.names import quote_name
+from paimon_sql.storage.branches.chains import Chain
+from paimon_sql.storage.commit.transaction import Transaction
+from paimon_sql.storage.format_tables import FormatTable, chosen_partitions
+from paimon_sql.storage.format_tables.registration import report_figures
+from paimon_sql.storage.format_tables.statistics import measured
+from paimon_sql.storage.operations import operations
+from paimon_sql.storage.scan.plan import plan_scan
+from paimon_sql.storage.table.table import Table
+
+
+def analyze_partitions(statement: AnalyzeTable, table: FormatTable, context: StatementContext) -> None:
+    """Measure partitions and report them to the partition registry; with NOSCAN no file is opened to count rows.
+
+    Raises:
+        UnsupportedError: there is no registry to store the statistics.
+        InvalidInputError: the values are not those of leading partition columns.
+        NoSuchPartitionError: no registered partition has these values.
+    """
+    if table.register is None:
+        raise UnsupportedError(
+            f"ANALYZE TABLE is not supported for {table.name}, a format table whose partitions no catalog lists.",
+            remedy=f"A REST catalog lists those of tables made with '{METASTORE_PARTITIONED_TABLE.key}' = 'true'.",
+        )
+    if statement.all_columns or statement.columns:
+        raise UnsupportedError(
+            f"{table.name} is a format table: no statistics of its columns are kept.", remedy="Leave FOR COLUMNS out."
+        )
+    text = _leading_values(statement, table, context)
+    predicate = read_partition(context, statement.table, table.schema, text)[0] if text else None
+    chosen = chosen_partitions(table, predicate)
+    if text and not chosen:
+        raise NoSuchPartitionError(
+            f"{table.name} has no partition {text}.", name=text, remedy=f"SHOW PARTITIONS {table.name} lists them."
+        )
+    report_figures(table, measured(table, chosen, rows=not statement.noscan))
+
+
+def _leading_values(statement: AnalyzeTable, table: FormatTable, context: StatementContext) -> str:
+    """The values of PARTITION, as ``(a = 1, b = 2)``; empty without any.
+
+    Raises:
+        InvalidInputError: a column is not a partition column, or the columns are not leading ones.
+    """
+    case_sensitive = bool(context.session.sessionState().conf().caseSensitiveAnalysis())
+    keys = {key if case_sensitive else key.lower(): key for key in table.schema.partition_keys}
+    given: dict[str, str] = {}
+    for name, value in statement.partition or ():
+        key = keys.get(name if case_sensitive else name.lower())
+        if key is None:
+            raise InvalidInputError(
+                f"{name} is no partition column of {table.name}.",
+                remedy=f"Its partition columns are {', '.join(table.schema.partition_keys)}.",
+            )
+        if value is not None:
+            given[key] = value
+    leading = list(table.schema.partition_keys)[: len(given)]
+    if set(leading) != set(given):
+        raise InvalidInputError(
+            f"ANALYZE TABLE {table.name} PARTITION takes values for a leading run of its partition columns"
+            f" [{', '.join(table.schema.partition_keys)}], and not for {', '.join(given)} alone."
+        )
+    return f"({', '.join(f'{quote_name(key)} = {given[key]}' for key in leading)})" if given else ""
+
+
+_WITHOUT_STATISTICS = (t.ArrayType, t.MapType, t.MultisetType, t.RowType, t.VariantType, t.BlobType)
+_NANOS_OF_MICRO = 1_000
+
+
+class RunAnalyzeTable(Runner):
+    """ANALYZE TABLE .. COMPUTE STATISTICS [FOR COLUMNS ..]; a table without snapshots is not changed."""
+
+    statement = AnalyzeTable
+
+    def run(self, statement: AnalyzeTable, context: StatementContext) -> Answer:
+        any_table = context.catalog.any_table(context.identifier(statement.table))
+        if isinstance(any_table, FormatTable):
+            analyze_partitions(statement, any_table, context)
+            return Answer()
+        table = context.table(statement.table)
+        if statement.partition is not None:
+            raise UnsupportedError(
+                "ANALYZE TABLE .. PARTITION is not offered.", remedy="Leave PARTITION out: statistics are the table's."
+            )
+        if statement.noscan:
+            raise UnsupportedError("NOSCAN does not help: the size of the files is known.", remedy="Leave NOSCAN out.")
+        if table.options.has(SCAN_BUCKET):
+            raise InvalidInputError(
+                f"Statistics are those of all buckets, and '{SCAN_BUCKET.key}' reads one.", remedy="Unset the option."
+            )
+        chain = Chain.read_by(table)
+        if chain is not None:
+            raise UnsupportedError(
+                f"{table.name} is a chain table, whose rows no snapshot holds that could keep statistics of them.",
+                remedy=f"Analyze {table.name}$branch_{chain.snapshot_branch} or $branch_{chain.delta_branch}.",
+            )
+        columns = self._columns(statement, table, context)
+        latest = table.snapshots.latest()
+        if latest is None:
+            return Answer()
+        # The snapshot's schema lacks columns that were added or renamed after it.
+        in_snapshot = {(f.id, f.name) for f in table.schemas.get(latest.schema_id).fields}
+        known = [f for f in columns if (f.id, f.name) in in_snapshot]
+        counted, found = _compute(context, statement.table, latest.id, known)
+        plan = plan_scan(table, snapshot=latest)
+        size = sum(f.file_size for split in plan.splits for f in split.files)
+        total = latest.total_record_count or 0
+        share = min(1.0, counted / total) if total else 1.0
+        statistics = TableStatistics(latest.id, latest.schema_id, counted, int(size * share), found)
+        with Transaction(table) as transaction:
+            operations.set_statistics(transaction, statistics)
+        return Answer()
+
+    @staticmethod
+    def _columns(statement: AnalyzeTable, table: Table, context: StatementContext) -> list[t.DataField]:
+        case_sensitive = bool(context.session.sessionState().conf().caseSensitiveAnalysis())
+        known = {f.name if case_sensitive else f.name.lower(): f for f in table.schema.fields}
+        chosen = list(table.schema.fields) if statement.all_columns else []
+        for name in statement.columns:
+            field = known.get(name if case_sensitive else name.lower())
+            if field is None:
+                raise InvalidInputError(
+                    f"{table.name} has no column {name} to analyze.",
+                    remedy=f"Its columns are {', '.join(table.schema.names)}.",
+                )
+            chosen.append(field)
+        for field in chosen:
+            if isinstance(field.type, _WITHOUT_STATISTICS):
+                raise UnsupportedError(
+                    f"Column {field.name} of {table.name} is {field.type.sql()}, of which no statistics are kept.",
+                    remedy="Name the columns to analyze: FOR COLUMNS a, b.",
+                )
+        return chosen
+
+
+def _compute(
+    context: StatementContext, name: tuple[str, ...], snapshot: int, columns: list[t.DataField]
+) -> tuple[int, dict[str, ColumnStatistics]]:
+    """The number of merged rows of a snapshot, and Spark's statistics of the columns."""
+    jvm = context.jvm
+    rows = context.session.read().option(SCAN_SNAPSHOT_ID.key, str(snapshot))
+    relation = rows.table(".".join(map(quote_name, name))).queryExecution().analyzed()
+    by_name = {a.name(): a for a in jvm.items(relation.output())}
+    attributes = jvm.seq([by_name[f.name] for f in columns])
+    command = jvm.singleton(f"{EXECUTION}.command.CommandUtils")
+    answer = command.computeColumnStats(context.session, relation, attributes)
+    found = answer._2()
+    return int(answer._1()), {f.name: _statistics(jvm, f, found.apply(by_name[f.name])) for f in columns}
+
+
+def _statistics(jvm: Jvm, field: t.DataField, found: Any) -> ColumnStatistics:
+    def number(option: Any) -> int | None:
+        return int(str(option.get())) if option.isDefined() else None
+
+    def bound(option: Any) -> str | None:
+        return _text(option.get(), field.type) if option.isDefined() else None
+
+    return ColumnStatistics(
+        field.id,
+        number(found.distinctCount()),
+        bound(found.min()),
+        bound(found.max()),
+        number(found.nullCount()),
+        number(found.avgLen()),
+        number(found.maxLen()),
+    )
+
+
+def _text(value: Any, data_type: t.DataType) -> str:
+    """A value of Spark as a string of the statistics file."""
+    if isinstance(data_type, t.TimestampType | t.LocalZonedTimestampType):
+        return cast_text(from_epoch_nanos(value * _NANOS_OF_MICRO, data_type.precision), data_type)
+    if isinstance(data_type, t.FloatType | t.DoubleType | t.BooleanType):
+        return java_text(value, data_type)
+    return str(value)

@@ -1,0 +1,45 @@
+"""DESCRIBE EXTENDED of a partition: Spark's rows, and those of column defaults and NOT NULL as for a table."""
+
+from __future__ import annotations
+
+from pyspark.errors import AnalysisException
+
+from paimon_sql.errors import InvalidInputError
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.format.schema.types import DataField, string_type
+from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
+from paimon_sql.spark.jvm.gateway import EXECUTION
+from paimon_sql.sql.statements.tables.partitions import DescribePartition
+from paimon_sql.sql.text.names import quote_name
+from paimon_sql.sql.types import spark_type
+
+_COLUMNS = ("col_name", "data_type", "comment")
+
+
+class RunDescribePartition(Runner):
+    """DESCRIBE {EXTENDED | FORMATTED} t PARTITION (..)."""
+
+    statement = DescribePartition
+
+    def run(self, statement: DescribePartition, context: StatementContext) -> Answer:
+        jvm = context.jvm
+        parser = jvm.new(f"{EXECUTION}.SparkSqlParser")
+        name = ".".join(map(quote_name, statement.table))
+        plan = parser.parsePlan(f"DESCRIBE TABLE EXTENDED {name} PARTITION {statement.partition}")
+        try:
+            described = jvm.cls("org.apache.spark.sql.classic.Dataset").ofRows(context.session, plan).collectAsList()
+        except AnalysisException as error:
+            # A procedure must not throw Spark's checked exception.
+            raise InvalidInputError(str(error).split(";\n", 1)[0]) from None
+        rows = [tuple(row.get(i) for i in range(len(_COLUMNS))) for row in described]
+        schema = context.table(statement.table).schema
+        fields = tuple(DataField(-1, column, string_type()) for column in _COLUMNS)
+        return Answer(fields, [*rows, *_of_columns(schema)])
+
+
+def _of_columns(schema: TableSchema) -> list[tuple[str, str, str]]:
+    defaults = [(f.name, spark_type(f.type).lower(), f.default) for f in schema.fields if f.default is not None]
+    filled = [(f.name, spark_type(f.type).lower(), "NOT NULL") for f in schema.fields if not f.type.nullable]
+    empty = ("", "", "")
+    rows = [empty, ("# Column Default Values", "", ""), *defaults] if defaults else []
+    return rows + ([empty, ("# Column Not Null", "", ""), *filled] if filled else [])

@@ -1,0 +1,124 @@
+"""ALTER TABLE .. DROP PARTITION by some partition columns, and MSCK REPAIR TABLE."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.errors import AnalysisException
+
+from paimon_sql.catalog.table_types import writable
+from paimon_sql.errors import InvalidInputError, NoSuchPartitionError
+from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options.engines.spark import FORMAT_TABLE_REPAIR_COLLECT_STATISTICS
+from paimon_sql.format.options.table.table import BRANCH
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.spark.connector import cached_tables
+from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
+from paimon_sql.spark.jvm.gateway import EXECUTION
+from paimon_sql.spark.options.session import session_options, with_session_options
+from paimon_sql.spark.tables.partitions import equal_to_row, has_partition, truncate_table
+from paimon_sql.sql.context import TableName
+from paimon_sql.sql.statements.tables.partitions import DropPartitions, RepairPartitions
+from paimon_sql.sql.text.names import quote_name
+from paimon_sql.storage.branches.management import with_branch
+from paimon_sql.storage.commit.partition_registration import relist
+from paimon_sql.storage.expressions.predicates import Or, Predicate
+from paimon_sql.storage.format_tables import FormatTable, chosen_partitions
+from paimon_sql.storage.format_tables.changes import drop_partitions
+from paimon_sql.storage.format_tables.registration import repair
+from paimon_sql.storage.table.table import Table
+
+
+class RunDropPartitions(Runner):
+    """ALTER TABLE .. DROP PARTITION (..), PARTITION (..): drops all matching partitions, or none on an error.
+
+    As in Spark, a partition spec with all columns must exist; one with some columns may match no partition.
+    """
+
+    statement = DropPartitions
+
+    def run(self, statement: DropPartitions, context: StatementContext) -> Answer:
+        table = _table(context, statement.table)
+        chosen = []
+        for text in statement.partitions:
+            predicate, is_whole = read_partition(context, statement.table, table.schema, text)
+            if is_whole and not _holds(table, predicate):
+                if statement.if_exists:
+                    continue
+                raise NoSuchPartitionError(
+                    f"{table.name} has no partition {text}; nothing was dropped.",
+                    name=text,
+                    remedy="Add IF EXISTS to pass over it.",
+                )
+            chosen.append(predicate)
+        if chosen:
+            _drop(table, chosen)
+        return Answer()
+
+
+class RunRepairPartitions(Runner):
+    """MSCK REPAIR TABLE: updates the catalog's partition registry; without one it has no effect."""
+
+    statement = RepairPartitions
+
+    def run(self, statement: RepairPartitions, context: StatementContext) -> Answer:
+        table = context.catalog.any_table(context.identifier(statement.table))
+        adds, drops = statement.mode != "DROP", statement.mode != "ADD"
+        if isinstance(table, Table):
+            relist(with_branch(table), adds=adds, drops=drops)
+        elif table.register is not None:
+            try:
+                repair(table, adds=adds, drops=drops, counts=_counts(context, statement.table))
+            finally:
+                cached_tables.renew(context.jvm, context.session)
+        return Answer()
+
+
+def _counts(context: StatementContext, name: TableName) -> bool:
+    """Whether a repair also measures partitions."""
+    identifier = context.identifier(name)
+    options = session_options(context.jvm, context.session, context.catalog.name, identifier)
+    return TableOptions(options).get(FORMAT_TABLE_REPAIR_COLLECT_STATISTICS)
+
+
+def _table(context: StatementContext, name: TableName) -> Table | FormatTable:
+    """The table with the session's options for a write."""
+    identifier = context.identifier(name)
+    table = context.catalog.any_table(identifier)
+    if isinstance(table, FormatTable):
+        return table
+    options = session_options(context.jvm, context.session, context.catalog.name, identifier)
+    return with_session_options(with_branch(writable(table), options.get(BRANCH.key)), options, writes=True)
+
+
+def read_partition(
+    context: StatementContext, name: TableName, schema: TableSchema, text: str
+) -> tuple[Predicate, bool]:
+    """The predicate of a partition spec ``(a = 1)``, and whether it names all partition columns."""
+    # Spark's rules validate the columns and cast the values, as those of a statement that accepts some of the columns.
+    jvm, state = context.jvm, context.session.sessionState()
+    plan = state.sqlParser().parsePlan(f"SHOW PARTITIONS {'.'.join(map(quote_name, name))} PARTITION {text}")
+    skip = jvm.singleton(f"{EXECUTION}.CommandExecutionMode").SKIP()
+    try:
+        spec = state.executePlan(plan, skip).analyzed().pattern().get()
+    except AnalysisException as error:
+        # A procedure must not throw Spark's checked exception.
+        raise InvalidInputError(str(error).split(";\n", 1)[0]) from None
+    names = jvm.items(spec.names())
+    predicate = equal_to_row(schema, names, spec.ident())
+    assert predicate is not None
+    return predicate, len(names) == len(schema.partition_keys)
+
+
+def _holds(table: Table | FormatTable, predicate: Predicate) -> bool:
+    if isinstance(table, FormatTable):
+        return bool(chosen_partitions(table, predicate))
+    return has_partition(table, predicate)
+
+
+def _drop(table: Table | FormatTable, chosen: Sequence[Predicate]) -> None:
+    predicate = chosen[0] if len(chosen) == 1 else Or(tuple(chosen))
+    if isinstance(table, FormatTable):
+        drop_partitions(table, chosen_partitions(table, predicate))
+    elif has_partition(table, predicate):
+        truncate_table(table, predicate)

@@ -1,1 +1,0 @@
-"""Structured Streaming: tables as sources and as sinks of micro-batches."""

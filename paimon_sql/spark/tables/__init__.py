@@ -1,0 +1,1 @@
+"""Tables of Spark's connector API (Spark: ``Table``): one module per kind of table."""

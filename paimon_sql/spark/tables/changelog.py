@@ -1,0 +1,186 @@
+"""Spark's queries of changes (``CHANGES FROM VERSION 1 TO VERSION 3``): one split per change of each commit."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from typing import Any
+
+from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.schema.system_fields import ROW_ID, SEQUENCE_NUMBER, TRACKED
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.spark.conversion.references import reference_to, references_to
+from paimon_sql.spark.conversion.types import spark_struct
+from paimon_sql.spark.expressions.predicates import translate_all
+from paimon_sql.spark.expressions.serialized import expression_text
+from paimon_sql.spark.jvm.compat import HAS_CHANGE_QUERIES, v2_columns
+from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, JavaObject, Jvm
+from paimon_sql.spark.options.read import read_options, with_read_options
+from paimon_sql.spark.scan.path import describe
+from paimon_sql.spark.scan.proxies.python import PythonScanProxy
+from paimon_sql.spark.scan.pushdown.disabled import under_push_down
+from paimon_sql.spark.scan.reporting.split_size import split_size
+from paimon_sql.storage.expressions.predicates import Predicate, all_of
+from paimon_sql.storage.read.commit_task import CHANGE_FIELDS, CommitTask
+from paimon_sql.storage.read.row_tracking import is_tracked
+from paimon_sql.storage.scan.changes.by_commit import plan_commits, rewrites_rows
+from paimon_sql.storage.scan.plan import ScanPlan
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.table.time_travel.commit_range import Bound, commits_between
+from paimon_sql.storage.write.buckets.registry import bound_partition_keys
+
+_SPARK_OPTIONS = frozenset(
+    {
+        "startingversion",
+        "endingversion",
+        "startingtimestamp",
+        "endingtimestamp",
+        "startingboundinclusive",
+        "endingboundinclusive",
+        "deduplicationmode",
+        "computeupdates",
+    }
+)
+"""The options of a query of changes that Spark evaluates."""
+
+
+class ChangelogProxy(JavaObject):
+    """The changes of a table between two commits as Spark's ``Changelog``.
+
+    The primary key identifies a row, or its row id if the table tracks rows; other tables have no identity of rows.
+    """
+
+    def __init__(self, jvm: Jvm, table: Table, commits: range) -> None:
+        super().__init__(jvm)
+        self.table = table
+        self.commits = commits
+
+    def name(self) -> str:
+        return self.table.name
+
+    def toString(self) -> str:
+        return f"the changes of {self.table.name}"
+
+    def columns(self) -> Any:
+        return v2_columns(self.jvm, self.jvm.struct(json.dumps(spark_struct(self._fields))))
+
+    @cached_property
+    def _fields(self) -> tuple[DataField, ...]:
+        tracked = [f for f in TRACKED if self._is_tracked and f.name not in self.table.schema.names]
+        return (*self.table.schema.fields, *tracked, *CHANGE_FIELDS)
+
+    @property
+    def _is_tracked(self) -> bool:
+        return is_tracked(self.table.schema) and not self.table.schema.primary_keys
+
+    def containsCarryoverRows(self) -> bool:
+        return self._is_tracked
+
+    def containsIntermediateChanges(self) -> bool:
+        return self._identifies_rows
+
+    def representsUpdateAsDeleteAndInsert(self) -> bool:
+        return self._is_tracked
+
+    @property
+    def _identifies_rows(self) -> bool:
+        return bool(self.table.schema.primary_keys) or self._is_tracked
+
+    def rowId(self) -> Any:
+        schema = self.table.schema
+        key = (*schema.primary_keys, *bound_partition_keys(schema)) or ((ROW_ID.name,) if self._is_tracked else ())
+        return references_to(self.jvm, key)
+
+    def rowVersion(self) -> Any:
+        if not self._is_tracked:
+            raise UnsupportedError(f"{self.table.name} keeps no versions of its rows.", remedy="Track its rows.")
+        return reference_to(self.jvm, SEQUENCE_NUMBER.name)
+
+    def newScanBuilder(self, options: Any) -> Any:
+        builder = ChangesBuilderProxy(self.jvm, self.table, self.commits, self._fields)
+        return under_push_down(self.jvm, self.table.options, builder, self._fields)
+
+    class Java:
+        implements = [f"{CATALOG}.Changelog"] if HAS_CHANGE_QUERIES else []
+
+
+class ChangesBuilderProxy(JavaObject):
+    """Builder of the scan of changes."""
+
+    def __init__(self, jvm: Jvm, table: Table, commits: range, fields: tuple[DataField, ...]) -> None:
+        super().__init__(jvm)
+        self._table = table
+        self._commits = commits
+        self._fields = self._columns = fields
+        self._predicates: list[Predicate] = []
+
+    def pruneColumns(self, struct: Any) -> None:
+        known = {f.name: f for f in self._fields}
+        wanted = tuple(known[f["name"]] for f in json.loads(struct.json())["fields"])
+        # Batches without columns would lose the number of rows, so one column is read.
+        self._columns = wanted or CHANGE_FIELDS[:1]
+
+    def pushFilters(self, expressions: Any) -> Any:
+        types = {f.name: f.type for f in self._table.schema.fields}
+        self._predicates += [p for p in translate_all(expression_text(self.jvm, expressions), types) if p is not None]
+        return expressions
+
+    def pushedFilters(self) -> Any:
+        return self.jvm.array(f"{CONNECTOR}.expressions.filter.Predicate")
+
+    def build(self) -> PythonScanProxy:
+        predicate, names = all_of(self._predicates), tuple(f.name for f in self._columns)
+        size = split_size(self.jvm, self._table).target
+        changes, metrics = plan_commits(self._table, self._commits, predicate, size)
+        plan = ScanPlan(self._table, None, [change.split for change in changes], metrics)
+        tasks = [[CommitTask(self._table, change, names, predicate)] for change in changes]
+        ends = f"commits {self._commits.start} to {self._commits.stop - 1}" if self._commits else "no commits"
+        what = describe(self._table, plan, predicate).replace("no snapshot", ends, 1)
+        return PythonScanProxy(self.jvm, tasks, self._columns, what, plan)
+
+    class Java:
+        implements = [
+            f"{CONNECTOR}.read.SupportsPushDownRequiredColumns",
+            "org.apache.spark.sql.internal.connector.SupportsPushDownCatalystFilters",
+        ]
+
+
+def load_changelog(jvm: Jvm, session: Any, table: Table, context: Any, options: Any) -> ChangelogProxy:
+    """Return the changes of a table that a query requests.
+
+    Args:
+        jvm: the JVM.
+        session: the JVM's session.
+        table: the table.
+        context: Spark's ``ChangelogContext``: the range, and how Spark post-processes the changes.
+        options: the options of the query.
+
+    Raises:
+        InvalidInputError: the range ends before it begins.
+        NoSuchSnapshotError: a version is not retained.
+        UnsupportedError: commits moved rows that cannot be distinguished from those that they changed.
+    """
+    given = {k: v for k, v in read_options(jvm, options).items() if k.lower() not in _SPARK_OPTIONS}
+    table = with_read_options(jvm, session, table, given)
+    commits = commits_between(table, *_bounds(context.range()))
+    identifies_rows = bool(table.schema.primary_keys) or is_tracked(table.schema)
+    if not identifies_rows and context.deduplicationMode().name() != "NONE" and rewrites_rows(table, commits):
+        raise UnsupportedError(
+            f"{table.name}: a commit of {commits.start} to {commits.stop - 1} moved rows beside those that it changed,"
+            " and they have no ids by which to tell them apart.",
+            remedy="Ask for all by WITH ('deduplicationMode' = 'none'), or track rows ('row-tracking.enabled').",
+        )
+    return ChangelogProxy(jvm, table, commits)
+
+
+def _bounds(changes: Any) -> tuple[Bound | None, Bound | None]:
+    """The ends of a ``ChangelogRange``."""
+    kind = changes.getClass().getSimpleName()
+    if kind == "UnboundedRange":
+        return None, None
+    if kind == "VersionRange":
+        first, last = str(changes.startingVersion()), changes.endingVersion()
+    else:
+        first, last = changes.startingTimestamp(), changes.endingTimestamp()
+    end = Bound(last.get(), changes.endingBoundInclusive()) if last.isPresent() else None
+    return Bound(first, changes.startingBoundInclusive()), end

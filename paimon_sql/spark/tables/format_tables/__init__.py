@@ -1,0 +1,1 @@
+"""Format tables: read and written by Spark's own file sources."""

@@ -1,0 +1,1 @@
+"""Writes: rows distributed by bucket, written by tasks, committed on the driver."""

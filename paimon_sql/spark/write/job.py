@@ -1,0 +1,108 @@
+"""Write job: few rows are written on the driver, many by workers that each own their buckets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.schema.system_fields import VALUE_KIND
+from paimon_sql.spark.execution.arrow_batches import row_limited_batches
+from paimon_sql.spark.execution.distribute import run_on_executors
+from paimon_sql.spark.execution.executor import SparkExecutor
+from paimon_sql.spark.execution.small_plans import fits_one_task
+from paimon_sql.spark.jvm.compat import local_batches
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.write.bucket_distribution import distribute_by_bucket, in_partitions, in_ranges
+from paimon_sql.storage.columns.blobs import has_blobs
+from paimon_sql.storage.commit.transaction import Transaction
+from paimon_sql.storage.compact.run import compact_due
+from paimon_sql.storage.operations import operations
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.plan import plan_write
+from paimon_sql.storage.write.task import WriteTask
+
+_LOCAL = "org.apache.spark.sql.catalyst.plans.logical.LocalRelation"
+
+
+@dataclass(frozen=True)
+class Written:
+    """The result of a write: the number of rows in new files, and its newest snapshot; None if it made none."""
+
+    rows: int
+    snapshot: Snapshot | None
+
+
+def run_write(jvm: Jvm, transaction: Transaction, frame: DataFrame, overwrite: Overwrite | None) -> Written:
+    """Write the rows of a statement and commit them.
+
+    Args:
+        jvm: the JVM.
+        transaction: the transaction, which has committed nothing yet.
+        frame: the rows, with the table's columns by position.
+        overwrite: the rows that they replace; None appends.
+    """
+    task = plan_write(transaction.table, overwrite)
+    messages = transaction.staged.own(write_rows(jvm, task, frame))
+    snapshot = commit_write(jvm, transaction, task, messages, overwrite)
+    return Written(sum(f.row_count for m in messages for f in m.new_files), snapshot)
+
+
+def commit_write(
+    jvm: Jvm,
+    transaction: Transaction,
+    task: WriteTask,
+    messages: Sequence[CommitMessage],
+    overwrite: Overwrite | None,
+    compacted_as: Table | None = None,
+) -> Snapshot | None:
+    """Commit written rows together with due compactions; return the newest snapshot, None without any.
+
+    Args:
+        jvm: the JVM.
+        transaction: the transaction; it owns the files of the messages from here on.
+        task: the task that wrote the rows.
+        messages: the written files.
+        overwrite: the rows that they replace; None appends.
+        compacted_as: the table with the options that decide which compactions are due; by default the table itself.
+    """
+    table = transaction.table
+    transaction.staged.add(messages)
+    if overwrite is not None:
+        overwrite.check_rows(table, messages)
+    compacted = compact_due(compacted_as or table, messages, SparkExecutor(jvm), overwrite)
+    transaction.require(*task.validations(messages))
+    if overwrite is not None:
+        return operations.overwrite(
+            transaction,
+            [*messages, *compacted],
+            lambda latest: overwritten(table, latest, overwrite, messages),
+            replaced_partitions=overwrite.replaces(table, {m.partition for m in messages}),
+        )
+    snapshots = operations.append(transaction, [*messages, *compacted])
+    return snapshots[-1] if snapshots else None
+
+
+def write_rows(jvm: Jvm, task: WriteTask, frame: DataFrame) -> list[CommitMessage]:
+    """Write rows to uncommitted files and return their commit messages.
+
+    The rows have the table's columns by position, for a primary key table optionally followed by the row kind.
+    """
+    plan = frame._jdf.queryExecution().optimizedPlan()
+    if plan.getClass().getName() == _LOCAL:
+        return task.run(local_batches(jvm, plan))
+    names = [*task.table.schema.names, VALUE_KIND.name]
+    named = frame.toDF(*names[: len(frame.columns)])
+    is_small = task.grows_with_rows and fits_one_task(jvm, plan)
+    with row_limited_batches(frame, blobs=has_blobs(task.table.schema.fields)):
+        writer, rows = (
+            (task, named.coalesce(1))
+            if is_small
+            else distribute_by_bucket(task, in_ranges(task, in_partitions(task, named)))
+        )
+        shares = run_on_executors(task.table, rows, writer.run, lambda messages: messages)
+    return list(task.finalize([message for share in shares for message in share], SparkExecutor(jvm)))

@@ -1,0 +1,282 @@
+"""Streaming sink: each micro-batch of a stream is one commit, made once despite failures.
+
+Spark writes a micro-batch's rows in their current partitions, but they must reach the owners of their buckets first. So
+a rule adds to the plan of a micro-batch what other writes run as a separate job: the exchange and the Python workers
+that write. To the driver Spark passes only the workers' answers.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.errors import InvalidInputError, UnsupportedError
+from paimon_sql.format.options.engines.spark import STREAM_UNKNOWN_EPOCH, WRITE_MERGE_SCHEMA
+from paimon_sql.format.options.operations.compaction import FULL_COMPACTION_DELTA_COMMITS
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.spark.connector import cached_tables
+from paimon_sql.spark.connector.interfaces import StreamingWriteInterface
+from paimon_sql.spark.conversion.types import row_struct, spark_struct
+from paimon_sql.spark.execution.distribute import map_partitions
+from paimon_sql.spark.execution.executor import SparkExecutor
+from paimon_sql.spark.execution.worker_errors import Failure, results
+from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, Jvm, python_object
+from paimon_sql.spark.rules.optimizer import PlanRule, with_leaves
+from paimon_sql.spark.write.bucket_distribution import distribute_by_bucket
+from paimon_sql.spark.write.job import commit_write
+from paimon_sql.spark.write.merge_schema import SchemaMerge
+from paimon_sql.storage.commit.epochs import EpochCommittedError, EpochSkippedError, committed_once
+from paimon_sql.storage.commit.transaction import Transaction
+from paimon_sql.storage.operations import operations
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.staging.overwrite import Overwrite
+from paimon_sql.storage.staging.staged_files import StagedFiles
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.buckets.modes.cross_partition import CrossPartitionTask
+from paimon_sql.storage.write.plan import plan_write
+from paimon_sql.storage.write.task import WriteTask
+
+
+def with_lengths(jvm: Jvm, session: Any, rows: DataFrame, fields: Sequence[DataField]) -> DataFrame:
+    """The rows with each CHAR padded with blanks; strings that are too long fail when the rows are read.
+
+    Args:
+        jvm: the JVM.
+        session: the JVM's session.
+        rows: rows with these columns in order; CHAR and VARCHAR are strings.
+        fields: the columns.
+    """
+    struct = spark_struct(fields)
+    if struct == row_struct(fields):
+        return rows
+    util = jvm.singleton(f"{CATALYST}.util.CharVarcharUtils")
+    query = rows._jdf.queryExecution().analyzed()
+    types = jvm.struct(json.dumps(struct)).fields()
+    columns = [
+        jvm.new(
+            f"{CATALYST}.expressions.Alias",
+            util.stringLengthCheck(column, types[i].dataType()),
+            column.name(),
+            jvm.singleton(f"{CATALYST}.expressions.NamedExpression").newExprId(),
+            jvm.seq([]),
+            jvm.none,
+            jvm.seq([]),
+        )
+        for i, column in enumerate(jvm.items(query.output()))
+    ]
+    plan = jvm.new(f"{CATALYST}.plans.logical.Project", jvm.seq(columns), query)
+    dataset = jvm.cls("org.apache.spark.sql.classic.Dataset").ofRows(session, plan)
+    return DataFrame(dataset, SparkSession(jvm.context, session))
+
+
+_SOURCES = f"{EXECUTION}.streaming.sources"
+_ROOT = "WriteToDataSourceV2"
+_MICRO_BATCH = "MicroBatchWrite"
+
+
+@dataclass(frozen=True)
+class TableLocation:
+    """A table's catalog, and its identifier there."""
+
+    catalog: Catalog
+    identifier: Identifier
+
+
+class StreamingWriteProxy(StreamingWriteInterface):
+    """The write of one micro-batch.
+
+    Args:
+        jvm: the JVM.
+        table: the table.
+        session: the session that started the stream.
+        overwrite: the rows to replace; None appends.
+        stream: the stream's id, which is the same after each restart from its checkpoint.
+        called: the name or path of the table in the stream, beginning with the catalog.
+    """
+
+    def __init__(
+        self,
+        jvm: Jvm,
+        table: Table,
+        session: Any,
+        overwrite: Overwrite | None,
+        stream: str,
+        called: tuple[str, ...],
+    ) -> None:
+        super().__init__(jvm)
+        self._session = session
+        # Each micro-batch is a separate statement, so it opens the table anew.
+        self.table = replace(table)
+        self._overwrite = overwrite
+        self._stream = stream
+        self.called = called
+        self._task: WriteTask | None = None
+        self._begun = -1
+
+    def toString(self) -> str:
+        return f"paimon {self.table.name}"
+
+    def write_plan(self, session: Any, query: Any, home: TableLocation | None) -> Any | None:
+        """The plan that writes a query's rows by workers and returns their answers; None if the rule has run already.
+
+        Args:
+            session: the session that executes the micro-batch.
+            query: the optimized plan of the rows.
+            home: the table's catalog and identifier; None if the catalog no longer exists.
+        """
+        if self._task is not None:
+            return None
+        rows = _no_rows(self.jvm, session, query)
+        if home is not None and self.table.options.get(WRITE_MERGE_SCHEMA):
+            exact = bool(session.sessionState().conf().caseSensitiveAnalysis())
+            merge = SchemaMerge(self.table, rows, case_sensitive=exact)
+            self.table = merge.apply(home.catalog, replace(home.identifier, branch=self.table.branch))
+            rows = merge.rows(self.table)
+        self._task = plan_write(self.table, self._overwrite)
+        return _write_plan(self.jvm, session, self._task, rows, query)
+
+    def createStreamingWriterFactory(self, info: Any) -> Any:
+        if self._task is None:
+            raise UnsupportedError("This session cannot write streams: Spark's optimizer lacks a rule of ours.")
+        return self.jvm.singleton(f"{_SOURCES}.PackedRowWriterFactory")
+
+    def commit(self, epoch: int, messages: Any) -> None:
+        assert self._task is not None
+        self._begun = epoch
+        once = committed_once(
+            self.table,
+            self._stream,
+            epoch,
+            began=self._began,
+            otherwise=self.table.options.get(STREAM_UNKNOWN_EPOCH),
+        )
+        with Transaction(self.table, user=self._stream, identifier=epoch, validations=[once]) as transaction:
+            shares = transaction.staged.collect(results(_answers(messages)), lambda written: written)
+            written = [message for share in shares for message in share]
+            settled = list(self._task.finalize(written, SparkExecutor(self.jvm)))
+            try:
+                commit_write(self.jvm, transaction, self._task, settled, self._overwrite, self._compacted_as(epoch))
+            except EpochSkippedError:
+                self._record_skipped(epoch)
+            except EpochCommittedError:
+                pass  # by an earlier run, or by another process that runs this stream
+        cached_tables.renew(self.jvm, self._session)
+
+    def _compacted_as(self, epoch: int) -> Table:
+        """The table with the options by which a micro-batch compacts: only every n-th may compact fully."""
+        every = self.table.options.get(FULL_COMPACTION_DELTA_COMMITS) or 0
+        if every <= 1 or (epoch + 1) % every == 0:
+            return self.table
+        return self.table.with_options({FULL_COMPACTION_DELTA_COMMITS.key: "0"})
+
+    def abort(self, epoch: int, messages: Any) -> None:
+        # After the commit has begun, only its transaction decides whether files are deleted.
+        if epoch > self._begun:
+            with StagedFiles(self.table) as staged:
+                for answer in _answers(messages):
+                    if not isinstance(answer, Failure):
+                        staged.add(answer)
+
+    def _record_skipped(self, epoch: int) -> None:
+        """Commit the epoch of a skipped micro-batch without its rows, so that the next epoch finds it."""
+        once = committed_once(self.table, self._stream, epoch, began=self._began, otherwise="commit")
+        with (
+            suppress(EpochCommittedError),
+            Transaction(self.table, user=self._stream, identifier=epoch, validations=[once]) as transaction,
+        ):
+            operations.annotate(transaction)
+
+    def _began(self) -> int | None:
+        """The time when the stream's checkpoint was created, in milliseconds since 1970; None if it is unknown."""
+        for run in self._session.sharedState().activeStreamingQueries().values():
+            if str(run.id()) == self._stream:
+                metadata = self.jvm.new("org.apache.hadoop.fs.Path", run.resolvedCheckpointRoot(), "metadata")
+                files = metadata.getFileSystem(self._session.sessionState().newHadoopConf())
+                return int(files.getFileStatus(metadata).getModificationTime())
+        return None
+
+
+def _answers(messages: Any) -> list[list[CommitMessage] | Failure]:
+    """The workers' answers in the messages of Spark's tasks; messages of failed tasks are null."""
+    rows = [row for message in messages if message is not None for row in message.rows()]
+    return [pickle.loads(row.getBinary(0)) for row in rows]
+
+
+def _no_rows(jvm: Jvm, session: Any, query: Any) -> DataFrame:
+    """An empty frame with the columns of a query."""
+    empty = session.createDataFrame(jvm.context._jsc.emptyRDD(), query.schema())
+    return DataFrame(empty, SparkSession(jvm.context, session))
+
+
+def _write_plan(jvm: Jvm, session: Any, task: WriteTask, rows: DataFrame, query: Any) -> Any:
+    """The optimized plan that distributes and writes the rows of an optimized query.
+
+    It is planned over an empty frame, whose leaf is then replaced by the query: only a stream's own execution can
+    analyze the query.
+    """
+    _check_names(task.table, rows.columns)
+    # All columns are nullable here: the writers reject nulls in NOT NULL columns.
+    fields = [replace(f, type=f.type.as_nullable()) for f in task.table.schema.fields]
+    rows = with_lengths(jvm, session, rows.to(StructType.fromJson(row_struct(fields))), fields)
+    # The look-up of keys in other partitions runs separate jobs, which a plan cannot contain; one worker needs none.
+    writer, rows = (
+        (task, rows.coalesce(1)) if isinstance(task, CrossPartitionTask) else distribute_by_bucket(task, rows)
+    )
+    plan = map_partitions(rows, writer.run)._jdf.queryExecution().optimizedPlan()
+    (leaf,) = jvm.items(plan.collectLeaves())
+    return with_leaves(jvm, plan, {0: _as_leaf(jvm, query, leaf)})
+
+
+def _check_names(table: Table, names: Sequence[str]) -> None:
+    known = {name.lower() for name in table.schema.names}
+    if unknown := [name for name in names if name.lower() not in known]:
+        raise InvalidInputError(
+            f"{table.name} has no column {', '.join(unknown)}: columns of a stream are matched by name.",
+            remedy=f"Select {', '.join(table.schema.names)}, or let the table have more: {WRITE_MERGE_SCHEMA.key}.",
+        )
+
+
+def _as_leaf(jvm: Jvm, query: Any, leaf: Any) -> Any:
+    """A query with the names and ids of a leaf's columns."""
+    columns = [
+        jvm.new(
+            f"{CATALYST}.expressions.Alias", source, target.name(), target.exprId(), jvm.seq([]), jvm.none, jvm.seq([])
+        )
+        for source, target in zip(jvm.items(query.output()), jvm.items(leaf.output()), strict=True)
+    ]
+    return jvm.new(f"{CATALYST}.plans.logical.Project", jvm.seq(columns), query)
+
+
+class StreamWriteRule(PlanRule):
+    """Adds distribution and writing to the plan of a stream's micro-batch.
+
+    Args:
+        jvm: the JVM.
+        session: the JVM's session.
+        home: finds the catalog and identifier of a table by its name in Spark.
+    """
+
+    roots = frozenset((_ROOT,))
+
+    def __init__(self, jvm: Jvm, session: Any, home: Callable[[tuple[str, ...]], TableLocation | None]) -> None:
+        super().__init__(jvm)
+        self._session = session
+        self._home = home
+
+    def rewrite(self, plan: Any) -> Any:
+        if plan.batchWrite().getClass().getSimpleName() != _MICRO_BATCH:
+            return plan
+        write = python_object(self.jvm, plan.batchWrite().writeSupport())
+        if not isinstance(write, StreamingWriteProxy):
+            return plan
+        answers = write.write_plan(self._session, plan.query(), self._home(write.called))
+        return plan if answers is None else plan.withNewChildren(self.jvm.seq([answers]))

@@ -1,0 +1,1 @@
+"""Column definitions and data types."""

@@ -1,0 +1,184 @@
+"""Token navigation: the base of the parser."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from sqlglot import exp
+from sqlglot.errors import ParseError
+from sqlglot.parsers.spark import SparkParser
+from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
+
+from paimon_sql.sql.dialect.errors import PositionedError, RefusedError
+from paimon_sql.sql.dialect.nodes import E, Parts
+
+_OPENING = {TokenType.L_PAREN: TokenType.R_PAREN, TokenType.L_BRACKET: TokenType.R_BRACKET}
+CLOSING = frozenset(_OPENING.values())
+STRING_TOKENS = frozenset((TokenType.STRING, TokenType.RAW_STRING, TokenType.HEREDOC_STRING))
+_NO_WORDS = STRING_TOKENS | {TokenType.IDENTIFIER}
+
+
+class TokenNavigator(SparkParser):
+    """Spark's parser with lookahead and moves over tokens.
+
+    Attributes:
+        shallow: whether queries and expressions stay text.
+    """
+
+    shallow = False
+    _partners_of: tuple[list[Token], dict[int, int]] = ([], {})
+
+    # -- lookahead ---------------------------------------------------------------------------------------------------
+
+    def sees(self, *words: str, ahead: int = 0) -> bool:
+        """Whether these words or operators are next; ``A|B`` is a choice."""
+        return self._count(words, ahead) > 0
+
+    def _count(self, words: tuple[str, ...], ahead: int = 0) -> int:
+        """The number of tokens that these words match at an offset; 0 if they do not match."""
+        at, number = 0, ahead
+        while at < len(words):
+            # Some of sqlglot's keywords have two words.
+            pieces = self._word(number).split() if len(words) > at + 1 else [self._word(number)]
+            if not pieces or any(p not in w.split("|") for p, w in zip(pieces, words[at:], strict=False)):
+                return 0
+            at, number = at + len(pieces), number + 1
+        return number - ahead if at == len(words) else 0
+
+    def _word(self, ahead: int = 0) -> str:
+        """The token at an offset in upper case; empty for a quoted name, a string, and after the end."""
+        index = self._index + ahead
+        token = self._tokens[index] if 0 <= index < self._tokens_size else None
+        return "" if token is None or token.token_type in _NO_WORDS else token.text.upper()
+
+    def is_name(self, ahead: int = 0) -> bool:
+        """Whether the token at an offset can be a name."""
+        index = self._index + ahead
+        token = self._tokens[index] if index < self._tokens_size else None
+        if token is None or token.token_type in STRING_TOKENS:
+            return False
+        return token.token_type is TokenType.IDENTIFIER or token.text.isidentifier()
+
+    # -- moving ------------------------------------------------------------------------------------------------------
+
+    def _advance(self, times: int = 1) -> None:
+        super()._advance(min(times, self._tokens_size - self._index))  # at most to the end
+
+    def accept(self, *words: str) -> bool:
+        """Move past these words or operators if they are next."""
+        count = self._count(words)
+        self._advance(count)
+        return count > 0
+
+    def step(self) -> None:
+        """Move past a token, or past a bracket with its contents."""
+        self._advance(self._closing(self._index) + 1 - self._index)
+
+    def _closing(self, index: int) -> int:
+        """The index of the bracket that closes the one at an index; the index itself if none opens and closes."""
+        if self._partners_of[0] is not self._tokens:
+            self._partners_of = self._tokens, _partners(self._tokens)
+        return self._partners_of[1].get(index, index)
+
+    # -- parsing -----------------------------------------------------------------------------------------------------
+
+    def identifier(self, *further: TokenType) -> exp.Identifier | None:
+        """Parse a single name, quoted or not, or a token of one of the further kinds."""
+        if not self.is_name() and self._curr.token_type not in further:
+            return None
+        token = self._curr
+        self._advance()
+        quoted = token.token_type in _NO_WORDS
+        return self.placed(exp.Identifier(this=token.text, quoted=quoted), token)
+
+    def parts(self) -> Parts | None:
+        """Parse a dotted name."""
+        first, name = self._curr, self.identifier()
+        if name is None:
+            return None
+        names = [name]
+        while self.sees(".") and self.is_name(1):
+            self._advance()
+            if (further := self.identifier()) is not None:
+                names.append(further)
+        return self.placed(Parts(expressions=names), first)
+
+    def string(self) -> exp.Literal | None:
+        """Parse a string literal."""
+        token = self._curr
+        if token.token_type not in STRING_TOKENS:
+            return None
+        self._advance()
+        return self.placed(exp.Literal.string(token.text), token)
+
+    def literal(self) -> exp.Literal | None:
+        """Parse a string literal or a number with its sign."""
+        first, sign = self._curr, "-" if self.accept("-") else ""
+        if self._curr.token_type is not TokenType.NUMBER:
+            return None if sign else self.string()
+        number = self._curr.text
+        self._advance()
+        return self.placed(exp.Literal(this=sign + number, is_string=False), first)
+
+    def bracket(self) -> tuple[int, int] | None:
+        """The indexes of the first token inside the next bracket, and of its closing one; does not move."""
+        close = self._closing(self._index)
+        return (self._index + 1, close) if close > self._index else None
+
+    def placed(self, node: E, first: Token) -> E:
+        """Set the position of a node to the tokens from ``first`` up to here; returns the node."""
+        node.meta.update(start=first.start, end=max(first.end, self._prev.end) if self._prev else first.end)
+        return node
+
+    # -- errors ------------------------------------------------------------------------------------------------------
+
+    def refusal(
+        self, problem: str, at: Token | None = None, remedy: str | None = None, about: exp.Expr | None = None
+    ) -> RefusedError:
+        """An error at a token; by default at the next one, or at the end."""
+        token = at or self._curr
+        after = self._prev.end + 1 if self._prev else 0
+        start, end = (token.start, token.end) if token else (after, after)
+        return RefusedError(problem, start, end, remedy, about)
+
+    def refusal_of(self, node: exp.Expr, problem: str, remedy: str | None = None) -> RefusedError:
+        """An error at the position of a node."""
+        return RefusedError(problem, node.meta["start"], node.meta["end"], remedy)
+
+    def text_of_token(self) -> str:
+        """The text of the next token."""
+        return self.sql[self._curr.start : self._curr.end + 1] if self._curr else ""
+
+    def refuse(self, problem: str, first: Token, remedy: str | None = None) -> NoReturn:
+        """Raise an error at the tokens from ``first`` up to here."""
+        last = self._prev if self._prev and self._prev.end >= first.start else first
+        raise RefusedError(problem, first.start, last.end, remedy)
+
+    def raise_error(self, message: str, token: Any = None) -> NoReturn:
+        at = token or self._curr or self._prev
+        raise PositionedError(message, at.start, at.end) if at else ParseError(message)
+
+
+def whole_brackets(tokens: list[Token]) -> list[Token]:
+    """The tokens with semicolons inside of brackets as unknown tokens: they are errors, and end no statement."""
+    if not any(token.token_type is TokenType.SEMICOLON for token in tokens):
+        return tokens
+    partners, close, made = _partners(tokens), 0, []
+    for i, token in enumerate(tokens):
+        close = max(close, partners.get(i, 0))
+        if i < close and token.token_type is TokenType.SEMICOLON:
+            token = Token(TokenType.UNKNOWN, token.text, token.line, token.col, token.start, token.end, token.comments)
+        made.append(token)
+    return made
+
+
+def _partners(tokens: list[Token]) -> dict[int, int]:
+    """By the index of each bracket that opens and is closed that of the one which closes it."""
+    found: dict[int, int] = {}
+    opened: list[int] = []
+    for i, token in enumerate(tokens):
+        if token.token_type in _OPENING:
+            opened.append(i)
+        elif opened and token.token_type is _OPENING[tokens[opened[-1]].token_type]:
+            found[opened.pop()] = i
+    return found

@@ -1,0 +1,100 @@
+"""Function calls in an expression, query or statement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
+
+from paimon_sql.sql.dialect.dialect import walk
+from paimon_sql.sql.text.edits import Edit, apply
+
+_OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET)
+_CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET)
+
+
+class FunctionCall(NamedTuple):
+    """A call: a name before a bracket.
+
+    Attributes:
+        name: the parts of the name.
+        start: the offset of the name.
+        end: the offset after the name.
+        opened: the offset after the opening bracket.
+        closed: the offset of the closing bracket.
+        arguments: the tokens of each argument.
+    """
+
+    name: tuple[str, ...]
+    start: int
+    end: int
+    opened: int
+    closed: int
+    arguments: tuple[Sequence[Token], ...]
+
+
+def calls_in(text: str) -> list[FunctionCall]:
+    """The calls in a text, at any depth, in the order of their names; empty if the text cannot be tokenized."""
+    parser = walk(text)
+    found: list[FunctionCall] = []
+    while parser.token:
+        names = parser.index
+        parts = parser.parts() if parser.is_name() else None
+        inside = parser.bracket() if parts is not None and parser.sees("(") else None
+        if parts is not None and inside is not None:
+            tokens = parser.tokens(inside[0] - 1, inside[1] + 1)
+            found.append(
+                FunctionCall(
+                    tuple(part.name for part in parts.expressions),
+                    parser.tokens(names, names + 1)[0].start,
+                    parser.previous().end + 1,
+                    tokens[0].end + 1,
+                    tokens[-1].start,
+                    _arguments(tokens[1:-1]),
+                )
+            )
+        if parts is None:
+            parser.advance_into()
+    return found
+
+
+def _arguments(tokens: Sequence[Token]) -> tuple[Sequence[Token], ...]:
+    """Split tokens at commas outside of brackets."""
+    pieces: list[list[Token]] = [[]] if tokens else []
+    depth = 0
+    for token in tokens:
+        depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
+        if token.token_type is TokenType.COMMA and depth == 0:
+            pieces.append([])
+        else:
+            pieces[-1].append(token)
+    return tuple(pieces)
+
+
+def called_names(text: str) -> list[tuple[str, ...]]:
+    """The names of calls in an expression or query, with keywords before brackets."""
+    return [call.name for call in calls_in(text)]
+
+
+def with_placeholders(text: str, result_type: Callable[[tuple[str, ...]], str | None]) -> str:
+    """Replace calls of some functions by nulls, so that the text can be checked without these functions.
+
+    Args:
+        text: the text.
+        result_type: the SQL type of a function's result, by its name; None to keep the call.
+    """
+    edits: list[Edit] = []
+    for call in calls_in(text):
+        kind = result_type(call.name)
+        if kind is None:
+            continue
+        null = f"CAST(NULL AS {kind})"
+        if not call.arguments:
+            edits.append(Edit(call.start, call.closed + 1, null))
+        else:  # keep the arguments, so that they are checked
+            edits += [
+                Edit(call.start, call.opened, "IF(struct("),
+                Edit(call.closed, call.closed + 1, f") IS NULL, {null}, {null})"),
+            ]
+    return apply(text, edits)

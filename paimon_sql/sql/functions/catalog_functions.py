@@ -1,0 +1,107 @@
+"""Rewriting of catalog functions over columns to functions of the session.
+
+Spark evaluates ``sys.bucket(8, 'x')`` of constants during planning, by the catalog's function. Over columns it would
+run on executors, where only functions of the session reach Python; so the call becomes ``__paimon_bucket(8, k)``,
+which the session must register. The function for ``blob_view`` has table and column in its name, since workers cannot
+look them up.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
+
+from paimon_sql.errors import InvalidInputError
+from paimon_sql.sql.context import RewriteContext
+from paimon_sql.sql.functions.calls import FunctionCall, calls_in
+from paimon_sql.sql.text.edits import Edit, apply
+
+BUCKET_FUNCTIONS = {"bucket": "default", "mod_bucket": "mod", "hive_bucket": "hive"}
+"""Functions of ``sys``, with the ``bucket-function.type`` that each computes."""
+PATH_TO_DESCRIPTOR, DESCRIPTOR_TO_STRING, BLOB_VIEW = "path_to_descriptor", "descriptor_to_string", "blob_view"
+BLOB_FUNCTIONS = (PATH_TO_DESCRIPTOR, DESCRIPTOR_TO_STRING, BLOB_VIEW)
+
+_SYSTEM = "sys"
+_NAMES = (*BUCKET_FUNCTIONS, *BLOB_FUNCTIONS)
+_WORDS = ("bucket", "descriptor", BLOB_VIEW)
+"""Every name of `_NAMES` contains one of these."""
+_ANY = re.compile(rf"\b(?:{'|'.join(_NAMES)})\b`?\s*\(", re.IGNORECASE)
+_TYPED = ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ")
+_LITERALS = frozenset(
+    (TokenType.NUMBER, TokenType.STRING, TokenType.RAW_STRING, TokenType.HEREDOC_STRING, TokenType.HEX_STRING)
+) | {TokenType.NULL, TokenType.TRUE, TokenType.FALSE}
+SESSION_PREFIX = "__paimon_"
+"""Prefix of the session's functions."""
+
+
+def session_function(name: str) -> str:
+    """The session's name of a function."""
+    return SESSION_PREFIX + name
+
+
+def called_function(name: str) -> str:
+    """The function of ``sys`` for a name of `rewrite_calls`."""
+    return BLOB_VIEW if name.startswith(f"{BLOB_VIEW}_") else name
+
+
+def view_function(table: str, field_id: int) -> str:
+    """The function that makes blob views of a table's column; its name holds both."""
+    return f"{BLOB_VIEW}_{field_id}_{table.encode().hex()}"
+
+
+def viewed_column(name: str) -> tuple[str, int]:
+    """The table and the field id in a name of `view_function`."""
+    field_id, _, table = name.removeprefix(f"{BLOB_VIEW}_").partition("_")
+    return bytes.fromhex(table).decode(), int(field_id)
+
+
+def calls_functions(text: str) -> bool:
+    """Whether the text may call such a function; a cheap check."""
+    # In long texts, searching for a word is much faster than for a pattern.
+    lowered = text.lower()
+    return any(word in lowered for word in _WORDS) and _ANY.search(text) is not None
+
+
+def rewrite_calls(text: str, context: RewriteContext) -> tuple[str, list[str]]:
+    """Rewrite the calls over columns; returns the text, and the functions that the session must register."""
+    edits: list[Edit] = []
+    used: list[str] = []
+    for call in calls_in(text):
+        name = _session_name(call, context)
+        if name is not None:
+            edits.append(Edit(call.start, call.end, session_function(name)))
+            used.append(name)
+    return (apply(text, edits), used) if edits else (text, [])
+
+
+def _session_name(call: FunctionCall, context: RewriteContext) -> str | None:
+    """The session's function for a call over columns; None for other functions, and for constants."""
+    *before, name = call.name
+    name = name.lower()
+    catalog = before[0] if len(before) == 2 else context.current_catalog
+    if name not in _NAMES or not before or before[-1].lower() != _SYSTEM or len(before) > 2:
+        return None
+    if catalog not in context.catalogs or all(map(_is_constant, call.arguments)):
+        return None
+    return _view(call, catalog, context) if name == BLOB_VIEW else name
+
+
+def _view(call: FunctionCall, catalog: str, context: RewriteContext) -> str:
+    """The session's function for a call of ``blob_view`` over columns."""
+    named = call.arguments[:2]
+    if len(call.arguments) != 3 or any([t.token_type for t in each] != [TokenType.STRING] for each in named):
+        raise InvalidInputError(
+            "blob_view takes a table and a column as literal texts, and the id of a row.",
+            remedy="Write sys.blob_view('db.t', 'column', _ROW_ID).",
+        )
+    table, column = (each[0].text for each in named)
+    return view_function(*context.blob_column(catalog, table, column))
+
+
+def _is_constant(argument: Sequence[Token]) -> bool:
+    kinds = [token.token_type for token in argument]
+    if kinds[:1] == [TokenType.DASH] or (len(argument) == 2 and argument[0].text.upper() in _TYPED):
+        kinds = kinds[1:]
+    return bool(kinds) and kinds[0] in _LITERALS and (len(kinds) == 1 or kinds[1] is TokenType.DCOLON)

@@ -1,0 +1,1 @@
+"""Grammar of declared statements."""

@@ -1,0 +1,304 @@
+"""Grammar of declared statements: one line, by which a statement is parsed, generated and documented.
+
+In ``DROP CATALOG! [<if_exists: IF EXISTS>] {name:word}``:
+
+- ``WORD`` is a keyword, ``A|B`` a choice of keywords, ``=?`` optional.
+- ``!`` is the cut: after it the statement is recognized, and a mismatch is an error.
+- ``[..]`` is optional, ``[.. | ..]`` an optional choice.
+- ``<flag: WORDS>`` records that words are there, ``<mode: A B | C>`` which of them.
+- ``{name:kind}`` is a slot of a kind of ``slots``.
+- ``(* [..] [..] *)`` has its parts in any order, each at most once.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from paimon_sql.sql.dialect.errors import RefusedError
+from paimon_sql.sql.grammar.slots import SLOTS, Slot
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+    from sqlglot.generator import Generator
+
+    from paimon_sql.sql.dialect.parser import PaimonParser
+
+Found = dict[str, Any]
+"""The parsed values of a statement by the names of its slots and flags."""
+_PIECE = re.compile(
+    r"\(\*|\*\)|[\[\]]|\{(?P<slot>\w+)(?::(?P<kind>\w+))?\}|<(?P<flag>\w+):(?P<words>[^<>]*)>|[^\s\[\]{}<>]+"
+)
+
+
+class Part(ABC):
+    """A part of a declared statement."""
+
+    @abstractmethod
+    def parse(self, parser: PaimonParser, found: Found) -> bool:
+        """Parse the part; if False, it is not next, and the parser may be anywhere.
+
+        Raises:
+            RefusedError: the part is next, but malformed.
+        """
+
+    @abstractmethod
+    def sql(self, generator: Generator, node: exp.Expr) -> str | None:
+        """Generate the part; None if the node does not have it."""
+
+    @abstractmethod
+    def usage(self) -> str:
+        """The part as usages show it."""
+
+    def noted(self) -> Iterator[Named | SlotPart]:
+        """The parts inside that record a value."""
+        return iter(())
+
+    def missing(self) -> str:
+        """The noun phrase for an error where the part is missing."""
+        return self.usage()
+
+
+class Words(Part):
+    """Keywords."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._runs = [
+            (is_optional, [w.removesuffix("?") for w in run]) for is_optional, run in groupby(words, _is_optional)
+        ]
+        self._canonical = " ".join(word.split("|")[0] for _, run in self._runs for word in run)
+
+    def parse(self, parser: PaimonParser, found: Found) -> bool:
+        return all(parser.accept(*run) or optional for optional, run in self._runs)
+
+    def sql(self, generator: Generator, node: exp.Expr) -> str | None:
+        return self._canonical
+
+    def usage(self) -> str:
+        return self._canonical
+
+
+def _is_optional(word: str) -> bool:
+    return word.endswith("?")
+
+
+class Named(Part):
+    """Keywords that are recorded under a name: that they are there, or which choice."""
+
+    def __init__(self, name: str, choices: Sequence[str]) -> None:
+        self.name, self.choices = name, choices
+
+    def parse(self, parser: PaimonParser, found: Found) -> bool:
+        for words in self.choices:
+            if parser.accept(*words.split()):
+                found[self.name] = words if len(self.choices) > 1 else True
+                return True
+        return False
+
+    def sql(self, generator: Generator, node: exp.Expr) -> str | None:
+        value = node.args.get(self.name)
+        if not value:
+            return None
+        return str(value) if len(self.choices) > 1 else self.choices[0]
+
+    def usage(self) -> str:
+        return "|".join(self.choices)
+
+    def missing(self) -> str:
+        return " or ".join(self.choices)
+
+    def noted(self) -> Iterator[Named | SlotPart]:
+        yield self
+
+
+class SlotPart(Part):
+    """A slot, recorded under its name."""
+
+    def __init__(self, name: str, slot: Slot) -> None:
+        self.name, self.slot = name, slot
+
+    def parse(self, parser: PaimonParser, found: Found) -> bool:
+        node = self.slot.parse(parser)
+        if node is None:
+            return False
+        found[self.name] = node
+        return True
+
+    def sql(self, generator: Generator, node: exp.Expr) -> str | None:
+        value = node.args.get(self.name)
+        return None if value is None else self.slot.sql(generator, value)
+
+    def usage(self) -> str:
+        return self.slot.usage(self.name)
+
+    def missing(self) -> str:
+        return self.slot.what.format(self.name)
+
+    def noted(self) -> Iterator[Named | SlotPart]:
+        yield self
+
+
+class Series(Part):
+    """Parts in order; after the cut, each must be there.
+
+    Attributes:
+        is_whole: whether the statement must end here.
+    """
+
+    def __init__(self, parts: Sequence[Part], cut: int, *, is_whole: bool = False) -> None:
+        self.parts, self._cut, self.is_whole = parts, cut, is_whole
+
+    def parse(self, parser: PaimonParser, found: Found) -> bool:
+        before = ""
+        for number, part in enumerate(self.parts):
+            start = parser.index
+            if not part.parse(parser, found):
+                if number < self._cut:
+                    return False
+                parser.move_to(start)
+                following = self.parts[number : number + 2] if isinstance(part, Words) else [part]
+                raise parser.missing(before, " and ".join(each.missing() for each in following))
+            before = part.usage() if isinstance(part, Words) else before
+        return True
+
+    def sql(self, generator: Generator, node: exp.Expr) -> str | None:
+        pieces = [part.sql(generator, node) for part in self.parts]
+        if any(s is None and not isinstance(p, Maybe | AnyOrder) for s, p in zip(pieces, self.parts, strict=True)):
+            return None
+        return " ".join(filter(None, pieces))
+
+    def usage(self) -> str:
+        return " ".join(part.usage() for part in self.parts)
+
+    def noted(self) -> Iterator[Named | SlotPart]:
+        for part in self.parts:
+            yield from part.noted()
+
+
+class Maybe(Part):
+    """An optional choice of series."""
+
+    def __init__(self, choices: Sequence[Series]) -> None:
+        self.choices = choices
+
+    def parse(self, parser: PaimonParser, found: Found) -> bool:
+        self.accept(parser, found)
+        return True
+
+    def accept(self, parser: PaimonParser, found: Found) -> bool:
+        """Parse one of the series, if one is next."""
+        start, refused = parser.index, list[RefusedError]()
+        for choice in self.choices:
+            inner: Found = {}
+            try:
+                if choice.parse(parser, inner):
+                    found |= inner
+                    return True
+            except RefusedError as error:
+                refused.append(error)
+            parser.move_to(start)
+        if refused:
+            raise refused[0]
+        return False
+
+    def sql(self, generator: Generator, node: exp.Expr) -> str | None:
+        present = (c for c in self.choices if any(node.args.get(each.name) for each in c.noted()))
+        return next((sql for choice in present if (sql := choice.sql(generator, node))), None)
+
+    def usage(self) -> str:
+        return f"[{' | '.join(choice.usage() for choice in self.choices)}]"
+
+    def noted(self) -> Iterator[Named | SlotPart]:
+        for choice in self.choices:
+            yield from choice.noted()
+
+
+class AnyOrder(Part):
+    """Optional parts in any order, each at most once."""
+
+    def __init__(self, parts: Sequence[Maybe]) -> None:
+        self.parts = parts
+
+    def parse(self, parser: PaimonParser, found: Found) -> bool:
+        while True:
+            for part in self.parts:
+                first, inner = parser.token, Found()
+                if part.accept(parser, inner):
+                    if inner.keys() & found.keys():
+                        raise parser.refusal(f"The statement has {first.text.upper()} twice", first)
+                    found |= inner
+                    break
+            else:
+                return True
+
+    def sql(self, generator: Generator, node: exp.Expr) -> str | None:
+        return " ".join(filter(None, (part.sql(generator, node) for part in self.parts))) or None
+
+    def usage(self) -> str:
+        return " ".join(part.usage() for part in self.parts)
+
+    def noted(self) -> Iterator[Named | SlotPart]:
+        for part in self.parts:
+            yield from part.noted()
+
+
+def compiled(line: str) -> Series:
+    """Compile a line of grammar."""
+    pieces = list(_PIECE.finditer(line.replace("!", " ! ")))
+    series, rest = _series(pieces, is_part=False)
+    if rest:
+        raise ValueError(f"The line of grammar does not end where it should: {line}")
+    return series
+
+
+def _series(pieces: list[re.Match[str]], *, is_part: bool) -> tuple[Series, list[re.Match[str]]]:
+    """Compile the series at the beginning, up to its closing piece; returns it, and the remaining pieces."""
+    parts: list[Part] = []
+    words: list[str] = []
+    cut: int | None = None
+
+    def flush_words() -> None:
+        if words:
+            parts.append(Words(tuple(words)))
+            words.clear()
+
+    while pieces and pieces[0][0] not in ("]", "|", "*)"):
+        piece, *pieces = pieces
+        if piece[0] not in ("[", "(*", "!") and not piece["slot"] and not piece["flag"]:
+            if is_part and piece[0] == "=":  # the first word alone decides that an option is there
+                flush_words()
+            words.append(piece[0])
+            continue
+        flush_words()
+        if piece["slot"]:
+            parts.append(SlotPart(piece["slot"], SLOTS[piece["kind"] or piece["slot"]]))
+        elif piece["flag"]:
+            parts.append(Named(piece["flag"], [" ".join(words.split()) for words in piece["words"].split("|")]))
+        elif piece[0] == "!":
+            cut = len(parts)
+        elif piece[0] == "[":
+            maybe, pieces = _maybe(pieces)
+            parts.append(maybe)
+        else:
+            unordered: list[Maybe] = []
+            while pieces[0][0] == "[":
+                maybe, pieces = _maybe(pieces[1:])
+                unordered.append(maybe)
+            parts.append(AnyOrder(unordered))
+            pieces = pieces[1:]
+    flush_words()
+    # The first words of an optional part decide whether it is there.
+    return Series(parts, cut if cut is not None else 1 if is_part else len(parts), is_whole=cut is not None), pieces
+
+
+def _maybe(pieces: list[re.Match[str]]) -> tuple[Maybe, list[re.Match[str]]]:
+    choices: list[Series] = []
+    while True:
+        choice, pieces = _series(pieces, is_part=True)
+        choices.append(choice)
+        closing, *pieces = pieces
+        if closing[0] == "]":
+            return Maybe(choices), pieces

@@ -1,0 +1,175 @@
+"""ALTER TABLE in Flink's form: SET and RESET of options, ADD, MODIFY, RENAME and DROP of columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from sqlglot import exp
+from sqlglot.generator import Generator
+
+from paimon_sql.sql.context import TableName
+from paimon_sql.sql.dialect.errors import RefusedError
+from paimon_sql.sql.dialect.generator import writes
+from paimon_sql.sql.dialect.nodes import span
+from paimon_sql.sql.dialect.parser import PaimonParser, reads
+from paimon_sql.sql.errors import SqlSyntaxError
+from paimon_sql.sql.grammar.statement import Node, Statement
+from paimon_sql.sql.outcome import Carried, Outcome, rewrites
+from paimon_sql.sql.reading import Reading
+from paimon_sql.sql.statements.tables.columns import Column, columns_of
+from paimon_sql.sql.text.edits import Edit
+from paimon_sql.sql.types import type_text
+
+_OPTIONS, _COLUMNS = "TBLPROPERTIES", "COLUMN|COLUMNS"
+_VERBS = {
+    **dict.fromkeys(("SET", "RESET", "UNSET"), _OPTIONS),
+    **dict.fromkeys(("ADD", "MODIFY", "RENAME", "DROP"), _COLUMNS),
+}
+"""The keyword that Spark has after each verb."""
+_NOT_A_COLUMN = "COLUMN|COLUMNS|CONSTRAINT|PARTITION|IF|TO|TAG|BRANCH|CHECK|UNIQUE|FOREIGN"
+_KEY = "The primary key of a table cannot change"
+
+
+class AlterTable(exp.Alter):
+    """A change in Flink's form: ``verb`` is SET, RESET, ADD, MODIFY, RENAME or DROP; columns or text follow it."""
+
+    arg_types = {**exp.Alter.arg_types, "verb": True, "columns": False, "rest": False}
+
+
+@dataclass(frozen=True)
+class ColumnChange(Node):
+    """A column to add, or to replace the one of its name.
+
+    ``type`` is a text of ``types.type_text`` with the nullability. Without ``position``, a new column is the last one
+    and an existing one keeps its position.
+    """
+
+    name: str
+    type: str
+    comment: str | None = None
+    position: Literal["FIRST", "AFTER"] | None = None
+    after: str | None = None
+
+
+@dataclass(frozen=True)
+class AddColumns(Statement):
+    """ALTER TABLE .. ADD (..) in one change of the schema, for types that Spark cannot declare."""
+
+    table: TableName
+    columns: tuple[ColumnChange, ...]
+
+
+@dataclass(frozen=True)
+class ModifyColumns(Statement):
+    """ALTER TABLE .. MODIFY: the columns are from now on as they are written, in one change of the schema."""
+
+    table: TableName
+    columns: tuple[ColumnChange, ...]
+
+
+@reads("ALTER", "TABLE")
+def read_alter_table(parser: PaimonParser) -> AlterTable | None:
+    """Parse ALTER TABLE in Flink's form; deep parsing makes the same tree of Spark's form."""
+    parser.accept("ALTER", "TABLE")
+    table, verb, word = parser.table_name(), parser.token, parser.word
+    if table is None or word not in _VERBS:
+        return None
+    parser.advance_into()
+    has_sparks_word = not parser.shallow and parser.accept(_VERBS[word])
+    wrapped = parser.sees("(")
+    is_column = parser.is_name() and (has_sparks_word or not parser.sees(_NOT_A_COLUMN))
+    alteration = AlterTable(this=table, kind="TABLE", verb="RESET" if word == "UNSET" else word)
+    alteration.meta.update(verb=(verb.start, verb.end + 1), wrapped=wrapped)
+    try:
+        if word == "DROP" and parser.sees("PRIMARY", "KEY"):
+            raise parser.refusal(_KEY)
+        if word == "MODIFY" or (word == "ADD" and (is_column or wrapped)):
+            alteration.set("columns", _columns(parser))
+            return alteration
+    except RefusedError as error:
+        error.about = table
+        raise
+    options = wrapped and (word in ("SET", "RESET") or has_sparks_word)
+    if not options and not (word == "DROP" and (is_column or wrapped)) and not (word == "RENAME" and is_column):
+        return None
+    alteration.set("rest", parser.rest())
+    return alteration
+
+
+@writes(AlterTable)
+def alter_table_sql(generator: Generator, node: exp.Expr) -> str:
+    """Generate Flink's form."""
+    schema = node.args.get("columns")
+    columns = schema and [generator.sql(each) for each in schema.expressions]
+    rest = (
+        columns[0]
+        if columns and len(columns) == 1
+        else f"({', '.join(columns)})"
+        if columns
+        else generator.sql(node, "rest")
+    )
+    return f"ALTER TABLE {generator.sql(node.this)} {node.text('verb')} {rest}"
+
+
+def _columns(parser: PaimonParser) -> exp.Schema:
+    """Parse the column definitions, in brackets or a single one, up to the end of the statement."""
+    first, wrapped = parser.token, parser.sees("(")
+    schema = parser.schema(exp.Table()) if wrapped else exp.Schema(expressions=[parser.column()])
+    if parser.token:
+        raise parser.refusal("Nothing more is expected behind the columns")
+    definitions = schema.expressions
+    keys = [e for e in definitions if isinstance(e, exp.PrimaryKey)]
+    key_columns = [c for c in definitions if isinstance(c, exp.ColumnDef) and _is_key(c)]
+    if keys or key_columns:
+        raise parser.refusal(_KEY, first)
+    if not definitions or not all(isinstance(e, exp.ColumnDef) for e in definitions):
+        raise parser.refusal("Only columns can be added or modified here", first)
+    schema.set("this", None)
+    return schema
+
+
+def _is_key(column: exp.ColumnDef) -> bool:
+    return any(isinstance(c.args.get("kind"), exp.PrimaryKeyColumnConstraint) for c in column.constraints)
+
+
+@rewrites(AlterTable)
+def alter_table(node: AlterTable, reading: Reading) -> Outcome | None:
+    """Rewrite to Spark's form, or carry the statement if Spark cannot declare its columns."""
+    table = reading.table(node.this)
+    if table is None:
+        return None
+    start, end = node.meta["verb"]
+    verb, schema = node.text("verb"), node.args.get("columns")
+    if verb == "SET":
+        return [Edit(end, end, " TBLPROPERTIES")]
+    if verb == "RESET":
+        return [Edit(start, end, "UNSET TBLPROPERTIES")]
+    if schema is None:
+        return [Edit(end, end, " COLUMNS" if node.meta["wrapped"] else " COLUMN")]
+    columns = columns_of(schema, reading.source, False)
+    if verb == "ADD" and all(c.is_exact for c in columns):
+        word = " COLUMNS" if node.meta["wrapped"] else " COLUMN"
+        return [Edit(end, end, word), *(edit for column in columns for edit in column.edits)]
+    changes = tuple(_change(column, node, reading) for column in schema.expressions and columns)
+    return Carried(AddColumns(table, changes) if verb == "ADD" else ModifyColumns(table, changes))
+
+
+def _change(column: Column, node: AlterTable, reading: Reading) -> ColumnChange:
+    if column.type is None:
+        definition = next(d for d in node.args["columns"].expressions if d.name == column.name)
+        start, end = _type_span(definition)
+        problem = f"The column '{column.name}' has no type that Paimon knows."
+        raise SqlSyntaxError(problem, text=reading.source, start=start, end=end)
+    position: Literal["FIRST", "AFTER"] | None = None
+    after = None
+    if column.position is not None:
+        position = "FIRST" if column.position[0] == "FIRST" else "AFTER"
+        after = column.position[1]
+    return ColumnChange(column.name, type_text(column.type), column.comment, position, after)
+
+
+def _type_span(definition: exp.ColumnDef) -> tuple[int, int]:
+    """The span of a column's type; of the whole definition without one."""
+    kinds = [c for c in (definition.args.get("kind"), *definition.constraints) if c is not None and "start" in c.meta]
+    return span(kinds[0]) if kinds else span(definition)

@@ -1,0 +1,112 @@
+"""Columns of a table definition, and their edits to Spark's form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from paimon_sql.format.schema.types import DataType
+from paimon_sql.sql.dialect.definitions.types import ExactType
+from paimon_sql.sql.dialect.nodes import Span, span
+from paimon_sql.sql.text.edits import Edit
+from paimon_sql.sql.types import is_exact, spark_type
+
+
+@dataclass
+class Column:
+    """A column as the user wrote it.
+
+    Attributes:
+        span: the whole definition.
+        type: its type, with nullability; None if Paimon has no such type, and Spark reports the error.
+        foreign: whether Spark does not know the spelling of the type.
+        is_key: whether the definition has PRIMARY KEY.
+        position: ``("FIRST", None)``, ``("AFTER", name)`` or None.
+        edits: the edits to Spark's form.
+    """
+
+    name: str
+    span: Span
+    type: DataType | None = None
+    foreign: bool = False
+    is_key: bool = False
+    comment: str | None = None
+    position: tuple[str, str | None] | None = None
+    edits: list[Edit] = field(default_factory=list)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether Spark's declaration alone determines the exact type."""
+        return self.type is None or is_exact(self.type)
+
+
+def columns_of(schema: exp.Schema, text: str, spark_style: bool) -> list[Column]:
+    """The columns of a definition.
+
+    Args:
+        schema: the definition.
+        text: the whole statement.
+        spark_style: whether spellings that Spark knows stay unchanged.
+    """
+    return [_column(node, text, spark_style) for node in schema.expressions if isinstance(node, exp.ColumnDef)]
+
+
+def keys_of(schema: exp.Schema) -> list[exp.PrimaryKey]:
+    """The PRIMARY KEY constraints of a definition."""
+    return [node for node in schema.expressions if isinstance(node, exp.PrimaryKey)]
+
+
+def _column(node: exp.ColumnDef, text: str, spark_style: bool) -> Column:
+    column = Column(node.name, span(node))
+    kind = node.args.get("kind")
+    nullable = True
+    for constraint in node.constraints:
+        what = constraint.args.get("kind")
+        if isinstance(what, exp.PrimaryKeyColumnConstraint):
+            column.is_key = True
+            column.edits.append(_without(text, span(constraint)))
+        elif isinstance(what, exp.NotNullColumnConstraint):
+            nullable = bool(what.args.get("allow_null"))
+            if nullable:
+                column.foreign = True
+                column.edits.append(_without(text, span(constraint)))
+        elif isinstance(what, exp.CommentColumnConstraint):
+            column.comment = what.name
+    if position := node.args.get("position"):
+        column.position = (position.args["position"], position.name or None)
+    if isinstance(kind, ExactType):
+        column.type = kind.paimon.as_nullable(nullable)
+        column.foreign = column.foreign or kind.meta["foreign"]
+        extent, spark = span(kind), spark_type(kind.paimon)
+        same = _squeezed(text[extent.start : extent.end]) == _squeezed(spark)
+        if not same and (kind.meta["foreign"] or not spark_style):
+            column.edits.append(Edit(*extent, spark))
+    return column
+
+
+def _squeezed(type_text: str) -> str:
+    return "".join(type_text.split()).upper()
+
+
+def _without(text: str, extent: Span) -> Edit:
+    """Remove a part, with the space before it."""
+    start = extent.start
+    while start > 0 and text[start - 1] in " \t":
+        start -= 1
+    return Edit(start, extent.end, "")
+
+
+def without_elements(spans: Sequence[Span], removed: Sequence[Span]) -> list[Edit]:
+    """The edits that remove elements of a list with their commas; at least one element must remain."""
+    edits: list[Edit] = []
+    follows_retained = False
+    for i, extent in enumerate(spans):
+        if extent not in removed:
+            follows_retained = True
+        elif follows_retained:
+            edits.append(Edit(spans[i - 1].end, extent.end, ""))
+        else:
+            edits.append(Edit(extent.start, spans[i + 1].start, ""))
+    return edits

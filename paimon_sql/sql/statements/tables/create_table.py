@@ -1,0 +1,320 @@
+"""CREATE TABLE in Flink's and Paimon's form, edited to Spark's.
+
+The result is Spark's CREATE TABLE with ``TBLPROPERTIES``: the primary key as ``'primary-key' = 'a,b'``, the options of
+``WITH (..)``, and the exact types that Spark cannot declare under ``types.TYPE_PROPERTY``. ``'partition' = 'dt'``
+becomes ``PARTITIONED BY``. A format table, as USING names it, gets the option ``'type' = 'format-table'``.
+
+TIMESTAMP alone is Flink's (a local time) in a statement with a mark of Flink's (``WITH (..)``, PRIMARY KEY, a type of
+Flink's), and Spark's in one with USING, TBLPROPERTIES or OPTIONS and without ``WITH (..)``. ``TIMESTAMP(3)``, which
+Spark does not know, is Flink's in every statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sqlglot import exp
+from sqlglot.generator import Generator
+
+from paimon_sql.sql.dialect.errors import PositionedError, RefusedError
+from paimon_sql.sql.dialect.generator import writes
+from paimon_sql.sql.dialect.nodes import Span, Verbatim, span
+from paimon_sql.sql.dialect.parser import PaimonParser, reads
+from paimon_sql.sql.errors import SqlSyntaxError
+from paimon_sql.sql.outcome import Outcome, rewrites
+from paimon_sql.sql.reading import Reading, names_of
+from paimon_sql.sql.statements.tables.columns import Column, columns_of, keys_of, without_elements
+from paimon_sql.sql.text.edits import Edit, clause
+from paimon_sql.sql.text.names import quote_name, string_sql
+from paimon_sql.sql.types import TYPE_PROPERTY, type_text
+
+_QUERY = "LIKE|AS|SELECT|FROM|VALUES|TABLE|MAP|REDUCE|("
+"""Words that end the clauses."""
+_MARKS = frozenset(["PRIMARY", "WATERMARK", "METADATA"])
+_SUSPECTS = _MARKS | {
+    *("BYTES", "VARBINARY", "BINARY", "BLOB", "CHAR", "VARCHAR", "TIMESTAMP", "TIMESTAMP_LTZ", "PRECISION", "ZONE"),
+    *("MULTISET", "ROW", "VECTOR", "ARRAY", "NULL"),
+}
+"""Words among the columns that may be Flink's, which only parsing the columns decides."""
+_BEFORE_BY = frozenset(["STORED", "PARTITIONED", "CLUSTERED", "CLUSTER", "SORTED", "SKEWED"])
+_BEFORE_A_LIST = frozenset(["OPTIONS", "SERDEPROPERTIES", "ON"])
+_SPARKS_CLAUSES = frozenset(["USING", "TBLPROPERTIES", "OPTIONS"])
+_PAIMON = "PAIMON"
+_FILES = frozenset(["CSV", "JSON", "ORC", "PARQUET", "TEXT"])
+"""Words after USING for a format table."""
+
+
+class CreateTable(exp.Create):
+    """CREATE or REPLACE TABLE; after shallow parsing, ``meta["clauses"]`` are the clauses of `_clauses`."""
+
+    @property
+    def given(self) -> list[exp.Property]:
+        """All options, of WITH and TBLPROPERTIES."""
+        lists = [self.meta["clauses"].get(word) for word in ("WITH", "TBLPROPERTIES")]
+        return [option for each in lists if each is not None for option in each.expressions]
+
+    @property
+    def provider(self) -> str | None:
+        """The word after USING, in upper case."""
+        using = self.meta["clauses"].get("USING")
+        return None if using is None else ".".join(names_of(using) or ()).upper()
+
+    @property
+    def is_spark_style(self) -> bool:
+        """Whether the statement has USING, TBLPROPERTIES or OPTIONS, and no ``WITH (..)``."""
+        return _SPARKS_CLAUSES & self.meta["clauses"].keys() != set() and "WITH" not in self.meta["clauses"]
+
+
+# -- grammar ----------------------------------------------------------------------------------------------------------
+
+
+@reads("CREATE|REPLACE", "TABLE|OR|TEMPORARY|TEMP|EXTERNAL")
+def read_create_table(parser: PaimonParser) -> CreateTable | None:
+    """Parse ``[CREATE [OR REPLACE] | REPLACE] TABLE [IF NOT EXISTS] t [(..)] clauses [[AS] query]``."""
+    if not parser.shallow:
+        return _read_deeply(parser)
+    replaces = parser.accept("REPLACE") or parser.accept("CREATE", "OR", "REPLACE") or not parser.accept("CREATE")
+    while parser.accept("TEMPORARY|TEMP|EXTERNAL"):
+        pass
+    if not parser.accept("TABLE"):
+        return None
+    exists = parser.accept("IF", "NOT", "EXISTS")
+    table = parser.table_name()
+    if table is None:
+        return None
+    node = CreateTable(this=table, kind="TABLE", replace=replaces, exists=exists)
+    start = parser.index
+    try:
+        columns = None if _is_query(parser) else parser.bracket_text()
+        node.meta["clauses"] = _clauses(parser)
+        node.meta["definition_end"] = parser.previous().end + 1
+        if parser.sees("LIKE"):
+            return None
+        parser.accept("AS")
+        node.set("expression", parser.query())
+        if columns is not None:
+            end = parser.index
+            parser.move_to(start)
+            node.set("this", _schema(parser, node, table, columns))
+            parser.move_to(end)
+    except RefusedError as error:
+        error.about = table
+        raise
+    return node
+
+
+def _read_deeply(parser: PaimonParser) -> CreateTable | None:
+    """Parse deeply; Flink's and Spark's forms make the same tree."""
+    start = parser.index
+    while parser.accept("CREATE|OR|REPLACE"):
+        pass
+    if not parser.accept("TABLE"):
+        return None
+    words = set[str]()
+    while parser.token and not parser.sees("AS|SELECT"):
+        words.add(parser.word)
+        parser.step()
+    if "LIKE" in words:
+        return None
+    node, is_spark_style = None, not words.isdisjoint(_SPARKS_CLAUSES) and "WITH" not in words
+    for parser.spark_timestamps in (True, False) if not is_spark_style and "WITH" not in words else (is_spark_style,):
+        parser.move_to(start)
+        node = parser.sparks_statement()
+        if not isinstance(node, exp.Create) or not any(map(_is_flinks, node.walk())):
+            break
+    if not isinstance(node, exp.Create):
+        return None
+    table = CreateTable(**node.args)
+    _to_flink_form(table)
+    return table
+
+
+def _is_flinks(node: exp.Expr) -> bool:
+    """Whether a node of a table definition is in Flink's form only."""
+    if isinstance(node, exp.DataType):
+        return bool(node.meta.get("foreign") or (node.this in exp.DataType.TEMPORAL_TYPES and node.expressions))
+    return isinstance(node, exp.PrimaryKey | exp.PrimaryKeyColumnConstraint)
+
+
+def _to_flink_form(table: CreateTable) -> None:
+    """Remove USING paimon, and make the option ``primary-key`` a constraint."""
+    properties = table.args.get("properties")
+    for each in list(properties.expressions) if properties is not None else ():
+        if isinstance(each, exp.FileFormatProperty) and each.name.upper() == _PAIMON:
+            each.pop()
+        elif isinstance(table.this, exp.Schema) and each.name == "primary-key" and not table.find(exp.PrimaryKey):
+            names = [exp.to_identifier(name.strip()) for name in each.text("value").split(",")]
+            table.this.append("expressions", exp.PrimaryKey(expressions=names))
+            each.pop()
+    if properties is not None:  # in the order of Flink's form: clauses, then options
+        properties.set("expressions", sorted(properties.expressions, key=lambda each: type(each) is exp.Property))
+        table.set("properties", properties if properties.expressions else None)
+
+
+@writes(CreateTable)
+def create_table_sql(generator: Generator, node: CreateTable) -> str:
+    """Generate as sqlglot does."""
+    return generator.create_sql(node)
+
+
+def _clauses(parser: PaimonParser) -> dict[str, exp.Expr | None]:
+    """Parse the clauses up to the query, by first word: options, the name after USING, None for Spark's others.
+
+    The position of options includes the word before them.
+    """
+    found: dict[str, exp.Expr | None] = {}
+    while parser.token and not parser.sees(_QUERY):
+        first, word = parser.token, parser.word
+        if word == "WITH" and not parser.sees("(|SERDEPROPERTIES", ahead=1):
+            break
+        parser.step()
+        if word == "TBLPROPERTIES" or (word == "WITH" and parser.sees("(")):
+            options = parser.options()
+            if options is None:
+                raise PositionedError(f"{word} needs options in brackets", first.start, first.end)
+            found[word] = parser.placed(options, first)
+        elif word == "USING":
+            found[word] = parser.parts()
+        else:
+            found[word.partition(" ")[0]] = None
+            if word.endswith(" BY") or word in _BEFORE_A_LIST or (word in _BEFORE_BY and parser.accept("AS|BY")):
+                parser.step()
+    return found
+
+
+def _is_query(parser: PaimonParser) -> bool:
+    """Whether the next bracket holds the query of CREATE TABLE t (SELECT ..), and not columns."""
+    if parser.sees("WITH", ahead=1):
+        return parser.sees("AS|(", ahead=3)
+    return parser.sees("SELECT|(", ahead=1) or parser.sees("VALUES", "(", ahead=1)
+
+
+def _schema(parser: PaimonParser, node: CreateTable, table: exp.Expr, columns: Verbatim) -> exp.Expr:
+    """The columns, parsed if they may hold a construct of the dialect; otherwise as text."""
+    words = set(columns.meta["words"])
+    is_ours = "WITH" in node.meta["clauses"] or not words.isdisjoint(_MARKS)
+    if is_ours or not words.isdisjoint(_SUSPECTS):
+        parser.spark_timestamps = node.is_spark_style
+        try:
+            return parser.schema(table)
+        except RefusedError:
+            if is_ours:
+                raise
+        except PositionedError as error:
+            if is_ours:
+                problem = f"The columns cannot be read: {error.problem}"
+                raise RefusedError(problem, error.start, error.end, error.remedy) from None
+    return exp.Schema(this=table, expressions=[columns])
+
+
+# -- rewrite -----------------------------------------------------------------------------------------------------------
+
+
+@rewrites(CreateTable)
+def create_table(node: CreateTable, reading: Reading) -> Outcome | None:
+    """Rewrite CREATE or REPLACE TABLE; None if Spark takes it unchanged."""
+    target = node.this.this if isinstance(node.this, exp.Schema) else node.this
+    context = reading.context
+    table = context.resolve_new_table(names_of(target))
+    if table is None:
+        return None
+    if table[0] in context.shared_catalogs and (node.provider or context.default_provider.upper()) != _PAIMON:
+        return None
+    has_type = any(option.name == "type" for option in node.given)
+    kind = [_property_sql("type", "format-table")] if node.provider in _FILES and not has_type else []
+    return list(_edits(node, reading.source, kind)) or None
+
+
+def _edits(node: CreateTable, text: str, kind: list[str]) -> Iterator[Edit]:
+    schema = node.this if isinstance(node.this, exp.Schema) and not _is_text(node.this) else None
+    columns, keys = (columns_of(schema, text, node.is_spark_style), keys_of(schema)) if schema is not None else ([], [])
+    is_ours = "WITH" in node.meta["clauses"] or keys or any(c.foreign or c.is_key for c in columns)
+    if not is_ours:
+        yield from _property_edits(text, node, kind)
+        return
+    key = _primary_key(text, columns, keys)
+    if schema is not None and columns:
+        spans = [span(each) for each in schema.expressions]
+        yield from without_elements(spans, [span(k) for k in keys])
+        yield from (edit for column in columns for edit in column.edits)
+    elif schema is not None:  # CREATE TABLE t (PRIMARY KEY (a) NOT ENFORCED) AS SELECT ..
+        yield Edit(*Span(schema.meta["start"], schema.meta["end"] + 1), "")
+    is_spark_style = node.is_spark_style  # so spellings that Spark knows have Spark's meaning
+    additions = [
+        _property_sql(TYPE_PROPERTY + column.name, type_text(column.type))
+        for column in columns
+        if column.type is not None and not column.is_exact and (column.foreign or not is_spark_style)
+    ]
+    if key is not None:
+        _refuse_both(text, node.given, "primary-key", "The primary key is said twice, as a constraint and here.")
+        additions.insert(0, _property_sql("primary-key", key))
+    yield from _property_edits(text, node, additions + kind)
+
+
+def _is_text(schema: exp.Schema) -> bool:
+    return any(isinstance(each, Verbatim) and "words" in each.meta for each in schema.expressions)
+
+
+def _property_sql(key: str, value: str) -> str:
+    return f"{string_sql(key)} = {string_sql(value)}"
+
+
+def _primary_key(text: str, columns: Sequence[Column], keys: Sequence[exp.PrimaryKey]) -> str | None:
+    """The names of the key columns, separated by commas; None without a key."""
+    declared = [([part.name for part in k.expressions], span(k)) for k in keys]
+    declared += [([c.name], c.span) for c in columns if c.is_key]
+    if not declared:
+        return None
+    names, (start, end) = declared[-1]
+    if len(declared) > 1:
+        remedy = "Name all its columns in one PRIMARY KEY (a, b) NOT ENFORCED."
+        raise SqlSyntaxError("A table has one primary key.", text=text, start=start, end=end, remedy=remedy)
+    if any("," in name for name in names):
+        raise SqlSyntaxError("The name of a key's column holds a comma.", text=text, start=start, end=end)
+    return ",".join(names)
+
+
+def _refuse_both(text: str, given: Sequence[exp.Property], key: str, problem: str) -> None:
+    duplicate = next((option for option in given if option.name == key), None)
+    if duplicate is not None:
+        start, end = span(duplicate)
+        raise SqlSyntaxError(problem, text=text, start=start, end=end)
+
+
+def _property_edits(text: str, node: CreateTable, additions: list[str]) -> Iterator[Edit]:
+    """Merge the options of WITH and the additions into one TBLPROPERTIES clause."""
+    clauses = node.meta["clauses"]
+    given, properties = clauses.get("WITH"), clauses.get("TBLPROPERTIES")
+    if given is None:
+        if properties is not None:
+            yield from _appended(properties, additions)
+        elif additions:
+            end = node.meta["definition_end"]
+            yield clause(text, end, end, f"TBLPROPERTIES ({', '.join(additions)})")
+        return
+    start, end = span(given)
+    partition = [option for option in given.expressions if option.name == "partition"]
+    if "PARTITIONED" in clauses:
+        _refuse_both(text, partition, "partition", "The partitions are said twice, in PARTITIONED BY and here.")
+    if given.expressions and not partition and properties is None:
+        yield Edit(start, start + len("WITH"), "TBLPROPERTIES")
+        yield from _appended(given, additions)
+        return
+    values = (name.strip() for option in partition for name in option.args["value"].name.split(","))
+    columns = [quote_name(name) for name in values if name]
+    words = [f"PARTITIONED BY ({', '.join(columns)})"] if columns else []
+    merged = [text[slice(*span(o))] for o in given.expressions if o not in partition] + additions
+    if properties is not None:
+        yield clause(text, start, end, " ".join(words))
+        yield from _appended(properties, merged)
+        return
+    if merged:
+        words.append(f"TBLPROPERTIES ({', '.join(merged)})")
+    yield clause(text, start, end, " ".join(words))
+
+
+def _appended(options: exp.Expr, additions: list[str]) -> Iterator[Edit]:
+    """Append to a list of options, before its closing bracket."""
+    end = span(options).end - 1
+    if additions:
+        yield Edit(end, end, (", " if options.expressions else "") + ", ".join(additions))

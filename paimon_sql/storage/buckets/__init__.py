@@ -1,1 +1,0 @@
-"""Bucket modes: how the rows of a table find their buckets, one small class a mode."""

@@ -1,0 +1,1 @@
+"""Column semantics: defaults, literals, blobs, vectors, options that name columns, schema evolution."""

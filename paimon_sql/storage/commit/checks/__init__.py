@@ -1,0 +1,1 @@
+"""Conflict checks of a commit, one module each."""

@@ -1,0 +1,1 @@
+"""Manifests and snapshot of a commit."""

@@ -1,0 +1,292 @@
+"""Commit of a prepared snapshot as the table's newest one: one class per kind of table history.
+
+There are three outcomes: the snapshot is in the history, it certainly is not, or it is unknown.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack, suppress
+from enum import Enum, auto
+
+from paimon_sql.errors import AnswerLostError, CommitUnknownError, MissingFileError, PaimonError, UnsupportedError
+from paimon_sql.format.layout.partitions import PartitionPaths
+from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry
+from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID, Snapshot, parse_snapshot
+from paimon_sql.storage.commit.snapshot.standing import Standing, standing_of
+from paimon_sql.storage.metadata.environment.version_management import PartitionChange, VersionManagement
+from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST
+from paimon_sql.storage.metadata.refs.tags import is_same_commit
+from paimon_sql.storage.staging.table_identity import changed_table
+from paimon_sql.storage.table.table import Table
+
+_LOOKUPS = 4
+_PAUSE = 0.1
+"""Max lookups of a snapshot after a lost response, and the pause in seconds before the second one."""
+
+
+class Published(Enum):
+    """The outcome of committing a prepared snapshot."""
+
+    IN_HISTORY = auto()
+    NEVER = auto()
+    """Another snapshot has its id; it was never visible."""
+    WITHDRAWN = auto()
+    """It was too late, and this call deleted it. A tag or branch created meanwhile may need its files."""
+    TAKEN_AWAY = auto()
+    """Others deleted it, as a rollback does: it may have been in the history until then."""
+
+
+class SnapshotCommit(ABC):
+    """Commits prepared snapshots of a table (Paimon: ``SnapshotCommit``)."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+
+    @abstractmethod
+    def commit(
+        self,
+        snapshot: Snapshot,
+        base: Snapshot | None,
+        entries: Iterable[ManifestEntry],
+        publishing: Callable[[], None],
+    ) -> Published:
+        """Make the snapshot the newest one, unless there is a newer one.
+
+        Args:
+            snapshot: the snapshot, whose manifests are written.
+            base: the snapshot that it was built on, None for the first one.
+            entries: its added and deleted data files.
+            publishing: called right before the first step that is visible to others. If the call ends after that, the
+                outcome is unknown unless it returns or raises a `PaimonError` other than `CommitUnknownError`.
+
+        Raises:
+            CommitUnknownError: whether it was committed is unknown.
+            PaimonError: it was not committed.
+        """
+
+    def _may_have_reached(self, snapshot_id: int) -> bool:
+        """Whether the history has, or may have, reached a snapshot id."""
+        try:
+            return (self.table.snapshots.latest_id() or 0) >= snapshot_id
+        except (PaimonError, OSError):
+            return True
+
+    def _unknown(self, snapshot: Snapshot) -> CommitUnknownError:
+        return CommitUnknownError(
+            f"{self.table.name}: whether snapshot {snapshot.id} was committed could not be found out; all its files"
+            " are kept.",
+            commit_user=snapshot.commit_user,
+            commit_identifier=snapshot.commit_identifier,
+            remedy=f"Look for commit user {snapshot.commit_user} in $snapshots before you run the statement again.",
+        )
+
+
+class Created(Enum):
+    """Whether a snapshot's file was created."""
+
+    YES = auto()
+    NO = auto()
+    PERHAPS = auto()
+    """It does not exist, but may have been created, and have expired since."""
+
+
+class RenamingSnapshotCommit(SnapshotCommit):
+    """Commits by exclusive creation of the snapshot's file, under the table's lock if it has one.
+
+    Paimon: ``RenamingSnapshotCommit``.
+    """
+
+    def commit(
+        self,
+        snapshot: Snapshot,
+        base: Snapshot | None,
+        entries: Iterable[ManifestEntry],
+        publishing: Callable[[], None],
+    ) -> Published:
+        with ExitStack() as stack:
+            hold = stack.enter_context(self.table.lock.acquire(self.table.branch))
+            hold.confirm()
+            publishing()
+            try:
+                created = self._created(snapshot, locked=hold.is_locked)
+                if created is Created.NO:
+                    return Published.NEVER
+                published = self._looked_after(snapshot, base, entries, created)
+                if published is not Published.IN_HISTORY:
+                    return published
+            except (PaimonError, OSError):
+                raise
+            except BaseException:
+                self._withdraw_if_overtaken(snapshot, base, entries)
+                raise
+        self._advance_hints(snapshot)
+        return Published.IN_HISTORY
+
+    def _created(self, snapshot: Snapshot, *, locked: bool) -> Created:
+        """Create the snapshot's file, and return whether this call did; after a lost response, read the file."""
+        directory = self.table.snapshots.directory
+        path = directory.path(snapshot.id)
+        lost: PaimonError | OSError | None = None
+        try:
+            if directory.file_io.try_create_exclusive(path, snapshot.to_json().encode(), locked=locked):
+                return Created.YES
+        except UnsupportedError:
+            raise  # nothing was attempted
+        except (PaimonError, OSError) as error:
+            lost = error
+        for lookup in range(_LOOKUPS):
+            if lookup:
+                time.sleep(_PAUSE * lookup)
+            try:
+                # If the history has gone on, the file was created after the lookup, or has been deleted since.
+                stored = self._stored(snapshot.id)
+                if stored is None and self._may_have_reached(snapshot.id):
+                    stored = self._stored(snapshot.id)
+                    if stored is None:
+                        return Created.PERHAPS
+            except (PaimonError, OSError) as error:
+                lost = lost or error
+                continue
+            if stored is not None:
+                return Created.YES if stored.uuid == snapshot.uuid else Created.NO
+            break
+        else:
+            raise self._unknown(snapshot) from lost
+        # After a failed call, a missing file is conclusive only if no other can still execute the request.
+        if not directory.file_io.failures_are_final(path):
+            raise self._unknown(snapshot) from lost
+        if lost is None:
+            return Created.NO  # the concurrent snapshot has been deleted since
+        raise _as_paimon_error(lost, path) from None
+
+    def _looked_after(
+        self, snapshot: Snapshot, base: Snapshot | None, entries: Iterable[ManifestEntry], created: Created
+    ) -> Published:
+        """Return the outcome of the created snapshot; withdraw it if it was too late and does not follow its base.
+
+        Raises:
+            NoSuchTableError: the table was dropped or replaced; the snapshot is withdrawn.
+            CommitUnknownError: the outcome is unknown.
+        """
+        try:
+            was_created = created is Created.YES
+            standing = standing_of(self.table, snapshot, base, entries, was_created=was_created)
+            withdrawn = standing in (Standing.OVERTAKEN, Standing.NO_TABLE) and self._withdraw(snapshot)
+        except (PaimonError, OSError) as error:
+            raise self._unknown(snapshot) from error
+        if standing is Standing.UNDECIDED or (created is Created.PERHAPS and standing is not Standing.IN_HISTORY):
+            raise self._unknown(snapshot)
+        if standing is Standing.NO_TABLE:
+            if withdrawn and self.table.file_io.failures_are_final(self.table.path):
+                raise changed_table(self.table)
+            raise self._unknown(snapshot)  # its directory may have been renamed, with the snapshot in it
+        if standing is Standing.IN_HISTORY:
+            return Published.IN_HISTORY
+        return Published.WITHDRAWN if withdrawn else Published.TAKEN_AWAY
+
+    def _withdraw_if_overtaken(
+        self, snapshot: Snapshot, base: Snapshot | None, entries: Iterable[ManifestEntry]
+    ) -> None:
+        """Withdraw a snapshot that was too late, if an interrupt ended the commit before it was verified.
+
+        Otherwise the history would continue from it as soon as it reaches its id.
+        """
+        with suppress(PaimonError, OSError):
+            self._looked_after(snapshot, base, entries, Created.PERHAPS)
+
+    def _withdraw(self, snapshot: Snapshot) -> bool:
+        """Delete the snapshot's file, if it is this snapshot's; return whether it was."""
+        return self.table.snapshots.remove(snapshot, durable=True)
+
+    def _stored(self, snapshot_id: int) -> Snapshot | None:
+        directory = self.table.snapshots.directory
+        try:
+            return parse_snapshot(directory.read(snapshot_id), directory.path(snapshot_id))
+        except MissingFileError:
+            return None
+
+    def _advance_hints(self, snapshot: Snapshot) -> None:
+        # The snapshot is committed: a hint that cannot be written does not fail the statement.
+        directory = self.table.snapshots.directory
+        try:
+            directory.advance_hint(LATEST, snapshot.id)
+            if snapshot.id == FIRST_SNAPSHOT_ID:
+                directory.advance_hint(EARLIEST, snapshot.id)
+        except (PaimonError, OSError):
+            return
+
+
+class CatalogSnapshotCommit(SnapshotCommit):
+    """Commits by the server that manages the table's history; after a lost response, looks up the snapshot there.
+
+    Paimon: ``CatalogSnapshotCommit``.
+    """
+
+    def __init__(self, table: Table, authority: VersionManagement) -> None:
+        super().__init__(table)
+        self._authority = authority
+
+    def commit(
+        self,
+        snapshot: Snapshot,
+        base: Snapshot | None,
+        entries: Iterable[ManifestEntry],
+        publishing: Callable[[], None],
+    ) -> Published:
+        lost: AnswerLostError | None = None
+        partitions = partition_changes(self.table, entries)
+        publishing()
+        try:
+            if self._authority.commit(self.table.branch, snapshot, base, partitions):
+                return Published.IN_HISTORY
+        except AnswerLostError as error:
+            lost = error
+        try:
+            found = self._authority.get(self.table.branch, snapshot.id)
+        except (PaimonError, OSError):
+            raise self._unknown(snapshot) from lost
+        if found is not None:
+            return Published.IN_HISTORY if is_same_commit(found, snapshot) else Published.NEVER
+        # Refused, and no snapshot of that id: either for another reason, such as a rollback, or it was committed and
+        # has expired since.
+        if lost is None and not self._may_have_reached(snapshot.id):
+            return Published.NEVER
+        raise self._unknown(snapshot) from lost
+
+
+def snapshot_commit_of(table: Table) -> SnapshotCommit:
+    """Return the snapshot commit of the table's kind of history."""
+    if table.version_management is None:
+        return RenamingSnapshotCommit(table)
+    return CatalogSnapshotCommit(table, table.version_management)
+
+
+def _as_paimon_error(error: PaimonError | OSError, path: str) -> PaimonError:
+    """Return the error of a file system that certainly created nothing."""
+    if isinstance(error, PaimonError):
+        return error
+    return PaimonError(f"Cannot create {path}: {error}.")
+
+
+def partition_changes(table: Table, entries: Iterable[ManifestEntry]) -> list[PartitionChange]:
+    """Return the statistics that a commit adds to each partition."""
+    found: dict[bytes, list[ManifestEntry]] = {}
+    for entry in entries:
+        found.setdefault(entry.partition, []).append(entry)
+    paths = PartitionPaths.of(table.schema)
+    return [_change(paths.spec(partition), touched) for partition, touched in found.items()]
+
+
+def _change(values: Mapping[str, str], entries: list[ManifestEntry]) -> PartitionChange:
+    signed = [(1 if e.kind == FileKind.ADD else -1, e.file) for e in entries]
+    return PartitionChange(
+        values=values,
+        rows=sum(sign * file.row_count for sign, file in signed),
+        size=sum(sign * file.file_size for sign, file in signed),
+        files=sum(sign for sign, _ in signed),
+        last_file_millis=max(file.creation_epoch_millis() or 0 for _, file in signed),
+        buckets=entries[-1].total_buckets,
+    )

@@ -1,0 +1,169 @@
+"""Compaction of chain tables: partitions that are read as chains are merged and written to the snapshot branch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from paimon_sql.errors import CommitConflictError, UnsupportedError
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.options.operations.scan import (
+    CHAIN_TABLE_ENABLED,
+    SCAN_FALLBACK_DELTA_BRANCH,
+    SCAN_FALLBACK_SNAPSHOT_BRANCH,
+)
+from paimon_sql.format.schema.system_fields import VALUE_KIND
+from paimon_sql.storage.branches.chains import Chain
+from paimon_sql.storage.commit.transaction import Transaction
+from paimon_sql.storage.compact.run import compact_due
+from paimon_sql.storage.data_files.live_files import live_files
+from paimon_sql.storage.execution.task_executor import Executor
+from paimon_sql.storage.expressions.predicates import Predicate
+from paimon_sql.storage.operations import operations
+from paimon_sql.storage.read.readers.raw import with_inserts
+from paimon_sql.storage.read.task import ReadTask
+from paimon_sql.storage.scan.branches.chain import ChainFiles, chained_partitions
+from paimon_sql.storage.scan.branches.fallback import BranchFiles, check_columns
+from paimon_sql.storage.scan.split import Split
+from paimon_sql.storage.scan.split_size import SPLIT_BYTES
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
+from paimon_sql.storage.staging.proposal import Proposal, Validation
+from paimon_sql.storage.staging.staged_files import gather
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.key_value_writer import KeyValueWriter
+
+
+@dataclass(frozen=True)
+class ChainCompactionTask:
+    """Writes the merged rows of a split to the snapshot branch."""
+
+    table: Table
+    split: Split
+
+    @property
+    def size(self) -> int:
+        """The bytes to read."""
+        return self.split.size
+
+    def run(self) -> list[CommitMessage]:
+        """Write the files; on an error they are deleted."""
+        writer = KeyValueWriter(self.table, {})
+        try:
+            for rows in ReadTask(self.table, self.split, self.table.schema.names).batches():
+                writer.write_stored(with_inserts(rows, (*rows.schema.names, VALUE_KIND.name)))
+            return writer.close()
+        except BaseException:
+            writer.abort()
+            raise
+
+
+@dataclass(frozen=True)
+class ChainCompaction:
+    """A plan of a chain compaction.
+
+    Attributes:
+        table: the snapshot branch.
+        tasks: the tasks.
+        partitions: the partitions that are read as chains.
+        existing: the chosen partitions that the snapshot branch already has.
+        skipped: whether nothing is done because of them.
+    """
+
+    table: Table
+    tasks: list[ChainCompactionTask]
+    partitions: frozenset[bytes]
+    existing: frozenset[bytes]
+    skipped: bool
+
+
+def chain_to_compact(table: Table) -> Chain:
+    """The chains of a table; UnsupportedError if it is not a chain table, or is one of its branches."""
+    chain = Chain.read_by(table)
+    if chain is None:
+        raise UnsupportedError(
+            f"{table.name} is no chain table with its branches beside it.",
+            remedy=f"Set '{CHAIN_TABLE_ENABLED.key}', '{SCAN_FALLBACK_SNAPSHOT_BRANCH.key}' and"
+            f" '{SCAN_FALLBACK_DELTA_BRANCH.key}', and name the table itself.",
+        )
+    return chain
+
+
+def plan_chain_compaction(chain: Chain, chosen: Predicate, *, overwrite: bool) -> ChainCompaction:
+    """Plan a chain compaction.
+
+    Args:
+        chain: the chains.
+        chosen: a condition on the partitions.
+        overwrite: whether partitions that the snapshot branch already has are replaced, from the partitions before
+            them; otherwise nothing is done if there is one.
+
+    Raises:
+        InvalidOptionError: a branch does not exist or has other columns.
+        UnsupportedError: the partitions of a chain have different numbers of buckets.
+    """
+    found = []
+    for branch, option in (
+        (chain.snapshots(), SCAN_FALLBACK_SNAPSHOT_BRANCH),
+        (chain.deltas(), SCAN_FALLBACK_DELTA_BRANCH),
+    ):
+        check_columns(chain.table, branch, option.key)
+        latest = branch.snapshots.latest()
+        found.append(BranchFiles(branch, latest, live_files(branch, latest, chosen)))
+    snapshots, deltas = found
+    whole, delta_partitions = (frozenset(branch.live.partitions) for branch in found)
+    if whole and not overwrite:
+        return ChainCompaction(snapshots.table, [], frozenset(), whole, skipped=True)
+    chained = chained_partitions(chain, snapshots, deltas, sorted(delta_partitions))
+    splits = ChainFiles([], snapshots, deltas, chained).splits(SPLIT_BYTES, None)
+    tasks = [ChainCompactionTask(snapshots.table, split) for split in splits]
+    return ChainCompaction(snapshots.table, tasks, delta_partitions if tasks else frozenset(), whole, skipped=False)
+
+
+@dataclass(frozen=True)
+class CompactedChain:
+    """The messages of a chain compaction, and its snapshot; None if no rows remained."""
+
+    messages: list[CommitMessage]
+    snapshot: Snapshot | None
+
+
+def compact_chain(plan: ChainCompaction, executor: Executor) -> CompactedChain:
+    """Run a plan. Partitions of the snapshot branch without remaining rows are not changed.
+
+    Raises:
+        CommitConflictError: a concurrent job wrote one of the partitions; nothing was changed.
+    """
+    table = plan.table
+    with Transaction(table) as transaction:
+        written_messages = gather(table, executor.map(run_chain_compaction, plan.tasks), lambda written: written)
+        messages = transaction.staged.own(message for written in written_messages for message in written)
+        overwrite = Overwrite(dynamic=True) if plan.existing else None
+        due = transaction.staged.own(compact_due(table, messages, executor, overwrite))
+        if overwrite is not None:
+            snapshot = operations.overwrite(
+                transaction, [*messages, *due], lambda latest: overwritten(table, latest, overwrite, messages)
+            )
+            return CompactedChain(messages, snapshot)
+        transaction.require(_partitions_are_new(messages))
+        snapshots = operations.append(transaction, [*messages, *due])
+        return CompactedChain(messages, snapshots[-1] if snapshots else None)
+
+
+def _partitions_are_new(messages: Sequence[CommitMessage]) -> Validation:
+    partitions = {m.partition for m in messages}
+
+    def check(proposal: Proposal) -> None:
+        table = proposal.table
+        if partitions.intersection(live_files(table, proposal.latest).partitions):
+            raise CommitConflictError(
+                f"{table.name}: another job wrote a partition while it was being made whole.",
+                remedy="Read it: it is whole now. Or call with overwrite => true.",
+            )
+
+    return Validation("partitions that are made whole are new", check)
+
+
+def run_chain_compaction(task: ChainCompactionTask) -> list[CommitMessage]:
+    """Run a task; a module-level function, so that it can be pickled."""
+    return task.run()

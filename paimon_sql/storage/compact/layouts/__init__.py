@@ -1,0 +1,1 @@
+"""Compaction by table layout: append, clustered, data evolution, postponed buckets."""

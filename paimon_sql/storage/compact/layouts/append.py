@@ -1,0 +1,190 @@
+"""Compaction of append tables: small files are packed into bigger ones, and deleted rows dropped.
+
+Rows of a table without buckets have no order, so files are packed by size. In fixed buckets rows keep their order, so
+only consecutive files are packed (spec: Append Table, Compaction).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
+from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry, entries
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.options.operations.compaction import (
+    COMPACTION_DELETE_RATIO_THRESHOLD,
+    COMPACTION_MIN_FILE_NUM,
+    COMPACTION_SMALL_FILE_RATIO,
+)
+from paimon_sql.format.options.operations.scan import SOURCE_SPLIT_OPEN_FILE_COST
+from paimon_sql.format.options.table.bucket import BUCKET
+from paimon_sql.storage.compact.layouts.bucket_files import BucketFiles, by_bucket
+from paimon_sql.storage.compact.scope import EVERYTHING, Scope
+from paimon_sql.storage.compact.touched_buckets import touched_files
+from paimon_sql.storage.data_files.deletion_vectors import Deletion
+from paimon_sql.storage.data_files.live_files import live_files
+from paimon_sql.storage.row_level.vectors import drop_vectors
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.staging.overwrite import Overwrite
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.files.rolling import write_all
+from paimon_sql.storage.write.settings import WriteSettings
+
+_FEW = 3
+"""The min number of files for a full compaction of a bucket, as in Apache Paimon."""
+
+
+@dataclass(frozen=True)
+class AppendCompactTask:
+    """Packs some files of a bucket."""
+
+    moved: BucketFiles
+
+    @property
+    def size(self) -> int:
+        """The bytes to read."""
+        return self.moved.size
+
+    def run(self) -> CommitMessage:
+        """Write the new files, which take effect with the commit; on an error they are deleted."""
+        moved = self.moved
+        writer = moved.writer(source=FileSource.COMPACT, first_sequence=moved.files[0].min_sequence_number)
+        after = tuple(write_all(writer, moved.rows()))
+        return CommitMessage(
+            moved.partition, moved.bucket, moved.total_buckets, compact_before=moved.files, compact_after=after
+        )
+
+
+def run_append_task(task: AppendCompactTask) -> CommitMessage:
+    """Run a task; a module-level function, so that it can be pickled."""
+    return task.run()
+
+
+def plan_append_compaction(table: Table, *, full: bool, scope: Scope = EVERYTHING) -> list[AppendCompactTask]:
+    """Plan the compaction of the latest snapshot of an append table.
+
+    Args:
+        table: the table.
+        full: whether fixed buckets are packed as far as possible; otherwise only what is due.
+        scope: the buckets to compact.
+    """
+    live = scope.of(table, live_files(table, table.snapshots.latest()).entries)
+    return _tasks(table, entries(live), full=full)
+
+
+def plan_append_triggered(
+    table: Table, base: Snapshot | None, messages: Sequence[CommitMessage], overwrite: Overwrite | None = None
+) -> list[AppendCompactTask]:
+    """Plan the compactions that become due by new files in fixed buckets; arguments as in `touched_files`."""
+    touched = files_of_touched_buckets(table, base, messages, overwrite)
+    return _tasks(table, touched, full=False) if touched else []
+
+
+def files_of_touched_buckets(
+    table: Table, latest: Snapshot | None, messages: Sequence[CommitMessage], overwrite: Overwrite | None
+) -> list[ManifestEntry]:
+    """Return all files of the fixed buckets that a write adds files to.
+
+    Args: as in `touched_files`.
+    """
+    replaced, added_to = touched_files(table, latest, messages, overwrite)
+    return [*replaced, *added_to]
+
+
+def with_vectors(table: Table, base: Snapshot | None, messages: Sequence[CommitMessage]) -> list[CommitMessage]:
+    """Return the messages of append compactions, and those that drop the deletion vectors of the replaced files.
+
+    Args:
+        table: the table.
+        base: a snapshot from before the compactions were planned: later vectors must not be dropped.
+        messages: the messages.
+    """
+    replaced = [
+        ManifestEntry(FileKind.DELETE, m.partition, m.bucket, m.total_buckets, f)
+        for m in messages
+        for f in m.compact_before
+    ]
+    dropped = (
+        replace(
+            m,
+            new_indexes=(),
+            deleted_indexes=(),
+            compact_new_indexes=m.new_indexes,
+            compact_deleted_indexes=m.deleted_indexes,
+        )
+        for m in drop_vectors(table, base, replaced)
+    )
+    return [*messages, *dropped]
+
+
+def _tasks(table: Table, files: Iterable[ManifestEntry], *, full: bool) -> list[AppendCompactTask]:
+    packing = _Packing(table)
+    tasks = []
+    packs: Iterable[list[DataFileMeta]]
+    for bucket in by_bucket(table, files, table.snapshots.latest()):
+        if table.options.get(BUCKET) <= 0:
+            packs = packing.unordered(bucket.files, bucket.deletions)
+        else:
+            all_files = list(packing.whole(bucket.files, bucket.deletions)) if full else []
+            packs = all_files or packing.neighbours(bucket.files)
+        tasks += [AppendCompactTask(bucket.select(pack)) for pack in packs]
+    return tasks
+
+
+class _Packing:
+    """Packs the files of a bucket, by the table's options."""
+
+    def __init__(self, table: Table) -> None:
+        options = table.options
+        self._target = WriteSettings(table.schema).target_file_size
+        self._small = self._target * options.get(COMPACTION_SMALL_FILE_RATIO)
+        self._min_files = options.get(COMPACTION_MIN_FILE_NUM)
+        self._max_delete_ratio = options.get(COMPACTION_DELETE_RATIO_THRESHOLD)
+        self._open_cost = options.get(SOURCE_SPLIT_OPEN_FILE_COST)
+
+    def unordered(
+        self, files: Sequence[DataFileMeta], deletions: Mapping[str, Deletion]
+    ) -> Iterator[list[DataFileMeta]]:
+        """Small files, smallest first; files with deleted rows: small ones, and big ones above the delete ratio."""
+        stale = [f for f in files if f.file_name in deletions and self._is_stale(f, deletions[f.file_name])]
+        small = [f for f in files if f.file_size < self._small and f.file_name not in deletions]
+        yield from self._packs(stale, least=1)
+        yield from self._packs(small, least=max(self._min_files, 2))
+
+    def whole(self, files: Sequence[DataFileMeta], deletions: Mapping[str, Deletion]) -> Iterator[list[DataFileMeta]]:
+        """All files of a bucket from the first small one on, if enough of them are small."""
+        ordered = sorted(files, key=lambda f: f.min_sequence_number)
+        while ordered and ordered[0].file_size >= self._small and ordered[0].file_name not in deletions:
+            ordered.pop(0)
+        small = sum(f.file_size < self._small for f in ordered)
+        if any(f.file_name in deletions for f in ordered) or (small > len(ordered) - small and len(ordered) >= _FEW):
+            yield ordered
+
+    def neighbours(self, files: Sequence[DataFileMeta]) -> Iterator[list[DataFileMeta]]:
+        """The first consecutive small files that are enough for a pack."""
+        candidates: list[DataFileMeta] = []
+        for f in sorted(files, key=lambda f: f.min_sequence_number):
+            if f.file_size >= self._small:
+                candidates = []
+                continue
+            candidates.append(f)
+            if len(candidates) >= max(self._min_files, 2):
+                yield candidates
+                return
+            while len(candidates) > 1 and sum(c.file_size for c in candidates) >= self._target:
+                candidates.pop(0)
+
+    def _is_stale(self, file: DataFileMeta, deletion: Deletion) -> bool:
+        count = deletion.range.cardinality
+        return file.file_size < self._small or count is None or count > file.row_count * self._max_delete_ratio
+
+    def _packs(self, files: Sequence[DataFileMeta], least: int) -> Iterator[list[DataFileMeta]]:
+        pack: list[DataFileMeta] = []
+        for f in sorted(files, key=lambda f: (f.file_size, f.min_sequence_number, f.file_name)):
+            pack.append(f)
+            if len(pack) > 1 and sum(p.file_size + self._open_cost for p in pack) >= 2 * self._target:
+                yield pack
+                pack = []
+        if len(pack) >= least and pack:
+            yield sorted(pack, key=lambda f: (f.min_sequence_number, f.creation_time_millis or 0, f.file_name))

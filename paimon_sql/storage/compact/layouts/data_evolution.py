@@ -1,0 +1,295 @@
+"""Compaction of tables with data evolution: files of the same and of consecutive rows are merged.
+
+Rows keep their ids, so a new file has all rows from its first to its last id, deleted ones included, and their deletion
+vectors move to it. Dropping deleted rows changes row ids, and is done by `plan_materialization` alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_sql.errors import InvalidOptionError
+from paimon_sql.format.index_files.deletion_vectors import DeletionVector
+from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.options.operations.compaction import COMPACTION_MIN_FILE_NUM
+from paimon_sql.format.options.operations.scan import SOURCE_SPLIT_OPEN_FILE_COST
+from paimon_sql.format.options.table.row_tracking import (
+    BLOB_AS_DESCRIPTOR,
+    BLOB_COMPACTION_ENABLED,
+    DATA_EVOLUTION_COMPACTION_REWRITE_ROW_IDS,
+)
+from paimon_sql.storage.columns.blobs import fields_in_blob_files
+from paimon_sql.storage.compact.compaction import run_tasks
+from paimon_sql.storage.compact.layouts.blobs import BlobTask, plan_blob_compaction
+from paimon_sql.storage.compact.scope import EVERYTHING, Scope
+from paimon_sql.storage.data_files.bucketed_groups import BucketedGroup, bucketed_groups_of
+from paimon_sql.storage.data_files.deletion_vectors import Deletion, deletions_of
+from paimon_sql.storage.data_files.file_groups import is_blob_file, is_dedicated, stored_fields
+from paimon_sql.storage.data_files.live_files import live_files
+from paimon_sql.storage.data_files.packing import pack
+from paimon_sql.storage.execution.task_executor import Executor
+from paimon_sql.storage.indexes.drop_global_index import indexes_of_partitions
+from paimon_sql.storage.read.readers.data_evolution import read_group
+from paimon_sql.storage.row_level.vectors import replaced_vectors
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.staging.staged_files import StagedFiles
+from paimon_sql.storage.table.index_files import index_entries
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.files.file_names import FileNamer
+from paimon_sql.storage.write.files.rolling import RollingWriter, write_all
+from paimon_sql.storage.write.settings import ColumnSettings, WriteSettings
+
+
+@dataclass(frozen=True)
+class DataEvolutionTask:
+    """Merges groups of files of one bucket.
+
+    Attributes:
+        table: the table.
+        groups: the groups, in the order of their row ids.
+        deletions: their deletion vectors, by name of the groups' oldest files.
+        renumbers: whether deleted rows are dropped and the others get new ids; otherwise the groups' rows are
+            consecutive, and all are kept.
+    """
+
+    table: Table
+    groups: tuple[BucketedGroup, ...]
+    deletions: Mapping[str, Deletion] = field(default_factory=dict)
+    renumbers: bool = False
+
+    @property
+    def files(self) -> list[DataFileMeta]:
+        """The files to replace."""
+        remains = is_dedicated if self._vectors_remain() else is_blob_file
+        return [f for f in self._all_files if self.renumbers or not remains(f.file_name)]
+
+    @property
+    def _all_files(self) -> list[DataFileMeta]:
+        return [f for bucketed in self.groups for f in bucketed.group.files]
+
+    @property
+    def size(self) -> int:
+        """The bytes to read."""
+        return sum(f.file_size for f in self.files)
+
+    def run(self) -> CommitMessage:
+        """Write the new files, which take effect with the commit; on an error they are deleted."""
+        first = self.groups[0]
+        columns, settings = self._columns(), WriteSettings(self.table.schema)
+        if not self.renumbers:
+            settings = ColumnSettings(self.table.schema, columns)
+        source = FileSource.APPEND if self.renumbers else FileSource.COMPACT
+        namer = FileNamer(settings.file_prefix)
+        writer = RollingWriter(
+            self.table, settings, first.partition, first.bucket, namer=namer, source=source, copies_blobs=True
+        )
+        after = tuple(write_all(writer, self._rows(columns)))
+        if not self.renumbers:
+            after = (self._with_row_ids(after[0], columns),)
+        before = tuple(self.files)
+        return CommitMessage(
+            first.partition, first.bucket, first.total_buckets, compact_before=before, compact_after=after
+        )
+
+    def _columns(self) -> tuple[str, ...]:
+        """The columns to write; those in dedicated files remain there if rows keep their ids."""
+        if self.renumbers:
+            return tuple(self.table.schema.names)
+        vectors = self._vector_columns(self._all_files) if self._vectors_remain() else frozenset()
+        blobs = {f.id for f in fields_in_blob_files(self.table.schema)}
+        return tuple(f.name for f in self.table.schema.fields if f.id not in vectors | blobs)
+
+    def _vectors_remain(self) -> bool:
+        """Whether vector files are the newest files of the same columns in all groups, so that they can remain."""
+        vector_columns = [self._vector_columns(bucketed.group.files) for bucketed in self.groups]
+        others = (f for f in self._all_files if not is_dedicated(f.file_name))
+        return len(set(vector_columns)) == 1 and not any(vector_columns[0] & self._columns_of(file) for file in others)
+
+    def _vector_columns(self, files: Sequence[DataFileMeta]) -> frozenset[int]:
+        """The ids of the columns of vector files."""
+        vectors = (f for f in files if is_dedicated(f.file_name) and not is_blob_file(f.file_name))
+        return frozenset().union(*map(self._columns_of, vectors))
+
+    def _columns_of(self, file: DataFileMeta) -> frozenset[int]:
+        return frozenset(f.id for f in stored_fields(self.table.schemas.get(file.schema_id), file))
+
+    def _rows(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        # The writer gets blob descriptors and copies the blobs in chunks, never in memory as a whole.
+        table = self.table.with_options({BLOB_AS_DESCRIPTOR.key: "true"})
+        for bucketed in self.groups:
+            deletion = self.deletions.get(bucketed.group.anchor.file_name) if self.renumbers else None
+            read = read_group(table, bucketed.partition, bucketed.bucket, bucketed.group, columns, deletion=deletion)
+            yield from (rows for _, rows in read if rows.num_rows)
+
+    def _with_row_ids(self, file: DataFileMeta, columns: Sequence[str]) -> DataFileMeta:
+        """The new file with the row ids and the range of sequence numbers of the replaced files."""
+        before = self.files
+        assert file.row_count == sum(bucketed.group.row_count for bucketed in self.groups)
+        has_all_columns = len(columns) == len(self.table.schema.names)
+        return replace(
+            file,
+            first_row_id=self.groups[0].group.first_row_id,
+            min_sequence_number=min(f.min_sequence_number for f in before),
+            max_sequence_number=max(f.max_sequence_number for f in before),
+            write_cols=None if has_all_columns else tuple(columns),
+            value_stats_cols=None
+            if has_all_columns and len(file.value_stats_cols or ()) == len(columns)
+            else file.value_stats_cols,
+        )
+
+    def moved_vector(self, table: Table) -> DeletionVector | None:
+        """The positions of the deleted rows in the new file; None without any."""
+        positions, start = [], 0
+        for bucketed in self.groups:
+            deletion = self.deletions.get(bucketed.group.anchor.file_name)
+            if deletion is not None:
+                positions.append(np.asarray(deletion.read(table.file_io).positions, dtype=np.int64) + start)
+            start += bucketed.group.row_count
+        return DeletionVector(np.concatenate(positions)) if positions else None
+
+
+def run_data_evolution_task(task: DataEvolutionTask | BlobTask) -> CommitMessage:
+    """Run a task; a module-level function, so that it can be pickled."""
+    return task.run()
+
+
+def plan_data_evolution_compaction(
+    table: Table, base: Snapshot | None, scope: Scope = EVERYTHING
+) -> list[DataEvolutionTask | BlobTask]:
+    """Plan the compaction of a snapshot of a table with data evolution.
+
+    Groups of consecutive rows are packed up to the target file size, a bigger group alone, and are merged if they have
+    at least ``compaction.min.file-num`` files. Blob files are compacted only with ``blob-compaction.enabled``.
+
+    Raises:
+        InvalidOptionError: the table's options ask for compactions that change row ids.
+    """
+    if table.options.get(DATA_EVOLUTION_COMPACTION_REWRITE_ROW_IDS):
+        key = DATA_EVOLUTION_COMPACTION_REWRITE_ROW_IDS.key
+        raise InvalidOptionError(
+            f"'{key}' = 'true' is not possible any more: compactions keep row ids.",
+            key=key,
+            remedy="CALL sys.materialize_deletion_vectors leaves deleted rows out.",
+        )
+    target, min_files = WriteSettings(table.schema).target_file_size, table.options.get(COMPACTION_MIN_FILE_NUM)
+    open_cost = table.options.get(SOURCE_SPLIT_OPEN_FILE_COST)
+    deletions = deletions_of(table, base)
+    tasks: list[DataEvolutionTask | BlobTask] = []
+    for run in _runs(bucketed_groups_of(table, scope.of(table, live_files(table, base).entries))):
+        for packed in pack(run, lambda p: p.group.size_of_rows, target, open_cost):
+            task = _task(table, packed, deletions)
+            merges = len(task.files) >= max(min_files, 2)
+            if merges:
+                tasks.append(task)
+            if table.options.get(BLOB_COMPACTION_ENABLED):
+                for groups in [packed] if merges else [[group] for group in packed]:
+                    tasks += plan_blob_compaction(table, groups)
+    return tasks
+
+
+def plan_materialization(table: Table, base: Snapshot | None, scope: Scope = EVERYTHING) -> list[DataEvolutionTask]:
+    """Plan the tasks that rewrite all groups with deleted rows in a snapshot, without these rows and with new ids."""
+    target, open_cost = WriteSettings(table.schema).target_file_size, table.options.get(SOURCE_SPLIT_OPEN_FILE_COST)
+    deletions = deletions_of(table, base)
+    marked = [
+        p
+        for p in bucketed_groups_of(table, scope.of(table, live_files(table, base).entries))
+        if (p.partition, p.bucket, p.group.anchor.file_name) in deletions
+    ]
+    ordered = sorted(marked, key=lambda p: (p.partition, p.bucket, p.group.first_row_id))
+    return [
+        replace(_task(table, packed, deletions), renumbers=True)
+        for _, of_bucket in groupby(ordered, key=lambda p: (p.partition, p.bucket))
+        for packed in pack(of_bucket, lambda p: p.group.size_of_rows, target, open_cost)
+    ]
+
+
+def _task(
+    table: Table, groups: Sequence[BucketedGroup], deletions: Mapping[tuple[bytes, int, str], Deletion]
+) -> DataEvolutionTask:
+    keys = {p.group.anchor.file_name: (p.partition, p.bucket, p.group.anchor.file_name) for p in groups}
+    vectors = {name: deletions[key] for name, key in keys.items() if key in deletions}
+    return DataEvolutionTask(table, tuple(groups), vectors)
+
+
+def _runs(groups: Sequence[BucketedGroup]) -> Iterator[list[BucketedGroup]]:
+    """The groups of each bucket, divided where row ids are not consecutive."""
+    run: list[BucketedGroup] = []
+    for p in sorted(groups, key=lambda p: (p.partition, p.bucket, p.group.first_row_id)):
+        if run:
+            last = run[-1]
+            end = last.group.first_row_id + last.group.row_count
+            if (last.partition, last.bucket, end) != (p.partition, p.bucket, p.group.first_row_id):
+                yield run
+                run = []
+        run.append(p)
+    if run:
+        yield run
+
+
+def run_evolved(
+    table: Table, executor: Executor, base: Snapshot | None, tasks: Sequence[DataEvolutionTask | BlobTask]
+) -> list[CommitMessage]:
+    """Run the tasks, and return what to commit; if one fails, the files of all are deleted.
+
+    Args:
+        table: the table.
+        executor: runs the tasks.
+        base: the snapshot that they were planned on.
+        tasks: the tasks.
+    """
+    with StagedFiles(table) as staged:
+        messages = staged.own(run_tasks(table, executor, run_data_evolution_task, tasks))
+        found = [*_with_moved_vectors(table, base, tasks, messages), *_without_indexes(table, base, tasks)]
+        staged.release_all()
+        return found
+
+
+def _without_indexes(
+    table: Table, base: Snapshot | None, tasks: Sequence[DataEvolutionTask | BlobTask]
+) -> list[CommitMessage]:
+    """The messages that delete the global indexes of partitions in which rows get new ids."""
+    partitions = {task.groups[0].partition for task in tasks if isinstance(task, DataEvolutionTask) and task.renumbers}
+    stale = indexes_of_partitions(table, base, partitions) if partitions else []
+    return [CommitMessage(e.partition, e.bucket, 1, compact_deleted_indexes=(e.file,)) for e in stale]
+
+
+def _with_moved_vectors(
+    table: Table,
+    base: Snapshot | None,
+    tasks: Sequence[DataEvolutionTask | BlobTask],
+    messages: Sequence[CommitMessage],
+) -> list[CommitMessage]:
+    """The messages of the tasks, and those that move deletion vectors to new files, or drop those of dropped rows."""
+    marked = [
+        (task, message)
+        for task, message in zip(tasks, messages, strict=True)
+        if isinstance(task, DataEvolutionTask) and task.deletions
+    ]
+    entries = index_entries(table, base) if marked else []
+    by_bucket: dict[tuple[bytes, int, int], dict[str, DeletionVector | None]] = {}
+    for task, message in marked:
+        changed = by_bucket.setdefault((message.partition, message.bucket, message.total_buckets), {})
+        changed |= dict.fromkeys(task.deletions)
+        if not task.renumbers:
+            changed[message.compact_after[0].file_name] = task.moved_vector(table)
+    found = list(messages)
+    for (partition, bucket, total), changed in by_bucket.items():
+        stored = [e for e in entries if (e.partition, e.bucket) == (partition, bucket)]
+        m = replaced_vectors(table, stored, CommitMessage(partition, bucket, total), changed)
+        found.append(
+            replace(
+                m,
+                new_indexes=(),
+                deleted_indexes=(),
+                compact_new_indexes=m.new_indexes,
+                compact_deleted_indexes=m.deleted_indexes,
+            )
+        )
+    return found

@@ -1,0 +1,1 @@
+"""Tables copied, migrated from plain files, and loaded by COPY INTO."""

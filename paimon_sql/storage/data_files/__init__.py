@@ -1,0 +1,1 @@
+"""Live data files of a snapshot: deletion vectors, sections and levels, file groups, data skipping."""

@@ -1,0 +1,204 @@
+"""Live files of a snapshot, with data skipping.
+
+Manifests are skipped by partition bounds, files by partition, bucket, key range and column statistics, vectorized over
+all entries. For tables with a primary key only statistics of the key are used: an old version of a row may match a
+predicate on other columns that the newest version does not match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.format.metadata.manifest import MANIFEST_SCHEMA, FileKind, ManifestFileMeta, merge_entries
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.rows.decode import decode_columns
+from paimon_sql.storage.data_files.file_groups import has_data_evolution
+from paimon_sql.storage.data_files.pruning.groups import prune_groups
+from paimon_sql.storage.data_files.pruning.pinned_columns import prune_buckets
+from paimon_sql.storage.data_files.pruning.statistics import prune_by_key, prune_by_values
+from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, all_of, conjuncts, conjuncts_on
+from paimon_sql.storage.table.distributed_manifests import read_manifests
+from paimon_sql.storage.table.table import Table
+
+
+@dataclass
+class ScanMetrics:
+    """Metrics of scan planning: manifests and files in total and after skipping, bytes to read."""
+
+    manifests: int = 0
+    manifests_read: int = 0
+    files: int = 0
+    files_read: int = 0
+    bytes_read: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class LiveFiles:
+    """The files to read, as a table of ``MANIFEST_SCHEMA``."""
+
+    snapshot: Snapshot | None
+    entries: pa.Table
+    metrics: ScanMetrics = field(default_factory=ScanMetrics)
+
+    @property
+    def partitions(self) -> list[bytes]:
+        """The distinct serialized partitions of the files."""
+        found: list[bytes] = pc.unique(self.entries["partition"]).to_pylist()
+        return found
+
+
+def live_files(
+    table: Table,
+    snapshot: Snapshot | None,
+    predicate: Predicate | None = None,
+    partitions: Collection[bytes] | None = None,
+) -> LiveFiles:
+    """Return the live files of a snapshot that may contain rows matching the predicate.
+
+    Args:
+        table: the table.
+        snapshot: the snapshot; None for an empty table.
+        predicate: the condition, on columns of the table only.
+        partitions: the serialized partitions to read; all by default.
+    """
+    metrics = ScanMetrics()
+    if snapshot is None:
+        return LiveFiles(None, MANIFEST_SCHEMA.empty_table(), metrics)
+    manifests = manifests_of(table, snapshot)
+    wanted = _EntryFilter(table, predicate, None if partitions is None else pa.array(sorted(partitions), pa.binary()))
+    selected = _prune_manifests(table, manifests, wanted.by_partition)
+    metrics.manifests, metrics.manifests_read = len(manifests), len(selected)
+    read = read_manifests(table, selected, wanted if wanted.narrows else None)
+    complete = len(selected) == len(manifests) and (read.whole or not wanted.tells_by_file)
+    entries = (
+        merge_entries(read.tables, unmatched="refuse" if complete else "drop")
+        if read.tables
+        else MANIFEST_SCHEMA.empty_table()
+    )
+    metrics.files = sum(m.num_added_files - m.num_deleted_files for m in manifests)
+    entries = wanted.of_rows(wanted.of_partitions(entries))
+    metrics.files_read = len(entries)
+    metrics.bytes_read = pc.sum(entries["file_size"]).as_py() or 0
+    return LiveFiles(snapshot, entries, metrics)
+
+
+@dataclass(frozen=True)
+class _EntryFilter:
+    """The filter of manifest entries of a scan.
+
+    Attributes:
+        table: the table.
+        predicate: the condition on rows.
+        partitions: the serialized partitions to read; None for all.
+    """
+
+    table: Table
+    predicate: Predicate | None
+    partitions: pa.Array | None
+
+    def __call__(self, entries: pa.Table) -> pa.Table:
+        """Filter the entries of one manifest, before ADD and DELETE entries are merged.
+
+        The statistics of a DELETE may be missing, so it is filtered by partition only.
+        """
+        entries = self.of_partitions(entries)
+        if not self.tells_by_file or not len(entries):
+            return entries
+        numbered = entries.append_column("number", pa.array(np.arange(len(entries))))
+        is_add = pc.equal(entries["kind"], FileKind.ADD)
+        added = self.of_rows(numbered.filter(is_add))
+        retained = np.concatenate([added["number"], numbered.filter(pc.invert(is_add))["number"]])
+        return entries.take(pa.array(np.sort(retained)))
+
+    @cached_property
+    def by_partition(self) -> Predicate | None:
+        """The part of the predicate on partition columns only."""
+        return partition_predicate(self.table, self.predicate)
+
+    @cached_property
+    def tells_by_file(self) -> bool:
+        """Whether single files can be skipped, by more than their partition.
+
+        With a primary key this depends on the key only; with data evolution files are skipped by group.
+        """
+        keys = [f.name for f in self.table.schema.key_fields] if self.table.schema.primary_keys else None
+        relevant = self.predicate if keys is None else conjuncts_on(self.predicate, keys)
+        return relevant is not None and not has_data_evolution(self.table)
+
+    @property
+    def narrows(self) -> bool:
+        """Whether entries of a single manifest can be filtered out."""
+        return self.by_partition is not None or self.partitions is not None or self.tells_by_file
+
+    def of_partitions(self, entries: pa.Table) -> pa.Table:
+        """Return the entries of the partitions to read, evaluated exactly."""
+        if self.partitions is not None:
+            entries = entries.filter(pc.is_in(entries["partition"], value_set=self.partitions))
+        return filter_partitions(self.table, entries, self.by_partition)
+
+    def of_rows(self, entries: pa.Table) -> pa.Table:
+        """Return the entries that may contain matching rows, by bucket, key and statistics."""
+        if self.predicate is None or not len(entries):
+            return entries
+        prune = (
+            prune_by_key
+            if self.table.schema.primary_keys
+            else prune_groups
+            if has_data_evolution(self.table)
+            else prune_by_values
+        )
+        return prune(self.table, prune_buckets(self.table.schema, entries, self.predicate), self.predicate)
+
+
+def manifests_of(table: Table, snapshot: Snapshot) -> list[ManifestFileMeta]:
+    """Return the manifests of a snapshot in commit order."""
+    store = table.manifests
+    return [*store.read_list(snapshot.base_manifest_list), *store.read_list(snapshot.delta_manifest_list)]
+
+
+def partition_predicate(table: Table, predicate: Predicate | None) -> Predicate | None:
+    """Return the part of a predicate on partition columns only."""
+    keys = set(table.schema.partition_keys)
+    return all_of([p for p in conjuncts(predicate) if p.columns() <= keys]) if keys else None
+
+
+def filter_partitions(table: Table, entries: pa.Table, predicate: Predicate | None) -> pa.Table:
+    """Return the entries whose partition matches a predicate on partition columns, evaluated exactly."""
+    if predicate is None or not len(entries):
+        return entries
+    encoded = entries["partition"].combine_chunks().dictionary_encode()
+    values = partition_values(table, encoded.dictionary)
+    wanted = pc.fill_null(predicate.evaluate(values), False)
+    return entries.filter(wanted.take(encoded.indices))
+
+
+def partition_values(table: Table, partitions: pa.Array) -> dict[str, pa.Array]:
+    """Decode serialized partitions to one array per partition column."""
+    fields = table.schema.partition_fields
+    arrays = decode_columns([f.type for f in fields], partitions)
+    return {f.name: a for f, a in zip(fields, arrays, strict=True)}
+
+
+def _prune_manifests(
+    table: Table, manifests: Sequence[ManifestFileMeta], predicate: Predicate | None
+) -> list[ManifestFileMeta]:
+    if predicate is None or not manifests:
+        return list(manifests)
+    fields = table.schema.partition_fields
+    types = [f.type for f in fields]
+    minima = decode_columns(types, [m.partition_stats.min_values for m in manifests])
+    maxima = decode_columns(types, [m.partition_stats.max_values for m in manifests])
+    rows = pa.array([m.num_added_files + m.num_deleted_files for m in manifests], pa.int64())
+    stats = {}
+    for i, f in enumerate(fields):
+        counts = [m.partition_stats.null_counts[i] if m.partition_stats.null_counts else None for m in manifests]
+        stats[f.name] = ColumnStats(minima[i], maxima[i], pa.array(counts, pa.int64()), rows)
+    mask = predicate.may_hold(stats)
+    return [m for m, keep in zip(manifests, mask.to_pylist(), strict=True) if keep]

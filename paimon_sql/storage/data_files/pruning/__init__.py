@@ -1,0 +1,1 @@
+"""Data skipping by statistics, buckets and file indexes."""

@@ -1,0 +1,152 @@
+"""Data skipping by statistics, vectorized over files whose statistics have the same columns and schema."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.format.rows.decode import decode_columns
+from paimon_sql.format.schema.arrow_types import arrow_type
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, all_of, conjuncts
+from paimon_sql.storage.table.table import Table
+
+
+def prune_by_key(table: Table, entries: pa.Table, predicate: Predicate) -> pa.Table:
+    """Return the entries whose key range may contain a matching key; conditions on other columns are ignored."""
+    fields = table.schema.key_fields
+    names = {f.name for f in fields}
+    wanted = all_of([p for p in conjuncts(predicate) if p.columns() <= names])
+    if wanted is None or not len(entries):
+        return entries
+    return entries.filter(wanted.may_hold(_column_stats(entries, fields, "key_stats", wanted.columns())))
+
+
+def prune_by_values(table: Table, entries: pa.Table, predicate: Predicate) -> pa.Table:
+    """Return the entries whose column statistics allow a matching row."""
+    keep = may_match_by_values(table, entries, predicate)
+    return entries if keep.all() else entries.filter(pa.array(keep))
+
+
+def may_match_by_values(
+    table: Table, entries: pa.Table, predicate: Predicate, columns: Collection[str] | None = None
+) -> npt.NDArray[np.bool_]:
+    """Whether each entry's column statistics allow a matching row.
+
+    Args:
+        table: the table.
+        entries: the entries.
+        predicate: the predicate.
+        columns: the columns whose statistics are used; all by default.
+    """
+    keep = np.ones(len(entries), dtype=bool)
+    relevant = predicate.columns() if columns is None else predicate.columns() & set(columns)
+    for rows, stats in _stats(table, entries, relevant):
+        wanted = all_of([p for p in conjuncts(predicate) if p.columns() <= stats.keys()])
+        if wanted is not None:
+            mask = wanted.may_hold({n: s for n, s in stats.items() if n in wanted.columns()})
+            keep[rows] = mask.to_numpy(zero_copy_only=False)
+    return keep
+
+
+def stats_of(table: Table, entries: pa.Table, column: str) -> ColumnStats:
+    """Return the statistics of one column, one element per entry."""
+    kind = arrow_type(table.schema.field(column).type)
+    order: list[npt.NDArray[np.int64]] = []
+    parts: list[ColumnStats] = []
+    for rows, stats in _stats(table, entries, {column}):
+        if column in stats:
+            order.append(rows)
+            parts.append(stats[column])
+    positions = np.full(len(entries), -1, np.int64)
+    positions[np.concatenate([np.zeros(0, np.int64), *order])] = np.arange(sum(map(len, order)))
+    index = pa.array(positions, mask=positions < 0)
+    minimum, maximum, nulls = (
+        pa.concat_arrays([pa.nulls(0, kind_of), *(getattr(p, name).cast(kind_of) for p in parts)]).take(index)
+        for name, kind_of in (("minimum", kind), ("maximum", kind), ("null_count", pa.int64()))
+    )
+    return ColumnStats(minimum, maximum, nulls, entries["row_count"].combine_chunks())
+
+
+def _stats(
+    table: Table, entries: pa.Table, columns: Collection[str]
+) -> Iterator[tuple[npt.NDArray[np.int64], dict[str, ColumnStats]]]:
+    """Yield statistics under current column names, by group of entries: their row numbers, and the known statistics.
+
+    Args:
+        table: the table.
+        entries: the entries.
+        columns: current names of the columns.
+    """
+    requested = [f for f in table.schema.fields if f.name in columns]
+    for schema_id, stats_columns, rows in _groups(entries):
+        group = entries.take(pa.array(rows))
+        written = table.schemas.get(schema_id)
+        if stats_columns is not None and not set(stats_columns) <= set(written.names):
+            continue
+        fields = written.select(stats_columns) if stats_columns is not None else written.fields
+        ids = {f.id for f in requested}
+        stored = _column_stats(group, fields, "value_stats", {f.name for f in written.fields if f.id in ids})
+        yield rows, _evolved(requested, written.fields, stored, group["row_count"].combine_chunks())
+
+
+def _groups(entries: pa.Table) -> list[tuple[int, tuple[str, ...] | None, np.ndarray]]:
+    """Group entries by schema and statistics columns.
+
+    A file with some columns and without ``_VALUE_STATS_COLS`` has statistics of all its columns.
+    """
+    columns = pc.coalesce(entries["value_stats_cols"].combine_chunks(), entries["write_cols"].combine_chunks())
+    schemas = entries["schema_id"].unique()
+    if len(schemas) == 1 and columns.null_count == len(columns):
+        return [(schemas[0].as_py(), None, np.arange(len(entries)))]
+    text = pc.binary_join(columns, "\x00")
+    keys = pa.table({"schema": entries["schema_id"].combine_chunks(), "columns": text})
+    numbered = keys.append_column("row", pa.array(np.arange(len(entries))))
+    grouped = numbered.group_by(["schema", "columns"]).aggregate([("row", "list")])
+    found = []
+    for schema_id, joined, rows in zip(
+        *(grouped[c].to_pylist() for c in ("schema", "columns", "row_list")), strict=True
+    ):
+        names = None if joined is None else tuple(n for n in joined.split("\x00") if n)
+        found.append((schema_id, names, np.asarray(rows)))
+    return found
+
+
+def _column_stats(
+    entries: pa.Table, fields: Sequence[DataField], prefix: str, names: Collection[str]
+) -> dict[str, ColumnStats]:
+    """Return the statistics of those fields that have one of the names."""
+    types, indexes = [f.type for f in fields], [i for i, f in enumerate(fields) if f.name in names]
+    if not indexes or not len(entries):
+        return {}
+    minima = decode_columns(types, entries[f"{prefix}_min"], overflow_to_null=True, places=indexes)
+    maxima = decode_columns(types, entries[f"{prefix}_max"], overflow_to_null=True, places=indexes)
+    counts = entries[f"{prefix}_null_counts"].combine_chunks()
+    rows = entries["row_count"].combine_chunks()
+    found = {}
+    for i, low, high in zip(indexes, minima, maxima, strict=True):
+        enough = pc.fill_null(pc.greater(pc.list_value_length(counts), i), False)
+        known = pc.if_else(enough, counts, pa.scalar(None, counts.type))
+        padded = pc.list_element(pc.if_else(pc.is_valid(known), known, pa.scalar([None] * (i + 1), counts.type)), i)
+        found[fields[i].name] = ColumnStats(low, high, padded, rows)
+    return found
+
+
+def _evolved(
+    requested: Sequence[DataField], written: Sequence[DataField], stored: dict[str, ColumnStats], rows: pa.Array
+) -> dict[str, ColumnStats]:
+    """Map statistics to current columns: renamed ones keep theirs, added ones are all null, retyped ones unknown."""
+    by_id = {f.id: f for f in written}
+    stats: dict[str, ColumnStats] = {}
+    for f in requested:
+        old = by_id.get(f.id)
+        if old is None:
+            nothing = pa.nulls(len(rows), arrow_type(f.type))
+            stats[f.name] = ColumnStats(nothing, nothing, rows, rows)
+        elif old.name in stored and old.type.as_nullable() == f.type.as_nullable():
+            stats[f.name] = stored[old.name]
+    return stats

@@ -1,0 +1,1 @@
+"""Execution of tasks: executors, threads, progress, metrics."""

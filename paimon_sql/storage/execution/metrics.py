@@ -1,0 +1,111 @@
+"""Metrics of the scans and commits of this process, per table: the newest value, maximum and sum of each.
+
+The names are those of Apache Paimon's metrics, without the prefix ``last`` of some. Metrics are local to a process:
+those of other processes, and of tasks on executors, are not included.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+COMMIT = "commit"
+SCAN = "scan"
+_MAX_TABLES = 1000
+
+
+@dataclass(frozen=True)
+class Metric:
+    """The aggregated values of one metric.
+
+    Attributes:
+        group: ``scan`` or ``commit``.
+        name: name of the metric.
+        last: the newest value.
+        max: the maximum.
+        total: the sum.
+        count: number of values.
+        at_millis: time of the newest value, in milliseconds since the epoch.
+    """
+
+    group: str
+    name: str
+    last: float
+    maximum: float
+    total: float
+    count: int
+    at_millis: int
+
+    def then(self, value: float, at_millis: int) -> Metric:
+        """Return the metric with one more value."""
+        return Metric(
+            self.group,
+            self.name,
+            value,
+            max(self.maximum, value),
+            self.total + value,
+            self.count + 1,
+            at_millis,
+        )
+
+
+class Measured(Protocol):
+    """A table, or a branch of one, that has metrics."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def branch(self) -> str: ...
+
+
+@dataclass(frozen=True, order=True)
+class MetricKey:
+    """Identity of a table or branch; tables of two catalogs may have the same name."""
+
+    name: str
+    path: str
+    branch: str
+
+
+class Metrics:
+    """Metrics of the most recently used tables, per branch; thread-safe.
+
+    Args:
+        tables: maximum number of tables to remember.
+    """
+
+    def __init__(self, tables: int = _MAX_TABLES) -> None:
+        self._max_tables = tables
+        self._tables: OrderedDict[MetricKey, dict[tuple[str, str], Metric]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def note(self, table: Measured, group: str, values: Mapping[str, float]) -> None:
+        """Record values that were measured together."""
+        now, place = time.time_ns() // 1_000_000, MetricKey(table.name, table.path, table.branch)
+        with self._lock:
+            metrics = self._tables.setdefault(place, {})
+            self._tables.move_to_end(place)
+            for name, value in values.items():
+                previous = metrics.get((group, name))
+                first = Metric(group, name, value, value, value, 1, now)
+                metrics[group, name] = first if previous is None else previous.then(value, now)
+            if len(self._tables) > self._max_tables:
+                self._tables.popitem(last=False)
+
+    def all(self) -> list[tuple[MetricKey, Metric]]:
+        """Return the metrics of all tables, sorted by table and metric name."""
+        with self._lock:
+            found = [(place, m) for place, metrics in self._tables.items() for m in metrics.values()]
+        return sorted(found, key=lambda row: (row[0], row[1].group, row[1].name))
+
+
+METRICS = Metrics()
+"""The metrics of this process."""

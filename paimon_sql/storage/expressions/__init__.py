@@ -1,0 +1,1 @@
+"""Predicates and aggregate functions over Arrow columns."""

@@ -1,0 +1,169 @@
+"""Casts between numbers, and between numbers and booleans."""
+
+from __future__ import annotations
+
+from decimal import Context, Decimal
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.format.schema import types as t
+from paimon_sql.storage.expressions.casts.registry import FLOATS, INTEGERS, CastCall, rule
+from paimon_sql.storage.expressions.kernels.conform import with_validity_of
+
+_WIDE_DIGITS = 76
+_EXPONENT_SCALE = 37
+_EXACT = Context(prec=100)
+_COMPACT_DIGITS = 18
+_INT_RANGE = (-(2**31), 2**31 - 1)
+_LONG_LIMIT = 2.0**63
+
+_NUMPY: dict[type[t.DataType], Any] = {
+    t.TinyIntType: np.int8,
+    t.SmallIntType: np.int16,
+    t.IntType: np.int32,
+    t.BigIntType: np.int64,
+    t.FloatType: np.float32,
+    t.DoubleType: np.float64,
+}
+
+
+def plain_values(array: pa.Array) -> npt.NDArray[Any]:
+    """Return a numeric column as NumPy array; nulls are zeros."""
+    values: npt.NDArray[Any] = pc.fill_null(array, pa.scalar(0, array.type)).to_numpy(zero_copy_only=False)
+    return values
+
+
+def _typed(values: npt.NDArray[Any], call: CastCall) -> npt.NDArray[Any]:
+    with np.errstate(over="ignore"):
+        return values.astype(_NUMPY[type(call.target)])
+
+
+@rule(INTEGERS, INTEGERS + FLOATS)
+@rule(FLOATS, FLOATS)
+def number_to_number(array: pa.Array, call: CastCall) -> pa.Array:
+    """Narrowed integers wrap around; a double out of the range of FLOAT becomes infinite."""
+    return with_validity_of(array, pa.array(_typed(plain_values(array), call)))
+
+
+@rule(FLOATS, INTEGERS)
+def float_to_integer(array: pa.Array, call: CastCall) -> pa.Array:
+    """Fractions are truncated, values saturate at the limits of INT or BIGINT, NaN is 0; then narrower types wrap."""
+    values = np.nan_to_num(plain_values(array).astype(np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf)
+    if isinstance(call.target, t.BigIntType):
+        high = values >= _LONG_LIMIT
+        ints = np.where(high | (values < -_LONG_LIMIT), 0.0, values).astype(np.int64)
+        ints = np.where(high, np.iinfo(np.int64).max, np.where(values < -_LONG_LIMIT, np.iinfo(np.int64).min, ints))
+    else:
+        ints = np.clip(values, *_INT_RANGE).astype(np.int64)
+    return with_validity_of(array, pa.array(_typed(ints, call)))
+
+
+@rule(INTEGERS, (t.DecimalType,))
+def integer_to_decimal(array: pa.Array, call: CastCall) -> pa.Array:
+    """A number with too many digits becomes null."""
+    return fitted(array.cast(pa.int64()).cast(pa.decimal256(_WIDE_DIGITS, 0)), call)
+
+
+@rule(FLOATS, (t.DecimalType,))
+def float_to_decimal(array: pa.Array, call: CastCall) -> pa.Array:
+    """The shortest digits that identify the double, rounded half up; too big, infinite or NaN become null."""
+    doubles = array.cast(pa.float64())
+    return number_text_to_decimal(doubles.cast(pa.string()), doubles, call)
+
+
+def number_text_to_decimal(text: pa.Array, size: pa.Array, call: CastCall) -> pa.Array:
+    """Convert digits with optional point and exponent to decimals: rounded half up, null if too big.
+
+    Args:
+        text: the digits.
+        size: approximately the same numbers as doubles; what is not finite becomes null.
+        call: the cast.
+    """
+    precision, scale = call.arrow.precision, call.arrow.scale
+    # Remove what is far too big first, so that the rest fits into the wide type.
+    near = pc.less(pc.abs(size), 2 * 10.0 ** (precision - scale))
+    numbers = pc.if_else(near, text, pa.scalar(None, pa.string()))
+    # One digit after the last is enough for rounding; Arrow refuses to truncate more itself.
+    digits = scale + 1
+    tiny = pc.less(pc.abs(size), 10.0 ** -(digits + 1))
+    numbers = pc.if_else(pc.and_(near, tiny), "0", _expand_exponent(numbers))
+    exponent = pc.match_substring_regex(numbers, "[eE]")
+    nothing = pa.scalar(None, pa.string())
+    plain = pc.replace_substring_regex(numbers, rf"^([+-]?\d*\.\d{{{digits}}})\d+$", r"\1")
+    plain = pc.if_else(exponent, nothing, plain).cast(pa.decimal256(_WIDE_DIGITS, digits))
+    scientific = pc.if_else(exponent, numbers, nothing).cast(pa.decimal256(_WIDE_DIGITS, _EXPONENT_SCALE))
+    return pc.coalesce(fitted(plain, call), fitted(scientific, call))
+
+
+def _expand_exponent(text: pa.Array) -> pa.Array:
+    """Write numbers below 1 with a negative exponent, such as 1.25e-12, without one; others are unchanged."""
+    parts = pc.extract_regex(text, r"^(?P<sign>[+-]?)(?P<whole>\d*)\.?(?P<part>\d*)[eE]-(?P<power>\d{1,4})$")
+    power = pc.coalesce(pc.struct_field(parts, "power"), "0").cast(pa.int64())
+    zeros = pc.subtract(power, pc.utf8_length(pc.coalesce(pc.struct_field(parts, "whole"), "")).cast(pa.int64()))
+    below_one = pc.and_(parts.is_valid(), pc.greater_equal(zeros, 0))
+    padding = pc.binary_repeat("0", pc.max_element_wise(zeros, 0))
+    sign = pc.coalesce(pc.struct_field(parts, "sign"), "")
+    written = pc.binary_join_element_wise(
+        sign, "0.", padding, pc.struct_field(parts, "whole"), pc.struct_field(parts, "part"), ""
+    )
+    return pc.if_else(below_one, written, text)
+
+
+@rule((t.DecimalType,), (t.DecimalType,))
+def decimal_to_decimal(array: pa.Array, call: CastCall) -> pa.Array:
+    """Rounded half up, away from zero; a number with too many digits becomes null."""
+    return fitted(array, call)
+
+
+def fitted(array: pa.Array, call: CastCall) -> pa.Array:
+    """Convert decimals of any type to the precision and scale of the target: rounded half up, null if too big."""
+    precision, scale = call.arrow.precision, call.arrow.scale
+    wide = array.cast(pa.decimal256(_WIDE_DIGITS, array.type.scale))
+    if array.type.scale > scale:
+        wide = pc.round(wide, scale, "half_towards_infinity")
+    fraction_digits = min(wide.type.scale, scale)
+    nines = Decimal(10 ** (precision - scale + fraction_digits) - 1).scaleb(-fraction_digits, _EXACT)
+    maximum = pa.scalar(nines, pa.decimal256(_WIDE_DIGITS, wide.type.scale))
+    fits = pc.less_equal(pc.abs(wide), maximum)
+    return pc.if_else(fits, wide, pa.scalar(None, wide.type)).cast(call.arrow)
+
+
+@rule((t.DecimalType,), INTEGERS)
+def decimal_to_integer(array: pa.Array, call: CastCall) -> pa.Array:
+    """The fraction is truncated; a number that is too big keeps its low bits."""
+    truncated = array.cast(pa.decimal128(array.type.precision, 0), safe=False)
+    low = np.frombuffer(truncated.buffers()[1], "<i8")[2 * truncated.offset :: 2][: len(truncated)]
+    return with_validity_of(array, pa.array(_typed(low, call)))
+
+
+@rule((t.DecimalType,), FLOATS)
+def decimal_to_float(array: pa.Array, call: CastCall) -> pa.Array:
+    """The nearest double; FLOAT is rounded from that."""
+    if array.type.precision <= _COMPACT_DIGITS:
+        unscaled = np.frombuffer(array.buffers()[1], "<i8")[2 * array.offset :: 2][: len(array)]
+        doubles = with_validity_of(array, pa.array(unscaled.astype(np.float64) / 10.0**array.type.scale))
+    else:
+        doubles = array.cast(pa.string()).cast(pa.float64())
+    return with_validity_of(array, pa.array(_typed(plain_values(doubles), call)))
+
+
+@rule((t.BooleanType,), INTEGERS + FLOATS)
+def boolean_to_number(array: pa.Array, call: CastCall) -> pa.Array:
+    """True is 1, false is 0."""
+    return array.cast(pa.int8()).cast(call.arrow)
+
+
+@rule((t.BooleanType,), (t.DecimalType,))
+def boolean_to_decimal(array: pa.Array, call: CastCall) -> pa.Array:
+    """True is 1, false is 0; null if the type has no digit before its point."""
+    return fitted(array.cast(pa.int64()).cast(pa.decimal256(_WIDE_DIGITS, 0)), call)
+
+
+@rule(INTEGERS, (t.BooleanType,))
+def integer_to_boolean(array: pa.Array, call: CastCall) -> pa.Array:
+    """All but 0 is true."""
+    return pc.not_equal(array, pa.scalar(0, array.type))

@@ -1,0 +1,1 @@
+"""Vectorized kernels over Arrow arrays."""

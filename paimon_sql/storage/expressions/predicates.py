@@ -1,0 +1,316 @@
+"""Predicates on columns: evaluated exactly on rows, or conservatively on statistics for data skipping.
+
+A predicate is a small immutable tree. Logic is three-valued as in SQL: a null makes it unknown, and a row is retained
+only if its predicate is true. A predicate that cannot be expressed may be omitted, because a scan may always return
+more rows.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import ClassVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+
+@dataclass(frozen=True)
+class ColumnStats:
+    """Statistics of one column, one element per file.
+
+    ``minimum``, ``maximum`` and ``null_count`` are null if unknown. ``minimum`` may be below and ``maximum`` above the
+    real bound, as for truncated strings.
+    """
+
+    minimum: pa.Array
+    maximum: pa.Array
+    null_count: pa.Array
+    row_count: pa.Array
+
+
+class Predicate(ABC):
+    """A condition on columns."""
+
+    @abstractmethod
+    def columns(self) -> frozenset[str]:
+        """Return the columns that it reads."""
+
+    @abstractmethod
+    def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
+        """Evaluate it for each row: true, false or null."""
+
+    def holds(self, rows: pa.RecordBatch) -> pa.Array:
+        """Return whether it is true for each row of a batch, like `evaluate`; never null."""
+        return pc.fill_null(self.evaluate({name: rows.column(name) for name in self.columns()}), False)
+
+    @abstractmethod
+    def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
+        """Return false for each file only if it is true for none of the file's rows; never null."""
+
+    @abstractmethod
+    def negate(self) -> Predicate | None:
+        """The predicate that is true where this one is false, and null where it is null; None if not expressible."""
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether `evaluate` decides each row; otherwise it may retain rows that a later evaluation drops."""
+        return True
+
+    def __str__(self) -> str:
+        return repr(self)
+
+
+def all_of(parts: list[Predicate]) -> Predicate | None:
+    """Return the conjunction; None if empty."""
+    if not parts:
+        return None
+    return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+
+def conjuncts(predicate: Predicate | None) -> list[Predicate]:
+    """Return the predicates that must all be true."""
+    if predicate is None:
+        return []
+    return [c for p in predicate.parts for c in conjuncts(p)] if isinstance(predicate, And) else [predicate]
+
+
+def conjuncts_on(predicate: Predicate | None, columns: Collection[str]) -> Predicate | None:
+    """Return the conjuncts that read only some columns: a weaker predicate; None if there are none."""
+    names = frozenset(columns)
+    return all_of([p for p in conjuncts(predicate) if p.columns() <= names])
+
+
+KERNELS: dict[str, Callable[..., pa.Array]] = {
+    "=": pc.equal,
+    "!=": pc.not_equal,
+    "<": pc.less,
+    "<=": pc.less_equal,
+    ">": pc.greater,
+    ">=": pc.greater_equal,
+}
+OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+
+
+@dataclass(frozen=True)
+class Comparison(Predicate):
+    """A comparison with a non-null value; NaN is greater than all other numbers and equal to itself."""
+
+    column: str
+    operator: str
+    value: pa.Scalar
+
+    def columns(self) -> frozenset[str]:
+        return frozenset([self.column])
+
+    def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
+        values = columns[self.column]
+        if not pa.types.is_floating(values.type):
+            return KERNELS[self.operator](values, self.value)
+        return _compare_floats(values, self.operator, self.value)
+
+    def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
+        known = stats.get(self.column)
+        if known is None or pa.types.is_floating(self.value.type):
+            # Statistics of floating-point columns do not cover NaN.
+            return may_match_all(stats)
+        minimum, maximum, value = known.minimum, known.maximum, self.value
+        if self.operator == "=":
+            outside = pc.or_kleene(pc.greater(minimum, value), pc.less(maximum, value))
+        elif self.operator == "!=":
+            outside = pc.and_kleene(pc.equal(minimum, value), pc.equal(maximum, value))
+            if pa.types.is_string(value.type) or pa.types.is_binary(value.type):
+                # A truncated bound may equal the value although the full strings do not.
+                outside = pa.array([False] * len(minimum))
+        elif self.operator in ("<", "<="):
+            outside = KERNELS[OPPOSITE[self.operator]](minimum, value)
+        else:
+            outside = KERNELS[OPPOSITE[self.operator]](maximum, value)
+        return pc.invert(pc.or_(pc.fill_null(outside, False), _only_nulls(known)))
+
+    def negate(self) -> Predicate:
+        return Comparison(self.column, OPPOSITE[self.operator], self.value)
+
+    def __str__(self) -> str:
+        return f"{self.column} {self.operator} {self.value}"
+
+
+@dataclass(frozen=True)
+class IsNull(Predicate):
+    """A column is null, or, with ``negated``, is not."""
+
+    column: str
+    negated: bool = False
+
+    def columns(self) -> frozenset[str]:
+        return frozenset([self.column])
+
+    def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
+        values = columns[self.column]
+        return pc.is_valid(values) if self.negated else pc.is_null(values)
+
+    def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
+        known = stats.get(self.column)
+        if known is None:
+            return may_match_all(stats)
+        if self.negated:
+            return pc.invert(_only_nulls(known))
+        return pc.fill_null(pc.greater(known.null_count, 0), True)
+
+    def negate(self) -> Predicate:
+        return IsNull(self.column, not self.negated)
+
+    def __str__(self) -> str:
+        return f"{self.column} IS {'NOT ' if self.negated else ''}NULL"
+
+
+@dataclass(frozen=True)
+class In(Predicate):
+    """A column equals one of several non-null values."""
+
+    column: str
+    values: pa.Array
+
+    def columns(self) -> frozenset[str]:
+        return frozenset([self.column])
+
+    def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
+        values, wanted = columns[self.column], self.values
+        if pa.types.is_floating(values.type):
+            values, wanted = canonical_floats(values), canonical_floats(wanted)
+        found = pc.is_in(values, value_set=wanted)
+        return pc.if_else(pc.is_valid(values), found, pa.scalar(None, pa.bool_()))
+
+    def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
+        known = stats.get(self.column)
+        if known is None or not len(self.values) or pa.types.is_floating(self.values.type):
+            return may_match_all(stats)
+        minimum, maximum = pc.min(self.values), pc.max(self.values)
+        outside = pc.or_kleene(pc.greater(known.minimum, maximum), pc.less(known.maximum, minimum))
+        return pc.invert(pc.or_(pc.fill_null(outside, False), _only_nulls(known)))
+
+    def negate(self) -> Predicate | None:
+        return None
+
+    def __str__(self) -> str:
+        return f"{self.column} IN ({', '.join(str(v) for v in self.values[:5])}{', …' if len(self.values) > 5 else ''})"
+
+
+def canonical_floats(values: pa.Array) -> pa.Array:
+    """Make equal floating-point values bitwise equal: zeros of either sign, and all NaNs."""
+    positive = pc.add(values, pa.scalar(0, values.type))
+    return pc.if_else(pc.is_nan(positive), pa.scalar(float("nan"), values.type), positive)
+
+
+@dataclass(frozen=True)
+class StartsWith(Predicate):
+    """A string column begins with a prefix."""
+
+    column: str
+    prefix: str
+
+    def columns(self) -> frozenset[str]:
+        return frozenset([self.column])
+
+    def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
+        return pc.starts_with(columns[self.column], self.prefix)
+
+    def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
+        known = stats.get(self.column)
+        if known is None:
+            return may_match_all(stats)
+        above = pc.greater(pc.utf8_slice_codeunits(known.minimum, 0, len(self.prefix)), self.prefix)
+        below = pc.less(known.maximum, self.prefix)
+        return pc.invert(pc.or_(pc.fill_null(pc.or_kleene(above, below), False), _only_nulls(known)))
+
+    def negate(self) -> Predicate | None:
+        return None
+
+    def __str__(self) -> str:
+        return f"{self.column} LIKE '{self.prefix}%'"
+
+
+@dataclass(frozen=True)
+class _Junction(Predicate):
+    """Several predicates, joined by a keyword."""
+
+    parts: tuple[Predicate, ...]
+
+    word: ClassVar[str]
+    _join: ClassVar[Callable[..., pa.Array]]
+    _join_known: ClassVar[Callable[..., pa.Array]]
+
+    @property
+    def is_exact(self) -> bool:
+        return all(p.is_exact for p in self.parts)
+
+    def columns(self) -> frozenset[str]:
+        return frozenset().union(*(p.columns() for p in self.parts))
+
+    def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
+        return reduce(self._join, [p.evaluate(columns) for p in self.parts])
+
+    def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
+        return reduce(self._join_known, [p.may_hold(stats) for p in self.parts])
+
+    def _negated_parts(self) -> tuple[Predicate, ...] | None:
+        parts = [p.negate() for p in self.parts]
+        known = tuple(p for p in parts if p is not None)
+        return known if len(known) == len(parts) else None
+
+    def __str__(self) -> str:
+        return "(" + f" {self.word} ".join(str(p) for p in self.parts) + ")"
+
+
+class And(_Junction):
+    """All of the predicates are true."""
+
+    word = "AND"
+    _join = staticmethod(pc.and_kleene)
+    _join_known = staticmethod(pc.and_)
+
+    def negate(self) -> Predicate | None:
+        parts = self._negated_parts()
+        return None if parts is None else Or(parts)
+
+
+class Or(_Junction):
+    """At least one of the predicates is true."""
+
+    word = "OR"
+    _join = staticmethod(pc.or_kleene)
+    _join_known = staticmethod(pc.or_)
+
+    def negate(self) -> Predicate | None:
+        parts = self._negated_parts()
+        return None if parts is None else And(parts)
+
+
+def may_match_all(stats: Mapping[str, ColumnStats]) -> pa.Array:
+    """Return true for each file: the result of a predicate that statistics do not cover."""
+    files = len(next(iter(stats.values())).row_count) if stats else 1
+    return pa.array([True] * files, pa.bool_())
+
+
+def _only_nulls(known: ColumnStats) -> pa.Array:
+    return pc.fill_null(pc.equal(known.null_count, known.row_count), False)
+
+
+def _compare_floats(values: pa.Array, operator: str, value: pa.Scalar) -> pa.Array:
+    """Compare in Spark's order of floating-point numbers: NaN equals itself and is greater than everything else."""
+    is_nan = pc.is_nan(values)
+    wanted = value.as_py()
+    if wanted != wanted:
+        nothing = pc.and_not(is_nan, is_nan)
+        return {
+            "=": lambda: is_nan,
+            "!=": lambda: pc.invert(is_nan),
+            "<": lambda: pc.invert(is_nan),
+            "<=": lambda: pc.invert(nothing),
+            ">": lambda: nothing,
+            ">=": lambda: is_nan,
+        }[operator]()
+    plain = KERNELS[operator](values, value)
+    return pc.or_(plain, is_nan) if operator in (">", ">=") else plain

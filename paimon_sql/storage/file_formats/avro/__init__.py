@@ -1,0 +1,1 @@
+"""The Avro file format (spec: Avro)."""

@@ -1,0 +1,189 @@
+"""Avro writer: encodes records in blocks as batches arrive."""
+
+from __future__ import annotations
+
+import bz2
+import io
+import json
+import lzma
+import sys
+import zlib
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import cramjam
+import numpy as np
+import pyarrow as pa
+from fastavro import parse_schema, schemaless_writer
+
+from paimon_sql.errors import ConstraintViolationError
+from paimon_sql.format.avro.container import codec_name, without_logical_types, write_container
+from paimon_sql.format.schema import types as t
+from paimon_sql.storage.expressions.kernels.conform import conform
+from paimon_sql.storage.file_formats.avro.schema import avro_schema, has_text_keys
+from paimon_sql.storage.file_formats.base import DataFileWriter
+from paimon_sql.storage.file_formats.settings import WriteSettings, unknown_compression
+from paimon_sql.storage.file_io.base import FileIO
+from paimon_sql.storage.file_io.errors import translate_errors
+
+_MILLIS_DIGITS = 3
+_DECIMAL_BYTES = 16
+
+
+def encode_column(array: pa.Array, data_type: t.DataType) -> list[Any]:
+    """Return one encoded value per row, None for null, for a schema without logical types."""
+    match data_type:
+        case t.TimestampType() | t.LocalZonedTimestampType():
+            unit = "ms" if data_type.precision <= _MILLIS_DIGITS else "us"
+            return list(conform(array, pa.timestamp(unit, array.type.tz)).view(pa.int64()).to_pylist())
+        case t.DateType() | t.TimeType():
+            return list(array.view(pa.int32()).to_pylist())
+        case t.DecimalType():
+            return _decimals(array)
+        case t.RowType():
+            columns = [encode_column(array.field(i), f.type) for i, f in enumerate(data_type.fields)]
+            names = [f.name for f in data_type.fields]
+            return _where_valid(array, [dict(zip(names, row, strict=True)) for row in _rows(columns, len(array))])
+        case t.ArrayType() | t.VectorType():
+            lists = conform(array, pa.list_(array.type.value_field))
+            return _slices(lists, encode_column(lists.values, data_type.element))
+        case t.MapType():
+            return _maps(array, data_type.key, data_type.value)
+        case t.MultisetType():
+            return _maps(array, data_type.element, t.IntType(False))
+    return list(array.to_pylist())
+
+
+def _rows(columns: list[list[Any]], rows: int) -> Any:
+    return zip(*columns, strict=True) if columns else ((),) * rows
+
+
+def _where_valid(array: pa.Array, values: list[Any]) -> list[Any]:
+    if array.null_count == 0:
+        return values
+    return [value if valid else None for value, valid in zip(values, array.is_valid().to_pylist(), strict=True)]
+
+
+def _slices(array: pa.Array, values: list[Any]) -> list[Any]:
+    offsets = array.offsets.to_pylist()
+    return _where_valid(array, [values[low:high] for low, high in pairwise(offsets)])
+
+
+def _maps(array: pa.Array, key: t.DataType, value: t.DataType) -> list[Any]:
+    pairs = zip(encode_column(array.keys, key), encode_column(array.items, value), strict=True)
+    if has_text_keys(key):
+        return [None if entries is None else dict(entries) for entries in _slices(array, list(pairs))]
+    return _slices(array, [{"key": k, "value": v} for k, v in pairs])
+
+
+def _decimals(array: pa.Array) -> list[bytes | None]:
+    """Return the shortest big-endian two's complement of each unscaled value."""
+    first = array.offset * _DECIMAL_BYTES
+    little = np.frombuffer(array.buffers()[1], np.uint8, len(array) * _DECIMAL_BYTES, first)
+    big = little.reshape(-1, _DECIMAL_BYTES)[:, ::-1]
+    fill = np.where(big[:, :1] >= 0x80, 0xFF, 0)
+    # A leading byte is redundant if it only repeats the sign bit of the next byte.
+    spare = (big[:, :-1] == fill) & ((big[:, 1:] >= 0x80) == (fill == 0xFF))
+    leading = np.cumprod(spare, axis=1).sum(axis=1).tolist()
+    data = big.tobytes()
+    step = _DECIMAL_BYTES
+    return _where_valid(array, [data[i * step + skip : (i + 1) * step] for i, skip in enumerate(leading)])
+
+
+def zigzag(value: int) -> bytes:
+    """Return the bytes of a non-negative number."""
+    rest, coded = value << 1, bytearray()
+    while rest > 0x7F:
+        coded.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    coded.append(rest)
+    return bytes(coded)
+
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+_SYNC_SIZE = 16
+_CRC_SIZE = 4
+_BLOCK_ROWS, _BLOCK_BYTES = 2_000, 256 * 1024
+_CODECS = ("null", "deflate", "snappy", "zstandard", "bzip2", "xz", "none", "zstd")
+
+
+class AvroWriter(DataFileWriter):
+    """A writer of one Avro file."""
+
+    def __init__(self, file_io: FileIO, path: str, fields: Sequence[t.DataField], settings: WriteSettings) -> None:
+        self.path = path
+        self._file_io = file_io
+        self._fields = fields
+        self._compress = _compressor(settings)
+        text = avro_schema(fields)
+        self._schema = parse_schema({"type": "array", "items": without_logical_types(json.loads(text))})
+        header = write_container(text, [], settings.options.get("avro.codec", settings.compression))
+        self._sync = header[-_SYNC_SIZE:]
+        self._stream = file_io.open_output(path)
+        self._stream.write(header)
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        rows = max(1, min(_BLOCK_ROWS, batch.num_rows * _BLOCK_BYTES // max(1, batch.nbytes)))
+        for first in range(0, batch.num_rows, rows):
+            self._write_block(batch.slice(first, rows))
+
+    def _write_block(self, batch: pa.RecordBatch) -> None:
+        for column, field in zip(batch.columns, self._fields, strict=True):
+            if column.null_count and not field.type.nullable:
+                raise ConstraintViolationError(f"{self.path}: column '{field.name}' is NOT NULL and got a null.")
+        columns = [encode_column(c, f.type) for c, f in zip(batch.columns, self._fields, strict=True)]
+        names = [f.name for f in self._fields]
+        rows = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+        coded = io.BytesIO()
+        schemaless_writer(coded, self._schema, rows)
+        # Encoded as one array: strip its length before the records and the zero after them.
+        block = self._compress(coded.getvalue()[len(zigzag(len(rows))) : -1])
+        with translate_errors("write", self.path):
+            self._stream.write(zigzag(len(rows)) + zigzag(len(block)) + block + self._sync)
+
+    @property
+    def bytes_written(self) -> int:
+        return int(self._stream.tell())
+
+    def close(self) -> int:
+        with translate_errors("write", self.path):
+            size = int(self._stream.tell())
+            self._stream.close()
+        return size
+
+    def abort(self) -> None:
+        if not self._stream.closed:
+            self._stream.close()
+        self._file_io.delete(self.path)
+
+
+def _compressor(settings: WriteSettings) -> Callable[[bytes], bytes]:
+    chosen = settings.options.get("avro.codec", settings.compression).lower()
+    if chosen not in _CODECS:
+        raise unknown_compression("Avro", chosen, _CODECS)
+    match codec_name(chosen):
+        case "deflate":
+            return _deflate
+        case "snappy":
+            return _snappy
+        case "zstandard":
+            return lambda data: zstd.compress(data, settings.zstd_level)
+        case "bzip2":
+            return bz2.compress
+        case "xz":
+            return lzma.compress
+    return bytes
+
+
+def _deflate(data: bytes) -> bytes:
+    packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return packer.compress(data) + packer.flush()
+
+
+def _snappy(data: bytes) -> bytes:
+    return bytes(cramjam.snappy.compress_raw(data)) + zlib.crc32(data).to_bytes(_CRC_SIZE, "big")

@@ -1,0 +1,291 @@
+"""Interface of file formats: read a data file's columns as Arrow batches, and write batches to a new file."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import pyarrow as pa
+
+from paimon_sql.errors import CorruptFileError, PaimonError, UnsupportedError
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.arrow_types import arrow_field, arrow_schema
+from paimon_sql.format.variant.shredding.adaptive import ShapeHistory
+from paimon_sql.storage.expressions.kernels.conform import Leaf, conform
+from paimon_sql.storage.file_formats.settings import WriteSettings
+from paimon_sql.storage.file_io.base import FileIO
+from paimon_sql.storage.file_io.errors import translate_errors
+
+BATCH_ROWS = 65_536
+_BATCH_BYTES = 4 * 1024 * 1024
+"""Approximate maximum size of a batch of wide rows."""
+_DECODING_ERRORS = (
+    *(pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowSerializationError, pa.ArrowCapacityError),
+    *(pa.ArrowMemoryError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError),
+)
+"""Errors of decoders on corrupt data; Arrow runs out of memory before it allocates what corrupt sizes claim."""
+
+
+@contextmanager
+def decoding_file(complaint: str, path: str) -> Iterator[None]:
+    """Translate errors of a decoder of data files to CorruptFileError.
+
+    Args:
+        complaint: beginning of the message, such as "cannot be read as ORC".
+        path: the file.
+    """
+    try:
+        yield
+    except PaimonError:
+        raise
+    except _DECODING_ERRORS as error:
+        raise CorruptFileError(f"{complaint}: {error or type(error).__name__}", path=path) from error
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRange:
+    """A file's own statistics of a column in a row group; None is unknown.
+
+    ``low`` and ``high`` are bounds as Python values, not necessarily existing values.
+    """
+
+    low: Any
+    high: Any
+    null_count: int | None
+
+
+class RowGroupFilter(Protocol):
+    """Decides by statistics which row groups of a file may contain matching rows."""
+
+    def may_match(self, row_count: int, columns: Mapping[str, ColumnRange]) -> bool:
+        """Return False only if no row of the group matches; columns without statistics are absent."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileRead:
+    """The parameters for reading a data file.
+
+    Attributes:
+        path: the file.
+        size: its size in bytes, None if unknown.
+        fields: the file's columns, in its order, including system columns.
+        columns: the names of the requested columns, in the requested order.
+        predicate: a hint for skipping row groups; rows are not filtered.
+        batch_rows: maximum rows per batch.
+        row_ranges: the requested positions, as sorted ``(first, last + 1)``; None for all rows.
+        threads: whether columns may be decoded in parallel.
+        options: the table's options, for formats that depend on them.
+    """
+
+    path: str
+    fields: Sequence[t.DataField]
+    columns: Sequence[str]
+    size: int | None = None
+    predicate: RowGroupFilter | None = None
+    batch_rows: int = BATCH_ROWS
+    row_ranges: Sequence[tuple[int, int]] | None = None
+    threads: bool = False
+    options: Mapping[str, str] | None = None
+
+    def option(self, key: str, default: str) -> str:
+        """Return the value of a table option."""
+        return (self.options or {}).get(key, default)
+
+    @property
+    def wanted(self) -> list[t.DataField]:
+        """The fields of the requested columns."""
+        by_name = {f.name: f for f in self.fields}
+        return [by_name[name] for name in self.columns]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema of the batches."""
+        return arrow_schema(self.wanted)
+
+    def touches(self, first: int, count: int) -> bool:
+        """Whether any of ``count`` rows from ``first`` is requested."""
+        if self.row_ranges is None:
+            return count > 0
+        return any(low < first + count and first < high for low, high in self.row_ranges)
+
+    def rows_at_once(self, rows: int, size: int) -> int:
+        """Return how many rows to decode at a time, given the bytes that some rows take."""
+        return max(1, min(self.batch_rows, rows * _BATCH_BYTES // max(1, size)))
+
+    def cut(self, first: int, batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Yield the requested slices of a batch whose first row has position ``first``, each within ``batch_rows``."""
+        end = first + batch.num_rows
+        for low, high in [(first, end)] if self.row_ranges is None else self.row_ranges:
+            start, stop = max(low, first), min(high, end)
+            for at in range(start, stop, self.batch_rows):
+                yield at, batch.slice(at - first, min(self.batch_rows, stop - at))
+
+
+class DataFileWriter(ABC):
+    """Writes one data file; it exists completely after `close`, and not at all after `abort`."""
+
+    path: str
+
+    @abstractmethod
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Append rows; the batch has the file's columns, in its order, of the canonical Arrow types."""
+
+    @property
+    @abstractmethod
+    def bytes_written(self) -> int:
+        """The approximate size of the file if it were closed now."""
+
+    @abstractmethod
+    def close(self) -> int:
+        """Finish the file; return its size in bytes."""
+
+    @abstractmethod
+    def abort(self) -> None:
+        """Delete the file."""
+
+
+class FileFormat(ABC):
+    """Data files of one format.
+
+    Class attributes:
+        name: value of the option ``file.format``, and suffix of the files.
+        is_general: whether its files support any columns, so that it can be a table's format.
+    """
+
+    name: ClassVar[str]
+    is_general: ClassVar[bool] = True
+
+    def read(
+        self,
+        file_io: FileIO,
+        path: str,
+        file_size: int | None,
+        file_fields: Sequence[t.DataField],
+        columns: Sequence[str],
+        *,
+        predicate: RowGroupFilter | None = None,
+        batch_rows: int = BATCH_ROWS,
+        row_ranges: Sequence[tuple[int, int]] | None = None,
+        threads: bool = False,
+        options: Mapping[str, str] | None = None,
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield a file's rows in order, as batches of the canonical Arrow types; the arguments are those of `FileRead`.
+
+        A column that the file lacks is null.
+
+        Raises:
+            MissingFileError: the file is missing.
+            CorruptFileError: it is not of this format, is corrupt, or a column has an incompatible type.
+        """
+        for _, batch in self.read_with_positions(
+            file_io,
+            path,
+            file_size,
+            file_fields,
+            columns,
+            predicate=predicate,
+            batch_rows=batch_rows,
+            row_ranges=row_ranges,
+            threads=threads,
+            options=options,
+        ):
+            yield batch
+
+    def read_with_positions(
+        self,
+        file_io: FileIO,
+        path: str,
+        file_size: int | None,
+        file_fields: Sequence[t.DataField],
+        columns: Sequence[str],
+        *,
+        predicate: RowGroupFilter | None = None,
+        batch_rows: int = BATCH_ROWS,
+        row_ranges: Sequence[tuple[int, int]] | None = None,
+        threads: bool = False,
+        options: Mapping[str, str] | None = None,
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Yield the batches of `read`, each with the 0-based position of its first row in the file."""
+        wanted = FileRead(path, file_fields, columns, file_size, predicate, batch_rows, row_ranges, threads, options)
+        return self.batches(file_io, wanted)
+
+    @abstractmethod
+    def batches(self, file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Implement `read_with_positions`."""
+
+    def open_writer(
+        self,
+        file_io: FileIO,
+        path: str,
+        fields: Sequence[t.DataField],
+        options: Mapping[str, str] | None = None,
+        *,
+        compression: str | None = None,
+        history: ShapeHistory | None = None,
+    ) -> DataFileWriter:
+        """Open a new file.
+
+        Args:
+            file_io: the file system.
+            path: the file's final path; its name must be new.
+            fields: the file's columns, including system columns, with their ids.
+            options: the table's options.
+            compression: overrides ``file.compression``, such as by ``file.compression.per.level``.
+            history: variant statistics of earlier files of the same writer.
+
+        Raises:
+            InvalidOptionError: the format does not support a compression or setting.
+            UnsupportedError: the format does not support a column's type.
+        """
+        return self.writer(file_io, path, fields, WriteSettings.of(self.name, options, compression, history))
+
+    @abstractmethod
+    def writer(
+        self, file_io: FileIO, path: str, fields: Sequence[t.DataField], settings: WriteSettings
+    ) -> DataFileWriter:
+        """Implement `open_writer`, with the settings of the options."""
+
+    def column_names(self, file_io: FileIO, path: str) -> list[str]:
+        """Return the top-level columns of a file of any origin, in its order.
+
+        Raises:
+            CorruptFileError: the file is not of this format.
+        """
+        with translate_errors("read", path), file_io.open_input(path) as source:
+            try:
+                return self.names_in(source, path)
+            except (pa.ArrowInvalid, KeyError, TypeError, ValueError) as error:
+                raise CorruptFileError(f"it is no {self.name} file: {error}", path=path) from error
+
+    def names_in(self, source: pa.NativeFile, path: str) -> list[str]:
+        """Implement `column_names` for an open file; optional for formats that are not general."""
+        raise UnsupportedError(f"Files of the format {self.name} have no columns of their own.")
+
+    @abstractmethod
+    def check_fields(self, fields: Sequence[t.DataField]) -> None:
+        """Raise `UnsupportedError` with the column's name if the format does not support a column."""
+
+
+def canonical(array: pa.Array, field: t.DataField, path: str, leaf: Leaf | None = None) -> pa.Array:
+    """Convert a column as read to the canonical Arrow type of its field.
+
+    Raises:
+        CorruptFileError: the file's column has an incompatible type.
+    """
+    target = arrow_field(field).type
+    try:
+        return conform(array, target, leaf)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise CorruptFileError(
+            f"column '{field.name}' holds {array.type} and cannot be read as {field.type.sql()}: {error}", path=path
+        ) from error
+
+
+def batch_of(columns: Sequence[pa.Array], schema: pa.Schema, rows: int) -> pa.RecordBatch:
+    """Return a batch of ``rows`` rows, possibly without columns."""
+    if not columns:
+        return pa.RecordBatch.from_struct_array(pa.Array.from_buffers(pa.struct([]), rows, [None]))
+    return pa.RecordBatch.from_arrays(list(columns), schema=schema)

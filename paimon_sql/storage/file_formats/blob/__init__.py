@@ -1,0 +1,1 @@
+"""The blob file format (spec: Blob File)."""

@@ -1,0 +1,293 @@
+"""Elements of blob files: a record is a blob, an array of blobs or a map with blob values (spec: Blob File).
+
+A blob is its bytes. An array begins with a magic number, a version and the number of its blobs; then follow their
+bytes, their lengths, and the size of these lengths. A map has the bytes of its keys before those of its blobs, and both
+lengths after them. A length of -1 is null.
+"""
+
+from __future__ import annotations
+
+import struct
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from paimon_sql.errors import CorruptFileError, InvalidInputError, UnsupportedError
+from paimon_sql.format.bytes.bounded import BoundsError, check_total
+from paimon_sql.format.bytes.delta_varint import decoded_lists, encode
+from paimon_sql.format.global_index.keys import IndexKeys
+from paimon_sql.format.rows.blob_reference import descriptors
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.arrow_types import arrow_type
+from paimon_sql.storage.file_formats.blob.byte_ranges import ByteRanges
+
+_Numbers = npt.NDArray[np.int64]
+_HEADER = struct.Struct("<IBi")
+_SIZE = struct.Struct("<i")
+_VERSION = 1
+_NULL = -1
+_KEYS = (
+    *(t.BooleanType, t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType, t.DateType, t.TimeType, t.DecimalType),
+    *(t.CharType, t.VarCharType, t.BinaryType, t.VarBinaryType),
+)
+
+
+class BlobSink(Protocol):
+    """Receives the content of a record."""
+
+    def put(self, data: bytes | memoryview) -> None:
+        """Append bytes."""
+
+    def blob(self, data: memoryview) -> int | None:
+        """Append a blob, or the blob that a descriptor refers to; return its length, None for null."""
+
+
+class BlobElement(ABC):
+    """One kind of record."""
+
+    @staticmethod
+    def of(data_type: t.DataType) -> BlobElement:
+        """Return the kind of record of a column.
+
+        Raises:
+            UnsupportedError: blob files do not support the type.
+        """
+        match data_type:
+            case t.BlobType():
+                return _One()
+            case t.ArrayType() if isinstance(data_type.element, t.BlobType):
+                return _Array()
+            case t.MapType() if isinstance(data_type.value, t.BlobType) and isinstance(data_type.key, _KEYS):
+                return _Map(data_type)
+        raise UnsupportedError(
+            f"A file of blobs holds a column of type BLOB, ARRAY<BLOB> or MAP<.., BLOB>, and not {data_type.sql()}."
+        )
+
+    @abstractmethod
+    def read(self, file: ByteRanges, starts: _Numbers, sizes: _Numbers, uri: str | None) -> pa.Array:
+        """Read the values of records.
+
+        Args:
+            file: the file.
+            starts: start of each record's content.
+            sizes: its size in bytes.
+            uri: the file's URI in descriptors, which are returned instead of bytes; None returns bytes.
+
+        Raises:
+            CorruptFileError: a record is invalid.
+        """
+
+    @abstractmethod
+    def pieces(self, column: pa.Array) -> Iterator[_Record | None]:
+        """Yield a function per value that puts it into a record; None for null."""
+
+
+class _Record(Protocol):
+    def __call__(self, sink: BlobSink) -> bool:
+        """Put the value into a sink; False if it is null after all, and nothing was put."""
+
+
+class _One(BlobElement):
+    def read(self, file: ByteRanges, starts: _Numbers, sizes: _Numbers, uri: str | None) -> pa.Array:
+        return _blobs(file, starts, sizes, uri)
+
+    def pieces(self, column: pa.Array) -> Iterator[_Record | None]:
+        for data in _views(column):
+            yield None if data is None else _one_record(data)
+
+
+def _one_record(data: memoryview) -> _Record:
+    return lambda sink: sink.blob(data) is not None
+
+
+class _Array(BlobElement):
+    magic = 1094861634
+
+    def read(self, file: ByteRanges, starts: _Numbers, sizes: _Numbers, uri: str | None) -> pa.Array:
+        counts, (index,) = _index(file, starts, sizes, self.magic, 1)
+        blobs, ends = _read_elements(file, starts + _HEADER.size, index.lengths, index.counts, uri)
+        _check(ends, index.begin, file.path)
+        return pa.ListArray.from_arrays(_offsets(counts), blobs)
+
+    def pieces(self, column: pa.Array) -> Iterator[_Record | None]:
+        flat = list(_views(column.values))
+        for low, high in _bounds(column):
+            yield None if high < 0 else _array_record(flat[low:high])
+
+
+def _array_record(blobs: list[memoryview | None]) -> _Record:
+    def put(sink: BlobSink) -> bool:
+        sink.put(_HEADER.pack(_Array.magic, _VERSION, len(blobs)))
+        lengths = encode(_put_all(sink, blobs))
+        sink.put(lengths + _SIZE.pack(len(lengths)))
+        return True
+
+    return put
+
+
+class _Map(BlobElement):
+    magic = 0x4D424342
+
+    def __init__(self, data_type: t.MapType) -> None:
+        self._type = data_type
+        self._plain = isinstance(data_type.key, t.BinaryType | t.VarBinaryType)
+        self._keys = IndexKeys(data_type.key)
+
+    def read(self, file: ByteRanges, starts: _Numbers, sizes: _Numbers, uri: str | None) -> pa.Array:
+        counts, (keys, values) = _index(file, starts, sizes, self.magic, 2)
+        if (keys.lengths == _NULL).any():
+            raise UnsupportedError(f"{file.path}: a map has a null among its keys, which cannot be read.")
+        names, ends = _read_elements(file, starts + _HEADER.size, keys.lengths, keys.counts, None)
+        blobs, ends = _read_elements(file, ends, values.lengths, values.counts, uri)
+        _check(ends, keys.begin, file.path)
+        try:
+            keys_array = names if self._plain else self._values(self._keys.decoded(names.cast(pa.large_binary())))
+        except (ValueError, pa.ArrowInvalid) as error:
+            raise CorruptFileError(f"is a damaged file of blobs: {error}", path=file.path) from error
+        return pa.MapArray.from_arrays(_offsets(counts), keys_array, blobs)
+
+    def _values(self, keys: pa.Array) -> pa.Array:
+        target = arrow_type(self._type.key)
+        if pa.types.is_decimal(target) and pa.types.is_integer(keys.type):
+            words = np.stack([keys.to_numpy(), keys.to_numpy() >> 63], axis=1).astype("<i8")
+            return pa.Array.from_buffers(target, len(keys), [None, pa.py_buffer(words)])
+        if pa.types.is_date32(target) or pa.types.is_time32(target):
+            return keys.cast(pa.int32()).view(target)
+        return keys.cast(target)
+
+    def pieces(self, column: pa.Array) -> Iterator[_Record | None]:
+        keys = column.keys if self._plain else self._keys.encoded(self._keys.ordered(column.keys)).cast(pa.binary())
+        names = list(_views(keys))
+        blobs = list(_views(column.items))
+        for low, high in _bounds(column):
+            yield None if high < 0 else _map_record(names[low:high], blobs[low:high])
+
+
+def _map_record(keys: list[memoryview | None], blobs: list[memoryview | None]) -> _Record:
+    if len({bytes(k) for k in keys if k is not None}) < len(keys):
+        raise InvalidInputError("A map of blobs has the same key twice, or a null among its keys.")
+
+    def put(sink: BlobSink) -> bool:
+        sink.put(_HEADER.pack(_Map.magic, _VERSION, len(blobs)))
+        for key in keys:
+            sink.put(key or b"")
+        names = encode(np.array([len(k or b"") for k in keys], dtype=np.int64))
+        lengths = encode(_put_all(sink, blobs))
+        sink.put(names + lengths + _SIZE.pack(len(names)) + _SIZE.pack(len(lengths)))
+        return True
+
+    return put
+
+
+def _put_all(sink: BlobSink, blobs: list[memoryview | None]) -> _Numbers:
+    lengths = (None if b is None else sink.blob(b) for b in blobs)
+    return np.array([_NULL if n is None else n for n in lengths], dtype=np.int64)
+
+
+def _views(values: pa.Array) -> Iterator[memoryview | None]:
+    """Yield a view of the bytes of each value, None for null."""
+    _, offsets, data = values.buffers()
+    content = memoryview(data) if data is not None else memoryview(b"")
+    if not len(values):
+        return
+    bounds = np.frombuffer(offsets, np.int32)[values.offset : values.offset + len(values) + 1].tolist()
+    valid = values.is_valid().to_numpy(zero_copy_only=False)
+    for i in range(len(values)):
+        yield content[bounds[i] : bounds[i + 1]] if valid[i] else None
+
+
+def _bounds(column: pa.Array) -> Iterator[tuple[int, int]]:
+    """Yield the range of elements of each list or map; (-1, -1) for null."""
+    offsets = column.offsets.to_numpy().tolist()
+    valid = column.is_valid().to_numpy(zero_copy_only=False)
+    for i in range(len(column)):
+        yield (offsets[i], offsets[i + 1]) if valid[i] else (-1, -1)
+
+
+class _Lengths:
+    """Lengths of the elements of records: of all elements, the number per record, and their positions in the file."""
+
+    def __init__(self, lengths: _Numbers, counts: _Numbers, begin: _Numbers) -> None:
+        self.lengths = lengths
+        self.counts = counts
+        self.begin = begin
+
+
+def _index(
+    file: ByteRanges, starts: _Numbers, sizes: _Numbers, magic: int, parts: int
+) -> tuple[_Numbers, list[_Lengths]]:
+    """Read the number of elements per record, and the lengths of their parts."""
+    bad = CorruptFileError("is a damaged file of blobs: an array or map is not what its index says", path=file.path)
+    tail = _SIZE.size * parts
+    if (sizes < _HEADER.size + tail).any():
+        raise bad
+    heads = _rows(file.joined(starts, np.full(len(starts), _HEADER.size)), _HEADER.size)
+    counts = heads[:, 5:9].copy().view("<i4")[:, 0].astype(np.int64)
+    if (heads[:, :4].copy().view("<u4") != magic).any() or (heads[:, 4] != _VERSION).any() or (counts < 0).any():
+        raise bad
+    ends = starts + sizes - tail
+    stored = _rows(file.joined(ends, np.full(len(starts), tail)), tail).copy().view("<i4").astype(np.int64)
+    if (stored < 0).any() or (stored.sum(axis=1) > sizes - _HEADER.size - tail).any():
+        raise bad
+    found = []
+    begin = ends - stored.sum(axis=1)
+    for part in range(parts):
+        try:
+            lengths, stored_counts = decoded_lists(file.joined(begin, stored[:, part]), stored[:, part])
+        except ValueError:
+            raise bad from None
+        if (stored_counts != counts).any() or (lengths < _NULL).any():
+            raise bad
+        found.append(_Lengths(lengths, counts, begin))
+        begin = begin + stored[:, part]
+    return counts, found
+
+
+def _rows(data: bytes, width: int) -> npt.NDArray[np.uint8]:
+    return np.frombuffer(data, dtype=np.uint8).reshape(-1, width)
+
+
+def _read_elements(
+    file: ByteRanges, starts: _Numbers, lengths: _Numbers, counts: _Numbers, uri: str | None
+) -> tuple[pa.Array, _Numbers]:
+    """Read the consecutive elements of each record from a position; return them and their ends."""
+    sizes = np.maximum(lengths, 0)
+    try:
+        check_total(sizes, file.size, "elements")
+    except BoundsError as error:
+        raise CorruptFileError(f"is a damaged file of blobs: {error}", path=file.path) from error
+    sums = np.append(0, np.cumsum(sizes))
+    heads = np.cumsum(counts) - counts
+    firsts = sums[heads]
+    begin = sums[:-1] - np.repeat(firsts, counts) + np.repeat(starts, counts)
+    ends = starts + sums[heads + counts] - firsts
+    if len(ends) and int(ends.max()) > file.size:
+        raise CorruptFileError("is a damaged file of blobs: an array or map is longer than the file", path=file.path)
+    is_valid = lengths != _NULL
+    blobs = _blobs(file, begin[is_valid], sizes[is_valid], uri)
+    return (blobs if is_valid.all() else spread(blobs, is_valid)), ends
+
+
+def _check(ends: _Numbers, begin: _Numbers, path: str) -> None:
+    if (ends != begin).any():
+        raise CorruptFileError("is a damaged file of blobs: the lengths in an array or map do not fit it", path=path)
+
+
+def spread(values: pa.Array, valid: npt.NDArray[np.bool_]) -> pa.Array:
+    """Put values at the valid positions, nulls at all others."""
+    index = np.cumsum(valid) - 1
+    return (
+        values.take(pa.array(np.maximum(index, 0), mask=~valid)) if len(values) else pa.nulls(len(valid), values.type)
+    )
+
+
+def _offsets(counts: _Numbers) -> pa.Array:
+    return pa.array(np.append(0, np.cumsum(counts)), pa.int32())
+
+
+def _blobs(file: ByteRanges, starts: _Numbers, sizes: _Numbers, uri: str | None) -> pa.Array:
+    return file.values(starts, sizes) if uri is None else descriptors(uri, starts, sizes)

@@ -1,0 +1,155 @@
+"""The blob format: files of one column, with an index of the records' lengths at the end (spec: Blob File).
+
+A value is enclosed by a magic number before it, and its length and checksum after it. The index at the end stores the
+length of each record, as varint deltas; a null takes no space, nor does a value that an older file stores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from paimon_sql.errors import CorruptFileError, UnsupportedError
+from paimon_sql.format.bytes.bounded import check_total
+from paimon_sql.format.bytes.delta_varint import decode
+from paimon_sql.format.schema import types as t
+from paimon_sql.storage.file_formats.base import DataFileWriter, FileFormat, FileRead
+from paimon_sql.storage.file_formats.blob.byte_ranges import ByteRanges
+from paimon_sql.storage.file_formats.blob.elements import BlobElement, spread
+from paimon_sql.storage.file_formats.blob.layout import AHEAD, BEHIND, ELSEWHERE, FOOTER, MAGIC, VERSION
+from paimon_sql.storage.file_formats.blob.writer import BlobWriter
+from paimon_sql.storage.file_formats.settings import WriteSettings
+from paimon_sql.storage.file_io.base import FileIO
+from paimon_sql.storage.file_io.errors import translate_errors
+
+WINDOW_BYTES = 16 * 1024 * 1024
+"""Approximate bytes of blobs to read at a time, if there is more than one."""
+
+_Numbers = npt.NDArray[np.int64]
+
+
+class BlobFormat(FileFormat):
+    """Blob files, as Apache Paimon writes them for columns of type BLOB, ARRAY<BLOB> and MAP<.., BLOB>."""
+
+    name = "blob"
+    is_general: ClassVar[bool] = False
+
+    def batches(self, file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
+        return _read(file_io, wanted)
+
+    def writer(
+        self, file_io: FileIO, path: str, fields: Sequence[t.DataField], settings: WriteSettings
+    ) -> DataFileWriter:
+        self.check_fields(fields)
+        return BlobWriter(file_io, path, fields[0])
+
+    def check_fields(self, fields: Sequence[t.DataField]) -> None:
+        if len(fields) != 1:
+            columns = ", ".join(f"{f.name} {f.type.sql()}" for f in fields)
+            raise UnsupportedError(f"A file of blobs holds one column of blobs, and not {columns}.")
+        BlobElement.of(fields[0].type)
+
+
+@dataclass(frozen=True)
+class BlobFile:
+    """A blob file whose index was read.
+
+    Attributes:
+        path: the file.
+        field: its column.
+        lengths: the length of each record including its frame; `NULL` and `ELSEWHERE` for records without content.
+    """
+
+    path: str
+    field: t.DataField
+    lengths: _Numbers
+
+    @classmethod
+    def open(cls, source: pa.NativeFile, path: str, field: t.DataField) -> BlobFile:
+        """Read the index.
+
+        Raises:
+            CorruptFileError: it is not a blob file, or corrupt.
+        """
+        return cls(path, field, _lengths(source, path))
+
+    @property
+    def sizes(self) -> _Numbers:
+        """The size of each record in bytes."""
+        return np.maximum(self.lengths, 0)
+
+    def take(self, source: pa.NativeFile, rows: _Numbers, uri: str | None = None) -> pa.Array:
+        """Return the values of rows; null also if an older file stores the value.
+
+        Args:
+            source: the open file.
+            rows: their positions, ascending.
+            uri: the file's URI for descriptors of the blobs; None returns their bytes.
+        """
+        sizes = self.sizes
+        begin = (np.cumsum(sizes) - sizes)[rows]
+        is_here = self.lengths[rows] >= 0
+        file = ByteRanges(source, self.path, source.size())
+        begin, lengths = begin[is_here], sizes[rows][is_here]
+        if len(begin) and file.joined(begin[:1], np.array([AHEAD])) != MAGIC:
+            raise CorruptFileError(
+                "is a damaged file of blobs: a record does not begin where it should", path=self.path
+            )
+        values = BlobElement.of(self.field.type).read(file, begin + AHEAD, lengths - AHEAD - BEHIND, uri)
+        return values if is_here.all() else spread(values, is_here)
+
+
+def windows(sizes: _Numbers, low: int, high: int, rows: int) -> Iterator[tuple[int, int]]:
+    """Yield row ranges, each of at least one row and about as many bytes as are read at a time.
+
+    Args:
+        sizes: size of each row in bytes.
+        low: the first row.
+        high: the exclusive end.
+        rows: maximum rows per range.
+    """
+    ends = np.cumsum(sizes)
+    at = max(low, 0)
+    while at < min(high, len(sizes)):
+        upto = int(np.searchsorted(ends, ends[at] - sizes[at] + WINDOW_BYTES, side="right"))
+        stop = min(max(upto, at + 1), at + rows, high, len(sizes))
+        yield at, stop
+        at = stop
+
+
+def _read(file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
+    BlobFormat().check_fields(wanted.fields)
+    with translate_errors("read", wanted.path), file_io.open_input(wanted.path) as source:
+        file = BlobFile.open(source, wanted.path, wanted.fields[0])
+        count = len(file.lengths)
+        for low, high in wanted.row_ranges if wanted.row_ranges is not None else [(0, count)]:
+            for at, stop in windows(file.sizes, low, high, wanted.batch_rows):
+                values = file.take(source, np.arange(at, stop))
+                yield at, pa.RecordBatch.from_arrays([values] * len(wanted.columns), schema=wanted.schema)
+
+
+def _lengths(source: pa.NativeFile, path: str) -> _Numbers:
+    """Read the length of each record; negative for records without content."""
+    size = source.size()
+    if size >= FOOTER.size:
+        source.seek(size - FOOTER.size)
+        index_size, version = FOOTER.unpack(source.read(FOOTER.size))
+        if version != VERSION:
+            raise CorruptFileError(f"is of version {version} of blob files, which is not known", path=path)
+        begin = size - FOOTER.size - index_size
+        if index_size >= 0 and begin >= 0:
+            source.seek(begin)
+            try:
+                lengths = decode(source.read(index_size))
+                check_total(np.maximum(lengths, 0), begin, "records")
+            except ValueError as error:
+                raise CorruptFileError(f"is a damaged file of blobs: {error} in its index", path=path) from error
+            invalid = (lengths < ELSEWHERE) | ((lengths >= 0) & (lengths < AHEAD + BEHIND))
+            if int(np.maximum(lengths, 0).sum()) == begin and not invalid.any():
+                return lengths
+    raise CorruptFileError("is no file of blobs, or is damaged: its index does not fit its size", path=path)

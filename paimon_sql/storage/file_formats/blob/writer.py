@@ -1,0 +1,137 @@
+"""Blob writer: appends values to the file, copied from the location of a descriptor if needed."""
+
+from __future__ import annotations
+
+import sys
+import zlib
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_sql.errors import ConstraintViolationError
+from paimon_sql.format.bytes.delta_varint import encode
+from paimon_sql.format.schema import types as t
+from paimon_sql.storage.file_formats.base import DataFileWriter
+from paimon_sql.storage.file_formats.blob.elements import BlobElement
+from paimon_sql.storage.file_formats.blob.fetch import BlobFetcher
+from paimon_sql.storage.file_formats.blob.layout import (
+    BEHIND,
+    CHECKSUM,
+    ELSEWHERE,
+    FOOTER,
+    LENGTH,
+    MAGIC,
+    NULL,
+    VERSION,
+)
+from paimon_sql.storage.file_io.base import FileIO
+from paimon_sql.storage.file_io.errors import translate_errors
+
+
+class BlobWriter(DataFileWriter):
+    """A writer of one blob file.
+
+    Each record has its own checksum, so values are written one by one; their bytes are not copied.
+
+    Args:
+        file_io: the file system.
+        path: the file's final path; its name must be new.
+        field: the column.
+        fetcher: reads blobs by descriptor; without one all values are blobs, even if they look like descriptors.
+    """
+
+    def __init__(self, file_io: FileIO, path: str, field: t.DataField, fetcher: BlobFetcher | None = None) -> None:
+        self.path = path
+        self._file_io = file_io
+        self._field = field
+        self._element = BlobElement.of(field.type)
+        self._fetcher = fetcher
+        self._lengths: list[int] = []
+        self._size = 0
+        self._crc: int | None = None
+        self._stream = file_io.open_output(path)
+
+    @property
+    def rows(self) -> int:
+        """The number of values, including nulls and those of older files."""
+        return len(self._lengths)
+
+    @property
+    def bytes_written(self) -> int:
+        return self._size
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self.append(batch.column(0), sys.maxsize)
+
+    def append(self, column: pa.Array, max_bytes: int) -> int:
+        """Append values until the file has at least ``max_bytes``; return how many were taken, at least one if any.
+
+        Raises:
+            ConstraintViolationError: a null in a NOT NULL column.
+        """
+        if column.null_count and not self._field.type.nullable:
+            raise ConstraintViolationError(f"{self.path}: column '{self._field.name}' is NOT NULL and got a null.")
+        taken = 0
+        with translate_errors("write", self.path):
+            for record in self._element.pieces(column):
+                begin = self._size
+                if record is None or not record(self):
+                    self._lengths.append(NULL)
+                else:
+                    # The checksum is over the magic number, the content and the length.
+                    self.put(LENGTH.pack(self._size - begin + BEHIND))
+                    self._emit(CHECKSUM.pack(self._crc or 0))
+                    self._lengths.append(self._size - begin)
+                    self._crc = None
+                taken += 1
+                if self._size >= max_bytes:
+                    break
+        return taken
+
+    def skip(self, rows: int) -> None:
+        """Mark rows whose values older files store."""
+        self._lengths += [ELSEWHERE] * rows
+
+    def put(self, data: bytes | memoryview) -> None:
+        """Append bytes to the current record."""
+        if self._crc is None:
+            self._crc = zlib.crc32(MAGIC)
+            self._emit(MAGIC)
+        self._crc = zlib.crc32(data, self._crc)
+        self._emit(data)
+
+    def blob(self, data: memoryview) -> int | None:
+        """Append a blob, or the blob that a descriptor refers to; return its length, None for null."""
+        if self._fetcher is None or not self._fetcher.is_reference(data):
+            self.put(data)
+            return len(data)
+        stream = self._fetcher.open(data)
+        if stream is None:
+            return None
+        self.put(b"")
+        begin = self._size
+        for piece in stream:
+            self.put(piece)
+        return self._size - begin
+
+    def close(self) -> int:
+        self._close_fetcher()
+        with translate_errors("write", self.path):
+            index = encode(np.array(self._lengths, dtype=np.int64))
+            self._emit(index + FOOTER.pack(len(index), VERSION))
+            self._stream.close()
+        return self._size
+
+    def abort(self) -> None:
+        self._close_fetcher()
+        if not self._stream.closed:
+            self._stream.close()
+        self._file_io.delete(self.path)
+
+    def _close_fetcher(self) -> None:
+        if self._fetcher is not None:
+            self._fetcher.close()
+
+    def _emit(self, data: bytes | memoryview) -> None:
+        self._stream.write(data)
+        self._size += len(data)

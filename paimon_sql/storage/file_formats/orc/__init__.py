@@ -1,0 +1,1 @@
+"""The ORC file format (spec: Apache ORC v1)."""

@@ -1,0 +1,234 @@
+"""Timestamps of ORC files, exact in every year.
+
+Arrow's reader converts them to nanoseconds since 1970, which end in 2262. So Arrow reads the file with its timestamps
+declared as integers: the seconds since 2015 of their first stream. The second stream, the nanoseconds, is decoded here
+(spec: Apache ORC v1, "Timestamp Columns").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from io import RawIOBase
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.schema import types as t
+from paimon_sql.storage.expressions.kernels.conform import rebuild_list, rebuild_map, rebuild_struct
+from paimon_sql.storage.file_formats.int96 import instants
+from paimon_sql.storage.file_formats.orc.fractions import decode_nanos
+from paimon_sql.storage.file_formats.orc.run_length import UnsignedRuns
+from paimon_sql.storage.file_formats.orc.tail import (
+    KIND,
+    NAMES,
+    TIMESTAMPS,
+    Kind,
+    OrcTail,
+    StreamKind,
+    Stripe,
+    StripeFooter,
+)
+
+_DIRECT_V2 = 2
+_SECONDS_TO_2015 = 1_420_070_400
+_SECONDS_TO_1900 = -2_208_988_800
+_SECONDS_PER_MONTH = 30 * 86_400
+_MILLISECOND = 999_999
+_UTC = ("UTC", "GMT", "Etc/UTC", "Z", "Universal", "Zulu", "GMT0", "Etc/GMT", "UCT", "Etc/UCT")
+
+
+def plain_tail(tail: OrcTail) -> OrcTail:
+    """Return the tail of the file with its timestamps declared as integers."""
+    return tail.with_types(
+        [one.with_number(KIND, Kind.LONG) if tail.kind(i) in TIMESTAMPS else one for i, one in enumerate(tail.types)]
+    )
+
+
+class WithTail(RawIOBase):
+    """A file with a replaced tail: bytes before ``tail`` are those of ``source``."""
+
+    def __init__(self, source: pa.NativeFile, tail: OrcTail) -> None:
+        self._source = source
+        self._body = tail.body_size
+        self._end = tail.encode()
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        start = (0, self._at, self._body + len(self._end))[whence]
+        self._at = start + offset
+        return self._at
+
+    def size(self) -> int:
+        """Return the total size in bytes."""
+        return self._body + len(self._end)
+
+    def read(self, size: int = -1) -> bytes:
+        stop = self.size() if size < 0 else min(self._at + size, self.size())
+        head = b""
+        if self._at < self._body:
+            head = self._source.read_at(min(stop, self._body) - self._at, self._at)
+        first = max(self._at - self._body, 0)
+        rest = self._end[first : max(stop - self._body, 0)]
+        self._at = max(stop, self._at)
+        return head + rest
+
+
+@dataclass(frozen=True)
+class StripeTimestamps:
+    """Decoder of the timestamps of one stripe.
+
+    Attributes:
+        source: the file.
+        tail: its real tail.
+        footer: the stripe's footer.
+        legacy: whether a timestamp with local time zone was stored as the writer's local time.
+        ahead: by column the encoded nanoseconds of the remaining values.
+    """
+
+    source: pa.NativeFile
+    tail: OrcTail
+    footer: StripeFooter
+    legacy: bool
+    ahead: dict[int, UnsignedRuns] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, source: pa.NativeFile, tail: OrcTail, stripe: Stripe, legacy: bool) -> StripeTimestamps:
+        """Create the decoder for a stripe of an open file."""
+        return cls(source, tail, tail.stripe_footer(source, stripe), legacy)
+
+    def complete(self, array: pa.Array, column: int, data_type: t.DataType | None) -> pa.Array:
+        """Convert seconds since 2015 to timestamps at any depth, for the stripe's next values.
+
+        Args:
+            array: the column as read by Arrow.
+            column: the column's id in the file.
+            data_type: the type of the values; None if not requested.
+        """
+        kind = self.tail.kind(column)
+        if kind in TIMESTAMPS:
+            return self._timestamps(array, column, data_type)
+        if not self._holds_timestamps(column):
+            return array
+        inside = self.tail.children(column)
+        if kind == Kind.STRUCT:
+            wanted = {f.name: f.type for f in data_type.fields} if isinstance(data_type, t.RowType) else {}
+            columns = dict(zip((name.decode() for name in self.tail.types[column].texts(NAMES)), inside, strict=True))
+            names = [array.type.field(i).name for i in range(array.type.num_fields)]
+            children = [self.complete(array.field(i), columns[name], wanted.get(name)) for i, name in enumerate(names)]
+            fields = [array.type.field(i).with_type(child.type) for i, child in enumerate(children)]
+            return rebuild_struct(array, pa.struct(fields), children)
+        types = data_type.children() if data_type is not None else (None, None)
+        if kind == Kind.LIST:
+            values = self.complete(array.values, inside[0], types[0])
+            return rebuild_list(array, pa.list_(values.type), values)
+        if kind == Kind.MAP:
+            keys = self.complete(array.keys, inside[0], types[0])
+            items = self.complete(array.items, inside[1], types[1] if len(types) > 1 else None)
+            return rebuild_map(array, pa.map_(keys.type, items.type), keys, items)
+        raise UnsupportedError(f"Timestamps inside ORC's {kind.name} cannot be read.")
+
+    def _holds_timestamps(self, column: int) -> bool:
+        return self.tail.kind(column) in TIMESTAMPS or any(map(self._holds_timestamps, self.tail.children(column)))
+
+    def _timestamps(self, array: pa.Array, column: int, data_type: t.DataType | None) -> pa.Array:
+        zoned = isinstance(data_type, t.LocalZonedTimestampType)
+        precise = isinstance(data_type, t.TimestampType | t.LocalZonedTimestampType) and data_type.precision > 6
+        target = pa.timestamp("ns" if precise else "us", "UTC" if zoned else None)
+        known = array.is_valid().to_numpy(zero_copy_only=False)
+        nanos = np.zeros(len(array), np.int64)
+        nanos[known] = self._next_nanos(column, int(known.sum()))
+        seconds = pc.fill_null(array, 0).to_numpy(zero_copy_only=False)
+        is_instant = self.tail.kind(column) == Kind.TIMESTAMP_INSTANT
+        zone = self.footer.time_zone
+        seconds = seconds + (_SECONDS_TO_2015 if is_instant else _start_of_2015(zone))
+        # Before 1970 writers round seconds towards 1970, unless the fraction is below a millisecond.
+        seconds -= (seconds < 0) & (nanos > _MILLISECOND)
+        if not is_instant or self.legacy:
+            seconds = _wall_clock(seconds, zone)
+        seconds, nanos = np.where(known, seconds, 0), np.where(known, nanos, 0)
+        return _masked(instants(seconds, nanos, target), array, target)
+
+    def _next_nanos(self, column: int, count: int) -> npt.NDArray[np.int64]:
+        """Decode the nanoseconds of the next non-null values."""
+        if column not in self.ahead:
+            self.ahead[column] = self._nanos(column)
+        return decode_nanos(self.ahead[column].take(count))
+
+    def _nanos(self, column: int) -> UnsignedRuns:
+        """Return the encoded nanoseconds of all non-null values of the stripe."""
+        if self.footer.encodings[column] != _DIRECT_V2:
+            raise UnsupportedError("Timestamps of ORC files of version 0.11 cannot be read.")
+        data = b"".join(
+            self.tail.expand(self.source.read_at(stream.length, stream.offset))
+            for stream in self.footer.streams
+            if stream.kind == StreamKind.SECONDARY and stream.column == column
+        )
+        return UnsignedRuns(data)
+
+
+def _masked(counts: npt.NDArray[np.int64], array: pa.Array, target: pa.DataType) -> pa.Array:
+    validity = pc.and_(array.is_valid(), True).buffers()[1] if array.null_count else None
+    return pa.Array.from_buffers(target, len(array), [validity, pa.py_buffer(counts)])
+
+
+def _arrow_zone(zone: str) -> str:
+    """Return a time zone's name for Arrow; Java also names zones by their offset, like GMT+08:00."""
+    return zone.removeprefix("GMT") if zone.startswith(("GMT+", "GMT-")) else zone
+
+
+def _start_of_2015(zone: str) -> int:
+    """Return the seconds from 1970 in UTC to the beginning of 2015 in a time zone."""
+    if zone in _UTC:
+        return _SECONDS_TO_2015
+    local = pa.array([_SECONDS_TO_2015], pa.timestamp("s"))
+    return int(_in_zone(zone, lambda name: pc.assume_timezone(local, name)).view(pa.int64())[0].as_py())
+
+
+def _wall_clock(seconds: npt.NDArray[np.int64], zone: str) -> npt.NDArray[np.int64]:
+    """Convert instants to the local time of a time zone, like Java.
+
+    Before 1900 that uses the zone's current standard offset; Java ignores local mean time.
+    """
+    if zone in _UTC:
+        return seconds
+    early = seconds < _SECONDS_TO_1900
+    counted = pa.array(np.where(early, 0, seconds))
+    local = _in_zone(zone, lambda name: pc.local_timestamp(counted.view(pa.timestamp("s", name))))
+    clock = np.asarray(local.view(pa.int64()))
+    return np.where(early, seconds + _standard_offset(zone), clock) if early.any() else clock
+
+
+def _standard_offset(zone: str) -> int:
+    """Return a zone's offset from UTC in seconds, without daylight saving."""
+    year = pa.array([_SECONDS_TO_2015 + month * _SECONDS_PER_MONTH for month in range(12)])
+    local = _in_zone(zone, lambda name: pc.local_timestamp(year.view(pa.timestamp("s", name))))
+    return int(pc.min(pc.subtract(local.view(pa.int64()), year)).as_py())
+
+
+def _in_zone(zone: str, convert: Any) -> Any:
+    try:
+        return convert(_arrow_zone(zone))
+    except pa.ArrowInvalid as error:
+        raise UnsupportedError(
+            f"The ORC file was written in the time zone '{zone}', which this machine does not know: {error}."
+        ) from error
+
+
+def columns_of(tail: OrcTail, names: Sequence[str]) -> dict[str, int]:
+    """Return the ids of top-level columns by name."""
+    found = dict(zip((name.decode() for name in tail.types[0].texts(NAMES)), tail.children(0), strict=True))
+    return {name: found[name] for name in names if name in found}

@@ -1,0 +1,1 @@
+"""The Parquet file format."""

@@ -1,0 +1,41 @@
+"""The Parquet format: the default, and the one that Spark scans natively."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from paimon_sql.format.schema import types as t
+from paimon_sql.storage.file_formats.base import DataFileWriter, FileFormat, FileRead
+from paimon_sql.storage.file_formats.parquet.reader import read_parquet
+from paimon_sql.storage.file_formats.parquet.variant_shredding import shredding_of
+from paimon_sql.storage.file_formats.parquet.variant_writer import ShreddingWriter
+from paimon_sql.storage.file_formats.parquet.writer import ParquetWriter
+from paimon_sql.storage.file_formats.settings import WriteSettings
+from paimon_sql.storage.file_io.base import FileIO
+
+
+class ParquetFormat(FileFormat):
+    """Data files in Apache Parquet; supports all types."""
+
+    name = "parquet"
+
+    def batches(self, file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
+        return read_parquet(file_io, wanted)
+
+    def writer(
+        self, file_io: FileIO, path: str, fields: Sequence[t.DataField], settings: WriteSettings
+    ) -> DataFileWriter:
+        shredding = shredding_of(fields, settings)
+        if shredding is None:
+            return ParquetWriter(file_io, path, fields, settings)
+        return ShreddingWriter(path, fields, shredding, partial(ParquetWriter, file_io, path, settings=settings))
+
+    def names_in(self, source: pa.NativeFile, path: str) -> list[str]:
+        return list(parquet.ParquetFile(source).schema_arrow.names)
+
+    def check_fields(self, fields: Sequence[t.DataField]) -> None:
+        return None

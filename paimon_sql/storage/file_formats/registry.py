@@ -1,0 +1,35 @@
+"""Registry of file formats by name, discovered automatically: one package each."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from paimon_sql.discovery import by_name
+from paimon_sql.errors import UnsupportedError
+from paimon_sql.storage.file_formats.base import FileFormat
+
+
+@cache
+def _formats() -> dict[str, FileFormat]:
+    found = by_name("paimon_sql.storage.file_formats", FileFormat)
+    return {name: kind() for name, kind in found.items()}
+
+
+def file_format(name: str) -> FileFormat:
+    """Return the format of a name, as in ``file.format`` and in the suffix of data files, case-insensitive.
+
+    Raises:
+        UnsupportedError: there is no such format; the message lists the known ones.
+    """
+    found = _formats().get(name.strip().lower())
+    if found is None:
+        raise UnsupportedError(
+            f"'{name}' is no file format that is known here.",
+            remedy=f"Set 'file.format' to one of {', '.join(format_names())}.",
+        )
+    return found
+
+
+def format_names() -> list[str]:
+    """Return the names of all formats that a table's files can have."""
+    return sorted(name for name, known in _formats().items() if known.is_general)

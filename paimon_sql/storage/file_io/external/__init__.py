@@ -1,0 +1,1 @@
+"""Access to locations outside of a warehouse: policy, locations, HTTP."""

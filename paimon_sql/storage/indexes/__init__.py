@@ -1,0 +1,1 @@
+"""Building and dropping of file indexes and global indexes."""

@@ -1,0 +1,1 @@
+"""Maintenance of a table: tags, partitions, snapshots, orphan files."""

@@ -1,0 +1,1 @@
+"""Removal of orphan files (Paimon: Remove Orphan Files)."""

@@ -1,0 +1,1 @@
+"""Partition expiration, and marking partitions as done."""

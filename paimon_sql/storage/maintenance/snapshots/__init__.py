@@ -1,0 +1,1 @@
+"""Snapshot expiration, rollback, retained size."""

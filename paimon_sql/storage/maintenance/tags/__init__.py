@@ -1,0 +1,1 @@
+"""Tags: management, automatic creation, expiration."""

@@ -1,0 +1,1 @@
+"""Aggregate functions of merge engines, vectorized over all keys of a window."""

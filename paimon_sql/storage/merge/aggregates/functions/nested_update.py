@@ -1,0 +1,146 @@
+"""The aggregate functions ``nested_update`` and ``nested_partial_update``: tables nested in a row."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_sql.errors import ConstraintViolationError
+from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options.table.merge_engine import (
+    FIELD_COUNT_LIMIT,
+    FIELD_NESTED_KEY,
+    FIELD_NESTED_KEY_NULL_STRATEGY,
+    FIELD_NESTED_SEQUENCE_FIELD,
+)
+from paimon_sql.format.options.values import comma_separated
+from paimon_sql.format.schema.types import ArrayType, DataField, DataType, RowType
+from paimon_sql.storage.expressions.kernels.segments import NOWHERE, Mask, Segments, regrouped, settled
+from paimon_sql.storage.expressions.kernels.sorting import Indices, SortColumn, comparable, sort_order
+from paimon_sql.storage.merge.aggregates.base import AggregateFunction, Steps, taken, valid_mask
+from paimon_sql.storage.merge.aggregates.elements import Entries, array_of, fields_of, identities, identities_of_fields
+
+
+class _Nested(AggregateFunction):
+    """Base of functions over arrays of rows, which may have a nested key."""
+
+    supported_types = "ARRAY<ROW<..>>"
+
+    def __init__(self, column: DataField, options: TableOptions) -> None:
+        super().__init__(column, options)
+        self._key = comma_separated(options.get(FIELD_NESTED_KEY, column.name))
+        self._nulls = options.get(FIELD_NESTED_KEY_NULL_STRATEGY, column.name)
+
+    @classmethod
+    def supports(cls, data_type: DataType) -> bool:
+        return isinstance(data_type, ArrayType) and isinstance(data_type.element, RowType)
+
+    def _rows(self, steps: Steps) -> tuple[Entries, pa.Array]:
+        """Return the nested rows that count, and all; null rows, and null keys unless an option allows them, do not."""
+        entries = Entries.of(steps)
+        elements = steps.values.values
+        valid = valid_mask(elements)
+        if self._key and self._nulls != "merge":
+            has_key = np.ones(len(elements), dtype=np.bool_)
+            for child in fields_of(elements, self._key):
+                has_key &= valid_mask(child)
+            if self._nulls == "error" and (valid & ~has_key)[entries.positions].any():
+                raise ConstraintViolationError(
+                    f"A nested row in column '{self.column.name}' has a null in its key ({', '.join(self._key)}).",
+                    remedy=f"Leave such rows out, or set '{FIELD_NESTED_KEY_NULL_STRATEGY.for_name(self.column.name)}'"
+                    " to 'ignore' or 'merge'.",
+                )
+            valid = valid & has_key
+        counts = valid[entries.positions]
+        entries = entries if counts.all() else entries.where(counts)
+        # Of equal keys in one array the last counts; `settled` fills in with the first of late rows, hence backwards.
+        return (entries.backwards(steps.lates) if self._key else entries), elements
+
+
+class NestedUpdate(_Nested):
+    """The nested rows of all arrays: the newest per nested key, or all without a nested key.
+
+    With ``nested-sequence-field`` a row is only replaced by one whose sequence is not smaller. A retraction removes its
+    nested keys, or without nested keys all rows equal to its own. Rows beyond ``count-limit`` are not added.
+    """
+
+    name = "nested_update"
+    can_retract = True
+
+    def __init__(self, column: DataField, options: TableOptions) -> None:
+        super().__init__(column, options)
+        self._sequence = comma_separated(options.get(FIELD_NESTED_SEQUENCE_FIELD, column.name))
+        self._limit = options.get(FIELD_COUNT_LIMIT, column.name)
+
+    def reduce(self, steps: Steps) -> pa.Array:
+        entries, elements = self._rows(steps)
+        positions, owners = (
+            self._keyed(steps, entries, elements) if self._key else self._listed(steps, entries, elements)
+        )
+        present = steps.segments.any(steps.valid & ~steps.retracts)
+        within = Segments(owners, steps.segments.count).places < self._limit
+        return array_of(steps.values.type, owners[within], elements.take(pa.array(positions[within])), present)
+
+    def _keyed(self, steps: Steps, entries: Entries, elements: pa.Array) -> tuple[Indices, Indices]:
+        codes = identities_of_fields(elements, self._key)[entries.positions]
+        order, groups, owners = regrouped(entries.segments, codes)
+        positions, rows = entries.positions[order], entries.rows[order]
+        sets, clears, fills = steps.adds[rows], steps.retracts[rows], steps.lates[rows]
+        if self._sequence:
+            chosen = self._latest(elements, positions, groups, clears, fills)
+        else:
+            chosen = settled(groups, sets, clears, fills)
+        found = chosen != NOWHERE
+        return positions[chosen[found]], owners[found]
+
+    def _latest(self, elements: pa.Array, positions: Indices, groups: Segments, clears: Mask, fills: Mask) -> Indices:
+        """Return the row of the max sequence after the last retraction; of equal ones the newest, late ones last."""
+        numbers = np.arange(len(groups))
+        counts = ~clears & (numbers > groups.last(clears)[groups.owners])
+        sequence = [SortColumn(comparable(c.take(pa.array(positions)))) for c in fields_of(elements, self._sequence)]
+        age = np.where(fills, -1 - numbers, numbers)
+        order = sort_order(
+            [
+                SortColumn(pa.array(groups.owners)),
+                SortColumn(pa.array(counts.astype(np.int8))),
+                *sequence,
+                SortColumn(pa.array(age)),
+            ]
+        )
+        last = order[groups.last()]
+        return np.where(counts[last], last, NOWHERE)
+
+    def _listed(self, steps: Steps, entries: Entries, elements: pa.Array) -> tuple[Indices, Indices]:
+        retracted = steps.retracts[entries.rows]
+        if retracted.any():
+            codes = identities(elements)[entries.positions]
+            order, groups, _ = regrouped(entries.segments, codes)
+            removed = groups.last(retracted[order])
+            retained = np.zeros(len(order), dtype=np.bool_)
+            retained[order] = ~retracted[order] & (np.arange(len(order)) > removed[groups.owners])
+            entries = entries.where(retained)
+        if steps.lates.any():
+            age = np.where(steps.lates, -1 - steps.segments.places, steps.segments.places)[entries.rows]
+            order = np.lexsort((age, entries.segments.owners))
+            return entries.positions[order], entries.segments.owners
+        return entries.positions, entries.segments.owners
+
+
+class NestedPartialUpdate(_Nested):
+    """One nested row per nested key, with the newest non-null value of each field."""
+
+    name = "nested_partial_update"
+
+    def reduce(self, steps: Steps) -> pa.Array:
+        entries, elements = self._rows(steps)
+        codes = identities_of_fields(elements, self._key)[entries.positions]
+        order, groups, owners = regrouped(entries.segments, codes)
+        rows = elements.take(pa.array(entries.positions[order]))
+        adds, lates = steps.adds[entries.rows[order]], steps.lates[entries.rows[order]]
+        never = np.zeros(len(order), dtype=np.bool_)
+        made = []
+        for child in rows.flatten():
+            valid = valid_mask(child)
+            made.append(taken(child, settled(groups, adds & valid, never, lates & valid)))
+        merged = pa.StructArray.from_arrays(made, fields=list(rows.type))
+        return array_of(steps.values.type, owners, merged, steps.segments.any(steps.valid))

@@ -1,0 +1,102 @@
+"""The aggregate functions ``sum`` and ``count``."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_sql.format.schema.types import DataType
+from paimon_sql.storage.expressions.kernels.decimals import LONG_DIGITS, scaled, unscaled, unscaled_longs
+from paimon_sql.storage.expressions.kernels.segments import Mask, Segments
+from paimon_sql.storage.expressions.kernels.sorting import Indices
+from paimon_sql.storage.merge.aggregates.base import AggregateFunction, Steps
+from paimon_sql.storage.merge.aggregates.folding import Numbers, fold, spread, walk
+from paimon_sql.storage.merge.aggregates.type_groups import NUMBERS, WHOLE_NUMBERS
+
+_SAFE = 0.999
+"""Floating-point sums are trusted up to this fraction of a bound."""
+
+
+class Sum(AggregateFunction):
+    """The sum of the non-null values; retractions are subtracted.
+
+    Integers overflow as in Java. A decimal that exceeds its precision becomes null, and the next value starts a new
+    sum.
+    """
+
+    name = "sum"
+    supported_types = "a number"
+    can_retract = True
+
+    @classmethod
+    def supports(cls, data_type: DataType) -> bool:
+        return isinstance(data_type, NUMBERS)
+
+    def reduce(self, steps: Steps) -> pa.Array:
+        steps = steps.only_valid()
+        kind, segments = steps.values.type, steps.segments
+        if not len(segments):
+            return pa.nulls(segments.count, kind)
+        if pa.types.is_decimal(kind):
+            return _decimal_sums(steps)
+        values = steps.values.to_numpy(zero_copy_only=False)
+        with np.errstate(all="ignore"):
+            if steps.effects is not None:
+                values = np.where(steps.retracts, -values, values)
+            if pa.types.is_floating(kind):
+                sums = fold(values, segments, np.add)
+            else:
+                sums = np.add.reduceat(values, segments.starts, dtype=values.dtype)
+        return spread(segments, pa.array(sums, kind))
+
+
+class Count(Sum):
+    """The number of non-null values.
+
+    Each input is stored as 1 or 0, so that partly merged rows add up.
+    """
+
+    name = "count"
+    supported_types = "a whole number"
+
+    @classmethod
+    def supports(cls, data_type: DataType) -> bool:
+        return isinstance(data_type, WHOLE_NUMBERS)
+
+    def lift(self, values: pa.Array) -> pa.Array:
+        return values.is_valid().cast(pa.int8()).cast(values.type)
+
+
+def _decimal_sums(steps: Steps) -> pa.Array:
+    kind, segments = steps.values.type, steps.segments
+    bound = 10**kind.precision
+    values: Numbers = unscaled_longs(steps.values) if kind.precision <= LONG_DIGITS else unscaled(steps.values)
+    if steps.effects is not None:
+        values = np.where(steps.retracts, -values, values)
+    # If the sum of absolute values is below the bound, so is every intermediate sum.
+    sizes = np.add.reduceat(np.abs(values.astype(np.float64)), segments.starts)
+    sums = np.add.reduceat(values, segments.starts)
+    valid = np.ones(len(sums), dtype=np.bool_)
+    risky = np.flatnonzero(sizes >= _SAFE * bound)
+    if len(risky):
+        sums = sums.astype(object)
+        _sum_step_by_step(values.astype(object), segments, risky, bound, sums, valid)
+    return spread(segments, scaled(sums, kind, valid))
+
+
+def _sum_step_by_step(
+    values: Numbers, segments: Segments, groups: Indices, bound: int, sums: Numbers, valid: Mask
+) -> None:
+    """Sum the values of some groups, starting from 0 after an overflow."""
+    chosen = np.isin(segments.owners, segments.present[groups])
+    chosen_values = values[chosen]
+    sums[groups], valid[groups] = 0, False
+
+    def step(active: Indices, rows: Indices) -> None:
+        at = groups[active]
+        total = sums[at] + chosen_values[rows]
+        fits = (np.abs(total) < bound).astype(np.bool_)
+        sums[at] = np.where(fits, total, 0)
+        valid[at] = fits
+
+    walk(segments.where(chosen), step)

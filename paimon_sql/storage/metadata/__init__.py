@@ -1,0 +1,1 @@
+"""Metadata files of a table: snapshots, schemas, manifests, refs."""

@@ -1,0 +1,1 @@
+"""What a catalog gives its tables: locks, snapshot commits, query authorization (Paimon: `CatalogEnvironment`)."""

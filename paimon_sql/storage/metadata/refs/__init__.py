@@ -1,0 +1,1 @@
+"""Named references to snapshots: tags, branches, consumers."""

@@ -1,0 +1,72 @@
+"""Consumers: the progress of named readers, which snapshot expiration respects (Paimon: `ConsumerManager`)."""
+
+from __future__ import annotations
+
+from paimon_sql.errors import MissingFileError
+from paimon_sql.format.metadata.snapshot import Consumer, parse_consumer
+from paimon_sql.storage.file_io import FileIO, FileStatus
+from paimon_sql.storage.metadata.refs.names import check_file_name
+
+_PREFIX = "consumer-"
+
+
+class ConsumerManager:
+    """The consumer files of one table or branch."""
+
+    def __init__(self, file_io: FileIO, root: str) -> None:
+        self.file_io = file_io
+        self.directory = f"{root}/consumer"
+
+    def path(self, name: str) -> str:
+        """Return the path of a consumer's progress; InvalidInputError for an invalid name."""
+        return f"{self.directory}/{_PREFIX}{check_file_name(name, 'consumer')}"
+
+    def files(self) -> list[FileStatus]:
+        """Return the consumer files, sorted by name; other files are ignored."""
+        found = self.file_io.list(self.directory)
+        return [s for s in found if not s.is_dir and s.name.startswith(_PREFIX) and len(s.name) > len(_PREFIX)]
+
+    def names(self) -> list[str]:
+        """Return the names of all consumers, sorted."""
+        return [s.name.removeprefix(_PREFIX) for s in self.files()]
+
+    def all(self) -> dict[str, Consumer]:
+        """Return all consumers by name; one that is deleted concurrently is skipped.
+
+        Raises:
+            CorruptFileError: a consumer file is invalid.
+        """
+        found = {name: self.find(name) for name in self.names()}
+        return {name: consumer for name, consumer in found.items() if consumer is not None}
+
+    def find(self, name: str) -> Consumer | None:
+        """Return a consumer's progress; None if it does not exist."""
+        path = self.path(name)
+        try:
+            return parse_consumer(self.file_io.read_bytes(path), path)
+        except MissingFileError:
+            return None
+
+    def min_next_snapshot(self) -> int | None:
+        """Return the minimum next snapshot of all consumers, None without consumers; CorruptFileError like `all`."""
+        return min((c.next_snapshot for c in self.all().values()), default=None)
+
+    def reset(self, name: str, next_snapshot: int) -> None:
+        """Set a consumer's progress, creating the consumer if needed."""
+        self.file_io.write_durably(self.path(name), Consumer(next_snapshot).to_json().encode())
+
+    def remove(self, name: str) -> bool:
+        """Delete a consumer: True if it existed."""
+        return self.file_io.delete_durably(self.path(name))
+
+    def expire(self, before_millis: int) -> list[str]:
+        """Delete the consumers whose files were not modified since a time; return their names.
+
+        Args:
+            before_millis: milliseconds since the epoch.
+        """
+        stale = [s for s in self.files() if s.mtime_millis < before_millis]
+        self.file_io.delete_many([s.path for s in stale])
+        if stale:
+            self.file_io.sync_directory(self.directory)
+        return [s.name.removeprefix(_PREFIX) for s in stale]

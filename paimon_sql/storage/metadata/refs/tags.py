@@ -1,0 +1,215 @@
+"""Tags: snapshots that are retained under a name until the tag is deleted or expires."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from paimon_sql.errors import AlreadyExistsError, MissingFileError, NoSuchSnapshotError
+from paimon_sql.format.layout.paths import MAIN_BRANCH
+from paimon_sql.format.metadata.snapshot import Snapshot, Tag, parse_tag
+from paimon_sql.storage.execution.threads import map_in_threads
+from paimon_sql.storage.file_io import FileIO, FileStatus
+from paimon_sql.storage.metadata.environment.locks import UNLOCKED, TableLock
+from paimon_sql.storage.metadata.refs.names import check_file_name
+from paimon_sql.storage.metadata.refs.success_files import SUCCESS
+
+_PREFIX = "tag-"
+_SUCCESS_DIRECTORY = "tag-success-file"
+_THREADS = 8
+
+
+@dataclass(frozen=True)
+class NamedTag:
+    """A tag with its name."""
+
+    name: str
+    tag: Tag
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The snapshot that it retains."""
+        return self.tag.snapshot
+
+
+class TagManager:
+    """The tag files of one table or branch; data files are not accessed.
+
+    Args:
+        file_io: the file system.
+        root: the directory of the table or branch.
+        lock: the lock for creating a tag.
+        branch: the branch to lock.
+    """
+
+    def __init__(self, file_io: FileIO, root: str, lock: TableLock = UNLOCKED, branch: str = MAIN_BRANCH) -> None:
+        self.file_io = file_io
+        self.directory = f"{root}/tag"
+        self._lock = lock
+        self._branch = branch
+
+    def path(self, name: str) -> str:
+        """Return the path of a tag."""
+        return f"{self.directory}/{_PREFIX}{check_tag_name(name)}"
+
+    def files(self) -> list[FileStatus]:
+        """Return the tag files, sorted by name; other files are ignored."""
+        found = self.file_io.list(self.directory)
+        return [s for s in found if not s.is_dir and s.name.startswith(_PREFIX) and len(s.name) > len(_PREFIX)]
+
+    def names(self) -> list[str]:
+        """Return the names of all tags, sorted."""
+        return [self.name_of(s) for s in self.files()]
+
+    def name_of(self, status: FileStatus) -> str:
+        """Return the name of a tag file's tag."""
+        return status.name.removeprefix(_PREFIX)
+
+    def success_path(self, name: str) -> str:
+        """Return the path of a tag's success file (Paimon: ``tag.create-success-file``)."""
+        return f"{self.directory}/{_SUCCESS_DIRECTORY}/{check_tag_name(name)}{SUCCESS}"
+
+    def all(self) -> list[NamedTag]:
+        """Return all tags, sorted by name; one that is deleted concurrently is skipped.
+
+        Raises:
+            CorruptFileError: a tag file is invalid, so that its retained files are unknown.
+        """
+        names = self.names()
+        tags = map_in_threads(self.find, names, _THREADS)
+        return [NamedTag(name, tag) for name, tag in zip(names, tags, strict=True) if tag is not None]
+
+    def exists(self, name: str) -> bool:
+        """Whether the tag exists."""
+        return self.file_io.exists(self.path(name))
+
+    def find(self, name: str) -> Tag | None:
+        """Return the tag of a name, None if it does not exist; CorruptFileError if its file is invalid."""
+        path = self.path(name)
+        try:
+            return parse_tag(self.file_io.read_bytes(path), path)
+        except MissingFileError:
+            return None
+
+    def get(self, name: str) -> Tag:
+        """Return the tag of a name.
+
+        Raises:
+            NoSuchSnapshotError: it does not exist; the message lists existing ones.
+        """
+        tag = self.find(name)
+        if tag is None:
+            raise self.missing(name)
+        return tag
+
+    def of_snapshot(self, snapshot_id: int) -> list[NamedTag]:
+        """Return the tags of a snapshot, sorted by name."""
+        return [t for t in self.all() if t.snapshot.id == snapshot_id]
+
+    def create(
+        self,
+        name: str,
+        snapshot: Snapshot,
+        time_retained: timedelta | None = None,
+        now: Callable[[], datetime] = datetime.now,
+    ) -> Tag:
+        """Create a tag.
+
+        Args:
+            name: its name.
+            snapshot: the snapshot to retain.
+            time_retained: its time to live; without it the file has no creation time either.
+            now: the clock.
+
+        Raises:
+            AlreadyExistsError: the tag exists.
+            InvalidInputError: the name is invalid.
+        """
+        path, tag = self.path(name), _new(snapshot, time_retained, now)
+        data = tag.to_json().encode()
+        with self._lock.acquire(self._branch) as held_lock:
+            held_lock.confirm()
+            created = self.file_io.try_create_exclusive(path, data, locked=held_lock.is_locked)
+        if not created:
+            raise self.taken(name)
+        return tag
+
+    def replace(
+        self,
+        name: str,
+        snapshot: Snapshot,
+        time_retained: timedelta | None = None,
+        now: Callable[[], datetime] = datetime.now,
+    ) -> Tag:
+        """Replace the snapshot of an existing tag; the arguments are those of `create`.
+
+        Returns:
+            The tag before the change.
+
+        Raises:
+            NoSuchSnapshotError: the tag does not exist.
+        """
+        previous = self.get(name)
+        self.file_io.write_durably(self.path(name), _new(snapshot, time_retained, now).to_json().encode())
+        return previous
+
+    def rename(self, name: str, target: str) -> None:
+        """Rename a tag.
+
+        Raises:
+            NoSuchSnapshotError: the tag does not exist.
+            AlreadyExistsError: the new name is taken.
+        """
+        source, destination = self.path(name), self.path(target)
+        if not self.file_io.exists(source):
+            raise self.missing(name)
+        if self.file_io.exists(destination) or not self.file_io.rename(source, destination):
+            raise self.taken(target)
+
+    def remove(self, name: str) -> bool:
+        """Delete a tag's file and nothing else: True if it existed.
+
+        The deletion is durable: files that only this tag retained may be deleted next.
+        """
+        return self.file_io.delete_durably(self.path(name))
+
+    def missing(self, name: str) -> NoSuchSnapshotError:
+        """Return the error of a missing tag."""
+        names = self.names()
+        existing = f"there are {', '.join(names[:10])}{' ...' if len(names) > 10 else ''}" if names else "there is none"
+        return NoSuchSnapshotError(f"Tag '{name}' does not exist: {existing}.", name=name)
+
+    def taken(self, name: str) -> AlreadyExistsError:
+        """Return the error of an existing tag."""
+        return AlreadyExistsError(
+            f"Tag '{name}' already exists.", name=name, remedy="Replace it, or choose another name."
+        )
+
+
+def check_tag_name(name: str) -> str:
+    """Return the name if it is valid for a tag.
+
+    Raises:
+        InvalidInputError: it is blank, too long, or has a slash, a backslash or a control character.
+    """
+    return check_file_name(name, "tag")
+
+
+def is_same_commit(one: Snapshot, other: Snapshot) -> bool:
+    """Whether two snapshots of one id are the same commit, and none was created after a rollback of the other.
+
+    Compared by their manifest lists, whose names are unique per commit; other fields may differ by the writer's
+    version.
+    """
+    return commit_key(one) == commit_key(other)
+
+
+def commit_key(snapshot: Snapshot) -> tuple[int, str]:
+    """Return the unique key of a commit within its table."""
+    return snapshot.id, snapshot.delta_manifest_list
+
+
+def _new(snapshot: Snapshot, time_retained: timedelta | None, now: Callable[[], datetime]) -> Tag:
+    # Old readers do not support times in a tag, so they are written only if needed.
+    return Tag(snapshot) if time_retained is None else Tag(snapshot, now(), time_retained)

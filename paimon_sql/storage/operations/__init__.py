@@ -1,0 +1,1 @@
+"""Operations that change a table through a transaction."""

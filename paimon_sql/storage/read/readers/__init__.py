@@ -1,0 +1,1 @@
+"""Readers of splits, one module per kind."""

@@ -1,0 +1,257 @@
+"""Reader of data files: batches under the current schema, whatever schema a file has, without deleted rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from paimon_sql.format.layout.paths import format_of
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.options.operations.scan import READ_BATCH_SIZE
+from paimon_sql.format.schema.arrow_types import arrow_type
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER, TRACKED, VALUE_KIND, key_value_fields
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.storage.columns.schema_evolution import EvolutionPlan, plan_evolution
+from paimon_sql.storage.data_files.deletion_vectors import Deletion
+from paimon_sql.storage.data_files.file_groups import stored_fields
+from paimon_sql.storage.data_files.live_files import partition_values
+from paimon_sql.storage.data_files.migrated import may_lack_partition
+from paimon_sql.storage.data_files.pruning.file_indexes import IndexFilter, as_ranges
+from paimon_sql.storage.data_files.pruning.pinned_columns import pins_key
+from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, all_of, conjuncts, conjuncts_on
+from paimon_sql.storage.file_formats.base import BATCH_ROWS, ColumnRange
+from paimon_sql.storage.file_formats.registry import file_format
+from paimon_sql.storage.merge.snapshot_order import is_ordered_by_snapshots, number_of_rows
+from paimon_sql.storage.read.readers.lenient import ignoring_failures
+from paimon_sql.storage.table.table import Table
+
+
+@dataclass(frozen=True)
+class PredicateRowGroups:
+    """Skips row groups in which the predicate is true for no row.
+
+    ``types`` are the Arrow types of the predicate's columns, by their names in the file.
+    """
+
+    predicate: Predicate
+    types: Mapping[str, pa.DataType]
+
+    def may_match(self, row_count: int, columns: Mapping[str, ColumnRange]) -> bool:
+        """Whether a row of the group may match."""
+        known = {
+            name: self._stats(row_count, columns[name], kind) for name, kind in self.types.items() if name in columns
+        }
+        wanted = all_of([p for p in conjuncts(self.predicate) if p.columns() <= set(known)])
+        if wanted is None:
+            return True
+        stats = {name: s for name, s in known.items() if name in wanted.columns()}
+        return bool(wanted.may_hold(stats)[0].as_py())
+
+    @staticmethod
+    def _stats(row_count: int, bounds: ColumnRange, kind: pa.DataType) -> ColumnStats:
+        return ColumnStats(
+            minimum=pa.array([bounds.low], kind),
+            maximum=pa.array([bounds.high], kind),
+            null_count=pa.array([bounds.null_count], pa.int64()),
+            row_count=pa.array([row_count], pa.int64()),
+        )
+
+
+RowRanges = Sequence[tuple[int, int]]
+_SYSTEM_FIELDS = {f.name: f for f in (SEQUENCE_NUMBER, VALUE_KIND)}
+_TRACKED_FIELDS = {f.name: f for f in TRACKED}
+
+
+def read_data_file(
+    table: Table,
+    partition: bytes,
+    bucket: int,
+    file: DataFileMeta,
+    columns: Sequence[str],
+    *,
+    predicate: Predicate | None = None,
+    deletion: Deletion | None = None,
+    batch_rows: int = BATCH_ROWS,
+    row_ranges: RowRanges | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """Read a data file in its order.
+
+    Args: as `read_with_positions`.
+    """
+    for _, rows in read_with_positions(
+        table,
+        partition,
+        bucket,
+        file,
+        columns,
+        predicate=predicate,
+        deletion=deletion,
+        batch_rows=batch_rows,
+        row_ranges=row_ranges,
+    ):
+        yield rows
+
+
+def read_with_positions(
+    table: Table,
+    partition: bytes,
+    bucket: int,
+    file: DataFileMeta,
+    columns: Sequence[str],
+    *,
+    predicate: Predicate | None = None,
+    deletion: Deletion | None = None,
+    batch_rows: int = BATCH_ROWS,
+    row_ranges: RowRanges | None = None,
+) -> Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]:
+    """Read a data file in its order, each batch with the positions of its rows in the file, from 0 on.
+
+    Args:
+        table: the table.
+        partition: the serialised partition row.
+        bucket: the bucket's number.
+        file: the file.
+        columns: the current names of the wanted columns, and names of system columns that the file may hold.
+        predicate: rows for which it is not true may be skipped.
+        deletion: the deletion vector; None without one.
+        batch_rows: the max rows of a batch.
+        row_ranges: the wanted positions, as sorted ``(first, last + 1)``; all by default.
+    """
+    if table.options.has(READ_BATCH_SIZE):
+        batch_rows = min(batch_rows, table.options.get(READ_BATCH_SIZE))
+    if predicate is not None and row_ranges is None:
+        indexed = IndexFilter(table, predicate).rows(partition, bucket, file)
+        if indexed is not None and not indexed:
+            return
+        row_ranges = as_ranges(indexed, file.row_count) if indexed is not None else None
+    if pins_key(table.schema, predicate):
+        row_ranges = _positions_of_key(table, partition, bucket, file, predicate, batch_rows)
+        if not row_ranges:
+            return
+    deleted = deletion.read(table.file_io) if deletion else None
+    read = read_contiguous(
+        table, partition, bucket, file, columns, predicate=predicate, batch_rows=batch_rows, row_ranges=row_ranges
+    )
+    for first, rows in read:
+        positions = np.arange(first, first + rows.num_rows, dtype=np.int64)
+        if deleted is not None:
+            mask = deleted.mask(rows.num_rows, first)
+            rows, positions = rows.filter(pa.array(mask)), positions[mask]
+        yield positions, rows
+
+
+def read_contiguous(
+    table: Table,
+    partition: bytes,
+    bucket: int,
+    file: DataFileMeta,
+    columns: Sequence[str],
+    *,
+    predicate: Predicate | None = None,
+    batch_rows: int = BATCH_ROWS,
+    row_ranges: RowRanges | None = None,
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Read a data file in its order, deleted rows included; each batch has consecutive rows.
+
+    Args: as of `read_with_positions`.
+
+    Returns:
+        For each batch the position of its first row in the file, from 0 on, and the rows.
+    """
+    plan, read = _opened(table, partition, bucket, file, columns, predicate, batch_rows, row_ranges)
+    lacking = _partition_columns(table, partition, file, columns)
+    if SEQUENCE_NUMBER.name in columns and is_ordered_by_snapshots(table.schema):
+        number = number_of_rows(file)
+        lacking |= {} if number is None else {SEQUENCE_NUMBER.name: pa.scalar(number, pa.int64())}
+    for first, batch in read:
+        rows = plan.apply(batch)
+        for name, value in lacking.items():
+            index = rows.schema.get_field_index(name)
+            rows = rows.set_column(index, rows.schema.field(index), pa.repeat(value, rows.num_rows))
+        yield first, rows
+
+
+def _opened(
+    table: Table,
+    partition: bytes,
+    bucket: int,
+    file: DataFileMeta,
+    columns: Sequence[str],
+    predicate: Predicate | None,
+    batch_rows: int,
+    row_ranges: RowRanges | None = None,
+) -> tuple[EvolutionPlan, Iterator[tuple[int, pa.RecordBatch]]]:
+    """The batches of a file as stored, and the plan that evolves them to the current schema."""
+    stored = _stored_fields(table.schemas.get(file.schema_id), file)
+    if may_lack_partition(table.schema, file):
+        stored = [f for f in stored if f.name not in table.schema.partition_keys]
+    plan = plan_evolution(stored, wanted_fields(table, columns))
+    path = table.locations.data_file(partition, bucket, file)
+    read = partial(
+        file_format(format_of(file.file_name)).read_with_positions,
+        table.file_io,
+        path,
+        file.file_size,
+        plan.file_fields,
+        plan.columns,
+        predicate=_row_groups(plan, predicate),
+        batch_rows=batch_rows,
+        row_ranges=row_ranges,
+    )
+    return plan, ignoring_failures(table, path, read) if table.ignores_unreadable else read()
+
+
+def _partition_columns(
+    table: Table, partition: bytes, file: DataFileMeta, columns: Sequence[str]
+) -> dict[str, pa.Scalar]:
+    """The values of wanted partition columns that the file may lack."""
+    if not may_lack_partition(table.schema, file):
+        return {}
+    values = partition_values(table, pa.array([partition], pa.binary()))
+    return {name: value[0] for name, value in values.items() if name in columns}
+
+
+def _positions_of_key(
+    table: Table, partition: bytes, bucket: int, file: DataFileMeta, predicate: Predicate | None, batch_rows: int
+) -> list[tuple[int, int]]:
+    """The positions of a looked-up key, as ranges; only key columns are read, as most files do not have the key."""
+    keys = set(table.schema.trimmed_primary_keys)
+    on_key = conjuncts_on(predicate, keys)
+    assert on_key is not None
+    plan, read = _opened(table, partition, bucket, file, sorted(keys), on_key, batch_rows)
+    positions = []
+    for first, batch in read:
+        rows = plan.apply(batch)
+        found = on_key.holds(rows).to_numpy(zero_copy_only=False)
+        positions += [(int(i), int(i) + 1) for i in first + np.flatnonzero(found)]
+    return positions
+
+
+def wanted_fields(table: Table, columns: Sequence[str]) -> list[DataField]:
+    """The current fields of these names, which may be system columns."""
+    system = _SYSTEM_FIELDS if table.schema.primary_keys else _TRACKED_FIELDS
+    return [system.get(name) or table.schema.field(name) for name in columns]
+
+
+def _stored_fields(schema: TableSchema, file: DataFileMeta) -> Sequence[DataField]:
+    """The fields that a data file of that schema holds."""
+    return key_value_fields(schema) if schema.primary_keys else stored_fields(schema, file)
+
+
+def _row_groups(plan: EvolutionPlan, predicate: Predicate | None) -> PredicateRowGroups | None:
+    """The predicate for the file's row groups, on columns whose names and types have not changed; None without any."""
+    if predicate is None:
+        return None
+    types = {
+        field.name: arrow_type(field.type)
+        for field, source in zip(plan.wanted, plan.sources, strict=True)
+        if source is not None and (source.name, source.type.as_nullable()) == (field.name, field.type.as_nullable())
+    }
+    known = {name: kind for name, kind in types.items() if name in predicate.columns()}
+    return PredicateRowGroups(predicate, known) if known else None

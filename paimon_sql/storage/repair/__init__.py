@@ -1,0 +1,1 @@
+"""Repair of damaged metadata, and removal of lost files from it."""

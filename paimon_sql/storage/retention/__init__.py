@@ -1,0 +1,1 @@
+"""Usage of files: which are in use, and which may be deleted."""

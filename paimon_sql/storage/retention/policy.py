@@ -1,0 +1,199 @@
+"""Retention of snapshots and changelogs by number and age, and the range that may expire."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from paimon_sql.errors import InvalidInputError, MissingFileError, NoSuchSnapshotError
+from paimon_sql.format.options import Option, TableOptions
+from paimon_sql.format.options.operations.changelog import (
+    CHANGELOG_NUM_RETAINED_MAX,
+    CHANGELOG_NUM_RETAINED_MIN,
+    CHANGELOG_TIME_RETAINED,
+)
+from paimon_sql.format.options.operations.snapshot import (
+    CONSUMER_CHANGELOG_ONLY,
+    SNAPSHOT_EXPIRE_LIMIT,
+    SNAPSHOT_NUM_RETAINED_MAX,
+    SNAPSHOT_NUM_RETAINED_MIN,
+    SNAPSHOT_TIME_RETAINED,
+)
+from paimon_sql.format.text.durations import MILLISECOND
+from paimon_sql.storage.table.table import Table
+
+
+@dataclass(frozen=True)
+class Retention:
+    """The retention of snapshots or changelogs.
+
+    Attributes:
+        max: max number to retain, whatever their age.
+        min: min number to retain.
+        older_than_millis: those not older than this time are retained, in milliseconds since the epoch.
+        limit: max number to expire per run.
+        consumers: whether consumers retain snapshots.
+    """
+
+    max: int
+    min: int
+    older_than_millis: int
+    limit: int
+    consumers: bool = True
+
+
+@dataclass(frozen=True)
+class ExpirationRange:
+    """The snapshots that may expire: those before ``end``.
+
+    Attributes:
+        earliest: the first snapshot, None without any.
+        latest: the last snapshot.
+        end: the first retained snapshot.
+        reason: what retains it.
+    """
+
+    earliest: int | None
+    latest: int | None
+    end: int
+    reason: str
+
+
+def retention_of(
+    options: TableOptions,
+    now_millis: int,
+    *,
+    retain_max: int | None = None,
+    retain_min: int | None = None,
+    older_than_millis: int | None = None,
+    max_deletes: int | None = None,
+) -> Retention:
+    """Return the retention by the table's options, overridden by the arguments.
+
+    Raises:
+        InvalidInputError: the maximum is less than the minimum, or a number is invalid for its option.
+    """
+    most = _number(options, SNAPSHOT_NUM_RETAINED_MAX, "retain_max", retain_max)
+    least = _number(options, SNAPSHOT_NUM_RETAINED_MIN, "retain_min", retain_min)
+    if most < least:
+        said = "the argument" if retain_min is not None else f"the table's {SNAPSHOT_NUM_RETAINED_MIN.key}"
+        raise InvalidInputError(
+            f"No more than {most} snapshots should stay, but no less than {least}, as {said} says.",
+            remedy=f"Give retain_min as well: retain_max => {most}, retain_min => {most}.",
+        )
+    if older_than_millis is None:
+        older_than_millis = _ago(now_millis, options.get(SNAPSHOT_TIME_RETAINED))
+    limit = _number(options, SNAPSHOT_EXPIRE_LIMIT, "max_deletes", max_deletes)
+    # If changelogs expire with their snapshots, both must wait for consumers.
+    consumers = not (options.get(CONSUMER_CHANGELOG_ONLY) and outlives_snapshots(options))
+    return Retention(most, least, older_than_millis, limit, consumers)
+
+
+def outlives_snapshots(options: TableOptions) -> bool:
+    """Whether changelogs are retained longer than their snapshots by the options."""
+    max_retained: int | None = options.get(CHANGELOG_NUM_RETAINED_MAX)
+    min_retained: int | None = options.get(CHANGELOG_NUM_RETAINED_MIN)
+    time_retained: timedelta | None = options.get(CHANGELOG_TIME_RETAINED)
+    return (
+        (max_retained is not None and max_retained > options.get(SNAPSHOT_NUM_RETAINED_MAX))
+        or (min_retained is not None and min_retained > options.get(SNAPSHOT_NUM_RETAINED_MIN))
+        or (time_retained is not None and time_retained > options.get(SNAPSHOT_TIME_RETAINED))
+    )
+
+
+def changelog_retention_of(
+    options: TableOptions,
+    now_millis: int,
+    *,
+    retain_max: int | None = None,
+    retain_min: int | None = None,
+    older_than_millis: int | None = None,
+    max_deletes: int | None = None,
+) -> Retention:
+    """Return the retention of changelogs that outlive their snapshots; options default to those of snapshots.
+
+    Raises:
+        InvalidInputError: the maximum is less than the minimum, or a number is invalid for its option.
+    """
+    most = _longer(options, CHANGELOG_NUM_RETAINED_MAX, SNAPSHOT_NUM_RETAINED_MAX, "retain_max", retain_max)
+    least = _longer(options, CHANGELOG_NUM_RETAINED_MIN, SNAPSHOT_NUM_RETAINED_MIN, "retain_min", retain_min)
+    if most < least:
+        raise InvalidInputError(
+            f"{CHANGELOG_NUM_RETAINED_MAX.key} is {most}, less than {CHANGELOG_NUM_RETAINED_MIN.key}: {least}.",
+            remedy="Raise the one or lower the other; a call gives retain_max and retain_min.",
+        )
+    if older_than_millis is None:
+        time_retained: timedelta | None = options.get(CHANGELOG_TIME_RETAINED)
+        older_than_millis = _ago(
+            now_millis, options.get(SNAPSHOT_TIME_RETAINED) if time_retained is None else time_retained
+        )
+    return Retention(
+        most, least, older_than_millis, _number(options, SNAPSHOT_EXPIRE_LIMIT, "max_deletes", max_deletes)
+    )
+
+
+def choose_range(table: Table, retention: Retention) -> ExpirationRange:
+    """Return the range of snapshots that may expire.
+
+    Snapshots over the maximum expire whatever their age, the minimum is retained; in between a snapshot expires if the
+    next one is old enough. Cheap conditions are checked first, as mostly nothing expires.
+
+    Raises:
+        MissingFileError: the newest snapshot is lost, so that the files it needs are unknown.
+    """
+    earliest, latest = table.snapshots.earliest_id(), table.snapshots.latest_id()
+    if earliest is None or latest is None:
+        return ExpirationRange(None, None, 0, "the table has no snapshot")
+    min_retained, limit = retention.min, retention.limit
+    retains_last = "the last snapshot stays" if min_retained == 1 else f"the last {min_retained} snapshots stay"
+    end, reason = latest - min_retained + 1, retains_last
+    if earliest + limit < end:
+        end, reason = earliest + limit, f"one run takes no more than {limit} snapshot{'s' if limit > 1 else ''}"
+    if end <= earliest:
+        return ExpirationRange(earliest, latest, earliest, reason)
+    for snapshot_id in range(max(latest - retention.max + 1, earliest), end):
+        if not _is_older(table, snapshot_id + 1, retention.older_than_millis):
+            end, reason = snapshot_id, "the next snapshot is too young"
+            break
+    if end > earliest and retention.consumers:
+        next_snapshot = table.consumers.min_next_snapshot()
+        if next_snapshot is not None and next_snapshot < end:
+            end, reason = next_snapshot, f"a consumer still wants snapshot {next_snapshot}"
+    if end > earliest:
+        _check_newest(table)
+    return ExpirationRange(earliest, latest, max(end, earliest), reason)
+
+
+def _check_newest(table: Table) -> None:
+    lost = table.snapshots.directory.lost_latest()
+    if lost is not None:
+        path = table.snapshots.directory.path(lost)
+        raise MissingFileError(
+            f"{table.name}: nothing was deleted, because {path} is missing, and nobody knows which files it needs.",
+            path=path,
+            remedy="Restore the file from a copy, or CALL sys.repair, which gives it up.",
+        )
+
+
+def _is_older(table: Table, snapshot_id: int, older_than_millis: int) -> bool:
+    try:
+        return table.snapshots.get(snapshot_id).time_millis < older_than_millis
+    except NoSuchSnapshotError:
+        return True  # expired concurrently, or missing
+
+
+def _number(options: TableOptions, option: Option[int], argument: str, given: int | None) -> int:
+    return options.get(option) if given is None else option.read(str(given), argument)
+
+
+def _longer(
+    options: TableOptions, option: Option[int | None], fallback: Option[int], argument: str, given: int | None
+) -> int:
+    value: int | None = options.get(option)
+    if given is None and value is not None:
+        return value
+    return _number(options, fallback, argument, given)
+
+
+def _ago(now_millis: int, length: timedelta) -> int:
+    return now_millis - length // MILLISECOND

@@ -1,0 +1,1 @@
+"""Scans over several branches: chains, fallback branches."""

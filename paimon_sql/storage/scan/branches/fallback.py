@@ -1,0 +1,127 @@
+"""Reads of two branches, partition by partition (``scan.fallback-branch``, ``scan.primary-branch``).
+
+A partition is read from one branch only: from the first one if it has a file there, else from the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pyarrow.compute as pc
+
+from paimon_sql.errors import InvalidOptionError, NoSuchSnapshotError, NotFoundError
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.options.operations.scan import (
+    SCAN_FALLBACK_BRANCH,
+    SCAN_FALLBACK_DELTA_BRANCH,
+    SCAN_FALLBACK_SNAPSHOT_BRANCH,
+    SCAN_MODE,
+    SCAN_PRIMARY_BRANCH,
+    SCAN_TIMESTAMP,
+    SCAN_TIMESTAMP_MILLIS,
+)
+from paimon_sql.format.text.instants import parse_instant
+from paimon_sql.storage.branches.management import branch_of
+from paimon_sql.storage.data_files.live_files import LiveFiles, live_files, partition_predicate
+from paimon_sql.storage.expressions.predicates import Predicate
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.table.time_travel.resolve import Version, version_to_read
+
+OTHER_BRANCHES = frozenset(
+    option.key
+    for option in (
+        *(SCAN_FALLBACK_BRANCH, SCAN_PRIMARY_BRANCH),
+        *(SCAN_FALLBACK_SNAPSHOT_BRANCH, SCAN_FALLBACK_DELTA_BRANCH),
+    )
+)
+"""The options that name another branch to read together with the table's own."""
+
+
+@dataclass(frozen=True)
+class BranchFiles:
+    """The files of a read from one branch."""
+
+    table: Table
+    snapshot: Snapshot | None
+    live: LiveFiles
+
+
+def files_of_branches(table: Table, version: Version, predicate: Predicate | None) -> list[BranchFiles]:
+    """The files of a read: of the table's own branch, and of the one that its options name, if any.
+
+    Args:
+        table: the table, under the options of the read.
+        version: the state that is read.
+        predicate: the condition.
+
+    Raises:
+        InvalidOptionError: the other branch does not exist or has other columns.
+    """
+    own = BranchFiles(table, version.snapshot, live_files(table, version.snapshot, predicate))
+    option = SCAN_FALLBACK_BRANCH if table.options.get(SCAN_FALLBACK_BRANCH) else SCAN_PRIMARY_BRANCH
+    name = table.options.get(option)
+    if not name or name == table.branch:
+        return [own]
+    other = _other(table, name, option.key)
+    snapshot = snapshot_of_other_branch(table, version, other)
+    if version.travelled and snapshot is not None:
+        other = other.at_schema(snapshot.schema_id)
+    check_columns(table, other, option.key)
+    read = BranchFiles(other, snapshot, live_files(other, snapshot, predicate))
+    first, second = (own, read) if option is SCAN_FALLBACK_BRANCH else (read, own)
+    # A partition counts as present even if none of its rows satisfies the condition.
+    present = live_files(first.table, first.snapshot, partition_predicate(first.table, predicate))
+    return [first, replace(second, live=without(second.live, present))]
+
+
+def _other(table: Table, name: str, key: str) -> Table:
+    try:
+        other = branch_of(table, name)
+    except NotFoundError as error:
+        raise InvalidOptionError(
+            f"{table.name}: the option '{key}' names branch '{name}', which does not exist.",
+            key=key,
+            remedy="Unset the option, or make the branch.",
+        ) from error
+    options = {k: v for k, v in other.schema.options.items() if k not in OTHER_BRANCHES}
+    schema = replace(other.schema, options=options)
+    return replace(other, schema=schema, read_optimized=table.read_optimized)
+
+
+def snapshot_of_other_branch(table: Table, version: Version, other: Table) -> Snapshot | None:
+    """The other branch's snapshot at the time of the table's, as snapshot ids and tags are per branch; None without."""
+    if not version.travelled or version.created_from_millis is not None:
+        return version_to_read(other.with_options({SCAN_MODE.key: table.options.get(SCAN_MODE)})).snapshot
+    asked, text = table.options.get(SCAN_TIMESTAMP_MILLIS), table.options.get(SCAN_TIMESTAMP)
+    if text is not None:
+        asked = parse_instant(text)
+    millis = asked if asked is not None else version.snapshot.time_millis if version.snapshot else 0
+    try:
+        return other.snapshots.at_time(millis)
+    except NoSuchSnapshotError:
+        return None
+
+
+def check_columns(table: Table, other: Table, key: str) -> None:
+    """Check that both branches have the same columns, nullability aside.
+
+    Raises:
+        InvalidOptionError: they differ.
+    """
+    one, two = ([(f.name, f.type.as_nullable().sql()) for f in t.schema.fields] for t in (table, other))
+    if one != two or table.schema.partition_keys != other.schema.partition_keys:
+        shown = (", ".join(f"{name} {kind}" for name, kind in columns) for columns in (one, two))
+        raise InvalidOptionError(
+            f"'{key}' needs the same columns in both branches, but {table.name} and {other.name} have"
+            f" ({') and ('.join(shown)}).",
+            key=key,
+            remedy="Make the same changes to both.",
+        )
+
+
+def without(live: LiveFiles, held: LiveFiles) -> LiveFiles:
+    """The files of partitions that another read has no file of."""
+    taken = held.entries["partition"].combine_chunks().unique()
+    entries = live.entries.filter(pc.invert(pc.is_in(live.entries["partition"], value_set=taken)))
+    metrics = replace(live.metrics, files_read=len(entries), bytes_read=pc.sum(entries["file_size"]).as_py() or 0)
+    return replace(live, entries=entries, metrics=metrics)

@@ -1,0 +1,1 @@
+"""Search of global indexes for a scan."""

@@ -1,0 +1,1 @@
+"""Selection of files and rows by file indexes and by order."""

@@ -1,0 +1,1 @@
+"""Changes of schemas, and their validation."""

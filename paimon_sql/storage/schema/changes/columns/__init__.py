@@ -1,0 +1,1 @@
+"""Changes of columns, one module per kind."""

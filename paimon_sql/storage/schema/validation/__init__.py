@@ -1,0 +1,120 @@
+"""Validation of schemas: rules for every CREATE and ALTER, one function per subject.
+
+A rule is a function that yields an error for each violation; new rules are added to `RULES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from paimon_sql.errors import InvalidOptionError, PaimonError
+from paimon_sql.format.options.table.table import TYPE
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.storage.schema.validation import clustering, columns, lifetimes, option_values, reading, table_types
+from paimon_sql.storage.schema.validation.definition import Definition, Rule
+from paimon_sql.storage.schema.validation.files import data_files, iceberg, indexes, row_tracking
+from paimon_sql.storage.schema.validation.option_values import ORDINARY_TYPES
+from paimon_sql.storage.schema.validation.primary_key import aggregates, buckets, changelogs, merging
+from paimon_sql.storage.schema.validation.reading import scan_starts
+
+__all__ = ["RULES", "RULES_OF_KIND", "STORE_RULES", "problems", "scan_starts", "validate_change", "validate_schema"]
+
+RULES: tuple[Rule, ...] = (
+    option_values.option_values,
+    option_values.table_kind,
+    columns.column_names,
+    columns.key_columns,
+    columns.default_values,
+)
+"""The rules for all tables, first those whose errors explain others."""
+
+STORE_RULES: tuple[Rule, ...] = (
+    option_values.option_columns,
+    buckets.bucket_number,
+    buckets.bucket_key,
+    buckets.bucket_function,
+    merging.sequence_fields,
+    merging.sequence_groups,
+    merging.first_row,
+    merging.rowkind_field,
+    merging.record_time,
+    aggregates.aggregate_functions,
+    aggregates.retractions,
+    changelogs.producers,
+    changelogs.deletion_vectors,
+    changelogs.snapshot_ordering,
+    changelogs.retention,
+    lifetimes.automatic_tags,
+    lifetimes.partition_ends,
+    reading.read_starts,
+    reading.branches,
+    row_tracking.row_tracking,
+    row_tracking.blobs,
+    row_tracking.vectors,
+    data_files.file_formats,
+    data_files.shared_shredding,
+    data_files.variant_shredding,
+    data_files.file_prefixes,
+    data_files.data_directory,
+    data_files.external_paths,
+    iceberg.iceberg_readers,
+    indexes.file_indexes,
+    indexes.table_indexes,
+    clustering.incremental_clustering,
+    clustering.clustered_keys,
+    clustering.manifest_order,
+    clustering.chains,
+)
+"""The rules for tables with snapshots."""
+
+RULES_OF_KIND: dict[str, tuple[Rule, ...]] = {
+    **dict.fromkeys(ORDINARY_TYPES, STORE_RULES),
+    "format-table": (table_types.format_of_files, table_types.columns_of_files),
+    "object-table": (table_types.columns_of_objects, *STORE_RULES),
+}
+"""The additional rules by table type (option ``type``)."""
+
+
+def validate_schema(schema: TableSchema) -> None:
+    """Refuse an invalid schema.
+
+    Raises:
+        InvalidSchemaError: a column or key is invalid; the message names it.
+        InvalidOptionError: an option does not exist, its value is invalid, or it conflicts with the schema.
+    """
+    for problem in problems(schema):
+        raise problem
+
+
+def validate_change(old: TableSchema, new: TableSchema) -> None:
+    """Refuse a changed schema with new violations.
+
+    Thus a table that another implementation created under looser rules can still be changed in other respects.
+
+    Raises:
+        InvalidSchemaError, InvalidOptionError: as `validate_schema`.
+    """
+    old_problems = {str(problem) for problem in problems(old)}
+    for problem in problems(new):
+        if str(problem) not in old_problems:
+            raise problem
+
+
+def problems(schema: TableSchema) -> Iterator[PaimonError]:
+    """All violations of a schema, the most helpful first."""
+    table = Definition(schema)
+    yield from _checked(RULES, table)
+    try:
+        kind = table.options.get(TYPE)
+    except InvalidOptionError:
+        return
+    yield from _checked(RULES_OF_KIND.get(kind, ()), table)
+
+
+def _checked(rules: tuple[Rule, ...], table: Definition) -> Iterator[PaimonError]:
+    for rule in rules:
+        try:
+            yield from rule(table)
+        except InvalidOptionError as error:
+            # An unreadable value, which the rule about values has reported already, with the same message.
+            yield error

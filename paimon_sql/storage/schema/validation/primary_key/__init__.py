@@ -1,0 +1,1 @@
+"""Rules about tables with a primary key."""

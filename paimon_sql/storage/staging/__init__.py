@@ -1,0 +1,1 @@
+"""The input of a commit: commit messages, staged files, the proposal."""

@@ -1,0 +1,1 @@
+"""Tables: identity, directories, statistics and time travel."""

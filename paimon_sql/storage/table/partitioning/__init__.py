@@ -1,0 +1,1 @@
+"""Partitioning: rows to partitions and buckets, and the time of a partition."""

@@ -1,0 +1,1 @@
+"""Time travel: the snapshot or the change range of a read."""

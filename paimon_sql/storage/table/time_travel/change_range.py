@@ -1,0 +1,223 @@
+"""Change ranges: reads of the changes between two snapshots instead of a state.
+
+Set by the options ``incremental-between``, ``incremental-between-timestamp`` and ``incremental-to-auto-tag``; the start
+is exclusive, the end inclusive (spec: Incremental Query).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import tzinfo
+
+from paimon_sql.errors import InvalidOptionError, NoSuchSnapshotError
+from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Snapshot
+from paimon_sql.format.options.operations.changelog import CHANGELOG_PRODUCER
+from paimon_sql.format.options.operations.scan import (
+    INCREMENTAL_BETWEEN,
+    INCREMENTAL_BETWEEN_SCAN_MODE,
+    INCREMENTAL_BETWEEN_TAG_TO_SNAPSHOT,
+    INCREMENTAL_BETWEEN_TIMESTAMP,
+    INCREMENTAL_TO_AUTO_TAG,
+)
+from paimon_sql.format.text.instants import parse_instant
+from paimon_sql.storage.table.changelogs import ChangelogManager
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.table.time_travel.resolve import retained_range, snapshot_at_time
+
+_AUTOMATIC = re.compile(r"\d{4}-?\d{2}-?\d{2}(?: \d{2}(?:-?\d{2})?)?")
+"""Names of automatic tags: the day, hour or minute that they close."""
+_MILLIS = re.compile(r"-?\d+", re.ASCII)
+DELTA, CHANGELOG, DIFF = "delta", "changelog", "diff"
+
+
+@dataclass(frozen=True)
+class ChangeRange:
+    """The changes after one snapshot up to another.
+
+    Attributes:
+        mode: which changes: the rows that each commit wrote, its changelog, or the difference between both ends.
+        start: the id of the snapshot after which the range begins; 0 for the beginning of the table.
+        end: the last snapshot; None for an empty range.
+        before: the state at the start, for differences; None is an empty table.
+        overwrites: whether rows written by overwrites are included.
+    """
+
+    mode: str
+    start: int
+    end: Snapshot | None
+    before: Snapshot | None = None
+    overwrites: bool = False
+
+    def commits(self, table: Table) -> Iterator[Snapshot]:
+        """Yield the snapshots whose own files contain the changes, oldest first.
+
+        Raises:
+            NoSuchSnapshotError: one of them is not retained.
+        """
+        for snapshot_id in range(self.start + 1, (self.end.id if self.end else self.start) + 1):
+            snapshot = snapshot_with_changelog(table, snapshot_id, self.mode)
+            if self._has_changes(snapshot.commit_kind):
+                yield snapshot
+
+    def _has_changes(self, kind: CommitKind) -> bool:
+        if kind is CommitKind.OVERWRITE:
+            return self.overwrites
+        return self.mode != DELTA or kind is CommitKind.APPEND
+
+
+def change_range_to_read(table: Table, zone: tzinfo | None = None) -> ChangeRange | None:
+    """Return the change range that the table's options set; None without one.
+
+    Args:
+        table: the table, with the options of the read.
+        zone: the zone of times without one; None is this machine's.
+
+    Raises:
+        InvalidOptionError: the option is invalid.
+        NoSuchSnapshotError: an end is not retained.
+    """
+    options = table.options
+    if between := options.get(INCREMENTAL_BETWEEN):
+        return _between(table, *_ends(between, INCREMENTAL_BETWEEN.key))
+    if times := options.get(INCREMENTAL_BETWEEN_TIMESTAMP):
+        return _between_times(table, *time_span(times, zone))
+    if tag := options.get(INCREMENTAL_TO_AUTO_TAG):
+        return _to_tag(table, tag)
+    return None
+
+
+def time_span(text: str, zone: tzinfo | None = None) -> tuple[int, int]:
+    """Return the ends of a time range, in milliseconds since the epoch.
+
+    Args:
+        text: two comma-separated times, both as strings or both as milliseconds since the epoch.
+        zone: the zone of time strings; None is this machine's.
+
+    Raises:
+        InvalidOptionError: there are not two times.
+        InvalidInputError: a time is invalid.
+    """
+    start, end = _ends(text, INCREMENTAL_BETWEEN_TIMESTAMP.key)
+    if _MILLIS.fullmatch(start) and _MILLIS.fullmatch(end):
+        return int(start), int(end)
+    return parse_instant(start, zone), parse_instant(end, zone)
+
+
+def _ends(text: str, key: str) -> tuple[str, str]:
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) != 2 or not all(parts):
+        raise InvalidOptionError(f"{key} takes a start and an end, with a comma between, not '{text}'.", key=key)
+    return parts[0], parts[1]
+
+
+def _mode(table: Table) -> str:
+    mode = table.options.get(INCREMENTAL_BETWEEN_SCAN_MODE).lower()
+    if mode != "auto":
+        return mode
+    return DELTA if table.options.get(CHANGELOG_PRODUCER) == "none" else CHANGELOG
+
+
+def _between(table: Table, start: str, end: str) -> ChangeRange:
+    tags = [table.tags.find(name) for name in (start, end)]
+    if all(tags) and table.options.get(INCREMENTAL_BETWEEN_TAG_TO_SNAPSHOT):
+        start, end = (str(tag.snapshot.id) for tag in tags if tag)
+    elif any(tags):
+        first, last = (
+            tag.snapshot if tag else _numbered(table, text) for tag, text in zip(tags, (start, end), strict=True)
+        )
+        if last is None or (first and first.id > last.id):
+            raise _reversed(start, end)
+        return ChangeRange(DIFF, first.id if first else 0, last if first is None or first.id < last.id else None, first)
+    first_id, last_id = (_number(table, text) for text in (start, end))
+    if first_id > last_id:
+        raise _reversed(start, end)
+    return _of_ids(table, first_id, last_id)
+
+
+def _of_ids(table: Table, start: int, end: int) -> ChangeRange:
+    mode = _mode(table)
+    latest = table.snapshots.latest_id()
+    earliest = earliest_with_changelog(table, mode)
+    if latest is None or earliest is None or end > latest or start < earliest - 1:
+        raise NoSuchSnapshotError(
+            f"{table.name}: changes from snapshot {start} to {end} are not known: {retained_range(table)}.",
+            name=f"{start},{end}",
+        )
+    if start == end:
+        return ChangeRange(mode, start, None)
+    before = None
+    if mode == DIFF and start >= FIRST_SNAPSHOT_ID:
+        before = table.snapshots.get(start)
+    return ChangeRange(mode, start, snapshot_with_changelog(table, end, mode), before)
+
+
+def _between_times(table: Table, start: int, end: int) -> ChangeRange:
+    """Return the changes between two times, in milliseconds since the epoch."""
+    if start > end:
+        raise _reversed(str(start), str(end))
+    earliest, latest = table.snapshots.earliest_id(), table.snapshots.latest()
+    if earliest is None or latest is None:
+        return ChangeRange(_mode(table), 0, None)
+    first = earliest - 1
+    if start >= table.snapshots.get(earliest).time_millis:
+        first = snapshot_at_time(table, start).id
+    last = snapshot_at_time(table, end).id if end >= table.snapshots.get(earliest).time_millis else first
+    return _of_ids(table, first, last) if last > first else ChangeRange(_mode(table), first, None)
+
+
+def _to_tag(table: Table, name: str) -> ChangeRange:
+    """Return the changes since the previous automatic tag."""
+    tag = table.tags.find(name)
+    if tag is None:
+        return ChangeRange(DIFF, 0, None)
+    earlier = [n for n in table.tags.names() if _AUTOMATIC.fullmatch(n) and len(n) == len(name) and n < name]
+    if not _AUTOMATIC.fullmatch(name) or not earlier:
+        return ChangeRange(DIFF, 0, None)
+    before = table.tags.get(max(earlier)).snapshot
+    return ChangeRange(DIFF, before.id, tag.snapshot if before.id < tag.snapshot.id else None, before)
+
+
+def earliest_with_changelog(table: Table, mode: str) -> int | None:
+    """Return the first snapshot whose changes are retained; None without snapshots."""
+    earliest_ids = [table.snapshots.earliest_id()]
+    if mode == CHANGELOG:
+        earliest_ids.extend(_changelogs(table).ids()[:1])
+    return min((i for i in earliest_ids if i is not None), default=None)
+
+
+def snapshot_with_changelog(table: Table, snapshot_id: int, mode: str) -> Snapshot:
+    """Return a snapshot, or its long-lived changelog.
+
+    Raises:
+        NoSuchSnapshotError: it is not retained.
+    """
+    if table.snapshots.exists(snapshot_id):
+        return table.snapshots.get(snapshot_id)
+    changelog = _changelogs(table).find(snapshot_id) if mode == CHANGELOG else None
+    if changelog is not None:
+        return changelog
+    raise NoSuchSnapshotError(
+        f"{table.name}: the changes of snapshot {snapshot_id} are not known any more: {retained_range(table)}.",
+        name=str(snapshot_id),
+    )
+
+
+def _changelogs(table: Table) -> ChangelogManager:
+    return ChangelogManager(table.file_io, table.paths.branch_root)
+
+
+def _numbered(table: Table, text: str) -> Snapshot | None:
+    number = _number(table, text)
+    return table.snapshots.get(number) if number else None
+
+
+def _number(table: Table, text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise table.tags.missing(text)
+    return int(text)
+
+
+def _reversed(start: str, end: str) -> InvalidOptionError:
+    return InvalidOptionError(f"The span from {start} to {end} ends before it begins.", key=INCREMENTAL_BETWEEN.key)

@@ -1,0 +1,343 @@
+"""Resolution of time travel: the state that a read sees, the latest or the one that its options name.
+
+Reads of changes (``incremental-between`` and similar) are not handled here.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import tzinfo
+from typing import Any
+
+from paimon_sql.errors import InvalidOptionError, NoSuchSnapshotError, UnsupportedError
+from paimon_sql.format.metadata.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
+from paimon_sql.format.options import Option
+from paimon_sql.format.options.operations.changelog import CHANGELOG_PRODUCER
+from paimon_sql.format.options.operations.compaction import FULL_COMPACTION_DELTA_COMMITS
+from paimon_sql.format.options.operations.scan import (
+    SCAN_CREATION_TIME_MILLIS,
+    SCAN_FILE_CREATION_TIME_MILLIS,
+    SCAN_MODE,
+    SCAN_SNAPSHOT_ID,
+    SCAN_TAG_NAME,
+    SCAN_TIMESTAMP,
+    SCAN_TIMESTAMP_MILLIS,
+    SCAN_VERSION,
+    SCAN_WATERMARK,
+)
+from paimon_sql.format.text.instants import parse_instant, show_instant
+from paimon_sql.storage.metadata.refs.tags import is_same_commit
+from paimon_sql.storage.table.table import Table
+
+_WATERMARK_VERSION = "watermark-"
+_NO_WATERMARK = -(2**63)
+
+_TIMES = (SCAN_TIMESTAMP, SCAN_TIMESTAMP_MILLIS)
+_VERSIONS = (SCAN_VERSION, SCAN_SNAPSHOT_ID, SCAN_TAG_NAME, SCAN_WATERMARK)
+_CREATION = (SCAN_CREATION_TIME_MILLIS, SCAN_FILE_CREATION_TIME_MILLIS)
+_TRAVELS: tuple[Option[Any], ...] = (*_VERSIONS, *_TIMES, *_CREATION)
+_NEWEST = ("latest-full", "full", "latest", "compacted-full")
+_MODES: dict[str, tuple[Option[Any], ...]] = {
+    **dict.fromkeys(_NEWEST, ()),
+    "from-timestamp": _TIMES,
+    "from-snapshot": _VERSIONS,
+    "from-snapshot-full": (SCAN_SNAPSHOT_ID,),
+    "from-creation-timestamp": (SCAN_CREATION_TIME_MILLIS,),
+    "from-file-creation-time": (SCAN_FILE_CREATION_TIME_MILLIS,),
+}
+
+TRAVEL_KEYS = frozenset(key for option in _TRAVELS for key in (option.key, *option.alternatives))
+"""The options that select a state; a read can have only one of them."""
+
+
+@dataclass(frozen=True)
+class Version:
+    """The state of a table that a read sees.
+
+    Attributes:
+        snapshot: the snapshot; None for a table without snapshots.
+        schema_id: the schema of the read: the snapshot's own under time travel, else the table's current one.
+        travelled: whether the options of the read selected the state.
+        tag: the tag that selected it.
+        created_from_millis: data files created before this time, in milliseconds since the epoch, are skipped.
+    """
+
+    snapshot: Snapshot | None
+    schema_id: int
+    travelled: bool = False
+    tag: str | None = None
+    created_from_millis: int | None = None
+
+    def of(self, table: Table) -> Table:
+        """Return the table with the columns of this state, and the current options."""
+        return table.at_schema(self.schema_id)
+
+
+def snapshot_to_read(table: Table) -> Snapshot | None:
+    """Return the snapshot that the table's options select; the latest by default, None without snapshots."""
+    return version_to_read(table).snapshot
+
+
+def version_to_read(table: Table, zone: tzinfo | None = None) -> Version:
+    """Return the state that the table's options select; the latest by default.
+
+    Args:
+        table: the table, with the options of the read.
+        zone: the zone of ``scan.timestamp``; None is this machine's.
+
+    Raises:
+        NoSuchSnapshotError: the snapshot, tag, time or watermark is not retained; the message contains what is.
+        InvalidOptionError: the options contradict each other.
+    """
+    options = table.options
+    given = [o for o in _TRAVELS if options.has(o)]
+    mode = options.get(SCAN_MODE)
+    _check(mode, given)
+    if not given:
+        latest = _compacted(table) if mode == "compacted-full" else table.snapshots.latest()
+        return Version(latest, table.schema.id)
+    option, value = given[0], options.get(given[0])
+    if option is SCAN_VERSION:
+        return _named(table, value)
+    if option in _CREATION:
+        return _created_from(table, value, by_snapshot=option is SCAN_CREATION_TIME_MILLIS)
+    if option is SCAN_TAG_NAME:
+        return _tagged(table, value)
+    if option is SCAN_SNAPSHOT_ID:
+        return _travelled(retained_snapshot(table, value))
+    if option is SCAN_WATERMARK:
+        return _travelled(snapshot_at_watermark(table, value))
+    millis = parse_instant(value, zone) if option is SCAN_TIMESTAMP else value
+    return _travelled(snapshot_at_time(table, millis))
+
+
+def retained_snapshot(table: Table, snapshot_id: int) -> Snapshot:
+    """Return the retained snapshot of an id.
+
+    A snapshot before the earliest one may still have a file while its expiration is running or was interrupted, one
+    after the latest while a writer with a rolled-back base is paused.
+
+    Raises:
+        NoSuchSnapshotError: it is not retained; the message contains the retained ids, and a tag of the snapshot if
+            any.
+    """
+    earliest, latest = table.snapshots.earliest_id(), table.snapshots.latest_id()
+    if earliest is not None and latest is not None and earliest <= snapshot_id <= latest:
+        try:
+            return table.snapshots.get(snapshot_id)
+        except NoSuchSnapshotError:
+            pass
+    tags = table.tags.of_snapshot(snapshot_id)
+    remedy = f"Tag '{tags[0].name}' keeps it: read the tag." if tags else None
+    raise NoSuchSnapshotError(
+        f"{table.name}: snapshot {snapshot_id} does not exist: {retained_range(table)}.",
+        name=str(snapshot_id),
+        remedy=remedy,
+    )
+
+
+def referenced_snapshot(table: Table, snapshot_id: int) -> Snapshot:
+    """Return the snapshot of an id, retained or referenced by a tag.
+
+    Raises:
+        NoSuchSnapshotError: it is neither.
+    """
+    try:
+        return retained_snapshot(table, snapshot_id)
+    except NoSuchSnapshotError:
+        tags = table.tags.of_snapshot(snapshot_id)
+        if not tags:
+            raise
+        return tags[0].snapshot
+
+
+def is_retained(table: Table, snapshot: Snapshot) -> bool:
+    """Whether a snapshot is still retained, and its id was not reused; the files are read again."""
+    table.snapshots.forget()
+    try:
+        return is_same_commit(retained_snapshot(table, snapshot.id), snapshot)
+    except NoSuchSnapshotError:
+        return False
+
+
+def snapshot_at_time(table: Table, millis: int) -> Snapshot:
+    """Return the last snapshot that was committed at or before a time.
+
+    Args:
+        table: the table.
+        millis: milliseconds since the epoch.
+
+    Raises:
+        NoSuchSnapshotError: all retained snapshots are later; the message contains their range.
+    """
+    try:
+        return table.snapshots.at_time(millis)
+    except NoSuchSnapshotError as error:
+        raise NoSuchSnapshotError(
+            f"{table.name}: no retained snapshot was committed at or before {show_instant(millis)}:"
+            f" {retained_range(table)}.",
+            name=error.name,
+        ) from None
+
+
+def snapshot_at_watermark(table: Table, watermark: int) -> Snapshot:
+    """Return the first snapshot with at least the given watermark.
+
+    Raises:
+        NoSuchSnapshotError: no retained snapshot has reached it.
+    """
+    ids = _ids(table)
+    reached = bisect_left(ids, watermark, key=lambda i: _watermark(table, i))
+    if reached < len(ids):
+        return table.snapshots.get(ids[reached])
+    last = _watermark(table, ids[-1]) if ids else _NO_WATERMARK
+    state = "no snapshot carries a watermark" if last == _NO_WATERMARK else f"the newest snapshot is at {last}"
+    raise NoSuchSnapshotError(
+        f"{table.name}: no retained snapshot has reached the watermark {watermark}: {state}.", name=str(watermark)
+    )
+
+
+def first_from_time(table: Table, millis: int) -> Snapshot:
+    """Return the first snapshot that was committed at or after a time, retained or referenced by a tag.
+
+    Args:
+        table: the table.
+        millis: milliseconds since the epoch.
+
+    Raises:
+        NoSuchSnapshotError: all are earlier.
+    """
+    ids = _ids(table)
+    first = bisect_left(ids, millis, key=lambda i: table.snapshots.get(i).time_millis)
+    found = [table.snapshots.get(i) for i in ids[first : first + 1]]
+    found += [t.snapshot for t in table.tags.all() if t.snapshot.time_millis >= millis]
+    if not found:
+        raise NoSuchSnapshotError(
+            f"{table.name}: no snapshot was committed at or after {show_instant(millis)}: {retained_range(table)}.",
+            name=str(millis),
+        )
+    return min(found, key=lambda s: (s.time_millis, s.id))
+
+
+def first_from_watermark(table: Table, watermark: int) -> Snapshot:
+    """Return the first snapshot with at least the given watermark, retained or referenced by a tag.
+
+    Raises:
+        NoSuchSnapshotError: none has reached it.
+    """
+    tagged = [t.snapshot for t in table.tags.all() if t.snapshot.watermark is not None]
+    found = [s for s in tagged if (s.watermark or 0) >= watermark]
+    try:
+        found.append(snapshot_at_watermark(table, watermark))
+    except NoSuchSnapshotError:
+        if not found:
+            raise
+    return min(found, key=lambda s: s.id)
+
+
+def retained_range(table: Table) -> str:
+    """Describe the retained snapshots, as a part of a message."""
+    earliest, latest = table.snapshots.earliest_id(), table.snapshots.latest_id()
+    if earliest is None or latest is None:
+        return "the table has no snapshot yet"
+    first, last = table.snapshots.get(earliest), table.snapshots.get(latest)
+    return (
+        f"retained are {first.id}, of {show_instant(first.time_millis)}, to {last.id},"
+        f" of {show_instant(last.time_millis)}"
+    )
+
+
+def _check(mode: str, given: list[Option[Any]]) -> None:
+    keys = [o.key for o in given]
+    if len(given) > 1:
+        raise InvalidOptionError(
+            f"The options {' and '.join(keys)} each name a state to read.",
+            key=keys[1],
+            remedy=f"Set one of them; RESET `spark.paimon.{keys[1]}` if the session has it.",
+        )
+    if mode == "latest-delta":
+        raise UnsupportedError(
+            "scan.mode 'latest-delta' reads changes, not a state.", remedy="Use incremental-between."
+        )
+    allowed = _MODES.get(mode)
+    if allowed is None:
+        return
+    if not allowed and given:
+        raise InvalidOptionError(f"scan.mode '{mode}' reads the newest state and excludes {keys[0]}.", key=keys[0])
+    if allowed and not any(o in allowed for o in given):
+        wanted = " or ".join(o.key for o in allowed)
+        raise InvalidOptionError(f"scan.mode '{mode}' needs {wanted}.", key=SCAN_MODE.key)
+
+
+def _travelled(snapshot: Snapshot, tag: str | None = None) -> Version:
+    return Version(snapshot, snapshot.schema_id, True, tag)
+
+
+def _tagged(table: Table, name: str) -> Version:
+    return _travelled(table.tags.get(name).snapshot, name)
+
+
+def _named(table: Table, version: str) -> Version:
+    """Resolve a version of SQL: a tag takes precedence over the snapshot of the number."""
+    tag = table.tags.find(version)
+    if tag is not None:
+        return _travelled(tag.snapshot, version)
+    watermark = version.removeprefix(_WATERMARK_VERSION)
+    if watermark != version and watermark.lstrip("-").isdecimal():
+        return _travelled(snapshot_at_watermark(table, int(watermark)))
+    if version.isascii() and version.isdigit():
+        return _travelled(retained_snapshot(table, int(version)))
+    raise table.tags.missing(version)
+
+
+def _compacted(table: Table) -> Snapshot | None:
+    """Return the latest snapshot of a compaction, else the latest of all."""
+    interval = table.options.get(FULL_COMPACTION_DELTA_COMMITS)
+    if interval is None and table.options.get(CHANGELOG_PRODUCER) == "full-compaction":
+        interval = 1
+
+    def is_wanted(s: Snapshot) -> bool:
+        full = interval is None or s.commit_identifier == BATCH_COMMIT_IDENTIFIER or s.commit_identifier % interval == 0
+        return s.commit_kind is CommitKind.COMPACT and full
+
+    return _newest(table, is_wanted) or table.snapshots.latest()
+
+
+def _newest(table: Table, is_wanted: Callable[[Snapshot], bool]) -> Snapshot | None:
+    for snapshot_id in reversed(_ids(table)):
+        try:
+            snapshot = table.snapshots.get(snapshot_id)
+        except NoSuchSnapshotError:
+            return None
+        if is_wanted(snapshot):
+            return snapshot
+    return None
+
+
+def _created_from(table: Table, millis: int, *, by_snapshot: bool) -> Version:
+    """Return the first snapshot from a time on, else the latest without the files created before."""
+    if by_snapshot:
+        ids = _ids(table)
+        first = bisect_left(ids, millis, key=lambda i: table.snapshots.get(i).time_millis)
+        if 0 < first < len(ids):
+            return _travelled(table.snapshots.get(ids[first]))
+    return Version(table.snapshots.latest(), table.schema.id, True, created_from_millis=millis)
+
+
+def _ids(table: Table) -> list[int]:
+    earliest = table.snapshots.earliest_id()
+    return [] if earliest is None else [i for i in table.snapshots.directory.versions() if i >= earliest]
+
+
+def _watermark(table: Table, snapshot_id: int) -> int:
+    """Return a snapshot's watermark, or that of the nearest one before that has any."""
+    for i in range(snapshot_id, 0, -1):
+        try:
+            found = table.snapshots.get(i).watermark
+        except NoSuchSnapshotError:
+            break
+        if found is not None and found != _NO_WATERMARK:
+            return found
+    return _NO_WATERMARK

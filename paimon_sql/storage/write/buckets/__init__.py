@@ -1,0 +1,1 @@
+"""Bucket modes: how rows find their buckets (Paimon: `BucketMode`)."""

@@ -1,0 +1,1 @@
+"""Assignment of keys to buckets, and the routers of rows."""

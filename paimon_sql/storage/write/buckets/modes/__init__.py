@@ -1,0 +1,1 @@
+"""Bucket modes, one module each."""

@@ -1,0 +1,166 @@
+"""Dynamic buckets: a key stays in its bucket; new keys open a new bucket when the others are full."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from paimon_sql.format.index_files.hash_index import write_hash_index
+from paimon_sql.format.metadata.index_manifest import HASH_INDEX, IndexManifestEntry
+from paimon_sql.format.metadata.manifest import FileKind
+from paimon_sql.format.options.table.bucket import (
+    DYNAMIC_BUCKET_ASSIGNER_PARALLELISM,
+    DYNAMIC_BUCKET_INITIAL_BUCKETS,
+    DYNAMIC_BUCKET_MAX_BUCKETS,
+    DYNAMIC_BUCKET_TARGET_ROW_NUM,
+)
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.format.schema.system_fields import BUCKET
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.staging.proposal import Proposal, Validation
+from paimon_sql.storage.table.index_files import index_path, write_index_file
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.buckets.assignment.hash_assigner import HashAssigner, Hashes, key_hashes
+from paimon_sql.storage.write.buckets.assignment.routers import AssignedRouter
+from paimon_sql.storage.write.buckets.base import BucketMode, has_dynamic_buckets
+from paimon_sql.storage.write.buckets.hash_indexes import HashIndexFile, check_hash_indexes
+from paimon_sql.storage.write.buckets.state import WriteState
+from paimon_sql.storage.write.buffer import Target
+from paimon_sql.storage.write.key_value_writer import KeyValueWriter
+from paimon_sql.storage.write.task import WriteTask
+
+_LOOSE = 1 << 20
+"""The number of hashes to collect before duplicates are dropped."""
+
+
+class IndexedWriter(KeyValueWriter):
+    """Writes rows that have their bucket in ``_BUCKET``, and the hash index of each bucket that gets a new key.
+
+    Args:
+        table: the table.
+        sequences: the max sequence number by partition and bucket.
+        index: the hash indexes before the write.
+    """
+
+    def __init__(self, table: Table, sequences: Mapping[Target, int], index: Mapping[Target, HashIndexFile]) -> None:
+        super().__init__(table, sequences, AssignedRouter(table.schema))
+        self._index = index
+        self._hashes: dict[Target, list[Hashes]] = {}
+        self._loose: dict[Target, int] = {}
+
+    def close(self) -> list[CommitMessage]:
+        """Write the buffered rows; messages of hash indexes follow those of data files."""
+        messages = super().close()
+        for target, parts in self._hashes.items():
+            self._write_index(target, np.unique(np.concatenate(parts)))
+        return messages
+
+    def abort(self) -> None:
+        """Delete all files that were written."""
+        super().abort()
+        self._table.file_io.delete_many(
+            index_path(self._table, IndexManifestEntry(FileKind.ADD, m.partition, m.bucket, f))
+            for m in self._messages
+            for f in m.new_indexes
+        )
+
+    def _take(self, target: Target, rows: pa.RecordBatch) -> None:
+        super()._take(target, rows)
+        parts = self._hashes.setdefault(target, [])
+        parts.append(key_hashes(self._table.schema, rows))
+        self._loose[target] = self._loose.get(target, 0) + rows.num_rows
+        if self._loose[target] > _LOOSE:
+            self._hashes[target] = [np.unique(np.concatenate(parts))]
+            self._loose[target] = 0
+
+    def _write_index(self, target: Target, hashes: Hashes) -> None:
+        old = self._index.get(target)
+        known = np.zeros(0, np.int32) if old is None else old.read(self._table)
+        fresh = np.setdiff1d(hashes, known)
+        if not len(fresh):
+            return
+        joined = np.concatenate([known, fresh])
+        file = write_index_file(self._table, *target, HASH_INDEX, write_hash_index(joined), row_count=len(joined))
+        replaced = () if old is None else (old.file,)
+        self._messages.append(CommitMessage(*target, -1, new_indexes=(file,), deleted_indexes=replaced))
+
+
+class Dynamic(BucketMode):
+    """A table with ``bucket`` -1 whose primary key holds the partition columns."""
+
+    name = "HASH_DYNAMIC"
+
+    @classmethod
+    def suits(cls, schema: TableSchema, buckets: int) -> bool:
+        return has_dynamic_buckets(schema, buckets) and set(schema.partition_keys) <= set(schema.primary_keys)
+
+    def plan(self, state: WriteState) -> WriteTask:
+        return DynamicTask(state.table, state.sequences, state.hash_indexes, appends=state.overwrite is None)
+
+
+@dataclass(frozen=True)
+class DynamicTask(WriteTask):
+    """Writes to dynamic buckets.
+
+    Attributes:
+        index: the hash indexes before the write.
+        appends: whether existing rows stay.
+        lanes: the number of assigner partitions; None for that of the options.
+        assigned: whether rows have their bucket in ``_BUCKET`` already.
+    """
+
+    index: Mapping[Target, HashIndexFile] = field(default_factory=dict)
+    appends: bool = True
+    lanes: int | None = None
+    assigned: bool = False
+
+    def assigner(self) -> HashAssigner:
+        """Create an assigner; all rows of an assigner partition must be given to the same one."""
+        options = self.table.options
+        return HashAssigner(
+            self.table,
+            self.index,
+            self.lanes or assigner_count(self.table, 1),
+            max(1, options.get(DYNAMIC_BUCKET_TARGET_ROW_NUM)),
+            options.get(DYNAMIC_BUCKET_MAX_BUCKETS),
+        )
+
+    def with_buckets(self, rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        if self.assigned:
+            yield from rows
+            return
+        assigner = self.assigner()
+        for batch in rows:
+            yield batch.append_column(BUCKET.name, pa.array(assigner.assign(batch)))
+
+    def writer(self) -> KeyValueWriter:
+        return IndexedWriter(self.table, self.sequences, self.index)
+
+    def validations(self, messages: Iterable[CommitMessage]) -> tuple[Validation, ...]:
+        if not self.appends:
+            return ()  # concurrent commits to the replaced partitions are replaced with these
+        partitions = {m.partition for m in messages}
+        seen = dict(self.index)
+
+        def check(proposal: Proposal) -> None:
+            check_hash_indexes(self.table, proposal.latest, seen, partitions)
+
+        indexes = Validation("the hash indexes are those by which buckets were assigned", check)
+        return *super().validations(messages), indexes
+
+
+def assigner_count(table: Table, tasks: int) -> int:
+    """The number of assigner partitions that share the keys of a partition.
+
+    Args:
+        table: the table.
+        tasks: the number of parallel tasks, for tables whose options set no number.
+    """
+    options = table.options
+    initial, parallel = options.get(DYNAMIC_BUCKET_INITIAL_BUCKETS), options.get(DYNAMIC_BUCKET_ASSIGNER_PARALLELISM)
+    count: int = min(initial, parallel) if initial and parallel else initial or parallel or tasks
+    limit: int = options.get(DYNAMIC_BUCKET_MAX_BUCKETS)
+    return max(1, count if limit == -1 else min(count, limit))

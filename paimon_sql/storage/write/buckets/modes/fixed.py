@@ -1,0 +1,42 @@
+"""Fixed buckets: the option ``bucket`` sets their number, the hash of the bucket key decides a row's bucket."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from paimon_sql.format.options.table.bucket import BUCKET
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.storage.table.partitioning.routing import Router
+from paimon_sql.storage.write.buckets.assignment.routers import FixedRouter
+from paimon_sql.storage.write.buckets.base import BucketMode
+from paimon_sql.storage.write.buckets.state import WriteState
+from paimon_sql.storage.write.task import WriteTask
+
+
+class Fixed(BucketMode):
+    """A table with ``bucket`` above 0."""
+
+    name = "HASH_FIXED"
+    is_fixed = True
+
+    @classmethod
+    def suits(cls, schema: TableSchema, buckets: int) -> bool:
+        return buckets > 0
+
+    def plan(self, state: WriteState) -> WriteTask:
+        return FixedTask(state.table, state.sequences, state.bucket_numbers)
+
+
+@dataclass(frozen=True)
+class FixedTask(WriteTask):
+    """Writes to fixed buckets; ``known`` are the current numbers of buckets by partition.
+
+    Raises:
+        InvalidInputError: while writing, if a partition has another number of buckets than the option sets.
+    """
+
+    known: Mapping[bytes, int] = field(default_factory=dict)
+
+    def router(self) -> Router:
+        return FixedRouter(self.table, self.table.options.get(BUCKET), self.known)

@@ -1,0 +1,174 @@
+"""Postponed buckets: rows stay in a separate bucket until a compaction decides the number of real buckets.
+
+Batch writes know their number of rows. Unless ``postpone.batch-write-fixed-bucket`` is off, a statement writes its rows
+to uncommitted files, counts them, and distributes them over real buckets.
+"""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.layout.paths import POSTPONE_BUCKET
+from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry
+from paimon_sql.format.options.table.bucket import POSTPONE_BATCH_WRITE_FIXED_BUCKET, POSTPONE_DEFAULT_BUCKET_NUM
+from paimon_sql.format.options.table.data_file import DATA_FILE_PREFIX, FILE_FORMAT, METADATA_STATS_MODE
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER, key_value_fields
+from paimon_sql.storage.execution.task_executor import Executor, LocalExecutor
+from paimon_sql.storage.file_formats.avro.schema import avro_schema
+from paimon_sql.storage.merge.registry import merge_engine
+from paimon_sql.storage.scan.postponed import merges_postponed
+from paimon_sql.storage.staging.commit_messages import CommitMessage, append_changes
+from paimon_sql.storage.staging.staged_files import StagedFiles, new_files
+from paimon_sql.storage.table.partitioning.routing import Router
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.append_writer import AppendWriter
+from paimon_sql.storage.write.buckets.assignment.routers import PartitionRouter
+from paimon_sql.storage.write.buckets.base import BucketMode
+from paimon_sql.storage.write.buckets.postponed.bucket_number import amounts, numbers_for_batch
+from paimon_sql.storage.write.buckets.postponed.distribution import plan_distribution, run_distribution
+from paimon_sql.storage.write.buckets.rescale import rescale
+from paimon_sql.storage.write.buckets.state import WriteState
+from paimon_sql.storage.write.buffer import Target
+from paimon_sql.storage.write.key_value_writer import KeyValueWriter, as_stored, check_keys
+from paimon_sql.storage.write.rows.row_kinds import RowKindReader
+from paimon_sql.storage.write.task import WriteTask
+
+_NO_SEQUENCE = -1
+_MAX_WRITER_ID = 2**31 - 1
+
+
+class PostponeWriter(AppendWriter):
+    """Writes rows of a primary-key table to the postponed bucket.
+
+    Args:
+        table: the table.
+        run: the common part in the names of all files of a statement.
+    """
+
+    def __init__(self, table: Table, run: str) -> None:
+        prefix = f"{table.options.get(DATA_FILE_PREFIX)}-u-{run}-s-{random.randrange(_MAX_WRITER_ID)}-w-"
+        postponed = table.with_options({DATA_FILE_PREFIX.key: prefix, **_file_options(table.schema)})
+        super().__init__(postponed, router=Router(table.schema, 1))
+        self._total = POSTPONE_BUCKET
+        self._kinds = RowKindReader(table, merge_engine(table.schema))
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Write rows; the columns are those of the table, optionally with ``_VALUE_KIND`` after them."""
+        check_keys(self._table, batch)
+        rows = self._kinds.given(batch)
+        numbers = pa.array(np.full(rows.num_rows, _NO_SEQUENCE, dtype=np.int64))
+        numbered = pa.Table.from_batches([rows.append_column(SEQUENCE_NUMBER.name, numbers)])
+        for stored in as_stored(self._settings, numbered).to_batches():
+            for partition, _, part in self._router.split(stored):
+                self._buffers.add((partition, POSTPONE_BUCKET), part)
+
+
+def _file_options(schema: TableSchema) -> dict[str, str]:
+    try:
+        avro_schema(key_value_fields(schema))
+    except UnsupportedError:
+        return {}
+    return {FILE_FORMAT.key: "avro", METADATA_STATS_MODE.key: "none"}
+
+
+class Postpone(BucketMode):
+    """A table with ``bucket`` -2."""
+
+    name = "POSTPONE_MODE"
+    is_shared = True
+    is_postponed = True
+
+    @classmethod
+    def suits(cls, schema: TableSchema, buckets: int) -> bool:
+        return bool(schema.primary_keys) and buckets == POSTPONE_BUCKET
+
+    def plan(self, state: WriteState) -> WriteTask:
+        options = state.table.options
+        run = str(uuid.uuid4())
+        if not options.get(POSTPONE_BATCH_WRITE_FIXED_BUCKET) or _merged_later(state):
+            return PostponeTask(state.table, run_id=run)
+        default = options.get(POSTPONE_DEFAULT_BUCKET_NUM)
+        if default and not state.bucket_numbers:
+            return DefaultNumberTask(state.table, buckets=default)
+        return StagedTask(state.table, state.sequences, run_id=run, known=state.bucket_numbers)
+
+
+def _merged_later(state: WriteState) -> bool:
+    """Whether reads merge existing postponed rows: they count as newer than real buckets, so new rows are postponed."""
+    return merges_postponed(state.table) and bool(pc.any(pc.equal(state.files["bucket"], POSTPONE_BUCKET)).as_py())
+
+
+@dataclass(frozen=True)
+class PostponeTask(WriteTask):
+    """Writes postponed rows; ``run_id`` is the common part in the names of the statement's files."""
+
+    run_id: str = ""
+
+    def writer(self) -> AppendWriter | KeyValueWriter:
+        return PostponeWriter(self.table, self.run_id)
+
+
+@dataclass(frozen=True)
+class DefaultNumberTask(WriteTask):
+    """Writes rows to ``buckets`` real buckets of each partition, in a table that has none yet."""
+
+    buckets: int = 1
+
+    def router(self) -> Router:
+        return PartitionRouter(self.table.schema, {}, self.buckets)
+
+
+@dataclass(frozen=True)
+class StagedTask(PostponeTask):
+    """Writes rows to postponed files, and distributes them over real buckets once all are counted.
+
+    ``known`` are the current numbers of buckets by partition.
+    """
+
+    grows_with_rows = False
+
+    known: Mapping[bytes, int] = field(default_factory=dict)
+
+    def run(self, batches: Iterable[pa.RecordBatch]) -> list[CommitMessage]:
+        return self.finalize(super().run(batches), LocalExecutor(1))
+
+    def staged(self) -> PostponeTask:
+        """The part of the task that workers run on their rows."""
+        return PostponeTask(self.table, run_id=self.run_id)
+
+    def finalize(self, messages: Sequence[CommitMessage], executor: Executor) -> list[CommitMessage]:
+        postponed = [
+            ManifestEntry(FileKind.ADD, m.partition, m.bucket, m.total_buckets, f)
+            for m in messages
+            if m.bucket == POSTPONE_BUCKET
+            for f in m.new_files
+        ]
+        with StagedFiles(self.table) as staged:
+            settled = [m for m in staged.own(messages) if m.bucket != POSTPONE_BUCKET]
+            totals = numbers_for_batch(self.table.options, amounts(postponed), self.known)
+            sequences = {**self.sequences, **self._grown(totals, executor)}
+            for task in executor.map(run_distribution, plan_distribution(self.table, postponed, totals, sequences)):
+                settled.extend(staged.own(task))
+            # The postponed files stay staged, so they are deleted.
+            staged.release(path for m in settled for path in new_files(self.table, append_changes([m])))
+            return settled
+
+    def _grown(self, totals: Mapping[bytes, int], executor: Executor) -> dict[Target, int]:
+        """Rescale the partitions that get more buckets; return the max sequence numbers there."""
+        grown = {p: total for p, total in totals.items() if self.known.get(p, total) != total}
+        messages = rescale(self.table, grown, executor) if grown else []
+        found: dict[Target, int] = {}
+        for m in messages:
+            for f in m.new_files:
+                target = m.partition, m.bucket
+                found[target] = max(found.get(target, -1), f.max_sequence_number)
+        return found

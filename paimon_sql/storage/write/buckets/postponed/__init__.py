@@ -1,0 +1,1 @@
+"""Postponed buckets: their number, and the distribution of their rows to real buckets."""

@@ -1,0 +1,1 @@
+"""Clustering orders, one module each: lexicographic, z-order, Hilbert."""

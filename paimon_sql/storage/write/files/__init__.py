@@ -1,0 +1,1 @@
+"""Writers of data files: rolling, names, blob files, file indexes."""

@@ -1,0 +1,1 @@
+"""Preparation of rows for writing: precision, row kinds, blob references."""

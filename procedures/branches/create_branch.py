@@ -1,0 +1,56 @@
+"""``CALL sys.create_branch``: create a branch, empty or from a tag or snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
+from paimon_sql.procedures.declaration import Long, column, detail, optional, required
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, boolean_of
+from paimon_sql.storage.branches.management import create_branch
+
+THE_BRANCH = "The branch's name."
+
+
+class CreateBranch(Procedure):
+    """It is read and written as `t$branch_name`, apart from the table. No data is copied."""
+
+    summary = "Begin a branch of a table: empty, or from a tag or snapshot."
+    example = "CALL sys.create_branch(table => 'db.t', branch => 'dev', tag => 'before_migration')"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        table: str = required(THE_TABLE)
+        branch: str = required(THE_BRANCH)
+        tag: str | None = optional("The tag that it begins with; empty without tag and snapshot.")
+        ignoreIfExists: str | None = optional("'true' to leave a branch of that name as it is.")  # noqa: N815
+        snapshot: Long | None = optional("The snapshot that it begins with.")
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        result: bool = column("always true")
+        snapshot_id: Long | None = detail("the snapshot that it begins with; null for an empty branch")
+        record_count: Long | None = detail("the records of that snapshot, before merging")
+        schema_id: Long = detail("its newest schema")
+        note: str | None = detail("why nothing was done")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        dry_run = bool(arguments.dry_run)
+        created = create_branch(
+            context.table(arguments.table),
+            arguments.branch,
+            tag=arguments.tag,
+            snapshot_id=arguments.snapshot,
+            ignore_if_exists=boolean_of(arguments.ignoreIfExists, "ignoreIfExists"),
+            dry_run=dry_run,
+        )
+        base = created.snapshot
+        yield self.Result(
+            result=True,
+            snapshot_id=base.id if base else None,
+            record_count=base.total_record_count if base else None,
+            schema_id=created.schema_id,
+            note="the branch exists already" if created.existed else NOTHING_DONE if dry_run else None,
+        )

@@ -1,0 +1,46 @@
+"""``CALL sys.delete_branch``: delete branches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
+from paimon_sql.procedures.declaration import Long, column, detail, optional, required
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, names_of
+from paimon_sql.storage.branches.management import delete_branches
+
+
+class DeleteBranch(Procedure):
+    """None is deleted unless all can be. Their data files stay until `sys.remove_orphan_files` finds them."""
+
+    summary = "Delete branches with their snapshots and tags."
+    example = "CALL sys.delete_branch(table => 'db.t', branch => 'dev,test')"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        table: str = required(THE_TABLE)
+        branch: str = required("The branch, or several with commas between.")
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        result: bool = column("always true")
+        deleted_branches: Long = detail("how many branches went")
+        deleted_snapshots: Long = detail("the snapshots that they had")
+        deleted_tags: Long = detail("the tags that they had")
+        note: str = detail("what becomes of the data files")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        table, dry_run = context.table(arguments.table), bool(arguments.dry_run)
+        names = names_of(arguments.branch, "branch")
+        if len(names) > 1 and table.branches.exists(arguments.branch):
+            names = [arguments.branch]  # a branch whose name holds commas
+        deleted = delete_branches(table, names, dry_run=dry_run)
+        yield self.Result(
+            result=True,
+            deleted_branches=len(deleted),
+            deleted_snapshots=sum(b.snapshots for b in deleted),
+            deleted_tags=sum(b.tags for b in deleted),
+            note=NOTHING_DONE if dry_run else "data files that only they used stay until CALL sys.remove_orphan_files",
+        )

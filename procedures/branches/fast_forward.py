@@ -1,0 +1,62 @@
+"""``CALL sys.fast_forward``: replace the state of a table by that of a branch."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
+from paimon_sql.procedures.branches.create_branch import THE_BRANCH
+from paimon_sql.procedures.declaration import Long, column, detail, optional, required
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
+from paimon_sql.storage.operations.fast_forward import fast_forward
+
+
+class FastForward(Procedure):
+    """What came to the table since the branch was made of it goes; the branch's snapshots, tags and schemas come."""
+
+    summary = "Let a table become what a branch of it is."
+    example = "CALL sys.fast_forward(table => 'db.t', branch => 'dev')"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        table: str = required(THE_TABLE)
+        branch: str = required(THE_BRANCH)
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        result: bool = column("always true")
+        previous_snapshot_id: Long | None = detail("the newest snapshot before; null without any")
+        current_snapshot_id: Long = detail("the newest snapshot now")
+        shared_snapshot_id: Long | None = detail("the last one that both had; null without any")
+        removed_snapshots: Long = detail("snapshots of the table that went")
+        added_snapshots: Long = detail("snapshots of the branch that came")
+        removed_tags: str | None = detail("the tags that went; null without any")
+        added_tags: str | None = detail("the tags that came; null without any")
+        seconds: float = detail("how long it took")
+        note: str | None = detail("why nothing was done, or what becomes of the files")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        started, dry_run = time.monotonic(), bool(arguments.dry_run)
+        done = fast_forward(context.table(arguments.table), arguments.branch, dry_run=dry_run)
+        note = None
+        if done.is_empty():
+            note = "the table was there already"
+        elif dry_run:
+            note = NOTHING_DONE
+        elif done.dropped:
+            note = "the files of removed snapshots stay until CALL sys.remove_orphan_files"
+        yield self.Result(
+            result=True,
+            previous_snapshot_id=done.previous,
+            current_snapshot_id=done.current,
+            shared_snapshot_id=done.shared or None,
+            removed_snapshots=len(done.dropped),
+            added_snapshots=len(done.added),
+            removed_tags=", ".join(done.dropped_tags) or None,
+            added_tags=", ".join(done.added_tags) or None,
+            seconds=round(time.monotonic() - started, 3),
+            note=note,
+        )

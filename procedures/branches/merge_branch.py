@@ -1,0 +1,64 @@
+"""``CALL sys.merge_branch``: add the rows of one branch of an append table to another."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from paimon_sql.errors import InvalidInputError
+from paimon_sql.format.layout.paths import MAIN_BRANCH
+from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
+from paimon_sql.procedures.declaration import Long, column, detail, optional, required
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
+from paimon_sql.storage.operations.merge_branch import merge_branch
+
+
+class MergeBranch(Procedure):
+    """The files that the target lacks are committed there as they are; the source stays.
+
+    Both must be whole, from their first snapshot on, and hold nothing but new rows: `branch-merge.enabled` sees to it.
+    """
+
+    summary = "Bring the rows of one branch of an append table to another."
+    example = "CALL sys.merge_branch(table => 'db.t', source_branch => 'dev')"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        table: str = required(THE_TABLE)
+        source_branch: str = required("The branch whose rows they are.")
+        target_branch: str | None = optional("The branch that gets them; main by default.")
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        result: bool = column("always true")
+        merged_files: Long = detail("data files that came")
+        merged_records: Long = detail("the rows in them")
+        merged_bytes: Long = detail("their bytes")
+        snapshot_id: Long | None = detail("the snapshot made; null if nothing was done")
+        seconds: float = detail("how long it took")
+        note: str | None = detail("why nothing was done")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        started, dry_run = time.monotonic(), bool(arguments.dry_run)
+        source, target = arguments.source_branch, arguments.target_branch
+        target = MAIN_BRANCH if target is None else target
+        for name, value in (("source_branch", source), ("target_branch", target)):
+            if not value.strip():
+                raise InvalidInputError(f"{name} must not be blank.")
+        done = merge_branch(context.table(arguments.table), source, target, dry_run=dry_run)
+        note = None
+        if not done.files:
+            note = f"'{target}' holds all files of '{source}' already"
+        elif dry_run:
+            note = NOTHING_DONE
+        yield self.Result(
+            result=True,
+            merged_files=len(done.files),
+            merged_records=done.rows,
+            merged_bytes=done.bytes,
+            snapshot_id=done.snapshot.id if done.snapshot else None,
+            seconds=round(time.monotonic() - started, 3),
+            note=note,
+        )

@@ -1,0 +1,37 @@
+"""``CALL sys.rename_branch``: rename a branch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
+from paimon_sql.procedures.declaration import Long, column, detail, optional, required
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
+from paimon_sql.storage.branches.management import rename_branch
+
+
+class RenameBranch(Procedure):
+    """The branch keeps what it holds; its new name must be free."""
+
+    summary = "Give a branch another name."
+    example = "CALL sys.rename_branch(table => 'db.t', from_branch => 'dev', to_branch => 'test')"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        table: str = required(THE_TABLE)
+        from_branch: str = required("The branch.")
+        to_branch: str = required("Its new name.")
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        result: bool = column("always true")
+        snapshots: Long = detail("the snapshots that the branch has")
+        tags: Long = detail("the tags that it has")
+        note: str | None = detail("why nothing was done")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        table, dry_run = context.table(arguments.table), bool(arguments.dry_run)
+        branch = rename_branch(table, arguments.from_branch, arguments.to_branch, dry_run=dry_run)
+        yield self.Result(True, branch.snapshots, branch.tags, NOTHING_DONE if dry_run else None)

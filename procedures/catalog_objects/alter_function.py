@@ -1,0 +1,52 @@
+"""``CALL sys.alter_function``: change a function of the catalog."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from paimon_sql.errors import InvalidInputError
+from paimon_sql.format.catalog_objects.function import apply_change
+from paimon_sql.procedures.base import Context, Procedure
+from paimon_sql.procedures.catalog_objects.create_function import THE_FUNCTION, WHETHER_DRY_RUN
+from paimon_sql.procedures.declaration import column, detail, optional, required
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
+
+
+class AlterFunction(Procedure):
+    """One change at a time: a definition for an engine, an option, or the comment."""
+
+    summary = "Change a function of the catalog: its definitions, options or comment."
+    example = (
+        'CALL sys.alter_function(`function` => \'db.twice\', `change` => \'{"action": "addDefinition", "name": "spark",'
+        ' "definition": {"type": "sql", "definition": "2 * x"}}\')'
+    )
+
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        function: str = required(THE_FUNCTION)
+        change: str = required(
+            'The change, as JSON; its "action" is addDefinition, updateDefinition, dropDefinition, setOption,'
+            " removeOption or updateComment."
+        )
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        result: bool = column("always true")
+        definitions: str | None = detail("the engines that have a definition now")
+        note: str | None = detail(WHETHER_DRY_RUN)
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        dry_run = bool(arguments.dry_run)
+        try:
+            change = json.loads(arguments.change)
+        except ValueError as error:
+            raise InvalidInputError(f"change is no JSON: {error}.") from error
+        catalog, identifier = context.locate_object(arguments.function, "function")
+        if dry_run:
+            changed = apply_change(catalog.function(identifier), change)
+        else:
+            changed = catalog.alter_function(identifier, lambda function: apply_change(function, change))
+        yield self.Result(True, ", ".join(sorted(changed.definitions)) or None, NOTHING_DONE if dry_run else None)

@@ -1,0 +1,52 @@
+"""``CALL sys.alter_view_dialect``: set the query of a view for one engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from paimon_sql.errors import InvalidInputError
+from paimon_sql.format.catalog_objects.view import ViewSchema
+from paimon_sql.procedures.base import Context, Procedure
+from paimon_sql.procedures.declaration import column, detail, optional, required
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
+
+_ENGINE = "spark"
+
+
+class AlterViewDialect(Procedure):
+    """Engines read the query that is theirs; one that has none reads the query that the view was made with."""
+
+    summary = "Add, replace or take away the query of a view for one engine."
+    example = "CALL sys.alter_view_dialect('db.v', 'add', 'flink', 'SELECT id FROM t')"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        view: str = required("The view: v, db.v or catalog.db.v.")
+        action: str = required("add, update or drop.")
+        engine: str | None = optional(f"The engine, such as flink; {_ENGINE} by default.")
+        query: str | None = optional("The query as that engine writes it, for add and update.")
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        result: bool = column("always true")
+        dialects: str | None = detail("the engines that have a query of their own now")
+        note: str | None = detail("whether this was a dry run")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        action, engine = arguments.action.strip().lower(), (arguments.engine or "").strip() or _ENGINE
+        query, dry_run = arguments.query or "", bool(arguments.dry_run)
+        if action not in ("add", "update", "drop"):
+            raise InvalidInputError(f"A view has no action '{action}'.", remedy="Use add, update or drop.")
+        if action != "drop" and not query.strip():
+            raise InvalidInputError(f"The action {action} needs a query.")
+
+        def change(view: ViewSchema) -> ViewSchema:
+            if action == "drop":
+                return view.without_dialect(engine)
+            return view.with_dialect(engine, query, is_new=action == "add")
+
+        catalog, identifier = context.locate_object(arguments.view, "view")
+        changed = change(catalog.view(identifier)) if dry_run else catalog.alter_view(identifier, change)
+        yield self.Result(True, ", ".join(sorted(changed.dialects)) or None, NOTHING_DONE if dry_run else None)

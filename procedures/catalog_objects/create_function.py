@@ -1,0 +1,90 @@
+"""``CALL sys.create_function``: create a function in the catalog; ``alter_function`` adds its definitions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from paimon_sql.errors import FunctionExistsError, InvalidInputError, PaimonError
+from paimon_sql.format.catalog_objects.function import FunctionSchema
+from paimon_sql.format.options.values import comma_separated
+from paimon_sql.format.schema.types import DataField, parse_field
+from paimon_sql.procedures.base import Context, Procedure
+from paimon_sql.procedures.declaration import column, detail, optional, required
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
+
+THE_FUNCTION = "The function: f, db.f or catalog.db.f."
+WHETHER_DRY_RUN = "whether this was a dry run"
+_FIELDS = '[{"id": 0, "name": "x", "type": "INT"}]'
+
+
+class CreateFunction(Procedure):
+    """The function has no definition yet, so that no engine can call it before one is added."""
+
+    summary = "Make a function in the catalog, without a definition."
+    example = (
+        "CALL sys.create_function(`function` => 'db.twice',"
+        ' inputParams => \'[{"id": 0, "name": "x", "type": "INT"}]\','
+        ' returnParams => \'[{"id": 0, "name": "y", "type": "INT"}]\')'
+    )
+
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        function: str = required(THE_FUNCTION)
+        inputParams: str = required(f"Its parameters, as JSON: {_FIELDS}.")  # noqa: N815
+        returnParams: str = required("What it gives back, as JSON like the parameters.")  # noqa: N815
+        deterministic: bool | None = optional("Whether equal arguments give equal results; true by default.")
+        comment: str | None = optional("What is said about it.")
+        options: str | None = optional("Its options, as 'k=v,k=v'.")
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        result: bool = column("always true")
+        note: str | None = detail(WHETHER_DRY_RUN)
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        dry_run, deterministic = bool(arguments.dry_run), arguments.deterministic
+        schema = FunctionSchema(
+            parameters=_fields(arguments.inputParams, "inputParams"),
+            returns=_fields(arguments.returnParams, "returnParams"),
+            deterministic=deterministic is None or bool(deterministic),
+            comment=arguments.comment,
+            options=_options(arguments.options or ""),
+        )
+        catalog, identifier = context.locate_object(arguments.function, "function")
+        if dry_run and catalog.function_name(identifier) is not None:
+            raise FunctionExistsError(f"Function {catalog.name}.{identifier} already exists.", name=str(identifier))
+        if not dry_run:
+            catalog.create_function(identifier, schema)
+        yield self.Result(True, NOTHING_DONE if dry_run else None)
+
+
+def _fields(text: str, argument: str) -> tuple[DataField, ...]:
+    remedy = f"Write {_FIELDS}."
+    try:
+        body = json.loads(text)
+        if not isinstance(body, list):
+            raise InvalidInputError(f"{argument} is no list of fields.", remedy=remedy)
+        found = tuple(parse_field(f) for f in body)
+    except PaimonError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise InvalidInputError(f"{argument} is no JSON of fields: {reason}.", remedy=remedy) from error
+    names = [f.name for f in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise InvalidInputError(f"{argument} holds {name} more than once.")
+    return found
+
+
+def _options(text: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for pair in comma_separated(text):
+        key, equals, value = (part.strip() for part in pair.partition("="))
+        if not equals or not key:
+            raise InvalidInputError(f"'{pair}' is no option.", remedy="Write k=v,k=v.")
+        found[key] = value
+    return found

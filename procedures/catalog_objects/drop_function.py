@@ -1,0 +1,36 @@
+"""``CALL sys.drop_function``: drop a function of the catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from paimon_sql.procedures.base import Context, Procedure
+from paimon_sql.procedures.catalog_objects.create_function import THE_FUNCTION, WHETHER_DRY_RUN
+from paimon_sql.procedures.declaration import column, detail, optional, required
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
+
+
+class DropFunction(Procedure):
+    """The function with all its definitions; what calls it fails from then on."""
+
+    summary = "Remove a function of the catalog."
+    example = "CALL sys.drop_function(`function` => 'db.twice')"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        function: str = required(THE_FUNCTION)
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        result: bool = column("always true")
+        note: str | None = detail(WHETHER_DRY_RUN)
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        catalog, identifier = context.locate_object(arguments.function, "function")
+        if arguments.dry_run:
+            catalog.function(identifier)
+        else:
+            catalog.drop_function(identifier)
+        yield self.Result(True, NOTHING_DONE if arguments.dry_run else None)

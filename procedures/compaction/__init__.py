@@ -1,0 +1,1 @@
+"""Procedures that rewrite data files and manifests."""

@@ -1,0 +1,164 @@
+"""``CALL sys.compact``: compact a table."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from paimon_sql.errors import InvalidInputError
+from paimon_sql.format.options.operations.compaction import COMPACTION_SKIP_EXPIRED_PARTITIONS
+from paimon_sql.format.options.table.bucket import BUCKET
+from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
+from paimon_sql.procedures.declaration import Long, column, detail, optional, required
+from paimon_sql.procedures.partition_choice import PARTITIONS, WHERE, chosen_partitions
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, duration_of, options_of
+from paimon_sql.storage.commit.transaction import Transaction
+from paimon_sql.storage.compact.layouts.sort import plan_sort
+from paimon_sql.storage.compact.run import plan_table
+from paimon_sql.storage.compact.scope import Scope
+from paimon_sql.storage.maintenance.partitions.expiration import expired_partitions
+from paimon_sql.storage.operations import operations
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.buckets.registry import bucket_mode
+from paimon_sql.storage.write.clustering.clustering import clusters
+
+NOTHING_MERGED = "no bucket has files that are worth merging"
+NOTHING_CLUSTERED = "all rows are clustered"
+NOTHING_DUE = "too few rows are new to be clustered; compact_strategy => 'full' clusters all"
+_RANGE = re.compile(r"(\d+)(?:-(\d+))?")
+
+
+class Compact(Procedure):
+    """Reads have less to merge afterwards; space is freed once the snapshots expire that still use the old files."""
+
+    summary = (
+        "Merge the files of a table: sorted runs as deep as asked or due, small files of an append table together."
+    )
+    example = "CALL sys.compact(table => 'db.t', compact_strategy => 'full')"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        table: str = required(THE_TABLE)
+        partitions: str | None = optional(PARTITIONS)
+        compact_strategy: str | None = optional(
+            "How far: full, the default, or minor, which does only what is due and is the default of clustered tables."
+        )
+        order_strategy: str | None = optional(
+            "The order that the rows of each partition get: order, zorder, hilbert, or none, the default; for append"
+            " tables without buckets."
+        )
+        order_by: str | None = optional("The columns to order by, with commas.")
+        where: str | None = optional(WHERE)
+        options: str | None = optional(OPTIONS)
+        partition_idle_time: str | None = optional("Only partitions to which no file has come for so long, as '1 d'.")
+        buckets: str | None = optional("Only these buckets of a fixed number, as '0-3,7'.")
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        result: bool = column("always true")
+        compacted_files: Long = detail("files that were merged")
+        compacted_bytes: Long = detail("their bytes")
+        new_files: Long | None = detail("files that were made of them; null in a dry run")
+        new_bytes: Long | None = detail("their bytes; null in a dry run")
+        snapshot_id: Long | None = detail("the snapshot made; null if nothing was to do")
+        seconds: float = detail("how long it took")
+        note: str | None = detail("why nothing was to do")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        started = time.monotonic()
+        table = context.table(arguments.table).with_options(options_of(arguments.options))
+        clustered = clusters(table)
+        strategy = (arguments.compact_strategy or "").strip().lower() or ("minor" if clustered else "full")
+        if strategy not in ("full", "minor"):
+            raise InvalidInputError(f"compact_strategy cannot be '{strategy}'.", remedy="It is 'full' or 'minor'.")
+        scope = Scope(
+            chosen_partitions(table, arguments.partitions, arguments.where, context.zone),
+            duration_of(arguments.partition_idle_time, "partition_idle_time"),
+            _buckets(table, arguments.buckets),
+            frozenset(expired_partitions(table))
+            if table.options.get(COMPACTION_SKIP_EXPIRED_PARTITIONS)
+            else frozenset(),
+        )
+        order, columns = _order(arguments)
+        if order is not None:
+            if scope.idle is not None or scope.buckets is not None:
+                raise InvalidInputError(
+                    "order_strategy does not go with partition_idle_time or buckets.", remedy="Use partitions or where."
+                )
+            plan = plan_sort(table, order, columns, scope=scope)
+            nothing = "no rows to order"
+        else:
+            is_given = bool((arguments.compact_strategy or "").strip())
+            plan = plan_table(table, full=strategy == "full", scope=scope, asked=is_given)
+            nothing = (NOTHING_CLUSTERED if strategy == "full" else NOTHING_DUE) if clustered else NOTHING_MERGED
+        if arguments.dry_run:
+            return [
+                self.Result(
+                    result=True,
+                    compacted_files=len(plan.files),
+                    compacted_bytes=sum(f.file_size for f in plan.files),
+                    new_files=None,
+                    new_bytes=None,
+                    snapshot_id=None,
+                    seconds=round(time.monotonic() - started, 3),
+                    note=NOTHING_DONE if plan.files else nothing,
+                )
+            ]
+        with Transaction(table) as transaction:
+            messages = transaction.staged.own(plan.run(context.executor))
+            if order is None:
+                committed = operations.compact(transaction, messages)
+            else:
+                committed = next(iter(operations.append(transaction, messages)), None)
+        before = [f for m in messages for f in (*m.compact_before, *m.deleted_files)]
+        after = [f for m in messages for f in (*m.compact_after, *m.new_files)]
+        return [
+            self.Result(
+                result=True,
+                compacted_files=len(before),
+                compacted_bytes=sum(f.file_size for f in before),
+                new_files=len(after),
+                new_bytes=sum(f.file_size for f in after),
+                snapshot_id=committed.id if committed else None,
+                seconds=round(time.monotonic() - started, 3),
+                note=None if committed else nothing,
+            )
+        ]
+
+
+def _order(arguments: Compact.Arguments) -> tuple[str | None, list[str]]:
+    """The requested order, None without one, and its columns."""
+    name = (arguments.order_strategy or "").strip().lower()
+    columns = [part.strip().strip("`") for part in (arguments.order_by or "").split(",") if part.strip()]
+    if name not in ("", "none"):
+        return name, columns
+    if columns:
+        raise InvalidInputError(
+            "order_by goes with an order_strategy.", remedy="Write order_strategy => 'zorder', or leave order_by out."
+        )
+    return None, []
+
+
+def _buckets(table: Table, text: str | None) -> frozenset[int] | None:
+    """Parse bucket numbers, ``0-3,7``; None without text."""
+    if text is None or not text.strip():
+        return None
+    if not bucket_mode(table.schema).is_fixed:
+        raise InvalidInputError(
+            f"{table.name} has no fixed number of buckets to choose from.", remedy="Leave buckets out."
+        )
+    total = table.options.get(BUCKET)
+    found: set[int] = set()
+    for part in (part.strip() for part in text.split(",")):
+        match = _RANGE.fullmatch(part)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if not first <= last < total:
+            raise InvalidInputError(
+                f"buckets: '{part}' names none of the buckets 0 to {total - 1}.",
+                remedy="Write numbers and ranges: 0-3,7.",
+            )
+        found.update(range(first, last + 1))
+    return frozenset(found)

@@ -1,0 +1,84 @@
+"""``CALL sys.compact_chain_table``: merge the chain of a partition into the snapshot branch."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from paimon_sql.errors import InvalidInputError
+from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
+from paimon_sql.procedures.declaration import Long, column, detail, optional, required
+from paimon_sql.procedures.partition_choice import chosen_partitions
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
+from paimon_sql.storage.compact.chain_compaction import (
+    CompactedChain,
+    chain_to_compact,
+    compact_chain,
+    plan_chain_compaction,
+)
+
+
+class CompactChainTable(Procedure):
+    """Writes the rows of a partition that is read as a chain to the branch of whole partitions."""
+
+    summary = "Make a partition of a chain table whole, so that reads of it need not merge the changes any more."
+    example = "CALL sys.compact_chain_table(table => 'db.t', partition => 'dt=\"20250811\"')"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        table: str = required(THE_TABLE)
+        partition: str = required('The partition, as \'dt="20250811",hour="08"\'; columns may be left out.')
+        overwrite: bool | None = optional("Whether a partition that is whole already is made anew.")
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        result: bool = column("false if it is whole already and stays, or there are no changes of it")
+        compacted_partitions: Long = detail("partitions that became whole, or were made anew")
+        old_files: Long = detail("files of both branches that were merged")
+        old_bytes: Long = detail("their bytes")
+        new_files: Long | None = detail("files that were written; null in a dry run")
+        new_bytes: Long | None = detail("their bytes; null in a dry run")
+        snapshot_id: Long | None = detail("the snapshot made in the branch of whole partitions; null without one")
+        seconds: float = detail("how long it took")
+        note: str | None = detail("why nothing was to do")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        started = time.monotonic()
+        spec = arguments.partition.strip()
+        if not spec.strip(";"):
+            raise InvalidInputError("No partition is given.", remedy="Write partition => 'dt=\"20250811\"'.")
+        if ";" in spec.rstrip(";"):
+            raise InvalidInputError(
+                f"compact_chain_table takes one partition, not several: {spec}.", remedy="Call it for each of them."
+            )
+        table = context.table(arguments.table)
+        chain = chain_to_compact(table)
+        chosen = chosen_partitions(table, spec, None, context.zone)
+        assert chosen is not None
+        plan = plan_chain_compaction(chain, chosen, overwrite=bool(arguments.overwrite))
+        dry_run = bool(arguments.dry_run)
+        done = CompactedChain([], None) if dry_run or not plan.tasks else compact_chain(plan, context.executor)
+        files = [f for m in done.messages for f in m.new_files]
+        used = {f.file_name: f.file_size for task in plan.tasks for f in task.split.files}
+        note = None
+        if plan.skipped:
+            note = f"it is in {plan.table.name} already; overwrite => true makes it anew"
+        elif not plan.tasks:
+            note = "no changes of it are there"
+        elif dry_run:
+            note = NOTHING_DONE
+        elif done.snapshot is None:
+            note = "no row of it is left"
+        yield self.Result(
+            result=bool(plan.tasks),
+            compacted_partitions=len(plan.partitions),
+            old_files=len(used),
+            old_bytes=sum(used.values()),
+            new_files=None if dry_run else len(files),
+            new_bytes=None if dry_run else sum(f.file_size for f in files),
+            snapshot_id=done.snapshot.id if done.snapshot else None,
+            seconds=round(time.monotonic() - started, 3),
+            note=note,
+        )

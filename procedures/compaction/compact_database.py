@@ -1,0 +1,122 @@
+"""``CALL sys.compact_database``: compact many tables."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.errors import NoSuchTableError, PaimonError, WrongKindError
+from paimon_sql.procedures.base import Context, Procedure
+from paimon_sql.procedures.compaction.compact import NOTHING_MERGED, Compact
+from paimon_sql.procedures.declaration import Long, column, detail, optional
+from paimon_sql.procedures.patterns import pattern_of
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, options_of
+
+
+class CompactDatabase(Procedure):
+    """What `compact` does, for each table that the expressions choose, one after the other.
+
+    An expression is to match the whole name: that of a database, or of a table with its database, as `db.t`. A table
+    that cannot be compacted does not keep the others from it.
+    """
+
+    summary = "Merge the files of all tables of some databases, or of some of them."
+    example = "CALL sys.compact_database(including_databases => 'shop|web', excluding_tables => '.*_tmp')"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        including_databases: str | None = optional("A regular expression for databases; all by default.")
+        including_tables: str | None = optional("A regular expression for tables, as 'db.t'; all by default.")
+        excluding_tables: str | None = optional("A regular expression for tables to leave out.")
+        options: str | None = optional(OPTIONS)
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        result: str = column("how many tables were compacted, and how many could not be")
+        compacted_tables: Long = detail("tables of which files were merged")
+        failed_tables: Long = detail("tables that could not be compacted")
+        compacted_files: Long = detail("files that were merged")
+        compacted_bytes: Long = detail("their bytes")
+        new_files: Long | None = detail("files that were made of them; null in a dry run")
+        new_bytes: Long | None = detail("their bytes; null in a dry run")
+        seconds: float = detail("how long it took")
+        tables: str | None = detail("what became of each table, a line each; null where none was chosen")
+        note: str | None = detail("why nothing was to do")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        options_of(arguments.options)  # validate once, before the first table
+        chosen = list(_tables(context, arguments))
+        if context.work is not None:
+            context.work.expect(len(chosen))
+        started, done = time.monotonic(), []
+        for identifier in chosen:
+            found = _compact(context, identifier, arguments)
+            if found is not None:
+                done.append(found)
+            if context.work is not None:
+                context.work.advance()
+        answers = [table.answer for table in done if table.answer is not None]
+        failed = len(done) - len(answers)
+        compacted = sum(answer.compacted_files > 0 for answer in answers)
+        nothing = NOTHING_MERGED if done else "the expressions choose no table"
+        dry_run = bool(arguments.dry_run)
+        yield self.Result(
+            result=f"Compact database finished. Success: {len(answers)}, Failed: {failed}",
+            compacted_tables=compacted,
+            failed_tables=failed,
+            compacted_files=sum(answer.compacted_files for answer in answers),
+            compacted_bytes=sum(answer.compacted_bytes for answer in answers),
+            new_files=None if dry_run else sum(answer.new_files or 0 for answer in answers),
+            new_bytes=None if dry_run else sum(answer.new_bytes or 0 for answer in answers),
+            seconds=round(time.monotonic() - started, 3),
+            tables="\n".join(map(_line, done)) or None,
+            note=nothing if not compacted else NOTHING_DONE if dry_run else None,
+        )
+
+
+@dataclass(frozen=True)
+class _Compacted:
+    """The outcome for one table: the answer of `compact`, or an error."""
+
+    name: str
+    answer: Compact.Result | None = None
+    error: str | None = None
+
+
+def _line(table: _Compacted) -> str:
+    answer = table.answer
+    if answer is None:
+        return f"{table.name}: failed: {table.error}"
+    if not answer.compacted_files:
+        return f"{table.name}: {answer.note}"
+    outcome = "" if answer.new_files is None else f" into {answer.new_files}, snapshot {answer.snapshot_id}"
+    return f"{table.name}: {answer.compacted_files} files{outcome}"
+
+
+def _tables(context: Context, arguments: CompactDatabase.Arguments) -> Iterator[Identifier]:
+    databases = pattern_of(arguments.including_databases, "including_databases", ".*")
+    including = pattern_of(arguments.including_tables, "including_tables", ".*")
+    excluding = pattern_of(arguments.excluding_tables, "excluding_tables", "(?!)")
+    for database in context.catalog.list_databases():
+        if not databases.accepts(database):
+            continue
+        for name in context.catalog.list_tables(database):
+            full = f"{database}.{name}"
+            if including.accepts(full) and not excluding.accepts(full):
+                yield Identifier(database, name)
+
+
+def _compact(context: Context, identifier: Identifier, arguments: CompactDatabase.Arguments) -> _Compacted | None:
+    """Compact a table; None if it was dropped concurrently, or has no snapshots."""
+    table = f"`{identifier.database}`.`{identifier.table}`"
+    given = Compact.Arguments(table=table, options=arguments.options, dry_run=arguments.dry_run)
+    try:
+        (row,) = Compact().call(context, given)
+    except (NoSuchTableError, WrongKindError):
+        return None
+    except (PaimonError, OSError) as error:
+        return _Compacted(str(identifier), error=str(error))
+    return _Compacted(str(identifier), row)

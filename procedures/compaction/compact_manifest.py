@@ -1,0 +1,85 @@
+"""``CALL sys.compact_manifest``: rewrite the manifests of a table."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from paimon_sql.errors import InvalidInputError
+from paimon_sql.format.options.operations.commit import (
+    MANIFEST_SORT_ENABLED,
+    MANIFEST_SORT_MAX_REWRITE_SIZE,
+    MANIFEST_SORT_PARTITION_FIELD,
+)
+from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
+from paimon_sql.procedures.declaration import Long, column, detail, optional, required
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, options_of
+from paimon_sql.storage.operations.compact_manifests import ManifestCompactor
+
+
+class CompactManifest(Procedure):
+    """Plans of reads and writes have less to look through afterwards; no data file is touched."""
+
+    summary = "Rewrite a table's manifests: few, and without the entries of deleted files."
+    example = "CALL sys.compact_manifest(table => 'db.t')"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        table: str = required(THE_TABLE)
+        options: str | None = optional(OPTIONS)
+        dry_run: bool | None = optional(DRY_RUN)
+        manifest_sort_enabled: bool | None = optional(
+            "Whether entries are sorted by a partition column, so that reads of some partitions skip manifests."
+        )
+        manifest_sort_partition_field: str | None = optional("That column; the first one by default.")
+        manifest_sort_max_rewrite_size: str | None = optional(
+            "How much is sorted at most, as '256 mb'; the rest waits."
+        )
+
+    @dataclass(frozen=True)
+    class Result:
+        result: bool = column("always true")
+        manifests: Long = detail("manifests before")
+        rewritten_manifests: Long = detail("manifests among them that were rewritten")
+        rewritten_bytes: Long = detail("their bytes")
+        dropped_entries: Long = detail("entries of deleted files that went")
+        new_manifests: Long = detail("manifests that took their place")
+        new_bytes: Long | None = detail("their bytes; null in a dry run")
+        snapshot_id: Long | None = detail("the snapshot made; null if nothing was to do")
+        seconds: float = detail("how long it took")
+        note: str | None = detail("why nothing was to do")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        started, dry_run = time.monotonic(), bool(arguments.dry_run)
+        options = options_of(arguments.options)
+        for option, given in (
+            (MANIFEST_SORT_ENABLED, arguments.manifest_sort_enabled),
+            (MANIFEST_SORT_PARTITION_FIELD, arguments.manifest_sort_partition_field),
+            (MANIFEST_SORT_MAX_REWRITE_SIZE, arguments.manifest_sort_max_rewrite_size),
+        ):
+            if given is not None:
+                text = str(given).lower() if isinstance(given, bool) else given
+                option.read(text, option.key)
+                options[option.key] = text
+        table = context.table(arguments.table).with_options(options)
+        if table.options.get(MANIFEST_SORT_ENABLED) and not table.schema.partition_keys:
+            raise InvalidInputError(
+                f"{table.name} has no partitions to sort manifests by.", remedy="Leave manifest_sort_enabled out."
+            )
+        compactor = ManifestCompactor(table)
+        committed = compactor.run(dry_run=dry_run)
+        plan = compactor.plan
+        nothing = "the manifests are few and hold no deleted file"
+        yield self.Result(
+            result=True,
+            manifests=len(plan.before),
+            rewritten_manifests=len(plan.rewritten),
+            rewritten_bytes=sum(m.file_size for m in plan.rewritten),
+            dropped_entries=plan.dropped_entries,
+            new_manifests=len(plan.parts),
+            new_bytes=sum(m.file_size for m in compactor.written) if committed else None,
+            snapshot_id=committed.id if committed else None,
+            seconds=round(time.monotonic() - started, 3),
+            note=nothing if not plan.rewritten else NOTHING_DONE if dry_run else None,
+        )

@@ -1,0 +1,80 @@
+"""``CALL sys.materialize_deletion_vectors``: rewrite files without the rows of their deletion vectors."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from paimon_sql.errors import InvalidInputError
+from paimon_sql.format.options.operations.compaction import WRITE_ONLY
+from paimon_sql.format.options.table.index import DELETION_VECTORS_ENABLED
+from paimon_sql.format.options.table.row_tracking import DATA_EVOLUTION_ENABLED
+from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
+from paimon_sql.procedures.declaration import Long, column, detail, optional, required
+from paimon_sql.procedures.partition_choice import PARTITIONS, WHERE, chosen_partitions
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, options_of
+from paimon_sql.storage.commit.transaction import Transaction
+from paimon_sql.storage.compact.layouts.data_evolution import plan_materialization, run_evolved
+from paimon_sql.storage.compact.scope import Scope
+from paimon_sql.storage.operations import operations
+
+
+class MaterializeDeletionVectors(Procedure):
+    """Files with deleted rows are written anew without them; the rows that are left get new ids."""
+
+    summary = "Write files of a table with data evolution anew, without the rows that are marked as deleted."
+    example = "CALL sys.materialize_deletion_vectors(table => 'db.t', where => 'dt >= ''2024-01-01''')"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        table: str = required(THE_TABLE)
+        partitions: str | None = optional(PARTITIONS)
+        options: str | None = optional(OPTIONS)
+        where: str | None = optional(WHERE)
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        result: bool = column("always true")
+        deleted_rows: Long = detail("rows marked as deleted that went")
+        old_files: Long = detail("files that were replaced")
+        old_bytes: Long = detail("their bytes")
+        new_files: Long | None = detail("files that replace them; null in a dry run")
+        new_bytes: Long | None = detail("their bytes; null in a dry run")
+        snapshot_id: Long | None = detail("the snapshot made; null if nothing was to do")
+        seconds: float = detail("how long it took")
+        note: str | None = detail("why nothing was to do")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        started, dry_run = time.monotonic(), bool(arguments.dry_run)
+        table = context.table(arguments.table).with_options(options_of(arguments.options))
+        # On a write-only table, procedures do what commits do not, such as expiration.
+        table = table.with_options({WRITE_ONLY.key: "false"})
+        for option in (DATA_EVOLUTION_ENABLED, DELETION_VECTORS_ENABLED):
+            if not table.options.get(option):
+                raise InvalidInputError(
+                    f"{table.name} has not '{option.key}' = 'true'.",
+                    remedy="CALL sys.compact leaves deleted rows out of tables without data evolution.",
+                )
+        chosen = chosen_partitions(table, arguments.partitions, arguments.where, context.zone)
+        base = table.snapshots.latest()
+        tasks = plan_materialization(table, base, Scope(chosen))
+        before = [f for task in tasks for f in task.files]
+        after, committed = [], None
+        if tasks and not dry_run:
+            with Transaction(table) as transaction:
+                messages = transaction.staged.own(run_evolved(table, context.executor, base, tasks))
+                committed = operations.compact(transaction, messages)
+            after = [f for m in messages for f in m.compact_after]
+        yield self.Result(
+            result=True,
+            deleted_rows=sum(d.range.cardinality or 0 for task in tasks for d in task.deletions.values()),
+            old_files=len(before),
+            old_bytes=sum(f.file_size for f in before),
+            new_files=None if dry_run else len(after),
+            new_bytes=None if dry_run else sum(f.file_size for f in after),
+            snapshot_id=committed.id if committed else None,
+            seconds=round(time.monotonic() - started, 3),
+            note="no rows are marked as deleted" if not tasks else NOTHING_DONE if dry_run else None,
+        )

@@ -1,0 +1,68 @@
+"""``CALL sys.reassign_row_id``: make row ids contiguous within each partition."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from paimon_sql.errors import InvalidInputError
+from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
+from paimon_sql.procedures.declaration import Long, column, detail, optional, required
+from paimon_sql.procedures.partition_choice import PARTITIONS, chosen_partitions
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
+from paimon_sql.storage.data_files.file_groups import check_data_evolution
+from paimon_sql.storage.operations.row_id_reassignment import Reassignment, RowIdReassigner
+
+
+class ReassignRowId(Procedure):
+    """Gives the rows of partitions that were written in turns new ids, one after the other; no data file is touched."""
+
+    summary = "Give rows new ids, so that those of each partition follow one another."
+    example = "CALL sys.reassign_row_id(table => 'db.t', partitions => 'dt=2024-01-01')"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        table: str = required(THE_TABLE)
+        partitions: str | None = optional(PARTITIONS)
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        result: str = column("what was done, or why nothing was")
+        partitions: Long = detail("partitions whose rows got new ids")
+        files: Long = detail("files that hold these rows")
+        rows: Long = detail("how many rows they are, deleted ones counted too")
+        next_row_id: Long | None = detail("the first id that is free afterwards")
+        snapshot_id: Long | None = detail("the snapshot made; null if nothing was to do")
+        seconds: float = detail("how long it took")
+        note: str | None = detail("why nothing was to do")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        started, dry_run = time.monotonic(), bool(arguments.dry_run)
+        table = context.table(arguments.table)
+        check_data_evolution(table, "row ids that can be given anew")
+        snapshot = table.snapshots.latest()
+        if snapshot is None:
+            raise InvalidInputError(f"{table.name} holds nothing yet, so there are no row ids.")
+        chosen = chosen_partitions(table, arguments.partitions, None, context.zone)
+        committed, plan, note = None, None, "the table has no partitions"
+        if table.schema.partition_keys:
+            reassigner = RowIdReassigner(table)
+            committed = reassigner.run(chosen, dry_run=dry_run)
+            plan = reassigner.plan
+            note = NOTHING_DONE if plan.rows else "the row ids of every partition follow one another already"
+        yield self.Result(
+            result=f"Success. {_summary(plan)}" if committed is not None and plan is not None else f"Skipped: {note}.",
+            partitions=plan.partitions if plan else 0,
+            files=plan.files if plan else 0,
+            rows=plan.rows if plan else 0,
+            next_row_id=plan.next_row_id if plan else snapshot.next_row_id,
+            snapshot_id=committed.id if committed else None,
+            seconds=round(time.monotonic() - started, 3),
+            note=None if committed else note,
+        )
+
+
+def _summary(plan: Reassignment) -> str:
+    return f"Row ids given anew: {plan.rows} in {plan.files} files of {plan.partitions} partitions."

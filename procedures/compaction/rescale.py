@@ -1,0 +1,94 @@
+"""``CALL sys.rescale``: change the number of buckets of partitions with rows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from paimon_sql.errors import InvalidInputError, UnsupportedError
+from paimon_sql.format.metadata.snapshot import Operation
+from paimon_sql.format.options.table.bucket import BUCKET
+from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
+from paimon_sql.procedures.declaration import Int, Long, column, detail, optional, required
+from paimon_sql.procedures.partition_choice import PARTITIONS, WHERE, chosen_partitions
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
+from paimon_sql.storage.commit.transaction import Transaction
+from paimon_sql.storage.data_files.live_files import filter_partitions, live_files
+from paimon_sql.storage.operations import operations
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.buckets.rescale import plan_rescale, rescaled
+
+
+class Rescale(Procedure):
+    """Writes the rows of partitions into another number of buckets, which new rows then go to."""
+
+    summary = "Bring the rows of a table or of some partitions into another number of buckets."
+    example = "CALL sys.rescale(table => 'db.t', bucket_num => 16, partitions => 'dt=2024-01-01')"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        table: str = required(THE_TABLE)
+        bucket_num: Int | None = optional("How many buckets; by default what the option 'bucket' says.")
+        partitions: str | None = optional(PARTITIONS)
+        where: str | None = optional(WHERE)
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        result: bool = column("always true")
+        rescaled_partitions: Long = detail("partitions whose rows were brought into other buckets")
+        old_files: Long = detail("files that were replaced")
+        old_bytes: Long = detail("their bytes")
+        new_files: Long | None = detail("files that replace them; null in a dry run")
+        new_bytes: Long | None = detail("their bytes; null in a dry run")
+        snapshot_id: Long | None = detail("the snapshot made; null if nothing was to do")
+        seconds: float = detail("how long it took")
+        note: str | None = detail("why nothing was to do")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        started = time.monotonic()
+        table = context.table(arguments.table)
+        buckets = _target_buckets(table, arguments.bucket_num)
+        chosen = chosen_partitions(table, arguments.partitions, arguments.where, context.zone)
+        snapshot = table.snapshots.latest()
+        if snapshot is None:
+            raise InvalidInputError(f"{table.name} holds nothing yet, so there is nothing to rescale.")
+        live = filter_partitions(table, live_files(table, snapshot).entries, chosen)
+        plan = plan_rescale(table, snapshot, dict.fromkeys(live["partition"].to_pylist(), buckets))
+        dry_run, committed, files = bool(arguments.dry_run), None, []
+        if plan.replaced and not dry_run:
+            with Transaction(table, Operation.OVERWRITE) as transaction:
+                messages = transaction.staged.own(rescaled(table, plan, context.executor))
+                committed = operations.overwrite(transaction, messages, lambda latest: plan.removed, same_rows=True)
+            files = [f for m in messages for f in m.new_files]
+        nothing = f"every chosen partition has {buckets} buckets already, or no rows"
+        yield self.Result(
+            result=True,
+            rescaled_partitions=len({e.partition for e in plan.replaced}),
+            old_files=len(plan.replaced),
+            old_bytes=sum(e.file.file_size for e in plan.replaced),
+            new_files=None if dry_run else len(files),
+            new_bytes=None if dry_run else sum(f.file_size for f in files),
+            snapshot_id=committed.id if committed else None,
+            seconds=round(time.monotonic() - started, 3),
+            note=nothing if not plan.replaced else NOTHING_DONE if dry_run else None,
+        )
+
+
+def _target_buckets(table: Table, given: int | None) -> int:
+    option: int = table.options.get(BUCKET)
+    if option == -1:
+        raise UnsupportedError(
+            f"{table.name} has no fixed buckets ('bucket' is -1), so it cannot be rescaled.",
+            remedy="Dynamic buckets grow by themselves; see 'dynamic-bucket.target-row-num'.",
+        )
+    if given is None and option < 0:
+        raise InvalidInputError(
+            f"{table.name} has postponed buckets: say how many buckets its partitions are to get.",
+            remedy="CALL sys.rescale(table => .., bucket_num => ..).",
+        )
+    buckets = option if given is None else given
+    if buckets < 1:
+        raise InvalidInputError(f"bucket_num cannot be {buckets}.", remedy="It is a number above 0.")
+    return buckets

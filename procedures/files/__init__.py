@@ -1,0 +1,1 @@
+"""Procedures that remove orphan files and repair metadata."""

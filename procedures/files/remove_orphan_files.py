@@ -1,0 +1,164 @@
+"""``CALL sys.remove_orphan_files``: delete orphan files."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.catalog.table_types import AnyTable
+from paimon_sql.errors import InvalidInputError, NoSuchTableError
+from paimon_sql.format.text.instants import current_millis, show_instant
+from paimon_sql.procedures.base import Context, Procedure
+from paimon_sql.procedures.declaration import Int, Long, column, detail, optional, required
+from paimon_sql.procedures.values import DRY_RUN, instant_of
+from paimon_sql.storage.execution.task_executor import Executor, LocalExecutor
+from paimon_sql.storage.maintenance.orphans.folders import external_roots, shared_roots
+from paimon_sql.storage.maintenance.orphans.removal import Removed
+from paimon_sql.storage.maintenance.orphans.run import Search, find_orphans, remove_orphans
+from paimon_sql.storage.retention.retained_references import other_branches
+from paimon_sql.storage.table.table import Table
+
+DAY_MILLIS = 24 * 60 * 60 * 1000
+
+
+class RemoveOrphanFiles(Procedure):
+    """Files that neither a snapshot nor a tag nor a changelog of any branch leads to were left by writers that failed.
+
+    What is younger than a day stays, as somebody may be about to commit it; so does what no writer calls its files.
+    First all tables are searched: if somebody who may need files cannot be read, nothing is deleted.
+    """
+
+    summary = "Delete the files that no snapshot, tag or branch uses."
+    example = "CALL sys.remove_orphan_files(table => 'db.t', older_than => '2024-01-31 08:00:00', dry_run => true)"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        table: str = required("The table; `db.*` stands for all tables of a database, `*.*` for those of the catalog.")
+        older_than: str | None = optional(
+            "Only files older than this go: '2024-01-31 08:00:00' of the session's clock; a day by default."
+        )
+        dry_run: bool | None = optional(DRY_RUN)
+        parallelism: Int | None = optional("Into how many tasks each step is cut.")
+        mode: str | None = optional("distributed, the default: tasks of Spark where there is much to do; or local.")
+
+    @dataclass(frozen=True)
+    class Result:
+        deletedFileCount: Long = column("how many files were deleted")  # noqa: N815
+        deletedFileTotalLenInBytes: Long = column("their bytes")  # noqa: N815
+        data_files: Long = detail("data and changelog files among them")
+        metadata_files: Long = detail("manifests, index files and statistics among them")
+        temporary_files: Long = detail("half-made files among them")
+        empty_folders: Long = detail("folders of buckets that were removed, as they were empty")
+        tables: Long = detail("tables that were searched")
+        checked_files: Long = detail("files that stand in their folders")
+        unknown_files: Long = detail("old files that no writer of the table made, which stay")
+        manifests_read: Long = detail("manifests that were read to learn what is in use")
+        examples: str | None = detail("the first few of the deleted files")
+        seconds: float = detail("how long it took")
+        note: str = detail("which files were looked at, and why others were not")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        started, dry_run = time.monotonic(), bool(arguments.dry_run)
+        older_than = _older_than(context, arguments.older_than)
+        executor = _executor(context, arguments.mode, arguments.parallelism)
+        search = Search(older_than, executor, arguments.parallelism)
+        plans, foreign = [], set()
+        for table in _tables(context, arguments.table):
+            shared = _shared(context, table)
+            foreign |= shared
+            plans.append(find_orphans(table, replace(search, foreign=shared)))
+        removed = Removed()
+        for plan in plans:
+            removed.take(remove_orphans(plan, dry_run=dry_run))
+        notes = [f"files from before {show_instant(older_than, context.zone)}"]
+        if dry_run:
+            notes.insert(0, "dry run, nothing was deleted")
+        if foreign:
+            notes.append(f"{', '.join(sorted(foreign))} left alone: other tables have files there too")
+        yield self.Result(
+            deletedFileCount=removed.count,
+            deletedFileTotalLenInBytes=removed.bytes,
+            data_files=removed.data,
+            metadata_files=removed.metadata,
+            temporary_files=removed.temporary,
+            empty_folders=removed.directories,
+            tables=len(plans),
+            checked_files=sum(plan.listed.files for plan in plans),
+            unknown_files=sum(plan.listed.strange for plan in plans),
+            manifests_read=sum(plan.usage_scan.manifests_read for plan in plans),
+            examples="\n".join(removed.shown) or None,
+            seconds=round(time.monotonic() - started, 3),
+            note="; ".join(notes),
+        )
+
+
+def _older_than(context: Context, text: str | None) -> int:
+    now = current_millis()
+    given = instant_of(text, context.zone)
+    if given is None:
+        return now - DAY_MILLIS
+    if given >= now:
+        raise InvalidInputError(
+            f"older_than must not lie in the future, but {text} does: files that are being written would be deleted.",
+            remedy="Leave it out to keep what is younger than a day.",
+        )
+    return given
+
+
+def _executor(context: Context, mode: str | None, parallelism: int | None) -> Executor:
+    if parallelism is not None and parallelism < 1:
+        raise InvalidInputError(f"parallelism cannot be {parallelism}.", remedy="It is a number above 0.")
+    name = (mode or "").strip().lower() or "distributed"
+    if name == "distributed":
+        return context.executor
+    if name == "local":
+        return LocalExecutor(parallelism) if parallelism else LocalExecutor()
+    raise InvalidInputError(f"mode cannot be '{mode}'.", remedy="It is 'distributed' or 'local'.")
+
+
+def _tables(context: Context, name: str) -> Iterator[Table]:
+    """The tables of a call: one, or all of a database or catalog."""
+    parts = [part.strip("`") for part in name.split(".")]
+    if parts[-1] != "*":
+        yield context.table(name)
+        return
+    if len(parts) == 3 and parts[0] == context.catalog.name:
+        parts = parts[1:]
+    if len(parts) > 2 or not all(parts):
+        raise InvalidInputError(
+            f"'{name}' names no tables of catalog {context.catalog.name}.", remedy="Write db.*, or *.* for all."
+        )
+    database = parts[0] if len(parts) == 2 else context.database
+    for one in context.catalog.list_databases() if database == "*" else [database]:
+        yield from _all(context, one)
+
+
+def _all(context: Context, database: str) -> Iterator[Table]:
+    return (table for table in _any(context, database) if isinstance(table, Table))
+
+
+def _any(context: Context, database: str) -> Iterator[AnyTable]:
+    """The tables of a database, including those without snapshots."""
+    for name in context.catalog.list_tables(database):
+        try:
+            yield context.catalog.any_table(Identifier(database, name))
+        except NoSuchTableError:
+            continue  # dropped concurrently
+
+
+def _roots(table: AnyTable) -> list[str]:
+    """The directories of a table's files."""
+    if isinstance(table, Table):
+        return [table.path, *external_roots([table, *other_branches(table)])]
+    return [table.path, table.location]
+
+
+def _shared(context: Context, table: Table) -> set[str]:
+    """The external directories that the table shares with other tables."""
+    roots = external_roots([table, *other_branches(table)])
+    if not roots:
+        return set()
+    others = (t for d in context.catalog.list_databases() for t in _any(context, d) if t.path != table.path)
+    return shared_roots(roots, (path for other in others for path in _roots(other)))

@@ -1,0 +1,118 @@
+"""``CALL sys.repair``: check the metadata of tables, and repair it where possible."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.errors import CorruptFileError, NoSuchTableError, PaimonError, WrongKindError
+from paimon_sql.format.options.values import comma_separated
+from paimon_sql.procedures.base import Context, Procedure
+from paimon_sql.procedures.declaration import Long, column, detail, optional, required
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
+from paimon_sql.storage.repair.repair import Findings, repair
+from paimon_sql.storage.table.table import Table
+
+
+class Repair(Procedure):
+    """Hints that say what is not so are put right, and expiries that were interrupted are finished.
+
+    Metadata files that cannot be read, as after a loss of power, are set aside in ``<table>/_unreadable`` where the
+    table can go on without them; the answer says what is lost. Nothing is deleted.
+
+    Tables that stand in the warehouse but not in the catalog are taken up, where a catalog keeps its tables elsewhere.
+
+    What else is missing or broken is told; only a copy of the file, or giving up what needs it, mends that.
+    """
+
+    summary = "Look through the metadata of tables: set hints right and torn files aside, say what is missing."
+    example = "CALL sys.repair(database_or_table => 'db.t')"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        database_or_table: str = required(
+            "Databases and tables with commas between: db, db.t; blank for the whole catalog."
+        )
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        result: bool = column("whether all is well now")
+        tables: Long = detail("tables that were looked through")
+        repaired: Long = detail("what was put right")
+        problems: Long = detail("what could not be")
+        findings: str | None = detail("both, a line each; null if all was well")
+        seconds: float = detail("how long it took")
+        note: str | None = detail("whether this was a dry run")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        started, dry_run = time.monotonic(), bool(arguments.dry_run)
+        found, count = Findings(), 0
+        text = arguments.database_or_table or ""
+        adopted = _adopted(context, text, dry_run=dry_run)
+        found.repaired += [f"{name}: {finding}" for name, finding in adopted.items()]
+        for name, opened in _tables(context, text):
+            if dry_run and name in adopted and isinstance(opened, NoSuchTableError):
+                continue
+            count += 1
+            if isinstance(opened, Table):
+                found.take(repair(opened, dry_run=dry_run))
+            else:
+                found.problems.append(f"{name}: {opened}")
+        yield self.Result(
+            result=not found.problems,
+            tables=count,
+            repaired=len(found.repaired),
+            problems=len(found.problems),
+            findings="\n".join([*found.repaired, *found.problems]) or None,
+            seconds=round(time.monotonic() - started, 3),
+            note=NOTHING_DONE if dry_run else None,
+        )
+
+
+def _adopted(context: Context, text: str, *, dry_run: bool) -> dict[str, str]:
+    """Adopt the tables that the catalog does not know; returns a finding per table."""
+    adopted: dict[str, str] = {}
+    for parts in _parts(context, text) or [[]]:
+        adopted |= context.catalog.adopt(*parts[:2], dry_run=dry_run)
+    return adopted
+
+
+def _parts(context: Context, text: str) -> list[list[str]]:
+    """The parts of the given names of databases and tables, without the catalog."""
+    named = [[p.strip("`") for p in part.split(".")] for part in comma_separated(text)]
+    return [parts[1:] if parts[0] == context.catalog.name and len(parts) > 1 else parts for parts in named]
+
+
+def _tables(context: Context, text: str) -> Iterator[tuple[str, Table | PaimonError]]:
+    """The tables of a call with their names; an error for one that cannot be opened."""
+    catalog = context.catalog
+    for parts in _parts(context, text) or [[database] for database in catalog.list_databases()]:
+        if len(parts) > 1 or not catalog.database_exists(parts[0]):
+            name = ".".join(parts)
+            yield name, _named_table(context, name)
+            continue
+        for table in catalog.list_tables(parts[0]):
+            try:
+                yield f"{parts[0]}.{table}", catalog.table(Identifier(parts[0], table))
+            except (NoSuchTableError, WrongKindError):
+                continue  # dropped concurrently, or without snapshots to check
+            except PaimonError as error:
+                yield f"{parts[0]}.{table}", _damaged_table(catalog, Identifier(parts[0], table), error)
+
+
+def _named_table(context: Context, name: str) -> Table | PaimonError:
+    try:
+        return context.table(name)
+    except CorruptFileError as error:
+        catalog, identifier = context.locate(name)
+        return _damaged_table(catalog, identifier, error)
+
+
+def _damaged_table(catalog: Catalog, identifier: Identifier, error: PaimonError) -> Table | PaimonError:
+    """Open a table with its newest readable schema; the error if there is none."""
+    found = catalog.damaged_table(identifier) if isinstance(error, CorruptFileError) else None
+    return error if found is None else found

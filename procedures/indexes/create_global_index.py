@@ -1,0 +1,69 @@
+"""``CALL sys.create_global_index``: build a global index of a column."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
+from paimon_sql.procedures.declaration import Long, column, detail, optional, required
+from paimon_sql.procedures.partition_choice import PARTITIONS, chosen_partitions
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, options_of
+from paimon_sql.storage.commit.transaction import Transaction
+from paimon_sql.storage.indexes.global_index import build_index, index_column, plan_index
+from paimon_sql.storage.operations import operations
+
+THE_COLUMN = "The column."
+THE_TYPE = "The type of the index: btree, bitmap or multivalue."
+
+
+class CreateGlobalIndex(Procedure):
+    """Rows that an index of that type covers already are left alone, unless the column was changed since."""
+
+    summary = "Build a global index over a column of a table with data evolution, for rows that have none yet."
+    example = "CALL sys.create_global_index(table => 'db.t', index_column => 'name', index_type => 'btree')"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        table: str = required(THE_TABLE)
+        index_column: str = required(THE_COLUMN)
+        index_type: str = required(THE_TYPE)
+        partitions: str | None = optional(PARTITIONS)
+        options: str | None = optional(OPTIONS)
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        result: bool = column("always true")
+        rows: Long = detail("rows that were indexed, deleted ones counted too")
+        new_files: Long | None = detail("index files made; null in a dry run")
+        new_bytes: Long | None = detail("their bytes; null in a dry run")
+        old_files: Long = detail("index files that went, as values were changed since they were built")
+        snapshot_id: Long | None = detail("the snapshot made; null if nothing was to do")
+        seconds: float = detail("how long it took")
+        note: str | None = detail("why nothing was to do")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        started, dry_run = time.monotonic(), bool(arguments.dry_run)
+        table = context.table(arguments.table).with_options(options_of(arguments.options))
+        column = index_column(table, arguments.index_column, arguments.index_type)
+        chosen = chosen_partitions(table, arguments.partitions, None, context.zone)
+        plan = plan_index(table, column, table.snapshots.latest(), chosen)
+        committed, files = None, []
+        if plan.tasks and not dry_run:
+            with Transaction(table) as transaction:
+                messages = transaction.staged.own(build_index(table, context.executor, plan))
+                committed = operations.change_indexes(transaction, messages)
+            files = [f for m in messages for f in m.new_indexes]
+        nothing = "all rows are indexed already" if table.snapshots.latest() else "the table holds nothing yet"
+        yield self.Result(
+            result=True,
+            rows=plan.rows,
+            new_files=None if dry_run else len(files),
+            new_bytes=None if dry_run else sum(f.file_size for f in files),
+            old_files=len(plan.replaced),
+            snapshot_id=committed.id if committed else None,
+            seconds=round(time.monotonic() - started, 3),
+            note=nothing if not plan.tasks else NOTHING_DONE if dry_run else None,
+        )

@@ -1,0 +1,57 @@
+"""``CALL sys.drop_global_index``: drop a global index of a column."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
+from paimon_sql.procedures.declaration import Long, column, detail, optional, required
+from paimon_sql.procedures.indexes.create_global_index import THE_COLUMN, THE_TYPE
+from paimon_sql.procedures.partition_choice import PARTITIONS, chosen_partitions
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
+from paimon_sql.storage.commit.transaction import Transaction
+from paimon_sql.storage.indexes.drop_global_index import index_files_of
+from paimon_sql.storage.indexes.global_index import drop_messages
+from paimon_sql.storage.operations import operations
+
+
+class DropGlobalIndex(Procedure):
+    """The files themselves go when the last snapshot that names them expires."""
+
+    summary = "Drop a global index over a column, of all or of some partitions."
+    example = "CALL sys.drop_global_index(table => 'db.t', index_column => 'name', index_type => 'btree')"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        table: str = required(THE_TABLE)
+        index_column: str = required(THE_COLUMN)
+        index_type: str = required(THE_TYPE)
+        partitions: str | None = optional(PARTITIONS)
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        result: bool = column("always true")
+        dropped_file_count: Long = column("index files that were dropped, or would be")
+        bytes: Long = detail("their bytes")
+        snapshot_id: Long | None = detail("the snapshot made; null if nothing was to do")
+        seconds: float = detail("how long it took")
+        note: str | None = detail("why nothing was to do")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        started, dry_run = time.monotonic(), bool(arguments.dry_run)
+        table = context.table(arguments.table)
+        chosen = chosen_partitions(table, arguments.partitions, None, context.zone)
+        entries = index_files_of(table, arguments.index_column, arguments.index_type, chosen)
+        with Transaction(table) as transaction:
+            committed = None if dry_run else operations.change_indexes(transaction, drop_messages(entries))
+        yield self.Result(
+            result=True,
+            dropped_file_count=len(entries),
+            bytes=sum(e.file.file_size for e in entries),
+            snapshot_id=committed.id if committed else None,
+            seconds=round(time.monotonic() - started, 3),
+            note="there is no such index" if not entries else NOTHING_DONE if dry_run else None,
+        )

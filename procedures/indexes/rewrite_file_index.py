@@ -1,0 +1,60 @@
+"""``CALL sys.rewrite_file_index``: build the file indexes of a table's options for existing files."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from paimon_sql.format.metadata.manifest import entries
+from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
+from paimon_sql.procedures.declaration import Int, Long, column, detail, optional, required
+from paimon_sql.procedures.partition_choice import WHERE, chosen_partitions
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
+from paimon_sql.storage.commit.transaction import Transaction
+from paimon_sql.storage.data_files.live_files import filter_partitions, live_files
+from paimon_sql.storage.indexes.file_indexes import rebuild_file_indexes
+from paimon_sql.storage.operations import operations
+
+
+class RewriteFileIndex(Procedure):
+    """Data files stay as they are; a file gets the indexes that new files would, and loses those not asked for."""
+
+    summary = "Make the file indexes that the options 'file-index.*' ask for, for the files of a table or partitions."
+    example = "CALL sys.rewrite_file_index(table => 'db.t', where => \"dt = '2024-01-01'\")"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        table: str = required(THE_TABLE)
+        where: str | None = optional(WHERE)
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        written_partitions: Int = column("partitions with files whose indexes were made or removed")
+        written_indexes: Int = column("these files")
+        files: Long = detail("files that were looked at")
+        bytes: Long = detail("their bytes")
+        snapshot_id: Long | None = detail("the snapshot made; null if nothing was to do")
+        seconds: float = detail("how long it took")
+        note: str | None = detail("why nothing was to do")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        started = time.monotonic()
+        table, dry_run = context.table(arguments.table), bool(arguments.dry_run)
+        chosen = chosen_partitions(table, None, arguments.where, context.zone)
+        live = filter_partitions(table, live_files(table, table.snapshots.latest()).entries, chosen)
+        files = list(entries(live))
+        with Transaction(table) as transaction:
+            messages = rebuild_file_indexes(table, files, context.executor, dry_run=dry_run)
+            committed = None if dry_run else operations.compact(transaction, messages)
+        nothing = "the files have the indexes that are asked for"
+        yield self.Result(
+            written_partitions=len({m.partition for m in messages}),
+            written_indexes=len(messages),
+            files=len(files),
+            bytes=sum(e.file.file_size for e in files),
+            snapshot_id=committed.id if committed else None,
+            seconds=round(time.monotonic() - started, 3),
+            note=nothing if not messages else NOTHING_DONE if dry_run else None,
+        )

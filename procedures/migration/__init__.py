@@ -1,0 +1,1 @@
+"""Procedures that copy and migrate tables."""

@@ -1,0 +1,89 @@
+"""``CALL sys.migrate_database``: migrate all tables of plain files of a database."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from paimon_sql.errors import InvalidInputError, PaimonError
+from paimon_sql.procedures.base import Context, Procedure
+from paimon_sql.procedures.declaration import Int, Long, StringMap, column, detail, optional, required
+from paimon_sql.procedures.migration.migrate_table import (
+    OPTIONS_MAP,
+    PARALLELISM,
+    SOURCE_TYPE,
+    Request,
+    known_tables,
+    migrate,
+    options_of_table,
+    threads_of,
+)
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
+
+
+class MigrateDatabase(Procedure):
+    """What `migrate_table` does, for each table of a database of Spark's own catalog, into the database of that name.
+
+    A table that cannot be migrated stays what it is and does not keep the others from it.
+    """
+
+    summary = "Make all tables of plain files of a database tables of Paimon."
+    example = "CALL sys.migrate_database(source_type => 'hive', database => 'db', dry_run => true)"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        source_type: str = required(SOURCE_TYPE)
+        database: str = required("The database, of Spark's own catalog.")
+        options: str | None = optional("Options of the new tables, as 'k=v,k=v'.")
+        options_map: StringMap | None = optional(OPTIONS_MAP)
+        parallelism: Int | None = optional(PARALLELISM)
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        result: str = column("how many tables were migrated, and how many could not be")
+        migrated_tables: Long = detail("tables that were migrated")
+        failed_tables: Long = detail("tables that could not be")
+        migrated_files: Long = detail("files that were moved")
+        migrated_bytes: Long = detail("their bytes")
+        migrated_records: Long = detail("the rows in them")
+        seconds: float = detail("how long it took")
+        tables: str | None = detail("what became of each table, a line each; null without any")
+        note: str | None = detail("why nothing was done")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        started, dry_run = time.monotonic(), bool(arguments.dry_run)
+        options = options_of_table(arguments.options, arguments.options_map)
+        threads = threads_of(arguments.parallelism)
+        plain, kind = known_tables(context, arguments.source_type)
+        if kind != "hive":
+            raise InvalidInputError(
+                f"A database cannot be a folder of {kind} files.", remedy="Its source_type is 'hive'."
+            )
+        database = arguments.database
+        names = plain.names(database)
+        done, failed, lines = [], 0, []
+        for name in names:
+            source = f"{database}.{name}"
+            request = Request(kind, source, None, options, keep=False, threads=threads, dry_run=dry_run)
+            try:
+                migrated = migrate(context, request)
+            except (PaimonError, OSError) as error:
+                failed += 1
+                lines.append(f"{source}: failed: {error}")
+                continue
+            done.append(migrated)
+            lines.append(f"{source}: {len(migrated.source.files)} files, {migrated.records} records")
+        note = NOTHING_DONE if dry_run else None if names else f"{database} has no tables"
+        yield self.Result(
+            result=f"migrate database is finished, success cnt: {len(done)} , failed cnt: {failed}",
+            migrated_tables=len(done),
+            failed_tables=failed,
+            migrated_files=sum(len(m.source.files) for m in done),
+            migrated_bytes=sum(m.source.bytes for m in done),
+            migrated_records=sum(m.records for m in done),
+            seconds=round(time.monotonic() - started, 3),
+            tables="\n".join(lines) or None,
+            note=note,
+        )

@@ -1,0 +1,242 @@
+"""``CALL sys.migrate_table``: migrate a table of plain files."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+from paimon_sql.catalog.identifier import MAIN_BRANCH
+from paimon_sql.catalog.table_types import writable
+from paimon_sql.errors import (
+    CommitUnknownError,
+    DatabaseExistsError,
+    InvalidInputError,
+    InvalidOptionError,
+    PaimonError,
+    UnsupportedError,
+)
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.options.table.table import PRIMARY_KEY
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.procedures.base import Context, PlainTables, Procedure
+from paimon_sql.procedures.declaration import Int, Long, StringMap, column, detail, optional, required
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, checked_options, options_of
+from paimon_sql.storage.copy.migration import (
+    FORMATS,
+    PlainTable,
+    check_target,
+    examine,
+    migrate_files,
+    schema_of,
+    undo_migration,
+)
+from paimon_sql.storage.file_io.paths import parent_of
+from paimon_sql.storage.schema.validation import validate_schema
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.buckets.registry import bucket_mode
+
+SOURCE_TYPE = "hive for a table of Spark's own catalog; parquet, orc or avro for a folder of such files."
+OPTIONS_MAP = "Options of the new table, as a map."
+PARALLELISM = "How many files are moved at once; 4 by default."
+"""Meanings of the arguments of these names."""
+_THREADS = 4
+
+
+class MigrateTable(Procedure):
+    """Its files are moved in as they are, after all of them have been read through, and are one snapshot then.
+
+    The new table has no primary key and no buckets. With delete_origin => false the source stays as it is and its files
+    are copied; without it nothing is left of the source.
+    """
+
+    summary = "Make a table of plain Parquet, ORC or Avro files a table of Paimon, without writing its rows anew."
+    example = "CALL sys.migrate_table(source_type => 'hive', table => 'db.t', options => 'file.format=parquet')"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        source_type: str = required(SOURCE_TYPE)
+        table: str = required("The source: db.t of Spark's own catalog, or a folder.")
+        options: str | None = optional("Options of the new table, as 'k=v,k=v'.")
+        delete_origin: bool | None = optional("Whether the source goes; it does by default.")
+        target_table: str | None = optional("The table that gets the files; db.t of this catalog by default.")
+        options_map: StringMap | None = optional(OPTIONS_MAP)
+        parallelism: Int | None = optional(PARALLELISM)
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        result: bool = column("always true")
+        target: str = detail("the table that got the files")
+        migrated_files: Long = detail("files that were moved or copied")
+        migrated_bytes: Long = detail("their bytes")
+        migrated_records: Long = detail("the rows in them")
+        partitions: Long = detail("the partitions that they are of")
+        snapshot_id: Long | None = detail("the snapshot made; null without any file")
+        seconds: float = detail("how long it took")
+        note: str = detail("what became of the source")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        started, dry_run = time.monotonic(), bool(arguments.dry_run)
+        keep = arguments.delete_origin is False
+        done = migrate(
+            context,
+            Request(
+                arguments.source_type,
+                arguments.table,
+                arguments.target_table,
+                options_of_table(arguments.options, arguments.options_map),
+                keep=keep,
+                threads=threads_of(arguments.parallelism),
+                dry_run=dry_run,
+            ),
+        )
+        note = NOTHING_DONE if dry_run else f"{done.source.name} {'keeps its files' if keep else 'was dropped'}"
+        yield self.Result(
+            result=True,
+            target=done.target,
+            migrated_files=len(done.source.files),
+            migrated_bytes=done.source.bytes,
+            migrated_records=done.records,
+            partitions=done.partitions,
+            snapshot_id=done.snapshot.id if done.snapshot else None,
+            seconds=round(time.monotonic() - started, 3),
+            note=note,
+        )
+
+
+@dataclass(frozen=True)
+class Request:
+    """The arguments of one migration."""
+
+    source_type: str
+    source: str
+    target: str | None
+    options: Mapping[str, str]
+    keep: bool
+    threads: int
+    dry_run: bool
+
+
+@dataclass(frozen=True)
+class Migrated:
+    """The result of a migration, also of a dry run."""
+
+    source: PlainTable
+    target: str
+    records: int
+    partitions: int
+    snapshot: Snapshot | None
+
+
+def options_of_table(text: str | None, given: Mapping[str, str] | None) -> dict[str, str]:
+    """The options of new tables; those of a map override those of a text.
+
+    Raises:
+        InvalidOptionError: an option is invalid, or does not fit plain files.
+    """
+    options = options_of(text) | checked_options(given or {})
+    if PRIMARY_KEY.key in options:
+        raise InvalidOptionError("Plain files have no primary key.", key=PRIMARY_KEY.key, remedy="Leave it out.")
+    return options
+
+
+def threads_of(parallelism: int | None) -> int:
+    """The number of files to move concurrently.
+
+    Raises:
+        InvalidInputError: the number is not positive.
+    """
+    if parallelism is not None and parallelism < 1:
+        raise InvalidInputError(f"parallelism cannot be {parallelism}.", remedy="It is a number above 0.")
+    return parallelism or _THREADS
+
+
+def known_tables(context: Context, source_type: str) -> tuple[PlainTables, str]:
+    """The tables of plain files of the session, and the source type in lower case.
+
+    Raises:
+        InvalidInputError: there is no such source type.
+        UnsupportedError: there is no Spark session.
+    """
+    kind = source_type.strip().lower()
+    if kind not in ("hive", *FORMATS):
+        raise InvalidInputError(
+            f"source_type cannot be '{source_type}'.", remedy="It is 'hive', or the format of a folder's files."
+        )
+    if context.plain_tables is None:
+        raise UnsupportedError(
+            "Tables of plain files are known to a session of Spark only.", remedy="CALL sys.migrate_table by SQL."
+        )
+    return context.plain_tables, kind
+
+
+def migrate(context: Context, request: Request) -> Migrated:
+    """Migrate one table.
+
+    Raises:
+        PaimonError: the table cannot be migrated; nothing was changed.
+    """
+    plain, kind = known_tables(context, request.source_type)
+    target_name = request.target or _same_name(request.source)
+    catalog, identifier = context.locate(target_name)
+    if identifier.system_table is not None or identifier.branch != MAIN_BRANCH:
+        raise InvalidInputError(f"{identifier} cannot get files: it is no table of its own.")
+    if catalog.is_used_outside(identifier):
+        raise InvalidInputError(
+            f"{catalog.name}.{identifier} is the name of an ordinary table: no table of Paimon's can have it as well.",
+            remedy="Give another name as target_table, and ALTER TABLE .. RENAME TO when the files are moved.",
+        )
+    exists = catalog.database_exists(identifier.database) and catalog.table_exists(identifier)
+    target = writable(catalog.table(identifier)) if exists else None
+    if target is not None and not request.dry_run:
+        undo_migration(target, plain.directories(kind, request.source))  # files of an interrupted migration
+    source = plain.table(kind, request.source, target)
+    if target is not None:
+        check_target(source, target)
+    schema = target.schema if target is not None else _schema(source, request.options)
+    name = f"{catalog.name}.{identifier}"
+    # Check all files before anything is created.
+    draft = target or Table(name, f"{source.name}", source.file_io, schema)
+    messages = examine(source, draft, context.executor)
+    records = sum(f.row_count for m in messages for f in m.new_files)
+    partitions = len({m.partition for m in messages})
+    if request.dry_run:
+        return Migrated(source, name, records, partitions, None)
+    if target is None:
+        with suppress(DatabaseExistsError):
+            catalog.create_database(identifier.database, {})
+        target = catalog.create_table(identifier, schema)
+    try:
+        committed = migrate_files(
+            source, target, messages, context.executor, keep=request.keep, threads=request.threads
+        )
+    except CommitUnknownError:
+        raise
+    except PaimonError:
+        directories = list(dict.fromkeys(parent_of(f.path) for f in source.files))
+        if not exists and target.snapshots.latest_id() is None and not undo_migration(target, directories):
+            with suppress(PaimonError):
+                catalog.drop_table(identifier)
+        raise
+    if not request.keep:
+        source.drop()
+    return Migrated(source, name, records, partitions, committed)
+
+
+def _schema(source: PlainTable, options: Mapping[str, str]) -> TableSchema:
+    schema = schema_of(source, options)
+    validate_schema(schema)
+    if bucket_mode(schema).has_buckets:
+        raise InvalidOptionError(
+            "Plain files are in no buckets.", key="bucket", remedy="Leave the option out, or set it to -1."
+        )
+    return schema
+
+
+def _same_name(source: str) -> str:
+    """The default target of a table of Spark's own catalog; a directory has none."""
+    if "/" in source:
+        raise InvalidInputError(f"The folder {source} has no name.", remedy="Give target_table.")
+    return ".".join(source.split(".")[-2:])

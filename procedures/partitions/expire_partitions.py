@@ -1,0 +1,105 @@
+"""``CALL sys.expire_partitions``: drop expired partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from paimon_sql.format.options import Option
+from paimon_sql.format.options.table.partition import (
+    PARTITION_EXPIRATION_MAX_NUM,
+    PARTITION_EXPIRATION_STRATEGY,
+    PARTITION_EXPIRATION_TIME,
+    PARTITION_TIMESTAMP_FORMATTER,
+    PARTITION_TIMESTAMP_PATTERN,
+)
+from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
+from paimon_sql.procedures.declaration import Int, Long, column, detail, optional, required
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, options_of
+from paimon_sql.storage.maintenance.partitions.expiration import (
+    PartitionExpiration,
+    expire_partitions,
+    plan_partition_expiry,
+)
+
+_OPTIONS: dict[str, Option[Any]] = {
+    "expiration_time": PARTITION_EXPIRATION_TIME,
+    "timestamp_formatter": PARTITION_TIMESTAMP_FORMATTER,
+    "timestamp_pattern": PARTITION_TIMESTAMP_PATTERN,
+    "expire_strategy": PARTITION_EXPIRATION_STRATEGY,
+    "max_expires": PARTITION_EXPIRATION_MAX_NUM,
+}
+_SHOWN = 3
+
+
+class ExpirePartitions(Procedure):
+    """What is left out comes from the table. The files go when the snapshots expire that still use them."""
+
+    summary = "Drop the partitions whose time is over."
+    example = (
+        "CALL sys.expire_partitions(table => 'db.t', expiration_time => '30 d', timestamp_formatter => 'yyyyMMdd')"
+    )
+
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        table: str = required(THE_TABLE)
+        expiration_time: str | None = optional("How long a partition lives, as '30 d'.")
+        timestamp_formatter: str | None = optional("How the time is written in the values, as 'yyyy-MM-dd'.")
+        timestamp_pattern: str | None = optional("How it is put together from the columns, as '$dt $hour:00:00'.")
+        expire_strategy: str | None = optional(
+            "What tells the age: values-time, the default, for the values, or update-time for the newest file."
+        )
+        max_expires: Int | None = optional("How many partitions go at most in this call, the oldest first.")
+        options: str | None = optional(OPTIONS)
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        expired_partitions: str = column("the values, as dt=2024-01-31, hour=8, one row a partition")
+        record_count: Long = detail("the records in its files, before merging")
+        file_count: Long = detail("its files")
+        file_size_in_bytes: Long = detail("their bytes")
+        snapshot_id: Long | None = detail("the snapshot without it")
+        note: str | None = detail("why no more went")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        options = options_of(arguments.options)
+        for name, option in _OPTIONS.items():
+            given = getattr(arguments, name)
+            if given is not None and str(given).strip():
+                option.read(str(given), name)
+                options[option.key] = str(given)
+        dry_run = bool(arguments.dry_run)
+        table = context.table(arguments.table).with_options(options)
+        plan = plan_partition_expiry(table)
+        done = plan if dry_run else expire_partitions(table, plan)
+        note = _note(done)
+        if not done.partitions:
+            return [self.Result("No expired partitions.", 0, 0, 0, None, note)]
+        note = "; ".join(part for part in (NOTHING_DONE if dry_run else None, note) if part) or None
+        return [
+            self.Result(
+                expired_partitions=p.text,
+                record_count=p.records,
+                file_count=p.files,
+                file_size_in_bytes=p.bytes,
+                snapshot_id=committed.id if committed else None,
+                note=note,
+            )
+            for p, committed in zip(done.partitions, done.snapshots, strict=True)
+            if dry_run or committed is not None
+        ]
+
+
+def _note(done: PartitionExpiration) -> str | None:
+    notes = []
+    if done.left:
+        notes.append(f"{done.left} more are due in later runs")
+    if done.without_time:
+        more = len(done.without_time) - _SHOWN
+        some = "; ".join(sorted(done.without_time)[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+        notes.append(f"no time is told by {some}")
+    if not done.partitions:
+        notes.insert(0, f"the oldest is {done.oldest}" if done.oldest else "no partition tells its time")
+    return "; ".join(notes) or None

@@ -1,0 +1,48 @@
+"""``CALL sys.mark_partition_done``: announce partitions as complete."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
+from paimon_sql.procedures.declaration import Long, column, detail, optional, required
+from paimon_sql.procedures.partition_choice import partition_directories
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
+from paimon_sql.storage.maintenance.partitions.done_actions import done_actions
+from paimon_sql.storage.maintenance.partitions.mark_done import mark_done
+
+
+class MarkPartitionDone(Procedure):
+    """How they are told is the table's partition.mark-done-action, by default a file _SUCCESS in the partition."""
+
+    summary = "Tell others that all rows of some partitions have come."
+    example = "CALL sys.mark_partition_done(table => 'db.t', partitions => 'dt=2024-01-30;dt=2024-01-31')"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        table: str = required(THE_TABLE)
+        partitions: str = required("The partitions, as 'dt=x,h=1;dt=y,h=2'.")
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        result: bool = column("always true")
+        marked_partitions: Long = detail("how many partitions were marked")
+        folders: str = detail("their folders below the table's")
+        actions: str = detail("what was done for each")
+        note: str | None = detail("why nothing was done")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        table, dry_run = context.table(arguments.table), bool(arguments.dry_run)
+        directories = partition_directories(table, arguments.partitions, context.zone)
+        actions = done_actions(table)
+        if not dry_run:
+            mark_done(actions, directories)
+        yield self.Result(
+            result=True,
+            marked_partitions=len(directories),
+            folders=", ".join(directories),
+            actions=", ".join(action.name for action in actions),
+            note=NOTHING_DONE if dry_run else None,
+        )

@@ -1,0 +1,1 @@
+"""Procedures that publish a table: Iceberg metadata, report page."""

@@ -1,0 +1,108 @@
+"""``CALL sys.report``: write the report page of a table."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from paimon_sql.errors import InvalidInputError, PaimonError
+from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
+from paimon_sql.procedures.declaration import Int, Long, column, optional, required
+from paimon_sql.procedures.files.remove_orphan_files import RemoveOrphanFiles
+from paimon_sql.procedures.values import DRY_RUN
+from paimon_sql.report.facts import Orphans, facts_of
+from paimon_sql.storage.file_io.paths import temporary_sibling
+
+
+class Report(Procedure):
+    """Snapshots over time, file sizes, levels, what holds the space, what expiry would do, and advice.
+
+    One page that loads nothing else, in the light or dark theme of whoever reads it. It is told from metadata; the
+    table is not changed. The files are written where the procedure runs: on Spark's driver.
+    """
+
+    summary = "Write a page with pictures of how a table is doing."
+    example = "CALL sys.report(table => 'db.t', path => '/tmp/t.html')"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        table: str = required(THE_TABLE)
+        path: str | None = optional("The page, or a folder for it; by default `<db>.<table>-report.html` here.")
+        pictures: str | None = optional("A folder that each chart is written into as well, as PNG.")
+        orphans: bool | None = optional("Whether to search for files that nobody uses, which lists all folders.")
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        path: str = column("the page", nullable=False)
+        charts: Int = column("how many charts are on it", nullable=False)
+        bytes: Long = column("its size", nullable=False)
+        pictures: str | None = column("the folder of the pictures; null where none was asked for")
+        advice: str | None = column("what could be done for the table, a line each")
+        seconds: float = column("how long it took", nullable=False)
+        note: str | None = column("whether nothing was written")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        # Deferred: drawing takes half a second to import, which other procedures do not need.
+        from paimon_sql.report.page import html_of, images_of
+
+        started = time.monotonic()
+        table = context.table(arguments.table)
+        page = _page_path(arguments.path, f"{table.name.partition('.')[2] or table.name}-report.html")
+        directory = None if arguments.pictures is None else _local(arguments.pictures, "pictures").absolute()
+        facts = facts_of(table, _orphans(context, arguments.table) if arguments.orphans else None)
+        data = html_of(facts).encode()
+        pictures = images_of(facts) if directory else {}
+        if directory is not None and directory.exists() and not directory.is_dir():
+            raise InvalidInputError(f"pictures is {directory}, which is no folder.", remedy="Say another one.")
+        files = {page: data, **{directory / f"{name}.png": picture for name, picture in pictures.items() if directory}}
+        for path, content in () if arguments.dry_run else files.items():
+            _write(path, content)
+        yield self.Result(
+            path=str(page),
+            charts=data.count(b'<div class="wide">'),
+            bytes=len(data),
+            pictures=str(directory) if directory else None,
+            advice="\n".join(advice for _, advice in facts.advice) or None,
+            seconds=round(time.monotonic() - started, 3),
+            note="dry run, nothing was written" if arguments.dry_run else None,
+        )
+
+
+def _orphans(context: Context, name: str) -> Orphans:
+    (found,) = RemoveOrphanFiles().call(context, RemoveOrphanFiles.Arguments(table=name, dry_run=True))
+    return Orphans(found.deletedFileCount, found.deletedFileTotalLenInBytes)
+
+
+def _page_path(text: str | None, name: str) -> Path:
+    # Table names may hold characters that file names must not.
+    name = "".join(c if c.isalnum() or c in "._-$" else "_" for c in name)
+    path = Path(name) if text is None else _local(text, "path")
+    return (path / name if path.is_dir() else path).absolute()
+
+
+def _local(text: str, argument: str) -> Path:
+    if not text.strip():
+        raise InvalidInputError(f"{argument} is blank.", remedy="Say where to write, or leave it out.")
+    if "://" in text and not text.startswith("file://"):
+        raise InvalidInputError(
+            f"{argument} is '{text}', but a report is written to this machine's own files.", remedy="Name a local path."
+        )
+    return Path(text.removeprefix("file://")).expanduser()
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file atomically."""
+    temporary = Path(temporary_sibling(str(path)))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            temporary.write_bytes(data)
+            temporary.replace(path)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise PaimonError(f"{path} cannot be written: {error.strerror}.", remedy="Say another path.") from error

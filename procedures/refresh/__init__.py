@@ -1,0 +1,1 @@
+"""Procedures that refresh materialized tables and object tables."""

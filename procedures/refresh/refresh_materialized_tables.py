@@ -1,0 +1,124 @@
+"""``CALL sys.refresh_materialized_tables``: refresh the due materialized tables."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.errors import NotFoundError, PaimonError
+from paimon_sql.format.text.instants import current_millis, show_instant
+from paimon_sql.procedures.base import Context, Procedure
+from paimon_sql.procedures.declaration import column, optional
+from paimon_sql.procedures.patterns import pattern_of
+from paimon_sql.procedures.refresh.refresh_materialized_table import RefreshMaterializedTable, refresh_row
+from paimon_sql.procedures.refresher import NONE, Refresher, RefreshResult
+from paimon_sql.procedures.values import DRY_RUN
+from paimon_sql.storage.materialized.definition import definition_of
+from paimon_sql.storage.materialized.state import is_due, last_refresh
+
+
+class RefreshMaterializedTables(Procedure):
+    """What a scheduler calls now and then: tables whose last refresh is older than their freshness are refreshed.
+
+    A table that reads another one comes behind it. Of a table whose partitions tell their time
+    (`partition.fields.<column>.date-formatter`) the partitions since its last refresh are worked out anew. Tables that
+    are suspended, not due, or kept up to date by Flink are passed over, as their rows say. One that cannot be
+    refreshed does not keep the others from it.
+    """
+
+    summary = "Bring the materialized tables up to date that are due, in the order in which they read each other."
+    example = "CALL sys.refresh_materialized_tables(including_databases => 'shop|web')"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        including_databases: str | None = optional("A regular expression for databases; all by default.")
+        including_tables: str | None = optional("A regular expression for tables, as 'db.t'; all by default.")
+        excluding_tables: str | None = optional("A regular expression for tables to leave out.")
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result(RefreshMaterializedTable.Result):
+        mode: str = column("FULL, INCREMENTAL, NONE if nothing was to do, SKIPPED or FAILED")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        refresher = context.require_refresher()
+        chosen = _chosen(context, arguments)
+        if context.work is not None:
+            context.work.expect(len(chosen))
+        for identifier in _ordered(context, refresher, chosen):
+            done = _refreshed(context, refresher, identifier, dry_run=bool(arguments.dry_run))
+            if context.work is not None:
+                context.work.advance()
+            yield self.Result(*refresh_row(identifier, done))
+
+
+def _chosen(context: Context, arguments: RefreshMaterializedTables.Arguments) -> list[Identifier]:
+    """The materialized tables that match the expressions, sorted by name."""
+    databases = pattern_of(arguments.including_databases, "including_databases", ".*")
+    including = pattern_of(arguments.including_tables, "including_tables", ".*")
+    excluding = pattern_of(arguments.excluding_tables, "excluding_tables", "(?!)")
+    found = []
+    for database in context.catalog.list_databases():
+        for name in context.catalog.list_tables(database) if databases.accepts(database) else ():
+            full, identifier = f"{database}.{name}", Identifier(database, name)
+            if including.accepts(full) and not excluding.accepts(full) and context.catalog.has_materialized(identifier):
+                found.append(identifier)
+    return found
+
+
+def _ordered(context: Context, refresher: Refresher, chosen: list[Identifier]) -> list[Identifier]:
+    """The tables in topological order, each after those that it reads; cycles are ordered by name."""
+    names = {f"{context.catalog.name}.{identifier}": identifier for identifier in chosen}
+    reads = {name: _sources(refresher, identifier) & names.keys() for name, identifier in names.items()}
+    done: dict[str, None] = {}
+
+    def visit(name: str, above: frozenset[str]) -> None:
+        if name in done or name in above:
+            return
+        for source in sorted(reads[name]):
+            visit(source, above | {name})
+        done[name] = None
+
+    for name in sorted(names):
+        visit(name, frozenset())
+    return [names[name] for name in done]
+
+
+def _sources(refresher: Refresher, identifier: Identifier) -> set[str]:
+    """The tables that a table reads; empty if its query cannot be analyzed, which its refresh reports."""
+    try:
+        return refresher.sources(identifier)
+    except (PaimonError, OSError):
+        return set()
+
+
+def _refreshed(context: Context, refresher: Refresher, identifier: Identifier, *, dry_run: bool) -> RefreshResult:
+    started = time.monotonic()
+    try:
+        reason = _reason_to_skip(context, identifier)
+        if reason is not None:
+            return RefreshResult("SKIPPED", None, None, None, 0.0, reason)
+        return refresher.refresh(identifier, scheduled=True, dry_run=dry_run)
+    except NotFoundError as error:
+        is_dropped = not context.catalog.table_exists(identifier)
+        mode, note = (NONE, "it was dropped meanwhile") if is_dropped else ("FAILED", str(error))
+    except (PaimonError, OSError) as error:
+        mode, note = "FAILED", str(error)
+    return RefreshResult(mode, None, None, None, round(time.monotonic() - started, 3), note)
+
+
+def _reason_to_skip(context: Context, identifier: Identifier) -> str | None:
+    table = context.catalog.table(identifier)
+    definition = definition_of(table.schema, table.name)
+    if definition.is_suspended:
+        return "it is suspended"
+    if definition.handler:
+        return f"it is kept up to date by {definition.handler}"
+    state = last_refresh(table)
+    if state is None or state.refreshed is None or is_due(definition, state, current_millis()):
+        return None
+    return (
+        f"it is not due: refreshed at {show_instant(state.refreshed, context.zone)}, FRESHNESS {definition.freshness}"
+    )

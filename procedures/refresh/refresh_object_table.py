@@ -1,0 +1,64 @@
+"""``CALL sys.refresh_object_table``: list the directory of an object table again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.options.table.table import TYPE
+from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
+from paimon_sql.procedures.declaration import Long, column, detail, optional, required
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
+from paimon_sql.storage.file_io import file_io_of
+from paimon_sql.storage.object_tables import object_location, refresh
+
+
+class RefreshObjectTable(Procedure):
+    """What the folder holds at the end of the call is a snapshot of the table, unless it is what the table knew."""
+
+    summary = "List the files of an object table's folder anew."
+    example = "CALL sys.refresh_object_table(table => 'db.t')"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        table: str = required(THE_TABLE)
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        file_number: Long = column("how many files there are")
+        added_files: Long = detail("files that the table did not know")
+        removed_files: Long = detail("files that are gone")
+        changed_files: Long = detail("files of another length or time than the table knew")
+        bytes: Long = detail("the size of all files")
+        location: str = detail("the folder")
+        snapshot_id: Long | None = detail("the snapshot made; null if nothing changed")
+        seconds: float = detail("how long it took")
+        note: str | None = detail("why there is no new snapshot")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        started, dry_run = time.monotonic(), bool(arguments.dry_run)
+        table = context.table(arguments.table)
+        if table.options.get(TYPE) != "object-table":
+            raise UnsupportedError(
+                f"{table.name} is no object table, so that it lists no folder.",
+                remedy="CREATE TABLE .. WITH ('type' = 'object-table', 'object-location' = '..') makes one.",
+            )
+        location = object_location(table)
+        file_io = file_io_of(location, context.catalog.options)
+        threads = 16 if file_io.is_object_store(location) else 4
+        found = refresh(table, file_io, threads, dry_run=dry_run)
+        note = NOTHING_DONE if dry_run else "nothing changed" if found.is_same else None
+        yield self.Result(
+            file_number=found.objects,
+            added_files=found.added,
+            removed_files=found.removed,
+            changed_files=found.changed,
+            bytes=found.bytes,
+            location=location,
+            snapshot_id=found.snapshot.id if found.snapshot else None,
+            seconds=round(time.monotonic() - started, 3),
+            note=note,
+        )

@@ -1,0 +1,1 @@
+"""Procedures on snapshots, changelogs and consumers."""

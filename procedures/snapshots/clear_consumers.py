@@ -1,0 +1,42 @@
+"""``CALL sys.clear_consumers``: remove consumers by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
+from paimon_sql.procedures.declaration import Long, column, detail, optional, required
+from paimon_sql.procedures.patterns import pattern_of
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
+
+
+class ClearConsumers(Procedure):
+    """A consumer goes when its whole name matches the one expression and not the other."""
+
+    summary = "Remove consumers by regular expression; all of them without one."
+    example = "CALL sys.clear_consumers(table => 'db.t', includingConsumers => 'app-.*')"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        table: str = required(THE_TABLE)
+        includingConsumers: str | None = optional("A regular expression for those to remove; empty means all.")  # noqa: N815
+        excludingConsumers: str | None = optional("A regular expression for those to keep.")  # noqa: N815
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        result: bool = column("always true")
+        removed_consumers: Long = detail("how many were removed")
+        names: str | None = detail("their names; null without any")
+        note: str | None = detail("why nothing was done")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        including = pattern_of(arguments.includingConsumers, "includingConsumers", ".*")
+        excluding = pattern_of(arguments.excludingConsumers, "excludingConsumers", "(?!)")
+        consumers = context.table(arguments.table).consumers
+        names = [n for n in consumers.names() if including.accepts(n) and not excluding.accepts(n)]
+        dry_run = bool(arguments.dry_run)
+        removed = [n for n in names if dry_run or consumers.remove(n)]
+        note = "no consumer has such a name" if not removed else NOTHING_DONE if dry_run else None
+        yield self.Result(True, len(removed), ", ".join(removed) or None, note)

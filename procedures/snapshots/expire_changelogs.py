@@ -1,0 +1,78 @@
+"""``CALL sys.expire_changelogs``: expire changelogs that have outlived their snapshots."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from paimon_sql.errors import InvalidInputError
+from paimon_sql.format.text.instants import current_millis
+from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
+from paimon_sql.procedures.declaration import Int, Long, column, detail, optional, required
+from paimon_sql.procedures.values import DRY_RUN, MAX_DELETES, NOTHING_DONE, OLDER_THAN, instant_of
+from paimon_sql.storage.maintenance.snapshots.changelogs import expire_changelogs
+from paimon_sql.storage.retention.policy import changelog_retention_of
+
+
+class ExpireChangelogs(Procedure):
+    """What is left out comes from the table's changelog options. Snapshots and changelogs are counted together."""
+
+    summary = "Let changelogs go that have outlived their snapshots, and the files that only they needed."
+    example = "CALL sys.expire_changelogs(table => 'db.t', retain_max => 100, retain_min => 10)"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        table: str = required(THE_TABLE)
+        retain_max: Int | None = optional("How many snapshots and changelogs stay at most.")
+        retain_min: Int | None = optional("How many stay at least.")
+        older_than: str | None = optional(OLDER_THAN)
+        max_deletes: Int | None = optional(MAX_DELETES)
+        delete_all: bool | None = optional("Let all go that no consumer wants; not with the other arguments.")
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        deleted_changelogs_count: Int = column("how many changelogs went", nullable=False)
+        first_expired_changelog: Long | None = detail("the first of them")
+        last_expired_changelog: Long | None = detail("the last of them")
+        deleted_changelog_files: Long = detail("changelog files deleted")
+        deleted_data_files: Long = detail("data files deleted that stood for a changelog")
+        deleted_manifests: Long = detail("manifests and manifest lists deleted")
+        deleted_bytes: Long = detail("the bytes of all these files, as far as the metadata tells them")
+        earliest_changelog: Long | None = detail("the first changelog that is left")
+        latest_changelog: Long | None = detail("the last one")
+        seconds: float = detail("how long it took")
+        note: str | None = detail("why no more went")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        started, now = time.monotonic(), current_millis()
+        dry_run, everything = bool(arguments.dry_run), bool(arguments.delete_all)
+        bounds = ("retain_max", "retain_min", "older_than", "max_deletes")
+        if everything and any(getattr(arguments, name) is not None for name in bounds):
+            raise InvalidInputError("delete_all says already what goes.", remedy=f"Leave out {', '.join(bounds)}.")
+        table = context.table(arguments.table)
+        retention = changelog_retention_of(
+            table.options,
+            now,
+            retain_max=arguments.retain_max,
+            retain_min=arguments.retain_min,
+            older_than_millis=instant_of(arguments.older_than, context.zone),
+            max_deletes=arguments.max_deletes,
+        )
+        done = expire_changelogs(table, retention, everything=everything, dry_run=dry_run)
+        files, expired = done.files, done.changelogs
+        retained_note = f"changelog {done.earliest} stays: {done.reason}" if done.earliest else done.reason
+        yield self.Result(
+            deleted_changelogs_count=len(expired),
+            first_expired_changelog=expired[0] if expired else None,
+            last_expired_changelog=expired[-1] if expired else None,
+            deleted_changelog_files=len(files.changelog),
+            deleted_data_files=len(files.data),
+            deleted_manifests=len(files.manifests) + len(files.lists),
+            deleted_bytes=files.bytes,
+            earliest_changelog=done.earliest,
+            latest_changelog=done.latest,
+            seconds=round(time.monotonic() - started, 3),
+            note="; ".join(part for part in (NOTHING_DONE if dry_run else "", retained_note) if part) or None,
+        )

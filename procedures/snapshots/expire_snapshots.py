@@ -1,0 +1,79 @@
+"""``CALL sys.expire_snapshots``: expire old snapshots, and delete the files that only they use."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from paimon_sql.format.text.instants import current_millis
+from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
+from paimon_sql.procedures.declaration import Int, Long, column, detail, optional, required
+from paimon_sql.procedures.values import DRY_RUN, MAX_DELETES, OLDER_THAN, OPTIONS, instant_of, options_of
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.retention.policy import retention_of
+
+
+class ExpireSnapshots(Procedure):
+    """Snapshots go that are over the maximum, or over the minimum and older than the limit.
+
+    What is left out comes from the table. Tags, branches and consumers hold on to what they need.
+    """
+
+    summary = "Let old snapshots go, and the files that only they needed."
+    example = "CALL sys.expire_snapshots(table => 'db.t', retain_max => 20, retain_min => 10)"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        table: str = required(THE_TABLE)
+        retain_max: Int | None = optional("How many snapshots stay at most; not less than retain_min.")
+        retain_min: Int | None = optional("How many stay at least.")
+        older_than: str | None = optional(OLDER_THAN)
+        max_deletes: Int | None = optional(MAX_DELETES)
+        options: str | None = optional(OPTIONS)
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        deleted_snapshots_count: Int = column("how many snapshots went", nullable=False)
+        first_expired_snapshot: Long | None = detail("the first of them")
+        last_expired_snapshot: Long | None = detail("the last of them")
+        deleted_data_files: Long = detail("data files deleted, with their extra files")
+        deleted_changelog_files: Long = detail("changelog files deleted")
+        deleted_manifests: Long = detail("manifests and manifest lists deleted")
+        deleted_index_files: Long = detail("index and statistics files deleted")
+        deleted_bytes: Long = detail("the bytes of all these files, as far as the metadata tells them")
+        expired_changelogs: Long = detail("changelogs that had outlived their snapshots and went")
+        earliest_snapshot: Long | None = detail("the first snapshot that is left")
+        latest_snapshot: Long | None = detail("the last one")
+        seconds: float = detail("how long it took")
+        note: str | None = detail("why no more snapshots went")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        started, now, dry_run = time.monotonic(), current_millis(), bool(arguments.dry_run)
+        table = context.table(arguments.table).with_options(options_of(arguments.options))
+        retention = retention_of(
+            table.options,
+            now,
+            retain_max=arguments.retain_max,
+            retain_min=arguments.retain_min,
+            older_than_millis=instant_of(arguments.older_than, context.zone),
+            max_deletes=arguments.max_deletes,
+        )
+        done = expire_snapshots(table, retention, dry_run=dry_run, now_millis=now)
+        files, note = done.files, f"snapshot {done.earliest} stays: {done.reason}" if done.earliest else done.reason
+        yield self.Result(
+            deleted_snapshots_count=len(done.snapshots),
+            first_expired_snapshot=done.snapshots[0] if done.snapshots else None,
+            last_expired_snapshot=done.snapshots[-1] if done.snapshots else None,
+            deleted_data_files=files.data,
+            deleted_changelog_files=files.changelog,
+            deleted_manifests=files.manifests + files.lists,
+            deleted_index_files=files.indexes + files.statistics,
+            deleted_bytes=files.bytes,
+            expired_changelogs=done.changelogs,
+            earliest_snapshot=done.earliest,
+            latest_snapshot=done.latest,
+            seconds=round(time.monotonic() - started, 3),
+            note=f"dry run, nothing was deleted; {note}" if dry_run else note,
+        )

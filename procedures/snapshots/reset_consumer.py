@@ -1,0 +1,46 @@
+"""``CALL sys.reset_consumer``: set the next snapshot of a consumer, or remove it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
+from paimon_sql.procedures.declaration import Long, column, detail, optional, required
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
+from paimon_sql.storage.table.time_travel.resolve import retained_snapshot
+
+
+class ResetConsumer(Procedure):
+    """Snapshots from there on wait for the consumer; without a snapshot the consumer is removed."""
+
+    summary = "Say from which snapshot a consumer reads on, or remove it."
+    example = "CALL sys.reset_consumer(table => 'db.t', consumerId => 'app-1', nextSnapshotId => 12)"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        table: str = required(THE_TABLE)
+        consumerId: str = required("The consumer's name.")  # noqa: N815
+        nextSnapshotId: Long | None = optional("The snapshot that it reads next; left out, the consumer is removed.")  # noqa: N815
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        result: bool = column("always true")
+        previous_snapshot_id: Long | None = detail("what it was to read next before; null for a new one")
+        removed: bool = detail("whether it was removed")
+        note: str | None = detail("why nothing was done")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        table, name, following = context.table(arguments.table), arguments.consumerId, arguments.nextSnapshotId
+        before = table.consumers.find(name)
+        previous = None if before is None else before.next_snapshot
+        dry_run = bool(arguments.dry_run)
+        note = NOTHING_DONE if dry_run else None
+        if following is None:
+            removed = before is not None and (dry_run or table.consumers.remove(name))
+            return [self.Result(True, previous, removed, note if removed else "there is no such consumer")]
+        retained_snapshot(table, following)
+        if not dry_run:
+            table.consumers.reset(name, following)
+        return [self.Result(True, previous, False, note)]

@@ -1,0 +1,44 @@
+"""``CALL sys.rollback_to_watermark``: roll a table back to a watermark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
+from paimon_sql.procedures.declaration import Long, column, detail, optional, required
+from paimon_sql.procedures.snapshots.rollback import (
+    CURRENT_SNAPSHOT,
+    FILES_LEFT,
+    PREVIOUS_SNAPSHOT,
+    REMOVED_SNAPSHOTS,
+    REMOVED_TAGS,
+    answer,
+)
+from paimon_sql.procedures.values import DRY_RUN
+from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_watermark
+
+
+class RollbackToWatermark(Procedure):
+    """The first snapshot that reached the watermark becomes the newest."""
+
+    summary = "Take a table back to its first snapshot that reached a watermark."
+    example = "CALL sys.rollback_to_watermark(table => 'db.t', watermark => 1735689600000)"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        table: str = required(THE_TABLE)
+        watermark: Long = required("The watermark in milliseconds.")
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        previous_snapshot_id: Long = column(PREVIOUS_SNAPSHOT, nullable=False)
+        current_snapshot_id: Long = column(CURRENT_SNAPSHOT, nullable=False)
+        removed_snapshots: Long = detail(REMOVED_SNAPSHOTS)
+        removed_tags: str | None = detail(REMOVED_TAGS)
+        note: str = detail(FILES_LEFT)
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        table, dry_run = context.table(arguments.table), bool(arguments.dry_run)
+        yield self.Result(*answer(rollback_to_watermark(table, arguments.watermark, dry_run=dry_run), dry_run=dry_run))

@@ -1,0 +1,46 @@
+"""``CALL sys.create_tag_from_watermark``: tag the first snapshot that reached a watermark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
+from paimon_sql.procedures.declaration import Long, column, detail, optional, required
+from paimon_sql.procedures.tags.create_tag import RECORDS_KEPT, RETAINED, SNAPSHOT_KEPT, THE_TAG, WHY_NOTHING
+from paimon_sql.procedures.tags.create_tag_from_timestamp import COMMITTED, ITS_WATERMARK, NAME_OF_TAG, snapshot_details
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, duration_of
+from paimon_sql.storage.maintenance.tags.management import create_tag
+from paimon_sql.storage.table.time_travel.resolve import first_from_watermark
+
+
+class CreateTagFromWatermark(Procedure):
+    """The snapshot is the first whose watermark is not less, be it retained or kept by another tag."""
+
+    summary = "Keep under a name the first snapshot that reached a watermark."
+    example = "CALL sys.create_tag_from_watermark(table => 'db.t', tag => 'monday', watermark => 1735516800000)"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        table: str = required(THE_TABLE)
+        tag: str = required(THE_TAG)
+        watermark: Long = required("The watermark in milliseconds.")
+        time_retained: str | None = optional("How long it lives, as '36 h' or '7 d'; for ever by default.")
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        tagName: str = column(NAME_OF_TAG)  # noqa: N815
+        snapshot: Long = column(SNAPSHOT_KEPT)
+        commit_time: Long = column(COMMITTED)
+        watermark: str = column(ITS_WATERMARK)
+        record_count: Long | None = detail(RECORDS_KEPT)
+        retained: str | None = detail(RETAINED)
+        note: str | None = detail(WHY_NOTHING)
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        retained = duration_of(arguments.time_retained, "time_retained")
+        table, dry_run = context.table(arguments.table), bool(arguments.dry_run)
+        snapshot = first_from_watermark(table, arguments.watermark)
+        tag = create_tag(table, arguments.tag, snapshot.id, retained, dry_run=dry_run)
+        yield self.Result(arguments.tag, *snapshot_details(tag), NOTHING_DONE if dry_run else None)

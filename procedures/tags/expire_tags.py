@@ -1,0 +1,57 @@
+"""``CALL sys.expire_tags``: delete expired tags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
+from paimon_sql.procedures.declaration import Long, column, detail, optional, required
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, instant_of
+from paimon_sql.storage.maintenance.tags.expiration import expired_tags
+from paimon_sql.storage.maintenance.tags.management import delete_tags
+
+
+class ExpireTags(Procedure):
+    """Tags go that have outlived their own time, and with older_than all that were made before it."""
+
+    summary = "Delete the tags whose time is over, and the files that only they kept."
+    example = "CALL sys.expire_tags(table => 'db.t', older_than => '2024-01-31 08:00:00')"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        table: str = required(THE_TABLE)
+        older_than: str | None = optional(
+            "Tags made before it go too, however long they may live: '2024-01-31 08:00:00' of the session's clock."
+        )
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        expired_tags: str = column("the tag's name, one row a tag; or that there is none")
+        snapshot_id: Long | None = detail("the snapshot that it kept")
+        deleted_files: Long = detail("files deleted that only the tag had kept")
+        deleted_bytes: Long = detail("their bytes")
+        note: str = detail("why it went")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        dry_run, limit = bool(arguments.dry_run), instant_of(arguments.older_than, context.zone)
+        table = context.table(arguments.table)
+        older_than = None if limit is None else datetime.fromtimestamp(limit / 1000, timezone.utc)
+        expired = expired_tags(table, older_than=older_than)
+        if not expired:
+            note = "no tag has outlived its time" if table.tags.names() else "the table has no tag"
+            return [self.Result("No expired tags.", None, 0, 0, note)]
+        done = delete_tags(table, [tag.name for tag in expired], dry_run=dry_run)
+        return [
+            self.Result(
+                expired_tags=tag.name,
+                snapshot_id=tag.tag.snapshot.id,
+                deleted_files=done.freed[tag.name].count,
+                deleted_bytes=done.freed[tag.name].bytes,
+                note=f"{NOTHING_DONE}; {tag.reason}" if dry_run else tag.reason,
+            )
+            for tag in expired
+            if tag.name in done.freed
+        ]

@@ -1,0 +1,50 @@
+"""``CALL sys.replace_tag``: move a tag to another snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
+from paimon_sql.procedures.declaration import Long, column, detail, optional, required
+from paimon_sql.procedures.tags.create_tag import (
+    RECORDS_KEPT,
+    RETAINED,
+    SNAPSHOT_KEPT,
+    THE_TAG,
+    WHY_NOTHING,
+    tag_details,
+)
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, duration_of
+from paimon_sql.storage.maintenance.tags.management import replace_tag
+
+
+class ReplaceTag(Procedure):
+    """An existing tag keeps another snapshot from now on; what only the old one needed is freed."""
+
+    summary = "Let an existing tag keep another snapshot."
+    example = "CALL sys.replace_tag(table => 'db.t', tag => 'golden', snapshot => 12)"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        table: str = required(THE_TABLE)
+        tag: str = required(THE_TAG)
+        snapshot: Long | None = optional("The snapshot; the newest by default.")
+        time_retained: str | None = optional("How long it lives, as '36 h' or '7 d'; for ever by default.")
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        result: bool = column("always true")
+        snapshot_id: Long = detail(SNAPSHOT_KEPT)
+        record_count: Long | None = detail(RECORDS_KEPT)
+        retained: str | None = detail(RETAINED)
+        deleted_files: Long = detail("files deleted that only the tag had kept")
+        deleted_bytes: Long = detail("their bytes")
+        note: str | None = detail(WHY_NOTHING)
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        retained = duration_of(arguments.time_retained, "time_retained")
+        table, dry_run = context.table(arguments.table), bool(arguments.dry_run)
+        tag, freed = replace_tag(table, arguments.tag, arguments.snapshot, retained, dry_run=dry_run)
+        yield self.Result(True, *tag_details(tag), freed.count, freed.bytes, NOTHING_DONE if dry_run else None)

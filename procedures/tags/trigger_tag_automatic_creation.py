@@ -1,0 +1,50 @@
+"""``CALL sys.trigger_tag_automatic_creation``: create due tags without a commit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from paimon_sql.format.options.operations.tag import TAG_AUTOMATIC_CREATION, TAG_TIME_EXPIRE_ENABLED
+from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
+from paimon_sql.procedures.declaration import column, detail, optional, required
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
+from paimon_sql.storage.maintenance.tags.automatic import execute_plan, plan_automatic_tags
+from paimon_sql.storage.maintenance.tags.expiration import expired_tags
+from paimon_sql.storage.maintenance.tags.management import delete_tags
+
+
+class TriggerTagAutomaticCreation(Procedure):
+    """What commits do by themselves on a table with tag.automatic-creation; then tags go whose time is over."""
+
+    summary = "Make the tags that the table's options demand now, and delete those whose time is over."
+    example = "CALL sys.trigger_tag_automatic_creation(table => 'db.t')"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Arguments:
+        table: str = required(THE_TABLE)
+        dry_run: bool | None = optional(DRY_RUN)
+
+    @dataclass(frozen=True)
+    class Result:
+        result: bool = column("always true")
+        created_tags: str | None = detail("the tags that were made; null without any")
+        deleted_tags: str | None = detail("those that were too many or had outlived their time; null without any")
+        note: str | None = detail("why nothing was to do")
+
+    def call(self, context: Context, arguments: Arguments) -> Iterable[Result]:
+        table, dry_run = context.table(arguments.table), bool(arguments.dry_run)
+        plan = plan_automatic_tags(table)
+        created = [tag.name for tag in plan.create] if dry_run else execute_plan(table, plan)
+        expired = expired_tags(table) if table.options.get(TAG_TIME_EXPIRE_ENABLED) else []
+        deleted = [*plan.delete, *(tag.name for tag in expired if tag.name not in plan.delete)]
+        if not dry_run:
+            delete_tags(table, [tag.name for tag in expired])
+        mode = table.options.get(TAG_AUTOMATIC_CREATION)
+        if created or deleted:
+            note = NOTHING_DONE if dry_run else None
+        elif mode in ("process-time", "watermark"):
+            note = "no span of time is over that has no tag yet"
+        else:
+            note = f"'{TAG_AUTOMATIC_CREATION.key}' is '{mode}'"
+        yield self.Result(True, ", ".join(created) or None, ", ".join(deleted) or None, note)

@@ -1,0 +1,1 @@
+"""System tables about a whole catalog (``sys.all_tables``)."""

@@ -1,0 +1,21 @@
+"""``sys.tags``: the tags of all tables of the catalog."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from paimon_sql.storage.expressions.predicates import Predicate
+from paimon_sql.system_tables.every_table import NAMES, rows_of_all
+from paimon_sql.system_tables.history.tags import Tags
+from paimon_sql.system_tables.whole_catalog import CatalogTable, View
+
+
+class AllTags(CatalogTable):
+    """The rows of ``t$tags`` of every table ``t``, of its main branch; one that cannot be read has none here."""
+
+    name = "tags"
+    summary = "One row per tag of each table."
+    columns = (*NAMES, *Tags.columns)
+
+    def rows(self, view: View, predicate: Predicate | None = None) -> pa.Table:
+        return rows_of_all(view.catalog, Tags(), predicate)

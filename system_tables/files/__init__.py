@@ -1,0 +1,1 @@
+"""System tables about files: data files, manifests, indexes, partitions, buckets."""

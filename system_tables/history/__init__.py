@@ -1,0 +1,1 @@
+"""System tables about a table's history: snapshots, schemas, options, refs."""

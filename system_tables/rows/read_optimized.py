@@ -1,0 +1,18 @@
+"""``t$ro``: the rows of the last full compaction, read without merging."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from paimon_sql.storage.table.table import Table
+from paimon_sql.system_tables.views import TableView
+
+
+class ReadOptimized(TableView):
+    """The deepest level of a keyed table; all of an append table."""
+
+    name = "ro"
+    summary = "The rows that the last full compaction left, read without merging."
+
+    def of(self, table: Table) -> Table:
+        return replace(table, read_optimized=True)
