@@ -261,9 +261,9 @@ class Soak:
         return Held(
             sessions=len(Bridge.of(self._session.sparkContext)._sessions),
             callbacks=len(jvm.gateway.gateway_property.pool),
-            jvm_threads=management.getThreadMXBean().getThreadCount(),
+            jvm_threads=int(management.getThreadMXBean().getThreadCount()),
             python_threads=threading.active_count(),
-            heap_mb=management.getMemoryMXBean().getHeapMemoryUsage().getUsed() >> 20,
+            heap_mb=int(management.getMemoryMXBean().getHeapMemoryUsage().getUsed()) >> 20,
             temporary_files=sum(1 for _ in Path(tempfile.gettempdir()).iterdir()),
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -151,7 +152,7 @@ def test_changes_of_a_function_are_those_of_paimon() -> None:
     assert apply_change(added, {"action": "dropDefinition", "name": "flink"}) == FUNCTION
     assert apply_change(FUNCTION, {"action": "updateComment", "comment": "c"}).comment == "c"
     assert apply_change(FUNCTION, {"action": "updateComment"}).comment is None
-    wrong: list[object] = [
+    wrong: list[Any] = [
         {},
         [],
         {"action": "addDefinition", "name": "x"},

@@ -44,7 +44,7 @@ from paimon_sql.errors import (
     ViewExistsError,
     WrongKindError,
 )
-from paimon_sql.format.catalog_objects.function import FunctionSchema
+from paimon_sql.format.catalog_objects.function import Definition, FunctionSchema
 from paimon_sql.format.catalog_objects.view import ViewSchema
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.schema import TableSchema, new_schema
@@ -268,7 +268,7 @@ def test_functions_live_on_the_server(catalog: RestCatalog, name: Name) -> None:
     assert catalog.function(name("plus")) == FUNCTION and catalog.function_name(name("PLUS")) == "Plus"
     with pytest.raises(FunctionExistsError):
         catalog.create_function(name("plus"), FUNCTION)
-    java = {"type": "lambda", "definition": "(x) -> x", "language": "JAVA"}
+    java: Definition = {"type": "lambda", "definition": "(x) -> x", "language": "JAVA"}
     for changed in (
         replace(FUNCTION, definitions={"flink": java}, comment="é", options={"k": "v"}),
         replace(FUNCTION, definitions={"flink": {**java, "definition": "y"}}),

@@ -3,7 +3,6 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
-from typing import Any
 
 import fastavro
 import pyarrow as pa
@@ -14,8 +13,9 @@ from hypothesis import strategies as st
 from paimon_sql.errors import CorruptFileError, UnsupportedError
 from paimon_sql.format.avro.columns import IrregularError, decode_columns
 from paimon_sql.format.avro.container import codec_name, open_container, write_container
+from paimon_sql.format.avro.schemas import AvroField, AvroType
 
-FIELDS: list[dict[str, Any]] = [
+FIELDS: list[AvroField] = [
     {"name": "number", "type": "long"},
     {"name": "small", "type": "int"},
     {"name": "text", "type": "string"},
@@ -140,6 +140,6 @@ def test_damaged_blocks_are_never_read_as_columns_unnoticed(
 
 
 @pytest.mark.parametrize("kind", ["double", ["null", "long", "string"], {"type": "map", "values": "long"}])
-def test_other_types_are_left_to_the_record_reader(kind: object) -> None:
+def test_other_types_are_left_to_the_record_reader(kind: AvroType) -> None:
     with pytest.raises(IrregularError):
         decode_columns([], [{"name": "number", "type": kind}], ARROW)

@@ -4,6 +4,7 @@ import io
 import json
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import fastavro
 import pyarrow as pa
@@ -144,7 +145,7 @@ def test_an_older_manifest_lacks_the_later_fields() -> None:
     file = next(f["type"] for f in schema["fields"] if f["name"] == "_FILE")
     later = [f["name"] for f in file["fields"][13:]]
     file["fields"] = file["fields"][:13]
-    records = container.records()
+    records: list[Any] = list(container.records())
     for record in records:
         for name in later:
             del record["_FILE"][name]

@@ -16,8 +16,8 @@ from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.schema import new_schema
-from paimon_sql.procedures import procedures
 from paimon_sql.procedures.base import Context
+from paimon_sql.procedures.indexes.create_global_index import CreateGlobalIndex
 from paimon_sql.storage.expressions.predicates import Comparison, IsNull, Predicate, StartsWith
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.plan import plan_scan
@@ -80,9 +80,8 @@ def test_java_finds_rows_by_our_btrees(java: JavaPaimon, warehouse: Path, tmp_pa
     context = made(warehouse, name)
     options = f"btree-index.compression={compression}"
     for column in COLUMNS:
-        procedure = procedures()["create_global_index"]
-        arguments = procedure.Arguments(table=name, index_column=column, index_type="btree", options=options)
-        (row,) = procedure.call(context, arguments)
+        arguments = CreateGlobalIndex.Arguments(table=name, index_column=column, index_type="btree", options=options)
+        (row,) = CreateGlobalIndex().call(context, arguments)
         assert (row.result, row.rows) == (True, ROWS)
     questions, expected = [], []
     for column in COLUMNS:

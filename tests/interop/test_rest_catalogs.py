@@ -9,7 +9,7 @@ import pytest
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.rest.catalog import RestCatalog
 from paimon_sql.errors import NoSuchTableError
-from paimon_sql.format.catalog_objects.function import FunctionSchema
+from paimon_sql.format.catalog_objects.function import Definition, FunctionSchema
 from paimon_sql.format.catalog_objects.view import ViewSchema
 from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.format.schema.types import DataField, IntType, string_type
@@ -85,7 +85,7 @@ def test_views_and_functions_are_common(ours: RestCatalog, rest: RestServer, nam
     assert rest.java("dialects", f"{name.database}.v") == ["flink", "spark"]
     rest.java("create view", f"{name.database}.w", "SELECT 1")
     assert ours.view(Identifier(name.database, "w")).query == "SELECT 1"
-    definition = {"type": "sql", "definition": "x + 1"}
+    definition: Definition = {"type": "sql", "definition": "x + 1"}
     function = FunctionSchema((DataField(0, "x", IntType()),), (DataField(0, "r", IntType()),), {"spark": definition})
     ours.create_function(Identifier(name.database, "f"), function)
     assert rest.java("definitions", f"{name.database}.f") == ["spark"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from paimon_sql.format.schema.types import DataField, IntType
 from paimon_sql.procedures import procedures
 from paimon_sql.procedures.base import Context
 from paimon_sql.storage.write.plan import plan_write
+from tests.procedures.rows import rows_of
 from tests.storage import commits
 
 Call = Callable[..., dict[str, Any]]
@@ -37,10 +37,9 @@ def context(tmp_path: Path) -> Context:
 @pytest.fixture
 def call(context: Context) -> Call:
     def run(name: str, *values: Any, **given: Any) -> dict[str, Any]:
-        procedure = procedures()[name]
-        by_name = dict(zip((a.name for a in procedure.arguments), values, strict=False))
-        (row,) = procedure.call(context, procedure.Arguments(**by_name, **given))
-        return asdict(row)
+        by_name = dict(zip((a.name for a in procedures()[name].arguments), values, strict=False))
+        (row,) = rows_of(context, name, **by_name, **given)
+        return row
 
     return run
 

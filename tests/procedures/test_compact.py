@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,9 @@ from paimon_sql.errors import InvalidInputError, PaimonError
 from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.format.schema.types import DataField, IntType
-from paimon_sql.procedures import procedures
 from paimon_sql.procedures.base import Context
 from paimon_sql.storage.write.plan import plan_write
+from tests.procedures.rows import rows_of
 from tests.storage import commits
 
 Call = Callable[..., dict[str, Any]]
@@ -48,9 +47,8 @@ def context(tmp_path: Path) -> Context:
 @pytest.fixture
 def call(context: Context) -> Call:
     def run(table: str, **given: Any) -> dict[str, Any]:
-        procedure = procedures()["compact"]
-        (row,) = procedure.call(context, procedure.Arguments(table=table, **given))
-        return asdict(row)
+        (row,) = rows_of(context, "compact", table=table, **given)
+        return row
 
     return run
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +16,13 @@ from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.row_kind import RowKind
 from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.format.schema.types import BigIntType, DataField, string_type
-from paimon_sql.procedures import procedures
 from paimon_sql.procedures.base import Context
 from paimon_sql.storage.branches.management import create_branch
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.schema.changes import SetOption, apply_changes
 from paimon_sql.storage.write.plan import plan_write
+from tests.procedures.rows import rows_of
 from tests.storage import commits
 
 FIELDS = [
@@ -90,10 +89,8 @@ def read(context: Context, name: str, day: str | None = None) -> list[Row]:
 
 
 def call(context: Context, partition: str, **given: Any) -> dict[str, Any]:
-    procedure = procedures()["compact_chain_table"]
-    arguments = {"table": "t", "partition": partition, **given}
-    (row,) = procedure.call(context, procedure.Arguments(**arguments))
-    return asdict(row)
+    (row,) = rows_of(context, "compact_chain_table", **{"table": "t", "partition": partition, **given})
+    return row
 
 
 def test_a_partition_becomes_whole(context: Context) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from paimon_sql.format.schema.types import BooleanType, DataField, IntType, stri
 from paimon_sql.procedures import procedures
 from paimon_sql.procedures.base import Context
 from paimon_sql.storage.write.plan import plan_write
+from tests.procedures.rows import rows_of
 from tests.storage import commits
 
 FIELDS = [DataField(0, "id", IntType()), DataField(1, "v", string_type())]
@@ -58,8 +59,7 @@ def context(tmp_path: Path) -> Context:
 
 
 def called(context: Context, name: str, arguments: dict[str, Any]) -> list[dict[str, Any]]:
-    procedure = procedures()[name]
-    return [asdict(row) for row in procedure.call(context, procedure.Arguments(**arguments))]
+    return rows_of(context, name, **arguments)
 
 
 def files(context: Context) -> dict[str, bytes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from paimon_sql.format.schema.types import DataField, DateType, IntType, string_
 from paimon_sql.procedures import procedures
 from paimon_sql.procedures.base import Context
 from paimon_sql.storage.write.plan import plan_write
+from tests.procedures.rows import rows_of
 from tests.storage import commits
 
 Call = Callable[..., list[dict[str, Any]]]
@@ -42,9 +43,8 @@ def context(tmp_path: Path) -> Context:
 @pytest.fixture
 def call(context: Context) -> Call:
     def run(name: str, **given: Any) -> list[dict[str, Any]]:
-        procedure = procedures()[name]
-        assert procedure.arguments[-1].name == "dry_run"
-        return [asdict(row) for row in procedure.call(context, procedure.Arguments(**given))]
+        assert procedures()[name].arguments[-1].name == "dry_run"
+        return rows_of(context, name, **given)
 
     return run
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,8 @@ from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError, NoSuchDatabaseError, PaimonError
 from paimon_sql.format.schema.schema import new_schema
-from paimon_sql.procedures import procedures
 from paimon_sql.procedures.base import Context
+from tests.procedures.rows import rows_of
 from tests.storage import core_tables as core
 
 Call = Callable[..., list[dict[str, Any]]]
@@ -42,8 +42,7 @@ def context(tmp_path: Path) -> Context:
 @pytest.fixture
 def call(context: Context) -> Call:
     def run(name: str, **given: Any) -> list[dict[str, Any]]:
-        procedure = procedures()[name]
-        return [asdict(row) for row in procedure.call(context, procedure.Arguments(**given))]
+        return rows_of(context, name, **given)
 
     return run
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,11 @@ from paimon_sql.format.metadata.manifest import entries
 from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.format.schema.types import DataField, IntType, string_type
-from paimon_sql.procedures import procedures
 from paimon_sql.procedures.base import Context
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.row_level.vectors import mark
 from paimon_sql.storage.write.plan import plan_write
+from tests.procedures.rows import rows_of
 from tests.storage import commits
 
 FIELDS = [DataField(0, "id", IntType()), DataField(1, "p", string_type())]
@@ -50,9 +49,8 @@ def context(tmp_path: Path) -> Context:
 
 
 def call(context: Context, name: str, **arguments: Any) -> dict[str, Any]:
-    procedure = procedures()[name]
-    (row,) = procedure.call(context, procedure.Arguments(**arguments))
-    return asdict(row)
+    (row,) = rows_of(context, name, **arguments)
+    return row
 
 
 def delete_first_rows(context: Context, name: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from paimon_sql.procedures import procedures
 from paimon_sql.procedures.base import Context
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
+from tests.procedures.rows import rows_of
 from tests.storage import commits
 
 Call = Callable[..., dict[str, Any]]
@@ -43,9 +43,8 @@ def context(tmp_path: Path) -> Context:
 @pytest.fixture
 def call(context: Context) -> Call:
     def run(name: str, **given: Any) -> dict[str, Any]:
-        procedure = procedures()[name]
-        (row,) = procedure.call(context, procedure.Arguments(**given))
-        return asdict(row)
+        (row,) = rows_of(context, name, **given)
+        return row
 
     return run
 

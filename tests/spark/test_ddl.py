@@ -10,18 +10,18 @@ from paimon_sql.errors import InvalidOptionError, InvalidSchemaError, Unsupporte
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.spark.conversion.defaults import default_sql
-from paimon_sql.spark.conversion.types import spark_struct
+from paimon_sql.spark.conversion.types import StructJson, spark_struct
 from paimon_sql.spark.ddl.create_table import build_schema, schema_like
 
 
-def struct(**columns: Any) -> dict[str, Any]:
+def struct(**columns: Any) -> StructJson:
     return {
         "type": "struct",
         "fields": [{"name": n, "type": k, "nullable": True, "metadata": {}} for n, k in columns.items()],
     }
 
 
-def built(columns: dict[str, Any], by: tuple[str, ...] = (), /, **properties: str) -> TableSchema:
+def built(columns: StructJson, by: tuple[str, ...] = (), /, **properties: str) -> TableSchema:
     given = {key.replace("_", "-"): text for key, text in properties.items()}
     return build_schema(columns, by, given, catalog_options={}, case_sensitive=False)
 

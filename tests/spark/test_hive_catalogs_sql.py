@@ -146,6 +146,7 @@ def test_text_is_read_and_written_as_hive_does(lake: Sql, metastore: Metastore, 
     (folder / "000000_0").write_text('1\x01"a, b\n2\x01\\N\n')
     with metastore.client() as client:
         client.create_table(text)
+        assert text.parameters is not None
         text.tableName, text.parameters["skip.header.line.count"] = "headed", "1"
         text.sd.serdeInfo.parameters = {"field.delim": ","}
         text.sd.location, text.partitionKeys = str(tmp_path / "headed"), []

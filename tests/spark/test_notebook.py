@@ -22,9 +22,9 @@ class Screen:
     def HTML(self, text: str) -> str:  # noqa: N802 - IPython's name
         return text
 
-    def display(self, picture: str, *, display_id: bool) -> Any:
+    def display(self, shown: object, *, display_id: bool) -> Any:
         assert display_id
-        self.pictures.append(picture)
+        self.pictures.append(str(shown))
         place = len(self.pictures) - 1
         return SimpleNamespace(update=lambda text: self.pictures.__setitem__(place, text))
 

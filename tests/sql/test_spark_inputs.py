@@ -219,7 +219,7 @@ class Parsers:
 
     def difference(self, text: str) -> str:
         """What differs between the outcomes of both parsers; nothing if they are the same."""
-        answer: str = self._compared(self._ours, self._sparks, text, len(self.milliseconds) % 2 == 1)
+        answer = str(self._compared(self._ours, self._sparks, text, len(self.milliseconds) % 2 == 1))
         figures, _, found = answer.partition("\n")
         ours, sparks, kind = figures.split()
         self.milliseconds.append((int(ours) / 1e6, int(sparks) / 1e6))
@@ -228,8 +228,8 @@ class Parsers:
 
     def difference_of_texts(self, one: str, other: str) -> str | None:
         """What differs between plain Spark's plans of two texts."""
-        found: str | None = self._difference(self._sparks.parsePlan(one), self._sparks.parsePlan(other), "")
-        return found
+        found = self._difference(self._sparks.parsePlan(one), self._sparks.parsePlan(other), "")
+        return None if found is None else str(found)
 
     def set(self, settings: Iterable[tuple[str, str]]) -> None:
         """Let the session have these settings and no others of an input."""

@@ -108,7 +108,9 @@ class _Keys:
 
     def may_match(self, row_count: int, columns: Mapping[str, ColumnRange]) -> bool:
         assert columns["k"].null_count == 0
-        return bool(columns["k"].high >= self.least)
+        high = columns["k"].high
+        assert isinstance(high, int)
+        return high >= self.least
 
 
 def test_row_groups_that_cannot_match_are_passed_over_and_positions_stay(tmp_path: Path) -> None:

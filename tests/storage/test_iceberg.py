@@ -305,11 +305,12 @@ def test_the_metadata_are_as_icebergs_specification_has_them(tmp_path: Path) -> 
     assert body["partition-specs"] == [
         {"spec-id": 0, "fields": [{"name": "p", "transform": "identity", "source-id": 2, "field-id": 1000}]}
     ]
+    assert body["snapshots"] is not None
     assert [(s["first-row-id"], s["added-rows"]) for s in body["snapshots"]] == [(0, 2), (2, 1)]
     assert body["next-row-id"] == 3
     writer = Publication(table).writer
     manifests = store_of(table).read_list(body["snapshots"][-1]["manifest-list"])
-    entry = writer.read(manifests[0])[0]["data_file"]
+    entry: Any = writer.read(manifests[0])[0]["data_file"]
     assert entry["null_value_counts"] == [{"key": 0, "value": 0}, {"key": 1, "value": 1}, {"key": 2, "value": 0}]
     assert entry["lower_bounds"][0] == {"key": 0, "value": (1).to_bytes(4, "little")}
     assert entry["upper_bounds"][:2] == [{"key": 0, "value": (2).to_bytes(4, "little")}, {"key": 1, "value": b"a"}]

@@ -6,6 +6,7 @@ import pickle
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -68,7 +69,7 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     ],
 )
 def test_the_schema_chooses_the_layout(
-    tmp_path: Path, keys: dict[str, list[str]], options: dict[str, str], expected: str
+    tmp_path: Path, keys: dict[str, Any], options: dict[str, str], expected: str
 ) -> None:
     table = make_table(tmp_path / "t", options, **keys)
     assert type(table.layout).__name__ == expected

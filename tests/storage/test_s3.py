@@ -111,7 +111,8 @@ def test_a_put_whose_answer_was_lost_is_known_to_be_ours(s3: dict[str, str]) -> 
         return once
 
     assert objects.create(f"{path}/before", b"")  # the store has been tried
-    events = objects._client.meta.events
+    client: Any = objects._client
+    events = client.meta.events
     for written, ours in ((b"mine", True), (b"theirs", False)):
         handler = lost(written)
         events.register("before-send.s3.PutObject", handler)

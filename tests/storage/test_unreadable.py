@@ -68,15 +68,15 @@ def test_an_error_names_the_torn_file_and_the_way_out(tmp_path: Path, what: str,
     changelogs.keep(table.snapshots.get(1))
     table.consumers.reset("c", 1)
     table = fresh(table)
-    path, read = {
+    reads: dict[str, tuple[str, Callable[[], object]]] = {
         "snapshot": (table.snapshots.directory.path(3), table.snapshots.latest),
         "schema": (table.schemas.directory.path(0), table.schemas.latest),
         "tag": (table.tags.path("one"), table.tags.all),
         "changelog": (changelogs.directory.path(1), changelogs.all),
         "consumer": (table.consumers.path("c"), table.consumers.min_next_snapshot),
-    }[what]
+    }
+    path, reading = reads[what]
     tear(path, how)
-    reading: Callable[[], object] = read
     with pytest.raises(CorruptFileError) as caught:
         reading()
     text = str(caught.value)
