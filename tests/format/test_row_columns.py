@@ -151,7 +151,7 @@ def test_columns_of_like_types_are_cast() -> None:
     texts = pa.array(["a", "longer than seven"])
     for like in (texts.cast(pa.large_string()), texts.dictionary_encode(), pa.chunked_array([texts[:1], texts[1:]])):
         assert encode_rows([like], [t.string_type()]).equals(encode_rows([texts], [t.string_type()]))
-    with pytest.raises(InvalidInputError, match="is no INT"):
+    with pytest.raises(InvalidInputError, match="cannot be encoded as INT"):
         encode_rows([texts], [t.IntType()])
 
 
