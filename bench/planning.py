@@ -33,7 +33,7 @@ from paimon_sql.format.rows.encode import encode_rows
 from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.format.schema.types import BigIntType, DataField, DoubleType, string_type
-from paimon_sql.format.statistics.simple_stats import SimpleStats
+from paimon_sql.format.statistics.column_statistics import SimpleStats
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.staging.commit_messages import CommitMessage, append_changes

@@ -1,25 +1,28 @@
-"""Base class and context of stored procedures."""
+"""Base class and context of stored procedures, and declaration of their arguments and results as records.
+
+The fields determine signature, binding of calls, result columns, DESCRIBE PROCEDURE, completion and the reference page.
+Arguments are made by `required` and `optional`, result columns by `column` and `detail`.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from datetime import tzinfo
 from typing import Any, ClassVar, Protocol
 
-from paimon_sql.catalog.base import Catalog, with_snapshots
+from paimon_sql.catalog.catalog import Catalog, with_snapshots
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier, parse_identifier
 from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.discovery import name_of
 from paimon_sql.errors import InvalidInputError, UnsupportedError
-from paimon_sql.format.schema.types import DataField
-from paimon_sql.procedures.declaration import Argument, arguments_of, results_of
+from paimon_sql.format.schema.records import Int, Long, StringMap, column, columns_of
+from paimon_sql.format.schema.types import DataField, DataType
 from paimon_sql.procedures.refresher import Refresher
 from paimon_sql.storage.branches.management import with_branch
 from paimon_sql.storage.copy.migration import PlainTable
-from paimon_sql.storage.execution.progress import Work
-from paimon_sql.storage.execution.task_executor import Executor, LocalExecutor
+from paimon_sql.storage.execution.task_executor import Executor, LocalExecutor, Work
 from paimon_sql.storage.table.table import Table
 
 THE_TABLE = "The table: t, db.t or catalog.db.t; a branch is `t$branch_b`."
@@ -189,3 +192,46 @@ class Procedure(ABC):
             context: the environment of the call.
             arguments: an instance of ``Arguments``.
         """
+
+
+__all__ = ["Int", "Long", "StringMap", "column", "detail", "optional", "required"]
+"""The words of a declaration."""
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument of a procedure; None if it is omitted, unless it is ``required``."""
+
+    name: str
+    type: DataType
+    meaning: str
+    required: bool = False
+
+
+def required(meaning: str) -> Any:
+    """Declare a required argument."""
+    return column(meaning)
+
+
+def optional(meaning: str) -> Any:
+    """Declare an optional argument; None by default."""
+    return column(meaning, default=None)
+
+
+def detail(meaning: str) -> Any:
+    """Declare a result column that Apache Paimon's connector does not have."""
+    return column(meaning, default=None)
+
+
+def arguments_of(record: type) -> tuple[Argument, ...]:
+    """The declared arguments, in order."""
+    return tuple(
+        Argument(c.name, c.type, c.description or "", f.default is MISSING)
+        for c, f in zip(columns_of(record, nullable=True), fields(record), strict=True)
+    )
+
+
+def results_of(record: type) -> tuple[tuple[DataField, ...], tuple[DataField, ...]]:
+    """The declared result columns: those of Apache Paimon's connector, which are nullable by default, and details."""
+    columns, connector = columns_of(record, nullable=True), sum(f.default is MISSING for f in fields(record))
+    return columns[:connector], columns[connector:]

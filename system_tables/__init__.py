@@ -9,11 +9,8 @@ Rows that do not depend on the table are records: a module declares a `SystemTab
 
 from __future__ import annotations
 
-from paimon_sql.system_tables.base import SystemTable
+from paimon_sql.system_tables.base import CatalogTable, ScannedTable, SystemTable, TableView
 from paimon_sql.system_tables.registry import catalog_tables, scanned_tables, system_tables, table_views
-from paimon_sql.system_tables.scanned import ScannedTable
-from paimon_sql.system_tables.views import TableView
-from paimon_sql.system_tables.whole_catalog import CatalogTable
 
 __all__ = [
     "CatalogTable",

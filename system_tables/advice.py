@@ -21,7 +21,7 @@ from paimon_sql.format.options.operations.compaction import (
 from paimon_sql.format.options.table.bucket import BUCKET
 from paimon_sql.format.text.instants import current_millis
 from paimon_sql.storage.compact.file_layout import Layout
-from paimon_sql.storage.data_files.visibility import reads_compacted
+from paimon_sql.storage.data_files.lsm_tree import reads_compacted
 from paimon_sql.storage.maintenance.snapshots.retained_size import RetainedSize
 from paimon_sql.storage.metadata.snapshots import SnapshotView
 from paimon_sql.storage.retention.policy import Retention, choose_range, retention_of

@@ -1,18 +1,21 @@
-"""Base classes of system tables: what all declare, those whose rows are records, and those about one table."""
+"""Base classes of system tables: of records, of data, of another state of a table, of a whole catalog."""
 
 from __future__ import annotations
 
-from abc import ABC
-from collections.abc import Iterable, Mapping, Sequence
-from typing import ClassVar
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Protocol
 
 import pyarrow as pa
 
+from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.discovery import name_of
 from paimon_sql.format.schema.arrow_types import arrow_schema
-from paimon_sql.format.schema.records import columns_of, to_arrow
+from paimon_sql.format.schema.records import column, columns_of, to_arrow
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.expressions.predicates import Predicate
+from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables.formatting import one_chunk
 
@@ -88,3 +91,93 @@ class SystemTable(RecordTable):
             predicate: as in `rows`.
         """
         return self.rows(table, predicate).select(list(names))
+
+
+class RowsTask(Protocol):
+    """A task for a share of the rows, pickled to a worker."""
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows."""
+
+
+class ScannedTable(NamedTable):
+    """A table ``t$name`` whose rows are those of ``t`` in another form."""
+
+    @abstractmethod
+    def fields(self, table: Table) -> tuple[DataField, ...]:
+        """The columns."""
+
+    @abstractmethod
+    def task(self, table: Table, split: Split, names: Sequence[str], predicate: Predicate | None) -> RowsTask:
+        """The task that reads a split.
+
+        Args:
+            table: the data table, with the options of the read.
+            split: the split.
+            names: the columns to read, in this order.
+            predicate: a condition on the columns of `shared`; the task may leave out rows that do not match.
+        """
+
+    def shared(self, table: Table) -> tuple[DataField, ...]:
+        """The columns with the values of the data table, on which predicates can be pushed down."""
+        return ()
+
+
+class TableView(NamedTable):
+    """A table ``t$name`` that is read like ``t``, but sees other rows."""
+
+    @abstractmethod
+    def of(self, table: Table) -> Table:
+        """The table to read in place of the data table."""
+
+
+@dataclass(frozen=True)
+class ProcedureInfo:
+    """A procedure of a catalog."""
+
+    name: str = column("the procedure, called as CALL sys.name(..)")
+    arguments: str = column("its arguments in their order, with their types")
+    results: str = column("the columns of its result, with their types")
+    summary: str = column("what it does")
+    example: str = column("an example call")
+
+
+@dataclass(frozen=True)
+class View:
+    """The input of a catalog-wide table.
+
+    Attributes:
+        catalog: the catalog.
+        procedures: the procedures in its ``sys``.
+    """
+
+    catalog: Catalog
+    procedures: Sequence[ProcedureInfo] = field(default_factory=tuple)
+
+
+class CatalogTable(RecordTable):
+    """A table ``sys.name``; a class defines `records` or `rows` as a `SystemTable` does.
+
+    Class attributes:
+        is_listed: whether `SHOW TABLES IN sys` lists it: the tables that every Paimon engine has.
+    """
+
+    is_listed: ClassVar[bool] = False
+
+    def exists_in(self, catalog: Catalog) -> bool:
+        """Whether the catalog has this table."""
+        return True
+
+    def records(self, view: View) -> Iterable[object]:
+        """The rows as instances of ``Row``; argument as in `rows`."""
+        raise NotImplementedError
+
+    def rows(self, view: View, predicate: Predicate | None = None) -> pa.Table:
+        """The rows, with all columns.
+
+        Args:
+            view: the catalog and its procedures.
+            predicate: a condition on this table's columns, which may be used to produce fewer rows; the caller
+                evaluates it again.
+        """
+        return self.of_records(self.records(view))

@@ -5,10 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from paimon_sql.discovery import instances
-from paimon_sql.system_tables.base import SystemTable
-from paimon_sql.system_tables.scanned import ScannedTable
-from paimon_sql.system_tables.views import TableView
-from paimon_sql.system_tables.whole_catalog import CatalogTable
+from paimon_sql.system_tables.base import CatalogTable, ScannedTable, SystemTable, TableView
 
 _PACKAGE = "paimon_sql.system_tables"
 

@@ -21,10 +21,10 @@ from sqlglot.errors import TokenError
 import paimon_sql
 from paimon_sql.format.options import PATTERNS
 from paimon_sql.format.options.table.data_file import FILE_COMPRESSION_PER_LEVEL
-from paimon_sql.procedures.patterns import pattern_of
-from paimon_sql.spark.thrift.patterns import NamePattern
+from paimon_sql.procedures.values import pattern_of
+from paimon_sql.spark.thrift.listing import NamePattern
 from paimon_sql.sql.paimon import Paimon
-from paimon_sql.storage.maintenance.orphans.names import FolderKind, WriterNames
+from paimon_sql.storage.maintenance.orphans.candidates import FolderKind, WriterNames
 from tests.adversarial_text import attacks
 
 ROOT = Path(paimon_sql.__file__).parent

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from paimon_sql.shell.text.splitter import split
+from paimon_sql.shell.pieces import split
 from paimon_sql.spark.jvm.compat import HAS_CHANGE_QUERIES, HAS_VIEWS
 from tests.conformance.session import make
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.storage.metadata.refs.names import check_file_name
+from paimon_sql.storage.file_io.paths import check_file_name
 
 MAIN_BRANCH = "main"
 SYSTEM_DATABASE = "sys"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from paimon_sql.catalog.base import ALONE, Catalog, Host
+from paimon_sql.catalog.catalog import ALONE, Catalog, Host
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier, parse_identifier
 from paimon_sql.catalog.table_types import AnyTable, kind_of
 from paimon_sql.errors import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from paimon_sql.catalog.base import ALONE, Catalog, Host
+from paimon_sql.catalog.catalog import ALONE, Catalog, Host
 from paimon_sql.catalog.kinds.base import CatalogKind
 from paimon_sql.catalog.warehouse import absolute_warehouse
 from paimon_sql.discovery import by_name

@@ -1,28 +1,39 @@
-"""Base class of catalogs with a warehouse directory: ``<warehouse>/<database>.db/<table>/schema/schema-N``."""
+"""Base classes of catalogs with a warehouse directory, and of those that register tables outside of it."""
 
 from __future__ import annotations
 
 import os
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from paimon_sql.catalog.base import ALONE, Catalog, Host, with_snapshots
+from paimon_sql.catalog.catalog import ALONE, Catalog, Host, with_snapshots
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier, check_name
 from paimon_sql.catalog.table_types import KINDS, AnyTable, offered_kind
-from paimon_sql.errors import InvalidOptionError, NoSuchDatabaseError, NoSuchTableError, PaimonError
+from paimon_sql.errors import (
+    DatabaseExistsError,
+    InvalidInputError,
+    InvalidOptionError,
+    NoSuchDatabaseError,
+    NoSuchTableError,
+    PaimonError,
+)
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import LOCK_ENABLED, MAINTENANCE_RUNS_RETAINED
-from paimon_sql.format.options.table.table import TYPE
+from paimon_sql.format.options.table.table import PATH, TYPE
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.file_io import FileIO, file_io_of
-from paimon_sql.storage.file_io.external.policy import ExternalAccess
-from paimon_sql.storage.metadata.environment.locks import UNLOCKED, HeldLock, TableLock
-from paimon_sql.storage.metadata.environment.maintenance_log import MaintenanceLog
-from paimon_sql.storage.metadata.environment.partition_registry import PartitionRegistry
+from paimon_sql.storage.file_io.external.locations import ExternalAccess
+from paimon_sql.storage.metadata.catalog_environment import (
+    UNLOCKED,
+    HeldLock,
+    MaintenanceLog,
+    PartitionRegistry,
+    TableLock,
+)
 from paimon_sql.storage.metadata.schemas import SchemaManager
 from paimon_sql.storage.table.table import Table
 
@@ -193,3 +204,59 @@ class WarehouseCatalog(Catalog):
 
 def _is_database(directory: str) -> bool:
     return directory.endswith(_DATABASE_SUFFIX) and len(directory) > len(_DATABASE_SUFFIX)
+
+
+class RegisteredCatalog(WarehouseCatalog):
+    """A catalog whose tables are those registered; other tables of the warehouse can be adopted."""
+
+    def adopt(self, database: str | None = None, table: str | None = None, *, dry_run: bool = False) -> dict[str, str]:
+        done: dict[str, str] = {}
+        for db in self._database_folders() if database is None else [database]:
+            found = [t for t in self._table_folders(db) if table in (None, t)]
+            is_registered = self.database_exists(db)
+            if (
+                not is_registered
+                and not dry_run
+                and (found or table is None)
+                and self.file_io.exists(self._database_path(db))
+            ):
+                with suppress(DatabaseExistsError):
+                    self.create_database(db, {})
+            for name in found:
+                result = self._adopted(Identifier(db, name), dry_run=dry_run)
+                if result is not None:
+                    done[f"{db}.{name}"] = result
+        return done
+
+    @abstractmethod
+    def _adopted(self, identifier: Identifier, *, dry_run: bool) -> str | None:
+        """Update the catalog's entry by the files in a table's directory; return what was done, None for nothing."""
+
+
+def check_same(existing: TableSchema, wanted: TableSchema, location: str) -> None:
+    """Refuse a schema that does not match the existing table.
+
+    Args:
+        existing: the table's latest schema.
+        wanted: the schema of the statement.
+        location: the table's directory.
+
+    Raises:
+        InvalidInputError: columns, keys or given options differ.
+    """
+
+    def shape(schema: TableSchema) -> tuple[object, ...]:
+        return [(f.name, f.type) for f in schema.fields], schema.partition_keys, schema.primary_keys
+
+    given = {k: v for k, v in wanted.options.items() if k not in (PATH.key, "external")}
+    options = {k: v for k, v in given.items() if existing.options.get(k) != v}
+    if shape(existing) != shape(wanted) or options:
+        what = (
+            f"its options are not {', '.join(f'{k}={v}' for k, v in sorted(options.items()))}"
+            if options
+            else "it has other columns or keys"
+        )
+        raise InvalidInputError(
+            f"The existing table in {location} does not match the definition: {what}.",
+            remedy="Use the definition of the existing table.",
+        )

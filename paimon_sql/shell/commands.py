@@ -12,9 +12,8 @@ from rich.text import Text
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.shell.formats import formats
+from paimon_sql.shell.pieces import Piece, from_file
 from paimon_sql.shell.runner import ExitShell, Runner
-from paimon_sql.shell.sources import from_file
-from paimon_sql.shell.text.splitter import Piece
 
 _MAX_DEPTH = 20
 _EXAMPLES = (

@@ -20,7 +20,7 @@ from paimon_sql.shell.engine.errors import Problem, describe
 from paimon_sql.shell.engine.report import Report
 from paimon_sql.shell.engine.result import execute
 from paimon_sql.shell.formats.html import Html
-from paimon_sql.shell.text.splitter import Piece, split
+from paimon_sql.shell.pieces import Piece, split
 
 ROWS = 100
 """The default of ``-n``: the max number of rows to show."""

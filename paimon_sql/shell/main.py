@@ -20,16 +20,14 @@ from paimon_sql.errors import InvalidInputError
 from paimon_sql.procedures import find_procedure
 from paimon_sql.shell.call import HELP, call_procedure, help_text, wants_help
 from paimon_sql.shell.commands import run_command
-from paimon_sql.shell.engine.commit_lines import show_commits
 from paimon_sql.shell.engine.engine import Engine, Interrupted
 from paimon_sql.shell.engine.errors import describe
-from paimon_sql.shell.engine.report import Report
+from paimon_sql.shell.engine.report import Report, show_commits
 from paimon_sql.shell.formats import formats
+from paimon_sql.shell.pieces import Source, from_file, from_stream, from_text, text_of
 from paimon_sql.shell.prompt.prompt import Prompt
 from paimon_sql.shell.runner import ExitShell, Runner, Settings
-from paimon_sql.shell.setup import Setup
-from paimon_sql.shell.sources import Source, from_file, from_stream, from_text, text_of
-from paimon_sql.shell.thriftserver import Serving, address
+from paimon_sql.shell.setup import Serving, Setup, address
 from paimon_sql.shell.translate import FORMAT, TRANSLATIONS, Translation, UntranslatedError, translated
 from paimon_sql.spark.session.connect import DEFAULT_WAREHOUSE
 from paimon_sql.spark.thrift.server import PREFIX

@@ -15,7 +15,7 @@ from paimon_sql.shell.engine.progress import ProgressLine
 from paimon_sql.shell.engine.report import Report
 from paimon_sql.shell.engine.result import Result, execute
 from paimon_sql.shell.formats import Format, formats
-from paimon_sql.shell.text.splitter import Piece
+from paimon_sql.shell.pieces import Piece
 
 
 @dataclass

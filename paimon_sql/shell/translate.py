@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from paimon_sql.shell.text.splitter import split
+from paimon_sql.shell.pieces import split
 from paimon_sql.sql.errors import SqlSyntaxError
 from paimon_sql.sql.translate import as_flink, as_spark, format_sql
 

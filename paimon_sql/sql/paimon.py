@@ -10,11 +10,11 @@ from sqlglot import exp
 from sqlglot.generator import _DISPATCH_CACHE, Generator
 from sqlglot.generators.spark import SparkGenerator
 
-from paimon_sql.sql.dialect.definitions.types import ExactType
-from paimon_sql.sql.dialect.dialect import PaimonDialect
+from paimon_sql.sql.dialect.column_definitions import ExactType
 from paimon_sql.sql.dialect.generator import WRITERS
 from paimon_sql.sql.dialect.nodes import Incremental, Names, Options, Parts, Travel, option_lists
-from paimon_sql.sql.relation_edits import incremental_option
+from paimon_sql.sql.dialect.session_dialect import PaimonDialect
+from paimon_sql.sql.edits import incremental_option
 from paimon_sql.sql.text.names import name_sql, parts_in
 from paimon_sql.sql.translate import as_spark
 

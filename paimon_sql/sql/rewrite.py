@@ -13,20 +13,15 @@ from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
 
 import paimon_sql.sql.statements  # noqa: F401  # its modules register their readers, writers and rewrites
-from paimon_sql.sql.carry import call_sql
-from paimon_sql.sql.context import RewriteContext
-from paimon_sql.sql.dialect.dialect import PaimonDialect
-from paimon_sql.sql.dialect.errors import RefusedError
+from paimon_sql.sql.carried_statements import RowChange, Statement, call_sql
+from paimon_sql.sql.context import Reading, RewriteContext
 from paimon_sql.sql.dialect.nodes import Explain, Script, span
 from paimon_sql.sql.dialect.parser import READERS, PaimonParser
-from paimon_sql.sql.dialect.tokenizer import skip_comments
-from paimon_sql.sql.errors import SqlSyntaxError
-from paimon_sql.sql.grammar.statement import RowChange, Statement
-from paimon_sql.sql.outcome import REWRITES, Carried
-from paimon_sql.sql.reading import Reading
-from paimon_sql.sql.relation_edits import relation_edits
+from paimon_sql.sql.dialect.session_dialect import PaimonDialect, skip_comments
+from paimon_sql.sql.edits import Edit, apply, outside, relation_edits
+from paimon_sql.sql.errors import RefusedError, SqlSyntaxError
+from paimon_sql.sql.statements.base import REWRITES, Carried
 from paimon_sql.sql.statements.explain import ExplainChange
-from paimon_sql.sql.text.edits import Edit, apply, outside
 from paimon_sql.sql.text.names import string_sql
 
 __all__ = ["RewriteContext", "Rewritten", "may_need_rewrite", "read", "rewrite"]

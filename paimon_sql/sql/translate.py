@@ -9,11 +9,10 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError, TokenError
 
 from paimon_sql.sql.context import RewriteContext, TableName
-from paimon_sql.sql.dialect.dialect import PaimonDialect
-from paimon_sql.sql.dialect.errors import RefusedError
 from paimon_sql.sql.dialect.generator import WRITERS
 from paimon_sql.sql.dialect.nodes import Explain, Travel, Verbatim
-from paimon_sql.sql.errors import SqlSyntaxError
+from paimon_sql.sql.dialect.session_dialect import PaimonDialect
+from paimon_sql.sql.errors import RefusedError, SqlSyntaxError
 from paimon_sql.sql.rewrite import rewrite
 
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.layout.paths import MAIN_BRANCH
-from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
-from paimon_sql.procedures.declaration import Long, column, detail, optional, required
+from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, column, detail, optional, required
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.operations.merge_branch import merge_branch
 

@@ -7,10 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.format.catalog_objects.function import apply_change
-from paimon_sql.procedures.base import Context, Procedure
+from paimon_sql.format.schema.catalog_objects import apply_change
+from paimon_sql.procedures.base import Context, Procedure, column, detail, optional, required
 from paimon_sql.procedures.catalog_objects.create_function import THE_FUNCTION, WHETHER_DRY_RUN
-from paimon_sql.procedures.declaration import column, detail, optional, required
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 
 

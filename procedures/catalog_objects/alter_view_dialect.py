@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.format.catalog_objects.view import ViewSchema
-from paimon_sql.procedures.base import Context, Procedure
-from paimon_sql.procedures.declaration import column, detail, optional, required
+from paimon_sql.format.schema.catalog_objects import ViewSchema
+from paimon_sql.procedures.base import Context, Procedure, column, detail, optional, required
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 
 _ENGINE = "spark"

@@ -7,11 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from paimon_sql.errors import FunctionExistsError, InvalidInputError, PaimonError
-from paimon_sql.format.catalog_objects.function import FunctionSchema
 from paimon_sql.format.options.values import comma_separated
+from paimon_sql.format.schema.catalog_objects import FunctionSchema
 from paimon_sql.format.schema.types import DataField, parse_field
-from paimon_sql.procedures.base import Context, Procedure
-from paimon_sql.procedures.declaration import column, detail, optional, required
+from paimon_sql.procedures.base import Context, Procedure, column, detail, optional, required
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 
 THE_FUNCTION = "The function: f, db.f or catalog.db.f."

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from paimon_sql.procedures.base import Context, Procedure
+from paimon_sql.procedures.base import Context, Procedure, column, detail, optional, required
 from paimon_sql.procedures.catalog_objects.create_function import THE_FUNCTION, WHETHER_DRY_RUN
-from paimon_sql.procedures.declaration import column, detail, optional, required
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 
 

@@ -10,14 +10,12 @@ from dataclasses import dataclass
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.options.operations.compaction import COMPACTION_SKIP_EXPIRED_PARTITIONS
 from paimon_sql.format.options.table.bucket import BUCKET
-from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
-from paimon_sql.procedures.declaration import Long, column, detail, optional, required
+from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, column, detail, optional, required
 from paimon_sql.procedures.partition_choice import PARTITIONS, WHERE, chosen_partitions
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, duration_of, options_of
 from paimon_sql.storage.commit.transaction import Transaction
-from paimon_sql.storage.compact.layouts.sort import plan_sort
-from paimon_sql.storage.compact.run import plan_table
-from paimon_sql.storage.compact.scope import Scope
+from paimon_sql.storage.compact.compaction import Scope, plan_table
+from paimon_sql.storage.compact.layouts.clustered import plan_sort
 from paimon_sql.storage.maintenance.partitions.expiration import expired_partitions
 from paimon_sql.storage.operations import operations
 from paimon_sql.storage.table.table import Table

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import NoSuchTableError, PaimonError, WrongKindError
-from paimon_sql.procedures.base import Context, Procedure
+from paimon_sql.procedures.base import Context, Long, Procedure, column, detail, optional
 from paimon_sql.procedures.compaction.compact import NOTHING_MERGED, Compact
-from paimon_sql.procedures.declaration import Long, column, detail, optional
-from paimon_sql.procedures.patterns import pattern_of
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, options_of
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, options_of, pattern_of
 
 
 class CompactDatabase(Procedure):

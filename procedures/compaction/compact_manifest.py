@@ -12,8 +12,7 @@ from paimon_sql.format.options.operations.commit import (
     MANIFEST_SORT_MAX_REWRITE_SIZE,
     MANIFEST_SORT_PARTITION_FIELD,
 )
-from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
-from paimon_sql.procedures.declaration import Long, column, detail, optional, required
+from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, column, detail, optional, required
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, options_of
 from paimon_sql.storage.operations.compact_manifests import ManifestCompactor
 

@@ -10,13 +10,12 @@ from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.options.operations.compaction import WRITE_ONLY
 from paimon_sql.format.options.table.index import DELETION_VECTORS_ENABLED
 from paimon_sql.format.options.table.row_tracking import DATA_EVOLUTION_ENABLED
-from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
-from paimon_sql.procedures.declaration import Long, column, detail, optional, required
+from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, column, detail, optional, required
 from paimon_sql.procedures.partition_choice import PARTITIONS, WHERE, chosen_partitions
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, options_of
 from paimon_sql.storage.commit.transaction import Transaction
+from paimon_sql.storage.compact.compaction import Scope
 from paimon_sql.storage.compact.layouts.data_evolution import plan_materialization, run_evolved
-from paimon_sql.storage.compact.scope import Scope
 from paimon_sql.storage.operations import operations
 
 

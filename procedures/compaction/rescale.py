@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.format.metadata.snapshot import Operation
 from paimon_sql.format.options.table.bucket import BUCKET
-from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
-from paimon_sql.procedures.declaration import Int, Long, column, detail, optional, required
+from paimon_sql.procedures.base import THE_TABLE, Context, Int, Long, Procedure, column, detail, optional, required
 from paimon_sql.procedures.partition_choice import PARTITIONS, WHERE, chosen_partitions
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.commit.transaction import Transaction

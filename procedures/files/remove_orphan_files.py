@@ -10,13 +10,11 @@ from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.errors import InvalidInputError, NoSuchTableError
 from paimon_sql.format.text.instants import current_millis, show_instant
-from paimon_sql.procedures.base import Context, Procedure
-from paimon_sql.procedures.declaration import Int, Long, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Int, Long, Procedure, column, detail, optional, required
 from paimon_sql.procedures.values import DRY_RUN, instant_of
 from paimon_sql.storage.execution.task_executor import Executor, LocalExecutor
-from paimon_sql.storage.maintenance.orphans.folders import external_roots, shared_roots
-from paimon_sql.storage.maintenance.orphans.removal import Removed
-from paimon_sql.storage.maintenance.orphans.run import Search, find_orphans, remove_orphans
+from paimon_sql.storage.maintenance.orphans.candidates import external_roots, shared_roots
+from paimon_sql.storage.maintenance.orphans.removal import Removed, Search, find_orphans, remove_orphans
 from paimon_sql.storage.retention.retained_references import other_branches
 from paimon_sql.storage.table.table import Table
 

@@ -6,12 +6,11 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import CorruptFileError, NoSuchTableError, PaimonError, WrongKindError
 from paimon_sql.format.options.values import comma_separated
-from paimon_sql.procedures.base import Context, Procedure
-from paimon_sql.procedures.declaration import Long, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Long, Procedure, column, detail, optional, required
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.repair.repair import Findings, repair
 from paimon_sql.storage.table.table import Table

@@ -6,8 +6,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
-from paimon_sql.procedures.declaration import Long, column, detail, optional, required
+from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, column, detail, optional, required
 from paimon_sql.procedures.partition_choice import PARTITIONS, chosen_partitions
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, options_of
 from paimon_sql.storage.commit.transaction import Transaction

@@ -7,12 +7,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier
 from paimon_sql.catalog.table_types import writable
 from paimon_sql.errors import CommitUnknownError, DatabaseExistsError, InvalidInputError, NoSuchTableError, PaimonError
-from paimon_sql.procedures.base import Context, Procedure
-from paimon_sql.procedures.declaration import Long, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Long, Procedure, column, detail, optional, required
 from paimon_sql.procedures.partition_choice import WHERE, chosen_partitions
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.branches.management import with_branch

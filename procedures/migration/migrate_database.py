@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError, PaimonError
-from paimon_sql.procedures.base import Context, Procedure
-from paimon_sql.procedures.declaration import Int, Long, StringMap, column, detail, optional, required
+from paimon_sql.procedures.base import Context, Int, Long, Procedure, StringMap, column, detail, optional, required
 from paimon_sql.procedures.migration.migrate_table import (
     OPTIONS_MAP,
     PARALLELISM,

@@ -20,8 +20,18 @@ from paimon_sql.errors import (
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options.table.table import PRIMARY_KEY
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.procedures.base import Context, PlainTables, Procedure
-from paimon_sql.procedures.declaration import Int, Long, StringMap, column, detail, optional, required
+from paimon_sql.procedures.base import (
+    Context,
+    Int,
+    Long,
+    PlainTables,
+    Procedure,
+    StringMap,
+    column,
+    detail,
+    optional,
+    required,
+)
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, checked_options, options_of
 from paimon_sql.storage.copy.migration import (
     PlainTable,

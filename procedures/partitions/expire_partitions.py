@@ -13,8 +13,7 @@ from paimon_sql.format.options.table.partition import (
     PARTITION_TIMESTAMP_FORMATTER,
     PARTITION_TIMESTAMP_PATTERN,
 )
-from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
-from paimon_sql.procedures.declaration import Int, Long, column, detail, optional, required
+from paimon_sql.procedures.base import THE_TABLE, Context, Int, Long, Procedure, column, detail, optional, required
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, OPTIONS, options_of
 from paimon_sql.storage.maintenance.partitions.expiration import (
     PartitionExpiration,

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
-from paimon_sql.procedures.declaration import Long, column, detail, optional, required
+from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, column, detail, optional, required
 from paimon_sql.procedures.partition_choice import partition_directories
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
-from paimon_sql.storage.maintenance.partitions.done_actions import done_actions
-from paimon_sql.storage.maintenance.partitions.mark_done import mark_done
+from paimon_sql.storage.maintenance.partitions.mark_done import done_actions, mark_done
 
 
 class MarkPartitionDone(Procedure):

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.options.table.iceberg import METADATA_ICEBERG_STORAGE
-from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
-from paimon_sql.procedures.declaration import Long, column, optional, required
+from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, column, optional, required
 from paimon_sql.procedures.values import DRY_RUN
 from paimon_sql.storage.iceberg import is_published, metadata_folder, publish
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from paimon_sql.errors import InvalidInputError, PaimonError
-from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
-from paimon_sql.procedures.declaration import Int, Long, column, optional, required
+from paimon_sql.procedures.base import THE_TABLE, Context, Int, Long, Procedure, column, optional, required
 from paimon_sql.procedures.files.remove_orphan_files import RemoveOrphanFiles
 from paimon_sql.procedures.values import DRY_RUN
 from paimon_sql.report.facts import Orphans, facts_of

@@ -8,8 +8,7 @@ from typing import TypeVar
 
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
-from paimon_sql.procedures.declaration import Long, column, optional, required
+from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, column, optional, required
 from paimon_sql.procedures.partition_choice import PARTITIONS, listed_partitions
 from paimon_sql.procedures.refresher import RefreshResult
 from paimon_sql.procedures.values import DRY_RUN

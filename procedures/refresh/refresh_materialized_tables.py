@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import NotFoundError, PaimonError
 from paimon_sql.format.text.instants import current_millis, show_instant
-from paimon_sql.procedures.base import Context, Procedure
-from paimon_sql.procedures.declaration import column, optional
-from paimon_sql.procedures.patterns import pattern_of
+from paimon_sql.procedures.base import Context, Procedure, column, optional
 from paimon_sql.procedures.refresh.refresh_materialized_table import RefreshMaterializedTable
 from paimon_sql.procedures.refresher import NONE, Refresher, RefreshResult
-from paimon_sql.procedures.values import DRY_RUN
+from paimon_sql.procedures.values import DRY_RUN, pattern_of
 from paimon_sql.storage.materialized.definition import definition_of
-from paimon_sql.storage.materialized.state import is_due, last_refresh
+from paimon_sql.storage.materialized.refresh import is_due, last_refresh
 
 
 class RefreshMaterializedTables(Procedure):

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.options.table.table import TYPE
-from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
-from paimon_sql.procedures.declaration import Long, column, detail, optional, required
+from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, column, detail, optional, required
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.file_io import file_io_of
 from paimon_sql.storage.object_tables import object_location, refresh

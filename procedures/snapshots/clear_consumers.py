@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
-from paimon_sql.procedures.declaration import Long, column, detail, optional, required
-from paimon_sql.procedures.patterns import pattern_of
-from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
+from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, column, detail, optional, required
+from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, pattern_of
 
 
 class ClearConsumers(Procedure):

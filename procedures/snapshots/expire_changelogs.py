@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.text.instants import current_millis
-from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
-from paimon_sql.procedures.declaration import Int, Long, column, detail, optional, required
+from paimon_sql.procedures.base import THE_TABLE, Context, Int, Long, Procedure, column, detail, optional, required
 from paimon_sql.procedures.values import DRY_RUN, MAX_DELETES, NOTHING_DONE, OLDER_THAN, instant_of
-from paimon_sql.storage.maintenance.snapshots.changelogs import expire_changelogs
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_changelogs
 from paimon_sql.storage.retention.policy import changelog_retention_of
 
 

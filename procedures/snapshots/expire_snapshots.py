@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from paimon_sql.format.text.instants import current_millis
-from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
-from paimon_sql.procedures.declaration import Int, Long, column, detail, optional, required
+from paimon_sql.procedures.base import THE_TABLE, Context, Int, Long, Procedure, column, detail, optional, required
 from paimon_sql.procedures.values import DRY_RUN, MAX_DELETES, OLDER_THAN, OPTIONS, instant_of, options_of
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.retention.policy import retention_of

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
-from paimon_sql.procedures.declaration import Long, column, detail, optional, required
+from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, column, detail, optional, required
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
 from paimon_sql.storage.maintenance.snapshots.rollback import RollbackResult, rollback_to_snapshot, rollback_to_tag
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
-from paimon_sql.procedures.declaration import Long, optional, required
+from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, optional, required
 from paimon_sql.procedures.snapshots.rollback import Rollback, rollback_record
 from paimon_sql.procedures.values import DRY_RUN
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_watermark

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from paimon_sql.format.metadata.snapshot import Tag
 from paimon_sql.format.text.durations import format_duration
-from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
-from paimon_sql.procedures.declaration import Long, column, detail, optional, required
+from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, column, detail, optional, required
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE, duration_of
 from paimon_sql.storage.maintenance.tags.management import create_tag
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.metadata.snapshot import Tag
-from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
-from paimon_sql.procedures.declaration import Long, column, detail, optional, required
+from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, column, detail, optional, required
 from paimon_sql.procedures.tags.create_tag import (
     RECORDS_KEPT,
     RETAINED,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
-from paimon_sql.procedures.declaration import Long, optional, required
+from paimon_sql.procedures.base import THE_TABLE, Context, Long, Procedure, optional, required
 from paimon_sql.procedures.tags.create_tag import THE_TAG
 from paimon_sql.procedures.tags.create_tag_from_timestamp import CreateTagFromTimestamp, found_record
 from paimon_sql.procedures.values import DRY_RUN, duration_of

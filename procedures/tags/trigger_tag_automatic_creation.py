@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from paimon_sql.format.options.operations.tag import TAG_AUTOMATIC_CREATION, TAG_TIME_EXPIRE_ENABLED
-from paimon_sql.procedures.base import THE_TABLE, Context, Procedure
-from paimon_sql.procedures.declaration import column, detail, optional, required
+from paimon_sql.format.options.operations.snapshot import TAG_AUTOMATIC_CREATION, TAG_TIME_EXPIRE_ENABLED
+from paimon_sql.procedures.base import THE_TABLE, Context, Procedure, column, detail, optional, required
 from paimon_sql.procedures.values import DRY_RUN, NOTHING_DONE
-from paimon_sql.storage.maintenance.tags.automatic import execute_plan, plan_automatic_tags
-from paimon_sql.storage.maintenance.tags.expiration import expired_tags
-from paimon_sql.storage.maintenance.tags.management import delete_tags
+from paimon_sql.storage.maintenance.tags.automatic_creation import execute_plan, plan_automatic_tags
+from paimon_sql.storage.maintenance.tags.management import delete_tags, expired_tags
 
 
 class TriggerTagAutomaticCreation(Procedure):

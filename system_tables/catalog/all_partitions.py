@@ -9,10 +9,10 @@ import pyarrow as pa
 from paimon_sql.format.schema.records import Long, column
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.table.table import Table
-from paimon_sql.system_tables.clock import epoch_millis
+from paimon_sql.system_tables.base import CatalogTable, View
 from paimon_sql.system_tables.every_table import NAMES, OfTable, map_tables, with_table_names
 from paimon_sql.system_tables.files.partitions import Partitions
-from paimon_sql.system_tables.whole_catalog import CatalogTable, View
+from paimon_sql.system_tables.formatting import epoch_millis
 
 
 class AllPartitions(CatalogTable):

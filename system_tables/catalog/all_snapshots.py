@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from paimon_sql.storage.expressions.predicates import Predicate
+from paimon_sql.system_tables.base import CatalogTable, View
 from paimon_sql.system_tables.every_table import OfTable, rows_of_all
 from paimon_sql.system_tables.history.snapshots import Snapshots
-from paimon_sql.system_tables.whole_catalog import CatalogTable, View
 
 
 class AllSnapshots(CatalogTable):

@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from paimon_sql.format.schema.records import column
 from paimon_sql.storage.expressions.predicates import Predicate
+from paimon_sql.system_tables.base import CatalogTable, View
 from paimon_sql.system_tables.every_table import OfTable, map_tables
-from paimon_sql.system_tables.whole_catalog import CatalogTable, View
 
 
 class AllTableOptions(CatalogTable):

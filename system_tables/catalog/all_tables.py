@@ -10,8 +10,8 @@ from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.format.schema.records import Long, column
 from paimon_sql.storage.expressions.predicates import Predicate
+from paimon_sql.system_tables.base import CatalogTable, View
 from paimon_sql.system_tables.every_table import OfTable, map_tables
-from paimon_sql.system_tables.whole_catalog import CatalogTable, View
 
 
 class AllTables(CatalogTable):

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.format.options.engines.catalog import CATALOG_OPTIONS_TABLE_ENABLED
 from paimon_sql.format.schema.records import column
-from paimon_sql.system_tables.whole_catalog import CatalogTable, View
+from paimon_sql.system_tables.base import CatalogTable, View
 
 _SECRET = re.compile(r"secret|password|token|credential|access[-._]?key", re.IGNORECASE)
 _HIDDEN = "******"

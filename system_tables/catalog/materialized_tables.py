@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.format.schema.records import Long, Timestamp, column
 from paimon_sql.format.text.instants import current_millis
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.materialized.definition import definition_of, is_materialized
-from paimon_sql.storage.materialized.state import is_due, last_refresh
+from paimon_sql.storage.materialized.refresh import is_due, last_refresh
 from paimon_sql.storage.table.table import Table
-from paimon_sql.system_tables.clock import wall_clock
+from paimon_sql.system_tables.base import CatalogTable, View
 from paimon_sql.system_tables.every_table import OfTable, map_tables
-from paimon_sql.system_tables.whole_catalog import CatalogTable, View
+from paimon_sql.system_tables.formatting import wall_clock
 
 
 class MaterializedTables(CatalogTable):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from paimon_sql.system_tables.whole_catalog import CatalogTable, ProcedureInfo, View
+from paimon_sql.system_tables.base import CatalogTable, ProcedureInfo, View
 
 
 class Procedures(CatalogTable):

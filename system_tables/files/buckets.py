@@ -11,8 +11,7 @@ from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables.base import SystemTable
-from paimon_sql.system_tables.clock import wall_clocks
-from paimon_sql.system_tables.formatting import partition_labels
+from paimon_sql.system_tables.formatting import partition_labels, wall_clocks
 
 
 class Buckets(SystemTable):

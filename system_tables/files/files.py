@@ -18,13 +18,12 @@ from paimon_sql.process import share
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.predicates import Predicate
-from paimon_sql.storage.table.paths.data_file_paths import data_file_paths
+from paimon_sql.storage.table.data_file_paths import data_file_paths
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import version_to_read
 from paimon_sql.system_tables.base import SystemTable
-from paimon_sql.system_tables.clock import wall_clocks
 from paimon_sql.system_tables.files.file_statistics import FileStatistics
-from paimon_sql.system_tables.formatting import one_chunk, partition_labels
+from paimon_sql.system_tables.formatting import one_chunk, partition_labels, wall_clocks
 
 _THREADS = 4
 _MANY = 10_000

@@ -14,10 +14,9 @@ from paimon_sql.storage.scan.layout import ScanLayout
 from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables.base import SystemTable
-from paimon_sql.system_tables.clock import wall_clocks
 from paimon_sql.system_tables.files.buckets import summed
 from paimon_sql.system_tables.files.files import without_postponed
-from paimon_sql.system_tables.formatting import one_chunk, partition_names
+from paimon_sql.system_tables.formatting import one_chunk, partition_names, wall_clocks
 
 
 class Partitions(SystemTable):

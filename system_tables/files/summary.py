@@ -19,8 +19,7 @@ from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables import advice
 from paimon_sql.system_tables.base import SystemTable
-from paimon_sql.system_tables.clock import wall_clock
-from paimon_sql.system_tables.formatting import size_text
+from paimon_sql.system_tables.formatting import size_text, wall_clock
 
 _SPACE = (
     "live_size",

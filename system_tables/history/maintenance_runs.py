@@ -8,8 +8,8 @@ from typing import Annotated
 
 from paimon_sql.format.schema.records import Long, StringMap, Timestamp, column
 from paimon_sql.format.schema.types import BigIntType, MapType, string_type
-from paimon_sql.system_tables.clock import wall_clock
-from paimon_sql.system_tables.whole_catalog import CatalogTable, View
+from paimon_sql.system_tables.base import CatalogTable, View
+from paimon_sql.system_tables.formatting import wall_clock
 
 _Counts = Annotated[Mapping[str, int], MapType(True, string_type(), BigIntType())]
 

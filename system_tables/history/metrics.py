@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import PaimonError
 from paimon_sql.format.schema.records import Long, Timestamp, column
 from paimon_sql.storage.execution.metrics import MetricKey, process_metrics
-from paimon_sql.system_tables.clock import wall_clock
-from paimon_sql.system_tables.whole_catalog import CatalogTable, View
+from paimon_sql.system_tables.base import CatalogTable, View
+from paimon_sql.system_tables.formatting import wall_clock
 
 
 class Metrics(CatalogTable):

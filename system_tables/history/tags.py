@@ -9,7 +9,7 @@ from datetime import timedelta
 from paimon_sql.format.schema.records import Long, Timestamp, column
 from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables.base import SystemTable
-from paimon_sql.system_tables.clock import wall_clock
+from paimon_sql.system_tables.formatting import wall_clock
 
 
 class Tags(SystemTable):

@@ -15,7 +15,7 @@ from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.table.table import Table
-from paimon_sql.system_tables.scanned import RowsTask, ScannedTable
+from paimon_sql.system_tables.base import RowsTask, ScannedTable
 
 ROW_KIND = DataField(-1, "rowkind", string_type(False), "row kind: +I, -U, +U or -D")
 KINDS = pa.array(["+I", "-U", "+U", "-D"])

@@ -8,15 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from paimon_sql.format.schema.row_kind import RowKind
-from paimon_sql.format.schema.system_fields import VALUE_KIND
+from paimon_sql.format.schema.system_fields import VALUE_KIND, RowKind
 from paimon_sql.format.schema.types import ArrayType, DataField
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.table.table import Table
+from paimon_sql.system_tables.base import RowsTask, ScannedTable
 from paimon_sql.system_tables.rows.audit_log import KINDS, ROW_KIND, numbered, read_with_kinds
-from paimon_sql.system_tables.scanned import RowsTask, ScannedTable
 
 
 class Binlog(ScannedTable):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from paimon_sql.storage.table.table import Table
-from paimon_sql.system_tables.views import TableView
+from paimon_sql.system_tables.base import TableView
 
 
 class ReadOptimized(TableView):

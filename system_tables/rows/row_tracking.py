@@ -9,11 +9,11 @@ from paimon_sql.format.options.table.row_tracking import ROW_TRACKING_ENABLED
 from paimon_sql.format.schema.system_fields import ROW_ID, SEQUENCE_NUMBER
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.expressions.predicates import Predicate
-from paimon_sql.storage.read.row_tracking import is_tracked
+from paimon_sql.storage.read.metadata_columns import is_tracked
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.table.table import Table
-from paimon_sql.system_tables.scanned import RowsTask, ScannedTable
+from paimon_sql.system_tables.base import RowsTask, ScannedTable
 
 
 class RowTracking(ScannedTable):

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from paimon_sql.catalog.base import Catalog
-from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
+from paimon_sql.catalog.catalog import Catalog
+from paimon_sql.catalog.filesystem_catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.jdbc.catalog import JdbcCatalog
 from paimon_sql.errors import CommitUnknownError, InvalidInputError, NoSuchTableError

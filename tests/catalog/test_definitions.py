@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from paimon_sql.catalog.base import Catalog
-from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
+from paimon_sql.catalog.catalog import Catalog
+from paimon_sql.catalog.filesystem_catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import (
     CorruptFileError,
@@ -23,8 +23,13 @@ from paimon_sql.errors import (
     TableExistsError,
     ViewExistsError,
 )
-from paimon_sql.format.catalog_objects.function import FunctionSchema, apply_change, parse_function
-from paimon_sql.format.catalog_objects.view import ViewSchema, parse_view
+from paimon_sql.format.schema.catalog_objects import (
+    FunctionSchema,
+    ViewSchema,
+    apply_change,
+    parse_function,
+    parse_view,
+)
 from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.format.schema.types import DataField, IntType, string_type
 

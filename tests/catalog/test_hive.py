@@ -17,9 +17,9 @@ from pymetastore.hive_metastore.ttypes import FieldSchema
 
 from paimon_sql.catalog.hive import client
 from paimon_sql.catalog.hive.catalog import HiveCatalog
+from paimon_sql.catalog.hive.environment import HivePartitions
 from paimon_sql.catalog.hive.layout.column_types import hive_type, paimon_type
 from paimon_sql.catalog.hive.layout.tables import EXTERNAL, MANAGED, is_external, new_entry
-from paimon_sql.catalog.hive.partitions import HivePartitions
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.registry import open_catalog
 from paimon_sql.errors import (
@@ -39,8 +39,8 @@ from paimon_sql.errors import (
     UnsupportedError,
     ViewExistsError,
 )
-from paimon_sql.format.catalog_objects.view import ViewSchema
 from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.catalog_objects import ViewSchema
 from paimon_sql.format.schema.schema import TableSchema, new_schema
 from paimon_sql.procedures import call
 from paimon_sql.storage.format_tables import FormatTable

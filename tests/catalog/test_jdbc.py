@@ -35,8 +35,7 @@ from paimon_sql.errors import (
     UnsupportedError,
     ViewExistsError,
 )
-from paimon_sql.format.catalog_objects.function import FunctionSchema
-from paimon_sql.format.catalog_objects.view import ViewSchema
+from paimon_sql.format.schema.catalog_objects import FunctionSchema, ViewSchema
 from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.format.schema.types import DataField, IntType, string_type
 from paimon_sql.procedures import call

@@ -21,7 +21,7 @@ from paimon_sql.errors import CatalogUnavailableError, CommitConflictError, Unsu
 from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.format.schema.types import DataField, IntType, string_type
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.metadata.environment.locks import UNLOCKED, HeldLock, TableLock
+from paimon_sql.storage.metadata.catalog_environment import UNLOCKED, HeldLock, TableLock
 from paimon_sql.storage.schema.changes import SetOption, apply_changes
 from paimon_sql.storage.table.table import Table
 from tests.conftest import Servers

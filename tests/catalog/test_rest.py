@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.registry import open_catalog
-from paimon_sql.catalog.rest import tokens
+from paimon_sql.catalog.rest import environment
 from paimon_sql.catalog.rest.catalog import RestCatalog
 from paimon_sql.catalog.rest.client import RestClient
-from paimon_sql.catalog.rest.tokens import Token, TokenProvider
+from paimon_sql.catalog.rest.environment import Token, TokenProvider
 from paimon_sql.errors import (
     AlreadyExistsError,
     AnswerLostError,
@@ -44,16 +44,15 @@ from paimon_sql.errors import (
     ViewExistsError,
     WrongKindError,
 )
-from paimon_sql.format.catalog_objects.function import Definition, FunctionSchema
-from paimon_sql.format.catalog_objects.view import ViewSchema
 from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.catalog_objects import Definition, FunctionSchema, ViewSchema
 from paimon_sql.format.schema.schema import TableSchema, new_schema
 from paimon_sql.format.schema.types import DataField, IntType, string_type
 from paimon_sql.procedures import call
 from paimon_sql.storage.branches.management import create_branch, delete_branches, rename_branch
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot, rollback_to_tag
 from paimon_sql.storage.maintenance.tags.management import create_tag
-from paimon_sql.storage.metadata.environment.query_auth import QueryAuthResult
+from paimon_sql.storage.metadata.catalog_environment import QueryAuthResult
 from paimon_sql.storage.operations.fast_forward import fast_forward
 from paimon_sql.storage.schema.changes import (
     FIRST,
@@ -472,7 +471,7 @@ def test_files_are_reached_with_what_the_server_lends(
         return lent(lender)
 
     monkeypatch.setattr(TokenProvider, "_vended", asks)
-    monkeypatch.setattr(tokens, "time", clock)
+    monkeypatch.setattr(environment, "time", clock)
 
     def lend(minutes: int, **more: str) -> None:
         rest.java("lend", name("t"), minutes * 60_000, *(f"{k}={v}" for k, v in {**keys, **more}.items()))

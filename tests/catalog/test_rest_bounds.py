@@ -14,8 +14,9 @@ from typing import ClassVar
 
 import pytest
 
-from paimon_sql.catalog.rest.http import connection, transport
-from paimon_sql.catalog.rest.http.connection import Server
+from paimon_sql.catalog.rest import client
+from paimon_sql.catalog.rest.client import Server
+from paimon_sql.catalog.rest.http import transport
 from paimon_sql.catalog.rest.http.credentials import InstanceRole
 from paimon_sql.errors import AnswerLostError, CatalogUnavailableError, PaimonError
 
@@ -50,8 +51,8 @@ def serving(serve: Callable[[BaseHTTPRequestHandler], None]) -> Iterator[str]:
 
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "_wait", lambda retry, said: None)
-    monkeypatch.setattr(connection, "_RETRIES", 1)
+    monkeypatch.setattr(client, "_wait", lambda retry, said: None)
+    monkeypatch.setattr(client, "_RETRIES", 1)
     for kind in (transport._Connection, transport._SecureConnection):
         made = partial(transport._Answer, seconds=0.5)
         monkeypatch.setattr(kind, "response_class", made)

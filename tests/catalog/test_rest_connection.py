@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 from paimon_sql.catalog.registry import open_catalog
+from paimon_sql.catalog.rest import client
 from paimon_sql.catalog.rest.client import RestClient, configured
-from paimon_sql.catalog.rest.http import connection, transport
+from paimon_sql.catalog.rest.http import transport
 from paimon_sql.errors import (
     AlreadyExistsError,
     AnswerLostError,
@@ -85,7 +86,7 @@ def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stub]:
         found.port = server.server_address[1]
         thread = threading.Thread(target=server.serve_forever, args=[0.01])
         thread.start()
-        monkeypatch.setattr(connection, "_wait", lambda retry, said: waits.append((retry, said)))
+        monkeypatch.setattr(client, "_wait", lambda retry, said: waits.append((retry, said)))
         waits.clear()
         yield found
         transport._pools().clear()

@@ -17,8 +17,8 @@ from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.registry import open_catalog
 from paimon_sql.catalog.rest.catalog import RestCatalog
 from paimon_sql.catalog.rest.http import credentials
+from paimon_sql.catalog.rest.http.authentication import DlfSignature, OpenApiSignature, signature_of
 from paimon_sql.catalog.rest.http.credentials import GivenKeys, InstanceRole, TokenFile, source_of
-from paimon_sql.catalog.rest.http.signatures import DlfSignature, OpenApiSignature, signature_of
 from paimon_sql.errors import CatalogUnavailableError, InvalidOptionError
 from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.format.schema.types import DataField, IntType

@@ -20,8 +20,8 @@ import paimon_sql
 from paimon_sql.shell.commands import run_command
 from paimon_sql.shell.engine.engine import Engine
 from paimon_sql.shell.engine.report import Report
+from paimon_sql.shell.pieces import split
 from paimon_sql.shell.runner import Runner, Settings
-from paimon_sql.shell.text.splitter import split
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from paimon_sql.storage.file_io import FileIO, FileStatus, LocalFileIO
-from paimon_sql.storage.file_io.errors import no_exclusive_create
+from paimon_sql.storage.file_io.base import no_exclusive_create
 from paimon_sql.storage.file_io.paths import parent_of
 from tests.faults.injected import Call, Fault, Killed, Process
 

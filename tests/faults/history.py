@@ -15,7 +15,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from paimon_sql.storage.metadata.rollback_marks import GENERATION
+from paimon_sql.storage.metadata.snapshots import GENERATION
 from tests.faults.model import NOTHING, Effect, State
 
 MAIN = "main"

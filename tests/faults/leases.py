@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from paimon_sql.errors import CommitConflictError
-from paimon_sql.storage.metadata.environment.locks import HeldLock, TableLock
+from paimon_sql.storage.metadata.catalog_environment import HeldLock, TableLock
 from tests.faults.clock import Clock
 from tests.faults.schedule import Schedule
 

@@ -13,15 +13,13 @@ from unittest import mock
 
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.storage.commit import transaction
-from paimon_sql.storage.commit.checks import commit_order, conflicts
-from paimon_sql.storage.commit.snapshot import carried_properties, standing
-from paimon_sql.storage.commit.snapshot.snapshot_commit import RenamingSnapshotCommit
-from paimon_sql.storage.commit.snapshot.standing import Standing
+from paimon_sql.storage.commit.checks import conflicts, primary_key
+from paimon_sql.storage.commit.snapshot import carried_properties, snapshot_commit
+from paimon_sql.storage.commit.snapshot.snapshot_commit import RenamingSnapshotCommit, Standing
 from paimon_sql.storage.commit.transaction import Outcome, Transaction
 from paimon_sql.storage.metadata.numbered_files import EARLIEST, NumberedDirectory
 from paimon_sql.storage.metadata.refs.tags import is_same_commit
-from paimon_sql.storage.metadata.rollback_marks import Rollback
-from paimon_sql.storage.metadata.snapshots import SnapshotManager
+from paimon_sql.storage.metadata.snapshots import Rollback, SnapshotManager
 from paimon_sql.storage.staging import commit_messages as messages_of
 from paimon_sql.storage.staging.commit_messages import Changes
 from paimon_sql.storage.staging.proposal import Validation
@@ -297,7 +295,7 @@ mutation(
 
 def _replace_in_two(made: Transaction, old: Table, messages: Any) -> Any:
     from paimon_sql.storage.operations import operations
-    from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
+    from paimon_sql.storage.staging.proposal import Overwrite, overwritten
 
     table = made.table
     table.schemas.try_add(table.schema)
@@ -344,7 +342,7 @@ def _without(left_out: Validation) -> Callable[[Table], tuple[Validation, ...]]:
     return lambda table: tuple(v for v in checked(table) if v is not left_out)
 
 
-_CHECKS = (*vars(conflicts).values(), commit_order.KEEPS_ORDER)
+_CHECKS = (*vars(conflicts).values(), primary_key.KEEPS_ORDER)
 for _validation in (v for v in _CHECKS if isinstance(v, Validation)):
     mutation(
         f"not checked: {_validation.name}", "conflicts", {"commit.transaction.validations_of": _without(_validation)}
@@ -412,14 +410,14 @@ mutation("a fast-forward overwrites a rival's snapshot", "13", {"operations.fast
 def _look_unordered(table: Table, snapshot: Any, base: Any, added: Any) -> Any:
     directory, number = table.snapshots.directory, snapshot.id
     ids = directory.versions()
-    mine = standing._stored(table, number)
+    mine = snapshot_commit._stored(table, number)
     stands = mine is not None and is_same_commit(mine, snapshot)
     if not any(i > number for i in ids) and not stands:
         return Standing.OVERTAKEN
     return _LOOK(table, snapshot, base, added)
 
 
-_LOOK = standing._look
+_LOOK = snapshot_commit._look
 mutation(
     "a snapshot's file is read after the directory is listed",
     "found by this model",

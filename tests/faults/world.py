@@ -21,7 +21,7 @@ from paimon_sql.errors import CommitUnknownError, PaimonError
 from paimon_sql.process import PROCESS
 from paimon_sql.storage.execution import threads
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.metadata.environment.locks import UNLOCKED, TableLock
+from paimon_sql.storage.metadata.catalog_environment import UNLOCKED, TableLock
 from paimon_sql.storage.metadata.schemas import SchemaManager
 from tests.faults.actions import ACTIONS, Action
 from tests.faults.actions.job import Job, Read

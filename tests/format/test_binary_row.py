@@ -13,7 +13,7 @@ from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.rows.binary_row import RowCodec
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.system_fields import ROW_ID, SEQUENCE_NUMBER
-from paimon_sql.format.statistics.simple_stats import EMPTY_ROW
+from paimon_sql.format.statistics.column_statistics import EMPTY_ROW
 from tests.format.golden_files import golden_files
 from tests.format.java_rows import java_nested_rows, java_rows
 

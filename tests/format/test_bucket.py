@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from paimon_sql.errors import InvalidInputError, InvalidOptionError
 from paimon_sql.format.rows.binary_row import RowCodec
-from paimon_sql.format.rows.bucket_functions import bucket_function
+from paimon_sql.format.rows.bucket_functions import bucket_function, row_hash
 from paimon_sql.format.rows.decode import decode_columns
-from paimon_sql.format.rows.hash import row_hash
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_type
 from tests.format.golden_files import golden_files

@@ -6,8 +6,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from paimon_sql.format.metadata.data_file import DataFileMeta
-from paimon_sql.format.statistics.simple_stats import EMPTY_STATS, SimpleStats
-from paimon_sql.format.text.wall_clock import epoch_millis, wall_clock_millis
+from paimon_sql.format.statistics.column_statistics import EMPTY_STATS, SimpleStats
+from paimon_sql.format.text.instants import epoch_millis, wall_clock_millis
 
 FILE = DataFileMeta(
     "data-a-0.orc", 1, 2, value_stats=SimpleStats(b"a", b"b", (0,)), external_path="s3://b/x/data-a-0.orc"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_sql.errors import CorruptFileError
-from paimon_sql.format.index_files.deletion_vectors import (
+from paimon_sql.format.metadata.index_files import (
     DeletionVector,
     files_of_deletion_vectors,
     read_deletion_vector,

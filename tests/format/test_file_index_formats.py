@@ -16,12 +16,11 @@ from hypothesis import strategies as st
 from pyroaring import BitMap
 
 from paimon_sql.errors import CorruptFileError
+from paimon_sql.format.bytes.row_bitmaps import encode_bitmap, read_bitmap, serialized_each
 from paimon_sql.format.file_index.base import IndexReader, Operator
-from paimon_sql.format.file_index.bitmaps import encode_bitmap, read_bitmap
 from paimon_sql.format.file_index.container import read_header, write_container
 from paimon_sql.format.file_index.declared import declared_indexes
-from paimon_sql.format.file_index.hashing import hash_bytes
-from paimon_sql.format.file_index.many_bitmaps import serialized_each
+from paimon_sql.format.file_index.kinds.bloom_filter import hash_bytes
 from paimon_sql.format.file_index.registry import KINDS
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.schema import types as t

@@ -19,9 +19,9 @@ from paimon_sql.format.bytes.varints import decode, decoded_at, encode, sizes_of
 from paimon_sql.format.global_index.base import GlobalIndexReader, SortedRows, rows_of
 from paimon_sql.format.global_index.blocks import Compression, decode_block, encode_block
 from paimon_sql.format.global_index.keys import IndexKeys, keys_of
-from paimon_sql.format.global_index.meta import KeyRange, source_snapshot, written_source
 from paimon_sql.format.global_index.registry import KINDS
-from paimon_sql.format.options.table_options import TableOptions
+from paimon_sql.format.metadata.index_manifest import KeyRange, source_snapshot, written_source
+from paimon_sql.format.options.values import TableOptions
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_type
 

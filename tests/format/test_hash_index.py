@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from paimon_sql.errors import CorruptFileError
-from paimon_sql.format.index_files.hash_index import read_hash_index, write_hash_index
+from paimon_sql.format.metadata.index_files import read_hash_index, write_hash_index
 from paimon_sql.format.metadata.index_manifest import HASH_INDEX, read_index_manifest
 
 

@@ -25,20 +25,23 @@ from paimon_sql.format.bytes.varints import encode
 from paimon_sql.format.file_index.container import read_header, write_container
 from paimon_sql.format.file_index.registry import KINDS as FILE_INDEXES
 from paimon_sql.format.global_index.base import GlobalIndexReader, SortedRows, check_rows
-from paimon_sql.format.global_index.blocks import Compression, decode_block, encode_block
+from paimon_sql.format.global_index.blocks import Compression, decode_block, encode_block, read_entries
 from paimon_sql.format.global_index.keys import IndexKeys
-from paimon_sql.format.global_index.meta import KeyRange
 from paimon_sql.format.global_index.registry import KINDS as GLOBAL_INDEXES
-from paimon_sql.format.global_index.sorted_blocks import read_entries
-from paimon_sql.format.index_files.deletion_vectors import DeletionVector, read_deletion_vectors, write_deletion_vectors
-from paimon_sql.format.index_files.hash_index import read_hash_index
 from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.metadata.index_files import (
+    DeletionVector,
+    read_deletion_vectors,
+    read_hash_index,
+    write_deletion_vectors,
+)
 from paimon_sql.format.metadata.index_manifest import (
     DELETION_VECTORS_INDEX,
     DeletionVectorRange,
     GlobalIndexMeta,
     IndexFileMeta,
     IndexManifestEntry,
+    KeyRange,
     read_index_manifest,
     write_index_manifest,
 )
@@ -54,12 +57,12 @@ from paimon_sql.format.metadata.manifest import (
 )
 from paimon_sql.format.metadata.snapshot import parse_consumer, parse_snapshot, parse_tag
 from paimon_sql.format.options.registry import PATTERNS
-from paimon_sql.format.options.table_options import TableOptions
+from paimon_sql.format.options.values import TableOptions
 from paimon_sql.format.rows.binary_row import RowCodec
 from paimon_sql.format.rows.decode import decode_columns
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.schema import new_schema, parse_schema
-from paimon_sql.format.statistics.simple_stats import EMPTY_ROW, EMPTY_STATS
+from paimon_sql.format.statistics.column_statistics import EMPTY_ROW, EMPTY_STATS
 from paimon_sql.format.statistics.table_statistics import ColumnStatistics, TableStatistics, parse_statistics
 from paimon_sql.format.text.durations import parse_duration
 from tests.hostile import MANY, Case, little_memory, mutations, survives

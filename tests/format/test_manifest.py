@@ -32,7 +32,7 @@ from paimon_sql.format.metadata.manifest import (
     write_manifest,
     write_manifest_list,
 )
-from paimon_sql.format.statistics.simple_stats import EMPTY_ROW, EMPTY_STATS, SimpleStats
+from paimon_sql.format.statistics.column_statistics import EMPTY_ROW, EMPTY_STATS, SimpleStats
 
 PLAIN = DataFileMeta("data-a-0.parquet", 10, 3)
 FULL = DataFileMeta(

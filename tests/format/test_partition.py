@@ -18,8 +18,7 @@ from paimon_sql.format.layout.partitions import PartitionPaths, escape_path_name
 from paimon_sql.format.rows.binary_row import RowCodec
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.format.statistics.column_statistics import stats_fields
-from paimon_sql.format.statistics.simple_stats import EMPTY_ROW
+from paimon_sql.format.statistics.column_statistics import EMPTY_ROW, stats_fields
 from paimon_sql.format.text.values import java_text
 from tests.format.golden_files import GoldenFile, golden_files
 

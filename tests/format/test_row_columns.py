@@ -19,7 +19,7 @@ from paimon_sql.format.rows.decode import decode_columns
 from paimon_sql.format.rows.encode import encode_rows
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_type
-from paimon_sql.format.statistics.simple_stats import EMPTY_ROW
+from paimon_sql.format.statistics.column_statistics import EMPTY_ROW
 from tests.format.java_rows import java_nested_rows, java_rows
 
 _WIDE = Context(prec=40)

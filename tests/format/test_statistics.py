@@ -18,13 +18,17 @@ from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_schema, arrow_type
 from paimon_sql.format.schema.system_fields import key_field
 from paimon_sql.format.statistics.column_statistics import (
+    EMPTY_STATS,
+    FULL,
+    KEY_MODE,
+    SimpleStats,
     StatsCollector,
+    StatsMode,
+    column_modes,
     decode_stats_columns,
     stats_fields,
     truncate_high,
 )
-from paimon_sql.format.statistics.modes import FULL, KEY_MODE, StatsMode, column_modes
-from paimon_sql.format.statistics.simple_stats import EMPTY_STATS, SimpleStats
 from tests.format.golden_files import GoldenFile, golden_files
 
 _WIDE = Context(prec=40)

@@ -12,8 +12,7 @@ from pyspark.sql.variant_utils import VariantUtils
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.format.variant.paths import parse_path, path_text
-from paimon_sql.format.variant.shredding.adaptive import ShapeHistory
-from paimon_sql.format.variant.shredding.infer import Limits, shapes_of
+from paimon_sql.format.variant.shredding.infer import Limits, ShapeHistory, shapes_of
 
 LIMITS = Limits(width=300, depth=50, share=0.1)
 

@@ -19,9 +19,7 @@ from pyspark.sql.variant_utils import VariantUtils
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.format.variant.encode import encoded
-from paimon_sql.format.variant.shredding.assemble import assemble
-from paimon_sql.format.variant.shredding.shapes import group_type
-from paimon_sql.format.variant.shredding.shred import shred
+from paimon_sql.format.variant.shredding.shred import assemble, group_type, shred
 
 VARIANT = arrow_type(t.VariantType())
 NO_KEYS = bytes([1, 0, 0])

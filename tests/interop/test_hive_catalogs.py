@@ -13,8 +13,8 @@ import pytest
 from paimon_sql.catalog.hive.catalog import HiveCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import CommitConflictError
-from paimon_sql.format.catalog_objects.view import ViewSchema
 from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.catalog_objects import ViewSchema
 from paimon_sql.format.schema.schema import new_schema
 from tests.servers import Metastore
 from tests.storage import core_tables as core

@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from paimon_sql.catalog.base import Catalog
-from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
+from paimon_sql.catalog.catalog import Catalog
+from paimon_sql.catalog.filesystem_catalog import FileSystemCatalog
 from paimon_sql.catalog.hive.catalog import HiveCatalog
-from paimon_sql.catalog.iceberg.lifetimes import database_shown_no_more, shown_again, withdrawing
+from paimon_sql.catalog.iceberg.tables import database_shown_no_more, shown_again, withdrawing
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import CatalogUnavailableError, InvalidOptionError, NoSuchDatabaseError
 from paimon_sql.format.schema.arrow_types import arrow_schema

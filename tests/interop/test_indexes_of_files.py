@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import Row, SparkSession
 
-from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
+from paimon_sql.catalog.filesystem_catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.format.metadata.manifest import entries
 from paimon_sql.storage.data_files.live_files import live_files

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.registry import open_catalog
 from paimon_sql.errors import CommitConflictError

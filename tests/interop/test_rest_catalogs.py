@@ -9,8 +9,7 @@ import pytest
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.rest.catalog import RestCatalog
 from paimon_sql.errors import NoSuchTableError
-from paimon_sql.format.catalog_objects.function import Definition, FunctionSchema
-from paimon_sql.format.catalog_objects.view import ViewSchema
+from paimon_sql.format.schema.catalog_objects import Definition, FunctionSchema, ViewSchema
 from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.format.schema.types import DataField, IntType, string_type
 from paimon_sql.storage.schema.changes import AddColumn, SetOption, apply_changes

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
+from paimon_sql.catalog.filesystem_catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import AlreadyExistsError, InvalidInputError, NoSuchTableError, NotFoundError
 from paimon_sql.format.schema.arrow_types import arrow_schema

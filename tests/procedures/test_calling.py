@@ -8,15 +8,14 @@ from typing import Any
 import pytest
 
 from paimon_sql import procedures
-from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
+from paimon_sql.catalog.filesystem_catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError, NotFoundError, PaimonError
 from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.format.schema.types import IntType, MapType, string_type
-from paimon_sql.procedures.base import Context
-from paimon_sql.procedures.binding import read_value
-from paimon_sql.procedures.declaration import Argument
-from paimon_sql.storage.execution.progress import running
+from paimon_sql.procedures.base import Argument, Context
+from paimon_sql.procedures.calling import read_value
+from paimon_sql.storage.execution.task_executor import running
 from tests.storage.small_tables import COLUMNS, insert
 
 

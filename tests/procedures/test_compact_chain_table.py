@@ -9,12 +9,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
+from paimon_sql.catalog.filesystem_catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.format.schema.arrow_types import arrow_schema
-from paimon_sql.format.schema.row_kind import RowKind
 from paimon_sql.format.schema.schema import new_schema
+from paimon_sql.format.schema.system_fields import RowKind
 from paimon_sql.format.schema.types import BigIntType, DataField, string_type
 from paimon_sql.procedures.base import Context
 from paimon_sql.storage.branches.management import create_branch

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from paimon_sql import procedures
-from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
+from paimon_sql.catalog.filesystem_catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError, NoSuchTableError, PaimonError, UnsupportedError
 from paimon_sql.format.schema.schema import new_schema

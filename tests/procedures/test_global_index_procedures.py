@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from paimon_sql import procedures
-from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
+from paimon_sql.catalog.filesystem_catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError, PaimonError
-from paimon_sql.format.global_index.meta import source_snapshot
+from paimon_sql.format.metadata.index_manifest import source_snapshot
 from paimon_sql.format.schema.schema import new_schema
-from paimon_sql.storage.execution.progress import running
+from paimon_sql.storage.execution.task_executor import running
 from paimon_sql.storage.scan.global_index.entries import global_entries, meta_of
 from paimon_sql.storage.table.index_files import index_path
 from paimon_sql.storage.table.table import Table

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
+from paimon_sql.catalog.filesystem_catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError, NoSuchDatabaseError, PaimonError
 from paimon_sql.format.schema.schema import new_schema

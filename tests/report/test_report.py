@@ -10,13 +10,13 @@ from xml.etree import ElementTree
 
 import pytest
 
-from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
+from paimon_sql.catalog.filesystem_catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError, NoSuchTableError, PaimonError
 from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.procedures import call
 from paimon_sql.procedures.base import Context
-from paimon_sql.report import charts, history
+from paimon_sql.report import charts, facts
 from paimon_sql.report.facts import Orphans, facts_of
 from paimon_sql.report.page import html_of, images_of
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
@@ -55,7 +55,7 @@ def test_the_history_tells_what_each_snapshot_added_and_left(keyed: Table) -> No
 
 def test_only_the_newest_snapshots_are_shown_and_that_is_said(keyed: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = facts_of(keyed)
-    monkeypatch.setattr(history, "MAX_SNAPSHOTS", 2)
+    monkeypatch.setattr(facts, "MAX_SNAPSHOTS", 2)
     facts = facts_of(keyed)
     assert list(facts.commits) == list(whole.commits[-2:])
     assert f"newest 2 snapshots are shown, not {len(whole.commits) - 2} older ones" in html_of(facts)

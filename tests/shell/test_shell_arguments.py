@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 from paimon_sql.errors import SetupError
 from paimon_sql.shell import main as main_module
 from paimon_sql.shell.engine.engine import Interrupted
+from paimon_sql.shell.pieces import from_text
 from paimon_sql.shell.setup import Setup
-from paimon_sql.shell.sources import from_text
 
 Shells = Callable[..., Any]
 

@@ -11,12 +11,12 @@ import pytest
 from pyspark import SparkContext
 from typer.testing import CliRunner
 
-from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
+from paimon_sql.catalog.filesystem_catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import PaimonError
 from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.procedures import procedures
-from paimon_sql.shell.call_arguments import parse_call
+from paimon_sql.shell.call import parse_call
 from paimon_sql.shell.main import app
 from tests.storage.small_tables import COLUMNS, insert
 

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from paimon_sql.shell.engine.engine import Engine, Interrupted
-from paimon_sql.storage.execution.progress import register_work
-from paimon_sql.storage.execution.task_executor import LocalExecutor
+from paimon_sql.storage.execution.task_executor import LocalExecutor, register_work
 
 
 class Session:

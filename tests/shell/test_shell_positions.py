@@ -8,9 +8,8 @@ import pytest
 from rich.console import Console
 
 from paimon_sql.errors import InvalidInputError, InvalidOptionError
-from paimon_sql.shell.engine.errors import describe
+from paimon_sql.shell.engine.errors import describe, locate, offset_of
 from paimon_sql.shell.engine.report import Report, underlined
-from paimon_sql.shell.text.position import locate, offset_of
 from paimon_sql.sql.errors import SqlSyntaxError
 
 

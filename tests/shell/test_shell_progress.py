@@ -12,7 +12,7 @@ from rich.console import Console
 
 from paimon_sql.shell.engine import progress
 from paimon_sql.shell.engine.progress import ProgressLine
-from paimon_sql.storage.execution.progress import register_work
+from paimon_sql.storage.execution.task_executor import register_work
 
 
 def session(done: int, total: int) -> Any:

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from paimon_sql.errors import InvalidInputError
+from paimon_sql.shell.pieces import from_file, from_stream, split
 from paimon_sql.shell.runner import ExitShell
-from paimon_sql.shell.sources import from_file, from_stream
-from paimon_sql.shell.text.splitter import split
 
 Shells = Callable[..., Any]
 NUMBERS = [(str(i),) for i in range(2500)]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paimon_sql.shell.text.splitter import is_complete, split, split_lines, tokens_of
+from paimon_sql.shell.pieces import is_complete, split, split_lines, tokens_of
 
 WHOLE = [
     "SELECT 1",

@@ -13,7 +13,7 @@ from pyhive import hive
 from typer.testing import CliRunner
 
 from paimon_sql.shell.main import app
-from paimon_sql.shell.thriftserver import address
+from paimon_sql.shell.setup import address
 
 COMMAND = [sys.executable, "-c", "from paimon_sql.shell.main import main; main()", "thriftserver"]
 ARGUMENTS = [

@@ -13,7 +13,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 import paimon_sql
-from paimon_sql.spark.execution import executor, small_plans
+from paimon_sql.spark.execution import distribute, executor
 from paimon_sql.spark.scan.proxies import deletion_mask
 
 Answers = dict[str, list[list[str]]]
@@ -149,7 +149,7 @@ class _Life:
 
 def by_workers() -> None:
     """Let nothing be so little that the driver does it by itself."""
-    executor.FEW_BYTES = deletion_mask._FEW_BYTES = small_plans._FEW_BYTES = small_plans._ONE_TASK_BYTES = -1
+    executor.FEW_BYTES = deletion_mask._FEW_BYTES = distribute._FEW_BYTES = distribute._ONE_TASK_BYTES = -1
 
 
 def main(master: str, folder: str) -> None:

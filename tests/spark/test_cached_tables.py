@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
+from paimon_sql.catalog.filesystem_catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.spark.tables.partitions import truncate_table
+from paimon_sql.spark.tables.base import truncate_table
 from paimon_sql.storage.expressions.predicates import Comparison
 
 Sql = Callable[[str], list[tuple[Any, ...]]]

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from paimon_sql.format.bytes.lzo import decompress_lzo
+from paimon_sql.format.bytes.codecs import decompress_lzo
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.storage.file_formats import file_format

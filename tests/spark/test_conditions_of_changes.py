@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 from pyspark.sql import SparkSession
 
-from paimon_sql.spark.execution import executor, small_plans
+from paimon_sql.spark.execution import distribute, executor
 from tests.spark.conftest import Sql
 
 CONDITIONS = [
@@ -169,7 +169,7 @@ def test_changes_find_the_rows_that_spark_finds(sql: Sql, source: str, wanted: d
 def test_workers_find_them_too(
     sql: Sql, source: str, wanted: dict[str, list[int]], name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(small_plans, "_FEW_BYTES", -1)
+    monkeypatch.setattr(distribute, "_FEW_BYTES", -1)
     monkeypatch.setattr(executor, "FEW_BYTES", -1)
     fill(sql, name, source)
     for condition, ids in list(wanted.items())[:: len(wanted) // 7]:

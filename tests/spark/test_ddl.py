@@ -9,8 +9,7 @@ import pytest
 from paimon_sql.errors import InvalidOptionError, InvalidSchemaError, UnsupportedError
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.spark.conversion.defaults import default_sql
-from paimon_sql.spark.conversion.types import StructJson, spark_struct
+from paimon_sql.spark.conversion.types import StructJson, default_sql, spark_struct
 from paimon_sql.spark.ddl.create_table import build_schema, schema_like
 
 

@@ -29,8 +29,7 @@ from paimon_sql.errors import (
 from paimon_sql.spark.copy_into import load
 from paimon_sql.spark.execution import executor
 from paimon_sql.spark.execution.distribute import map_partitions
-from paimon_sql.spark.execution.executor import FEW_BYTES, SparkExecutor
-from paimon_sql.spark.execution.worker_errors import results
+from paimon_sql.spark.execution.executor import FEW_BYTES, SparkExecutor, results
 from paimon_sql.spark.jvm import errors
 from paimon_sql.spark.jvm.gateway import CATALYST
 from paimon_sql.spark.jvm.proxy import Proxy, raise_java, to_java

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from paimon_sql.errors import PaimonError
 from paimon_sql.spark.execution.executor import FEW_BYTES, SparkExecutor
 from paimon_sql.spark.session.bridge import Bridge
-from paimon_sql.storage.execution.progress import register_work
+from paimon_sql.storage.execution.task_executor import register_work
 
 
 @dataclass(frozen=True)

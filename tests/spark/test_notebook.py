@@ -10,7 +10,7 @@ import pytest
 
 from paimon_sql.spark.session import notebook
 from paimon_sql.spark.session.notebook import ProgressBars, show_in_notebook
-from paimon_sql.storage.execution.progress import register_work
+from paimon_sql.storage.execution.task_executor import register_work
 
 
 class Screen:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
+from paimon_sql.catalog.filesystem_catalog import FileSystemCatalog
 from paimon_sql.errors import PaimonError
 
 Sql = Callable[[str], list[tuple[Any, ...]]]
@@ -69,7 +69,7 @@ def test_a_query_that_fails_leaves_the_old_table(sql: Sql) -> None:
 
 def test_a_table_that_was_replaced_meanwhile_stays(sql: Sql, monkeypatch: pytest.MonkeyPatch) -> None:
     sql("CREATE TABLE t AS SELECT 1 AS a, 'x' AS p")
-    monkeypatch.setattr("paimon_sql.spark.tables.staged.successor.is_same_table", lambda table: False)
+    monkeypatch.setattr("paimon_sql.spark.tables.staged_table.is_same_table", lambda table: False)
     with pytest.raises(Exception, match="was dropped, renamed or replaced while the statement ran"):
         sql("CREATE OR REPLACE TABLE t PARTITIONED BY (p) AS SELECT 2 AS a, 'y' AS p")
     assert sql("SELECT * FROM t") == [(1, "x")]

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.types import DataField
-from paimon_sql.spark.scan.reporting.row_size import row_width
+from paimon_sql.spark.scan.reporting.statistics import row_width
 
 Sql = Callable[[str], list[tuple[Any, ...]]]
 

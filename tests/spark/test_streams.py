@@ -15,7 +15,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
-from paimon_sql.storage.commit import epochs
+from paimon_sql.storage.commit.snapshot import carried_properties
 
 Sql = Callable[[str], list[tuple[Any, ...]]]
 
@@ -146,7 +146,7 @@ def test_a_stream_of_a_process_that_is_killed_behind_its_commit_delivers_each_ro
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
     """Snapshots carry nothing on, as those of other engines; clocks are exact."""
     monkeypatch.setattr("paimon_sql.storage.commit.snapshot.attempt.carried_properties", lambda *given: {})
-    monkeypatch.setattr(epochs, "_SKEW_MILLIS", 0)
+    monkeypatch.setattr(carried_properties, "_SKEW_MILLIS", 0)
 
 
 def expired_behind_others(sql: Sql, table: str) -> None:

@@ -9,8 +9,8 @@ import pytest
 from pyspark.sql import Row, SparkSession
 
 from paimon_sql.format.schema.types import DataField
-from paimon_sql.spark.conversion import internal_rows as crossing
-from paimon_sql.spark.java.types import InternalRow
+from paimon_sql.spark.conversion import rows as crossing
+from paimon_sql.spark.java.catalyst import InternalRow
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.scan.proxies import local
 from paimon_sql.system_tables.files import files

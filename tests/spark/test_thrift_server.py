@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 
 import paimon_sql
 from bench.soak import Soak
-from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError, SetupError
 from paimon_sql.format.schema.schema import TableSchema
@@ -29,7 +29,7 @@ from paimon_sql.spark.jvm.compat import HAS_VIEWS
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.session.bridge import Bridge
 from paimon_sql.spark.thrift.server import HOST, HTTP_PORT, PORT, TRANSPORT, ThriftServer
-from paimon_sql.storage.execution.progress import running
+from paimon_sql.storage.execution.task_executor import running
 
 pytestmark = pytest.mark.smoke
 

@@ -12,7 +12,7 @@ import pytest
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from paimon_sql.sql.grammar.statement import Statement
+from paimon_sql.sql.carried_statements import Statement
 from paimon_sql.sql.rewrite import RewriteContext, rewrite
 
 CONTEXT = RewriteContext("paimon", "db", frozenset({"paimon", "dialect_cat"}))

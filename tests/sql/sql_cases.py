@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from paimon_sql.sql.grammar.statement import Statement
+from paimon_sql.sql.carried_statements import Statement
 from paimon_sql.sql.text.secrets import secret_store
 from tests.sql.statement_classes import s
 

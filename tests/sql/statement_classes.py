@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from paimon_sql.sql.carry import classes
+from paimon_sql.sql.carried_statements import classes
 
 s = SimpleNamespace(**classes())

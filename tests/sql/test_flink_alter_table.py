@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from paimon_sql.sql.grammar.statement import Statement
+from paimon_sql.sql.carried_statements import Statement
 from paimon_sql.sql.statements.tables.alter_table import AddColumns, ColumnChange, ModifyColumns
 from tests.sql.sql_cases import T
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from paimon_sql.sql.grammar.statement import Statement
+from paimon_sql.sql.carried_statements import Statement
 from paimon_sql.sql.statements.tables.create_table_like import CreateTableLike
 
 

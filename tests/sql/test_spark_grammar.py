@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from paimon_sql.sql.grammar.statement import Statement
+from paimon_sql.sql.carried_statements import Statement
 from paimon_sql.sql.rewrite import RewriteContext, rewrite
 from paimon_sql.sql.statements.rows import Assignment, MergeClause
 from paimon_sql.sql.text.names import quote_name

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_sql.format.schema import types as p
-from paimon_sql.sql.dialect.definitions.types import ExactType
-from paimon_sql.sql.dialect.dialect import walk
+from paimon_sql.sql.dialect.column_definitions import ExactType
+from paimon_sql.sql.dialect.session_dialect import walk
 from paimon_sql.sql.types import TYPE_PROPERTY, is_exact, read_type_text, spark_type, take_types, type_text
 
 

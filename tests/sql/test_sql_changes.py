@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from paimon_sql.sql.grammar.statement import Statement
+from paimon_sql.sql.carried_statements import Statement
 from paimon_sql.sql.rewrite import RewriteContext, rewrite
 from paimon_sql.sql.statements.insert import EvolvingInsert
 from paimon_sql.sql.statements.rows import Assignment, DeleteFrom, MergeClause, MergeInto, Update

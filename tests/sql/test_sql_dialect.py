@@ -15,10 +15,10 @@ from sqlglot.dialects.spark import Spark
 
 from paimon_sql.errors import SetupError
 from paimon_sql.sql import dialect
+from paimon_sql.sql.carried_statements import Statement
 from paimon_sql.sql.context import RewriteContext
 from paimon_sql.sql.dialect.nodes import Travel, Verbatim
 from paimon_sql.sql.errors import SqlSyntaxError
-from paimon_sql.sql.grammar.statement import Statement
 from paimon_sql.sql.paimon import Paimon
 from paimon_sql.sql.rewrite import rewrite
 from paimon_sql.sql.statements.base import declared_statements

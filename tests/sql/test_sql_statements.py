@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.sql.carry import call_sql, decode, encode
+from paimon_sql.sql.carried_statements import Statement, call_sql, decode, encode
 from paimon_sql.sql.functions.calls import called_names, with_placeholders
-from paimon_sql.sql.grammar.statement import Statement
 from paimon_sql.sql.paimon import Paimon
 from paimon_sql.sql.rewrite import RewriteContext, rewrite
 from tests.sql.sql_cases import STATEMENTS, T

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paimon_sql.sql.text.wildcards import Wildcard, wildcard_pattern
+from paimon_sql.sql.text.names import Wildcard, wildcard_pattern
 
 PARTS = st.lists(st.one_of(st.sampled_from(Wildcard), st.sampled_from(["a", "b", ".", "ab"])), max_size=7)
 

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_sql.format.schema.types import BigIntType, DataField, IntType, TimestampType, string_type
-from paimon_sql.storage.compact.run import compact_table
+from paimon_sql.storage.compact.compaction import compact_table
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.plan import plan_scan

@@ -12,18 +12,17 @@ import pyarrow as pa
 from paimon_sql.format.metadata.manifest import ManifestEntry, entries
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.schema.arrow_types import arrow_field, arrow_schema
-from paimon_sql.format.schema.row_kind import RowKind
 from paimon_sql.format.schema.schema import new_schema
-from paimon_sql.format.schema.system_fields import VALUE_KIND
+from paimon_sql.format.schema.system_fields import VALUE_KIND, RowKind
 from paimon_sql.format.schema.types import DataField, IntType, string_type
-from paimon_sql.storage.compact.plan import plan_compaction, plan_triggered
+from paimon_sql.storage.compact.layouts.primary_key import plan_compaction, plan_triggered
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.file_io import FileIO, LocalFileIO
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.plan import ScanPlan, plan_scan
 from paimon_sql.storage.staging.commit_messages import CommitMessage
-from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
+from paimon_sql.storage.staging.proposal import Overwrite, overwritten
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits

@@ -25,10 +25,10 @@ import pyarrow as pa
 from paimon_sql.errors import AlreadyExistsError, NotFoundError
 from paimon_sql.format.layout.paths import MAIN_BRANCH
 from paimon_sql.storage.branches.management import branch_of, create_branch, delete_branches, rename_branch
-from paimon_sql.storage.compact.run import compact_due, compact_table
+from paimon_sql.storage.compact.compaction import compact_due, compact_table
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.maintenance.orphans.run import Search, find_orphans, remove_orphans
+from paimon_sql.storage.maintenance.orphans.removal import Search, find_orphans, remove_orphans
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot, rollback_to_tag
 from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags, rename_tag, replace_tag
@@ -37,8 +37,8 @@ from paimon_sql.storage.operations.fast_forward import fast_forward
 from paimon_sql.storage.operations.purge import purge
 from paimon_sql.storage.repair.lost_files import LostFile, remove_lost
 from paimon_sql.storage.repair.repair import repair
-from paimon_sql.storage.retention.guard_tags import is_guard
 from paimon_sql.storage.retention.policy import Retention
+from paimon_sql.storage.retention.tags import is_guard
 from paimon_sql.storage.table.table import Table
 from tests.storage import commits
 from tests.storage import core_tables as core

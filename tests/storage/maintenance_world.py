@@ -19,20 +19,20 @@ import pyarrow as pa
 
 from paimon_sql.errors import AlreadyExistsError, InvalidInputError, MissingFileError
 from paimon_sql.format.global_index.registry import KINDS as INDEX_KINDS
-from paimon_sql.format.index_files.deletion_vectors import DeletionVector
 from paimon_sql.format.layout.paths import MAIN_BRANCH
+from paimon_sql.format.metadata.index_files import DeletionVector
 from paimon_sql.format.metadata.manifest import entries
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.schema.arrow_types import arrow_type
-from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.system_fields import RowKind
 from paimon_sql.storage.branches.management import branch_of, create_branch, delete_branches, rename_branch
-from paimon_sql.storage.compact.run import compact_due, compact_table
+from paimon_sql.storage.compact.compaction import compact_due, compact_table
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.expressions.predicates import Comparison
 from paimon_sql.storage.indexes.drop_global_index import index_files_of
 from paimon_sql.storage.indexes.global_index import build_index, drop_messages, index_column, plan_index
-from paimon_sql.storage.maintenance.orphans.run import Search, find_orphans, remove_orphans
+from paimon_sql.storage.maintenance.orphans.removal import Search, find_orphans, remove_orphans
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot, rollback_to_tag
 from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags, rename_tag, replace_tag
@@ -44,8 +44,8 @@ from paimon_sql.storage.repair.repair import repair
 from paimon_sql.storage.retention.policy import Retention
 from paimon_sql.storage.row_level.vectors import mark
 from paimon_sql.storage.staging.commit_messages import CommitMessage
-from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
-from paimon_sql.storage.table.changelogs import ChangelogManager
+from paimon_sql.storage.staging.proposal import Overwrite, overwritten
+from paimon_sql.storage.table.snapshot_history import ChangelogManager
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits

@@ -17,16 +17,16 @@ from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.format.schema.types import DataField, IntType, string_type
-from paimon_sql.storage.compact.plan import plan_compaction
+from paimon_sql.storage.compact.layouts.primary_key import plan_compaction
 from paimon_sql.storage.data_files.live_files import manifests_of
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.file_io import FileIO, LocalFileIO
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.retention.retained_references import other_branches
 from paimon_sql.storage.scan.plan import plan_scan
-from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
-from paimon_sql.storage.table.changelogs import ChangelogManager
+from paimon_sql.storage.staging.proposal import Overwrite, overwritten
 from paimon_sql.storage.table.index_files import index_entries, index_path
+from paimon_sql.storage.table.snapshot_history import ChangelogManager
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits

@@ -8,10 +8,10 @@ import pytest
 
 from paimon_sql.errors import CommitConflictError
 from paimon_sql.format.text.instants import current_millis
-from paimon_sql.storage.commit.checks import aged_files
+from paimon_sql.storage.commit.checks import conflicts
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.maintenance.orphans.run import Search, find_orphans, remove_orphans
+from paimon_sql.storage.maintenance.orphans.removal import Search, find_orphans, remove_orphans
 from paimon_sql.storage.table.table import Table
 from tests.storage import commits
 from tests.storage.core_tables import again, insert, make_table, rows, written
@@ -31,7 +31,7 @@ def table(tmp_path: Path) -> Table:
 @pytest.fixture
 def later(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is two hours later for those who commit."""
-    monkeypatch.setattr(aged_files, "current_millis", lambda: current_millis() + 2 * _HOUR)
+    monkeypatch.setattr(conflicts, "current_millis", lambda: current_millis() + 2 * _HOUR)
 
 
 def test_a_writer_whose_files_were_taken_for_orphans_commits_nothing(table: Table, later: None) -> None:
@@ -49,6 +49,6 @@ def test_a_writer_that_was_slow_commits_what_still_stands(table: Table, later: N
 
 
 def test_files_of_a_quick_writer_are_not_looked_for(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aged_files, "map_in_threads", lambda *_: pytest.fail("looked"))
+    monkeypatch.setattr(conflicts, "map_in_threads", lambda *_: pytest.fail("looked"))
     commits.append(again(table), written(again(table), (2, "b", "x")))
     assert sorted(row[0] for row in rows(table)) == [1, 2]

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from paimon_sql.errors import CommitConflictError
-from paimon_sql.format.index_files.deletion_vectors import DeletionVector
+from paimon_sql.format.metadata.index_files import DeletionVector
 from paimon_sql.format.metadata.manifest import entries
-from paimon_sql.storage.compact.run import compact_due, compact_table, plan_table
+from paimon_sql.storage.compact.compaction import compact_due, compact_table, plan_table
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.row_level.vectors import mark

@@ -13,10 +13,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paimon_sql.format.text.wall_clock import epoch_millis
-from paimon_sql.storage.maintenance.tags.automatic import execute_plan, plan_automatic_tags, tag_batch, wall_millis
-from paimon_sql.storage.maintenance.tags.expiration import expired_tags
-from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags, rename_tag, replace_tag
+from paimon_sql.format.text.instants import epoch_millis
+from paimon_sql.storage.maintenance.tags.automatic_creation import (
+    execute_plan,
+    plan_automatic_tags,
+    tag_batch,
+    wall_millis,
+)
+from paimon_sql.storage.maintenance.tags.management import (
+    create_tag,
+    delete_tags,
+    expired_tags,
+    rename_tag,
+    replace_tag,
+)
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.local_times import zone_of
 from tests.storage.small_tables import amend_latest, fresh, insert, make_table, overwrite

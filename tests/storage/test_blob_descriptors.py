@@ -16,7 +16,7 @@ import pytest
 from paimon_sql.errors import InvalidInputError, MissingFileError, NotAllowedError, PaimonError
 from paimon_sql.format.rows.blob_reference import BlobDescriptor, BlobView, decode_descriptor
 from paimon_sql.format.schema.types import BlobType, DataField
-from paimon_sql.storage.file_io.external.policy import ExternalAccess
+from paimon_sql.storage.file_io.external.locations import ExternalAccess
 from paimon_sql.storage.table.table import Table
 from tests.storage.core_tables import again, insert, make_table, rows
 from tests.storage.test_blobs import COLUMNS, OPTIONS, blob_table

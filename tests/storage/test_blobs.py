@@ -25,7 +25,7 @@ from paimon_sql.format.rows.blob_reference import BlobDescriptor, BlobView, deco
 from paimon_sql.format.schema.types import ArrayType, BlobType, DataField, IntType, MapType, VarCharType, string_type
 from paimon_sql.storage.expressions.predicates import Comparison
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.file_io.external.policy import NO_ACCESS, ExternalAccess
+from paimon_sql.storage.file_io.external.locations import NO_ACCESS, ExternalAccess
 from paimon_sql.storage.row_level.columns import columns_unchanged
 from paimon_sql.storage.schema.changes import AddColumn, apply_changes
 from paimon_sql.storage.table.table import Table

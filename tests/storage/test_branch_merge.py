@@ -12,8 +12,8 @@ import pytest
 from paimon_sql.errors import InvalidInputError, InvalidOptionError, NotFoundError, UnsupportedError
 from paimon_sql.format.schema.types import IntType
 from paimon_sql.storage.branches.management import branch_of, create_branch, delete_branches
+from paimon_sql.storage.compact.compaction import compact_due, compact_table
 from paimon_sql.storage.compact.layouts.append import plan_append_compaction
-from paimon_sql.storage.compact.run import compact_due, compact_table
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.tags.management import create_tag

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from paimon_sql.format.metadata.manifest import entries
 from paimon_sql.format.metadata.snapshot import Snapshot
-from paimon_sql.format.schema.row_kind import RowKind
-from paimon_sql.format.schema.system_fields import VALUE_KIND
+from paimon_sql.format.schema.system_fields import VALUE_KIND, RowKind
 from paimon_sql.format.schema.types import DataField, IntType, string_type
 from paimon_sql.storage.read.readers.data_file import read_data_file
 from paimon_sql.storage.table.table import Table

@@ -17,8 +17,7 @@ from typing import Any
 import pytest
 
 from paimon_sql.format.text.instants import current_millis
-from paimon_sql.storage.maintenance.tags.expiration import expired_tags
-from paimon_sql.storage.maintenance.tags.management import create_tag
+from paimon_sql.storage.maintenance.tags.management import create_tag, expired_tags
 from paimon_sql.storage.schema.changes.base import apply_changes
 from paimon_sql.storage.schema.changes.options import SetOption
 from paimon_sql.storage.table.table import Table
@@ -37,7 +36,7 @@ sys.path.insert(0, given["tests"])
 from datetime import timedelta
 from tests.storage.core_tables import again, insert
 from paimon_sql.storage.maintenance.partitions.expiration import plan_partition_expiry
-from paimon_sql.storage.maintenance.tags.expiration import expired_tags
+from paimon_sql.storage.maintenance.tags.management import expired_tags
 from paimon_sql.storage.maintenance.tags.management import create_tag
 with open(given["table"], "rb") as file:
     table = pickle.load(file)

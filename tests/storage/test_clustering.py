@@ -12,8 +12,7 @@ from paimon_sql.errors import PaimonError
 from paimon_sql.format.metadata.manifest import entries
 from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.format.schema.types import DataField, IntType
-from paimon_sql.storage.compact.run import compact_due, plan_table
-from paimon_sql.storage.compact.scope import Scope
+from paimon_sql.storage.compact.compaction import Scope, compact_due, plan_table
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.expressions.predicates import Comparison, In

@@ -27,8 +27,7 @@ from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.file_io import FileIO, LocalFileIO
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.retention.policy import Retention
-from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
-from paimon_sql.storage.staging.proposal import Proposal
+from paimon_sql.storage.staging.proposal import Overwrite, Proposal, overwritten
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from paimon_sql.storage.write.task import WriteTask

@@ -14,7 +14,7 @@ from paimon_sql.errors import NotAllowedError
 from paimon_sql.format.metadata.manifest import entries
 from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
 from paimon_sql.format.options.operations.commit import COMMIT_STRICT_MODE_LAST_SAFE_SNAPSHOT
-from paimon_sql.storage.compact.plan import plan_compaction
+from paimon_sql.storage.compact.layouts.primary_key import plan_compaction
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write

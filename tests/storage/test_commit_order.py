@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from paimon_sql.errors import CommitConflictError
 from paimon_sql.format.metadata.snapshot import CommitKind
-from paimon_sql.storage.compact.run import compact_due
+from paimon_sql.storage.compact.compaction import compact_due
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.table.table import Table

@@ -15,11 +15,10 @@ from paimon_sql.errors import PaimonError
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.schema.schema import parse_schema
-from paimon_sql.storage.compact.plan import plan_compaction
-from paimon_sql.storage.compact.run import compact_table
-from paimon_sql.storage.compact.scope import Scope
+from paimon_sql.storage.compact.compaction import Scope, compact_table
+from paimon_sql.storage.compact.layouts.primary_key import plan_compaction
 from paimon_sql.storage.compact.strategy import UniversalCompaction, pick_due, pick_full
-from paimon_sql.storage.data_files.lsm_levels import CompactUnit, LevelRun, level_runs
+from paimon_sql.storage.data_files.lsm_tree import CompactUnit, LevelRun, level_runs
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.expressions.predicates import Comparison
 from paimon_sql.storage.file_io import LocalFileIO

@@ -12,9 +12,8 @@ import pyarrow as pa
 import pytest
 
 from paimon_sql.format.metadata.snapshot import CommitKind
-from paimon_sql.format.schema.row_kind import RowKind
-from paimon_sql.format.schema.system_fields import VALUE_KIND
-from paimon_sql.storage.compact.run import compact_due
+from paimon_sql.format.schema.system_fields import VALUE_KIND, RowKind
+from paimon_sql.storage.compact.compaction import compact_due
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.table.table import Table

@@ -22,23 +22,27 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from paimon_sql.errors import PaimonError
-from paimon_sql.format.index_files.deletion_vectors import DeletionVector
+from paimon_sql.format.metadata.index_files import DeletionVector
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_field, arrow_schema
-from paimon_sql.format.schema.row_kind import RowKind
-from paimon_sql.format.schema.system_fields import VALUE_KIND
+from paimon_sql.format.schema.system_fields import VALUE_KIND, RowKind
 from paimon_sql.format.schema.types import DataField
-from paimon_sql.storage.compact.run import compact_due, compact_table
+from paimon_sql.storage.compact.compaction import compact_due, compact_table
 from paimon_sql.storage.execution.task_executor import LocalExecutor
-from paimon_sql.storage.expressions.aggregate_functions import CountRows, CountValues, Extreme, PartialAggregate
-from paimon_sql.storage.expressions.partial_aggregates import PartialAggregation
+from paimon_sql.storage.expressions.partial_aggregation import (
+    CountRows,
+    CountValues,
+    Extreme,
+    PartialAggregate,
+    PartialAggregation,
+)
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.indexes.global_index import build_index, index_column, plan_index
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.row_level.vectors import mark
 from paimon_sql.storage.scan.metadata_aggregates import metadata_aggregates
 from paimon_sql.storage.scan.plan import plan_scan
-from paimon_sql.storage.scan.selection.top_n import TopN
+from paimon_sql.storage.scan.top_n import TopN
 from paimon_sql.storage.schema.changes import (
     AddColumn,
     DropColumn,
@@ -48,7 +52,7 @@ from paimon_sql.storage.schema.changes import (
     UpdateColumnType,
     apply_changes,
 )
-from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
+from paimon_sql.storage.staging.proposal import Overwrite, overwritten
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.errors import CommitConflictError, UnsupportedError
-from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.system_fields import RowKind
 from paimon_sql.format.schema.types import DataField, IntType, string_type
 from paimon_sql.storage.expressions.predicates import Comparison
 from paimon_sql.storage.table.table import Table

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.errors import CommitConflictError
-from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.system_fields import RowKind
 from paimon_sql.format.schema.types import DataField, IntType, string_type
-from paimon_sql.storage.compact.run import compact_due
+from paimon_sql.storage.compact.compaction import compact_due
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.expressions.predicates import Comparison, all_of
-from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
+from paimon_sql.storage.staging.proposal import Overwrite, overwritten
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits

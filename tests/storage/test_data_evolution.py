@@ -15,14 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.errors import CommitConflictError, UnsupportedError
-from paimon_sql.format.index_files.deletion_vectors import DeletionVector
+from paimon_sql.format.metadata.index_files import DeletionVector
 from paimon_sql.format.metadata.snapshot import CommitKind, Operation, Snapshot
 from paimon_sql.format.schema.schema import parse_schema
 from paimon_sql.format.schema.system_fields import ROW_ID
 from paimon_sql.format.schema.types import BigIntType, DataField, IntType, string_type
+from paimon_sql.storage.compact.compaction import compact_table
 from paimon_sql.storage.compact.layouts.data_evolution import plan_materialization, run_evolved
-from paimon_sql.storage.compact.run import compact_table
-from paimon_sql.storage.data_files.bucketed_groups import bucketed_groups
+from paimon_sql.storage.data_files.live_files import bucketed_groups
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.expressions.predicates import Comparison, IsNull, Predicate
 from paimon_sql.storage.file_io import LocalFileIO

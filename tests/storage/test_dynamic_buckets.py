@@ -12,8 +12,12 @@ from hypothesis import strategies as st
 from paimon_sql.errors import CommitConflictError, InvalidInputError
 from paimon_sql.storage.expressions.predicates import Comparison
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.buckets.assignment.fill import MAX_BUCKETS, AssignerPartition
-from paimon_sql.storage.write.buckets.assignment.hash_assigner import assigner_partition_of, key_hashes
+from paimon_sql.storage.write.buckets.assignment.assigners import (
+    MAX_BUCKETS,
+    AssignerPartition,
+    assigner_partition_of,
+    key_hashes,
+)
 from paimon_sql.storage.write.buckets.hash_indexes import Target, hash_indexes
 from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits

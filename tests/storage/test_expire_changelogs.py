@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.storage.maintenance.snapshots.changelogs import expire_changelogs
-from paimon_sql.storage.maintenance.snapshots.expiration import ExpirationResult, expire_snapshots
+from paimon_sql.storage.maintenance.snapshots.expiration import ExpirationResult, expire_changelogs, expire_snapshots
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
 from paimon_sql.storage.retention.policy import Retention, changelog_retention_of, outlives_snapshots, retention_of
-from paimon_sql.storage.table.changelogs import ChangelogManager
+from paimon_sql.storage.table.snapshot_history import ChangelogManager
 from paimon_sql.storage.table.table import Table
 from tests.storage.small_tables import compact, fresh, insert, make_table, on_disk, overwrite, reachable, rows_at
 

@@ -22,7 +22,7 @@ from paimon_sql.storage.metadata.numbered_files import EARLIEST
 from paimon_sql.storage.metadata.refs.branches import BranchManager
 from paimon_sql.storage.metadata.refs.tags import TagManager
 from paimon_sql.storage.retention.policy import retention_of
-from paimon_sql.storage.table.changelogs import ChangelogManager
+from paimon_sql.storage.table.snapshot_history import ChangelogManager
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import retained_snapshot
 from tests.storage.interrupted_io import Crash, InterruptedFileIO

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from paimon_sql.errors import InvalidInputError, InvalidOptionError, NotAllowedError
-from paimon_sql.storage.file_io.external.locations import Location, redacted
-from paimon_sql.storage.file_io.external.policy import NO_ACCESS, ExternalAccess
+from paimon_sql.storage.file_io.external.locations import NO_ACCESS, ExternalAccess, Location, redacted
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,8 @@ from paimon_sql.storage.maintenance.tags.management import create_tag
 from paimon_sql.storage.metadata.numbered_files import EARLIEST
 from paimon_sql.storage.metadata.schemas import SchemaManager
 from paimon_sql.storage.operations.fast_forward import fast_forward
-from paimon_sql.storage.retention.guard_tags import is_guard
 from paimon_sql.storage.retention.policy import retention_of
+from paimon_sql.storage.retention.tags import is_guard
 from paimon_sql.storage.schema.changes import AddColumn, apply_changes
 from paimon_sql.storage.table.table import Table
 from tests.storage.folder_io import InterruptedFolders

@@ -14,12 +14,11 @@ from hypothesis import strategies as st
 
 from paimon_sql.errors import CommitConflictError
 from paimon_sql.format.file_index.container import IndexLocation
-from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.system_fields import RowKind
 from paimon_sql.format.schema.types import BigIntType, DataField, DoubleType, IntType, MapType, string_type
 from paimon_sql.storage.data_files.pruning.file_indexes import held_indexes
 from paimon_sql.storage.execution.task_executor import LocalExecutor
-from paimon_sql.storage.expressions.map_predicates import OfMapKey
-from paimon_sql.storage.expressions.predicates import And, Comparison, In, Predicate
+from paimon_sql.storage.expressions.predicates import And, Comparison, In, OfMapKey, Predicate
 from paimon_sql.storage.indexes.file_indexes import rebuild_file_indexes
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.read.readers.data_file import read_data_file

@@ -16,7 +16,7 @@ from paimon_sql.errors import CommitConflictError, MissingFileError, PaimonError
 from paimon_sql.storage.file_io import ArrowFileIO, FileIO, LocalFileIO, ResolvingFileIO, file_io_of, local
 from paimon_sql.storage.file_io.arrow import backend_of, register_backend
 from paimon_sql.storage.file_io.backends import Backend, Options
-from paimon_sql.storage.file_io.errors import translate_errors
+from paimon_sql.storage.file_io.base import translate_errors
 from paimon_sql.storage.file_io.paths import join, name_of, parent_of, scheme_of, temporary_sibling, without_scheme
 from paimon_sql.storage.file_io.s3 import S3Backend, s3_options
 

@@ -16,7 +16,7 @@ from paimon_sql.errors import ConstraintViolationError, CorruptFileError, Unsupp
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.storage.file_formats import file_format
-from paimon_sql.storage.file_formats.orc.run_length import UnsignedRuns, decode_unsigned, encode_unsigned
+from paimon_sql.storage.file_formats.orc.encodings import UnsignedRuns, decode_unsigned, encode_unsigned
 from paimon_sql.storage.file_formats.orc.tail import read_tail
 from paimon_sql.storage.file_io import LocalFileIO
 

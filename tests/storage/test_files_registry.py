@@ -6,7 +6,7 @@ import pytest
 
 from paimon_sql.errors import InvalidOptionError, UnsupportedError
 from paimon_sql.storage.file_formats import file_format, format_names
-from paimon_sql.storage.file_formats.settings import WriteSettings
+from paimon_sql.storage.file_formats.base import WriteSettings
 
 
 def test_formats_are_found_by_name_in_any_case() -> None:

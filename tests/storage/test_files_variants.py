@@ -17,8 +17,8 @@ from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_schema, arrow_type
 from paimon_sql.format.variant.paths import parse_path
 from paimon_sql.storage.file_formats.parquet.format import ParquetFormat
-from paimon_sql.storage.file_formats.parquet.leaves import leaves_of
-from paimon_sql.storage.file_formats.parquet.variant_shredding import shape_history
+from paimon_sql.storage.file_formats.parquet.reader import leaves_of
+from paimon_sql.storage.file_formats.parquet.variants import shape_history
 from paimon_sql.storage.file_io.local import LocalFileIO
 
 IO = LocalFileIO()

@@ -17,19 +17,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.errors import CommitConflictError, InvalidInputError, UnsupportedError
-from paimon_sql.format.index_files.deletion_vectors import DeletionVector
+from paimon_sql.format.metadata.index_files import DeletionVector
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.schema.system_fields import ROW_ID
 from paimon_sql.format.schema.types import ArrayType, BigIntType, DataField, DoubleType, IntType, string_type
 from paimon_sql.storage.branches.management import create_branch
+from paimon_sql.storage.compact.compaction import compact_table
 from paimon_sql.storage.compact.layouts.data_evolution import plan_materialization, run_evolved
-from paimon_sql.storage.compact.run import compact_table
-from paimon_sql.storage.data_files.bucketed_groups import bucketed_groups
+from paimon_sql.storage.data_files.live_files import bucketed_groups
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.expressions.predicates import And, Comparison, In, IsNull, Or, Predicate, StartsWith
 from paimon_sql.storage.indexes.drop_global_index import check_indexes, index_files_of, outdated_indexes
 from paimon_sql.storage.indexes.global_index import IndexPlan, build_index, drop_messages, index_column, plan_index
-from paimon_sql.storage.maintenance.orphans.run import Search, find_orphans, remove_orphans
+from paimon_sql.storage.maintenance.orphans.removal import Search, find_orphans, remove_orphans
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
 from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags

@@ -20,19 +20,16 @@ from pyspark.sql.variant_utils import VariantUtils
 
 from paimon_sql.errors import CorruptFileError, PaimonError, UnsupportedError
 from paimon_sql.format.bytes.delta_varint import encode
-from paimon_sql.format.index_files.deletion_vectors import DeletionVector
+from paimon_sql.format.metadata.index_files import DeletionVector
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_schema, arrow_type
-from paimon_sql.format.variant.shredding.assemble import assemble
 from paimon_sql.format.variant.shredding.infer import Limits, shapes_of
-from paimon_sql.format.variant.shredding.shred import shred
+from paimon_sql.format.variant.shredding.shred import assemble, shred
 from paimon_sql.storage.data_files.pruning.file_indexes import as_ranges
-from paimon_sql.storage.file_formats.orc.protobuf import Message, packed
-from paimon_sql.storage.file_formats.orc.protobuf import encode as encode_message
-from paimon_sql.storage.file_formats.orc.run_length import UnsignedRuns
+from paimon_sql.storage.file_formats.orc.encodings import Message, UnsignedRuns, packed
+from paimon_sql.storage.file_formats.orc.encodings import encode as encode_message
 from paimon_sql.storage.file_formats.orc.tail import TYPES, OrcTail, read_tail
-from paimon_sql.storage.file_formats.parquet.footer import int96_as_bytes
-from paimon_sql.storage.file_formats.parquet.thrift import decode
+from paimon_sql.storage.file_formats.parquet.footer import decode, int96_as_bytes
 from paimon_sql.storage.file_formats.registry import file_format
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.read.deletion_mask import mask_of

@@ -31,13 +31,13 @@ from paimon_sql.format.metadata.manifest import (
     write_manifest,
     write_manifest_list,
 )
-from paimon_sql.format.statistics.simple_stats import EMPTY_ROW
+from paimon_sql.format.statistics.column_statistics import EMPTY_ROW
 from paimon_sql.process import PROCESS
 from paimon_sql.storage.branches.management import create_branch
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import FileIO, LocalFileIO
-from paimon_sql.storage.file_io.external.policy import ExternalAccess
-from paimon_sql.storage.maintenance.orphans.run import Search, find_orphans, remove_orphans
+from paimon_sql.storage.file_io.external.locations import ExternalAccess
+from paimon_sql.storage.maintenance.orphans.removal import Search, find_orphans, remove_orphans
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
 from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags
@@ -46,7 +46,7 @@ from paimon_sql.storage.operations.purge import purge
 from paimon_sql.storage.repair.repair import give_up_before
 from paimon_sql.storage.retention.policy import Retention
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.files.file_names import FileNamer
+from paimon_sql.storage.write.settings import FileNamer
 from tests.storage.small_tables import amend_latest, compact, fresh, insert, make_table, overwrite, rows_at
 
 NAMES = ("../../secret", "..", ".", "", "/etc/passwd", "a/../../../secret", "..\\secret", "a\x00b", "sub/file")

@@ -21,10 +21,9 @@ from paimon_sql.errors import InvalidOptionError, NotAllowedError, PaimonError
 from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.format.schema.types import DataField, string_type
 from paimon_sql.procedures import call
-from paimon_sql.storage.file_io.external.policy import ExternalAccess
-from paimon_sql.storage.maintenance.partitions import done_actions as report_module
-from paimon_sql.storage.maintenance.partitions.done_actions import done_actions
-from paimon_sql.storage.maintenance.partitions.mark_done import mark_done
+from paimon_sql.storage.file_io.external.locations import ExternalAccess
+from paimon_sql.storage.maintenance.partitions import mark_done as report_module
+from paimon_sql.storage.maintenance.partitions.mark_done import done_actions, mark_done
 from paimon_sql.storage.table.table import Table
 from tests.storage.small_tables import insert, make_table
 

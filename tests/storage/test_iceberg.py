@@ -22,14 +22,14 @@ from paimon_sql.format.schema.schema import TableSchema, new_schema
 from paimon_sql.format.schema.types import DataField, IntType, TimestampType, VariantType
 from paimon_sql.storage.branches.management import branch_of
 from paimon_sql.storage.data_files.live_files import live_files
-from paimon_sql.storage.data_files.lsm_levels import max_level
+from paimon_sql.storage.data_files.lsm_tree import max_level
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io.paths import name_of
 from paimon_sql.storage.iceberg import metadata_folder, publish
 from paimon_sql.storage.iceberg.manifest_sets import ManifestWriter
 from paimon_sql.storage.iceberg.publish import Publication
 from paimon_sql.storage.iceberg.store import MetadataStore
-from paimon_sql.storage.maintenance.orphans.run import Search, find_orphans, remove_orphans
+from paimon_sql.storage.maintenance.orphans.removal import Search, find_orphans, remove_orphans
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
 from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags

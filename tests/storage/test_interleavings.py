@@ -19,9 +19,9 @@ from paimon_sql.errors import (
 )
 from paimon_sql.format.schema.types import BigIntType, DataField, IntType, string_type
 from paimon_sql.storage.branches.management import branch_of, create_branch
-from paimon_sql.storage.commit.snapshot import standing
+from paimon_sql.storage.commit.snapshot import snapshot_commit
 from paimon_sql.storage.commit.transaction import Transaction
-from paimon_sql.storage.compact.run import compact_due
+from paimon_sql.storage.compact.compaction import compact_due
 from paimon_sql.storage.copy.copy import copy_files, plan_copy, schemas_of_copy
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import LocalFileIO
@@ -33,10 +33,9 @@ from paimon_sql.storage.metadata.numbered_files import NumberedDirectory
 from paimon_sql.storage.operations.purge import purge
 from paimon_sql.storage.operations.replace_table import replace_table, replacement
 from paimon_sql.storage.retention.policy import Retention
+from paimon_sql.storage.schema.changes.alter_columns import AddColumn
 from paimon_sql.storage.schema.changes.base import apply_changes
-from paimon_sql.storage.schema.changes.columns.add_column import AddColumn
-from paimon_sql.storage.staging.overwrite import Overwrite
-from paimon_sql.storage.staging.table_identity import is_same_table
+from paimon_sql.storage.staging.proposal import Overwrite, is_same_table
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
@@ -313,7 +312,7 @@ def test_a_table_that_has_another_name_for_a_moment_loses_no_acknowledged_row(tm
         return answer
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(standing, "is_same_table", looks)
+        patch.setattr(snapshot_commit, "is_same_table", looks)
         with suppress(CommitUnknownError):
             commits.append(again(table), written(again(table), (1, "a", "x")))
     assert rows(table) == [(1, "a", "x")]

@@ -8,9 +8,8 @@ import pyarrow as pa
 import pytest
 
 from paimon_sql.errors import CancelledError, PaimonError
-from paimon_sql.storage.compact.run import compact_table
-from paimon_sql.storage.execution.progress import Work
-from paimon_sql.storage.execution.task_executor import LocalExecutor
+from paimon_sql.storage.compact.compaction import compact_table
+from paimon_sql.storage.execution.task_executor import LocalExecutor, Work
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.write.plan import plan_write
 from tests.storage import core_tables as core

@@ -12,7 +12,7 @@ import pytest
 
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.maintenance.after_commit import after_commit
-from paimon_sql.storage.retention.guard_tags import is_guard
+from paimon_sql.storage.retention.tags import is_guard
 from paimon_sql.storage.table.table import Table
 from tests.storage.interrupted_io import Crash, InterruptedFileIO
 from tests.storage.small_tables import amend_latest, fresh, insert, make_table, on_disk, reachable, rows_at

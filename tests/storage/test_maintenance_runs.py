@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
+from paimon_sql.catalog.filesystem_catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.format.schema.schema import new_schema
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.metadata.environment.maintenance_log import MaintenanceLog, MaintenanceRun, parse_run
+from paimon_sql.storage.metadata.catalog_environment import MaintenanceLog, MaintenanceRun, parse_run
 from tests.storage.small_tables import COLUMNS, insert
 
 RUN = MaintenanceRun(

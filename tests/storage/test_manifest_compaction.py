@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from paimon_sql.errors import InvalidOptionError
 from paimon_sql.format.metadata.manifest import FileKind, ManifestFileMeta
 from paimon_sql.format.metadata.snapshot import Snapshot
-from paimon_sql.storage.commit.snapshot.manifest_order import ranges
+from paimon_sql.storage.commit.snapshot.manifests import ranges
 from paimon_sql.storage.commit.snapshot.snapshot_commit import Created, RenamingSnapshotCommit
 from paimon_sql.storage.data_files.live_files import manifests_of
 from paimon_sql.storage.operations.compact_manifests import ManifestCompactor, ManifestPlan

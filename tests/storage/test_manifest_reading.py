@@ -18,10 +18,9 @@ import pytest
 
 from paimon_sql.errors import CorruptFileError, MissingFileError
 from paimon_sql.format.metadata.manifest import FileKind
-from paimon_sql.format.statistics.simple_stats import EMPTY_STATS
+from paimon_sql.format.statistics.column_statistics import EMPTY_STATS
 from paimon_sql.storage.data_files.live_files import live_files, manifests_of
-from paimon_sql.storage.execution.progress import running
-from paimon_sql.storage.execution.task_executor import Executor
+from paimon_sql.storage.execution.task_executor import Executor, running
 from paimon_sql.storage.expressions.predicates import And, Comparison, In, IsNull, Or, Predicate, StartsWith
 from paimon_sql.storage.metadata.manifests import ManifestCache, manifest_cache
 from paimon_sql.storage.table import distributed_manifests

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from paimon_sql.format.file_index.declared import DeclaredIndex
 from paimon_sql.format.file_index.registry import KINDS
 from paimon_sql.format.options import TableOptions
-from paimon_sql.storage.expressions.map_predicates import OfMapKey
-from paimon_sql.storage.expressions.predicates import Comparison, In, IsNull
+from paimon_sql.storage.expressions.predicates import Comparison, In, IsNull, OfMapKey
 
 MAPS = st.none() | st.dictionaries(st.sampled_from("abc"), st.none() | st.integers(0, 3))
 ONE = pa.scalar(1, pa.int32())

@@ -23,9 +23,8 @@ from paimon_sql.storage.materialized.definition import (
     read_freshness,
     shown_options,
 )
-from paimon_sql.storage.materialized.partitions import PartitionChoice
-from paimon_sql.storage.materialized.state import RefreshState, is_due, last_refresh
-from paimon_sql.storage.scan.query_sources import RowChange, compared, is_tracked, state_of
+from paimon_sql.storage.materialized.refresh import PartitionChoice, RefreshState, is_due, last_refresh
+from paimon_sql.storage.scan.read_state import RowChange, compared, is_tracked, state_of
 from paimon_sql.storage.schema.changes import AddColumn, DropColumn, SetOption, apply_changes
 from paimon_sql.storage.table.table import Table
 from tests.storage import commits

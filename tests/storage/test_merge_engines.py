@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paimon_sql.format.schema.row_kind import RowKind
 from paimon_sql.format.schema.schema import TableSchema, new_schema
-from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER, VALUE_KIND
+from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER, VALUE_KIND, RowKind
 from paimon_sql.format.schema.types import DataField, IntType
 from paimon_sql.storage.merge.registry import merge_engine
 from paimon_sql.storage.merge.windows import RowOrder, Window

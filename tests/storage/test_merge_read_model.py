@@ -15,14 +15,14 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.system_fields import RowKind
 from paimon_sql.format.schema.types import BigIntType, DataField, IntType, string_type
 from paimon_sql.storage.expressions.predicates import Comparison, Predicate, conjuncts_on
 from paimon_sql.storage.read.deletion_mask import MaskedSplit
 from paimon_sql.storage.read.readers.data_file import read_with_positions
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.split import Split
-from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
+from paimon_sql.storage.staging.proposal import Overwrite, overwritten
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits

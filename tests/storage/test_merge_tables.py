@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from paimon_sql.errors import ConstraintViolationError
-from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.system_fields import RowKind
 from paimon_sql.format.schema.types import BigIntType, DataField, DataType, IntType, string_type
 from paimon_sql.storage.table.table import Table
 from tests.storage import commits

@@ -13,7 +13,7 @@ from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.bytes.roaring64 import Roaring64
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.schema.types import DataField, VarBinaryType
-from paimon_sql.storage.expressions.kernels.segments import Segments
+from paimon_sql.storage.expressions.kernels.sorting import Segments
 from paimon_sql.storage.merge.aggregates.base import Steps
 from paimon_sql.storage.merge.aggregates.registry import FUNCTIONS
 

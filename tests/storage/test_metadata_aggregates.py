@@ -9,10 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paimon_sql.format.index_files.deletion_vectors import DeletionVector
+from paimon_sql.format.metadata.index_files import DeletionVector
 from paimon_sql.format.schema.types import DataField, DoubleType, IntType, string_type
-from paimon_sql.storage.expressions.aggregate_functions import CountRows, CountValues, Extreme, PartialAggregate
-from paimon_sql.storage.expressions.partial_aggregates import PartialAggregation
+from paimon_sql.storage.expressions.partial_aggregation import (
+    CountRows,
+    CountValues,
+    Extreme,
+    PartialAggregate,
+    PartialAggregation,
+)
 from paimon_sql.storage.expressions.predicates import Comparison
 from paimon_sql.storage.row_level.vectors import mark
 from paimon_sql.storage.scan.metadata_aggregates import metadata_aggregates

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
+from paimon_sql.catalog.filesystem_catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.table_types import writable
 from paimon_sql.errors import NotFoundError, UnsupportedError

@@ -11,7 +11,7 @@ import pytest
 
 from paimon_sql.catalog.iceberg.hive import HiveRegistration
 from paimon_sql.catalog.registry import open_catalog
-from paimon_sql.catalog.rest.tokens import Token, TokenFileIO
+from paimon_sql.catalog.rest.environment import Token, TokenFileIO
 from paimon_sql.errors import InvalidOptionError
 from paimon_sql.format.global_index.blocks import Compression, encode_block
 from paimon_sql.format.metadata.data_file import DataFileMeta
@@ -19,27 +19,26 @@ from paimon_sql.format.options import TableOptions, check_changes
 from paimon_sql.format.schema.types import BlobType, DataField, IntType
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.compact import strategy
+from paimon_sql.storage.compact.compaction import EVERYTHING
 from paimon_sql.storage.compact.layouts.append import plan_append_compaction
-from paimon_sql.storage.compact.scope import EVERYTHING
-from paimon_sql.storage.data_files.lsm_levels import LevelRun
+from paimon_sql.storage.data_files.lsm_tree import LevelRun
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_formats.blob.fetch import BlobFetcher
 from paimon_sql.storage.file_io import LocalFileIO, file_io_of
-from paimon_sql.storage.file_io.external.policy import ExternalAccess
+from paimon_sql.storage.file_io.external.locations import ExternalAccess
 from paimon_sql.storage.iceberg import metadata_folder
-from paimon_sql.storage.merge import spill
+from paimon_sql.storage.merge import windows
 from paimon_sql.storage.operations import operations
 from paimon_sql.storage.repair import lost_files
-from paimon_sql.storage.scan.changes.range import plan_changes
+from paimon_sql.storage.scan.changes.plan import plan_changes
 from paimon_sql.storage.scan.plan import plan_scan
-from paimon_sql.storage.scan.split_size import SplitSize
-from paimon_sql.storage.streams.position import Position
-from paimon_sql.storage.streams.source import Limits, StreamSource
+from paimon_sql.storage.scan.split import SplitSize
+from paimon_sql.storage.streams.source import Limits, Position, StreamSource
 from paimon_sql.storage.table.index_files import index_entries, index_path
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.change_range import change_range_to_read
+from paimon_sql.storage.write.buckets.assignment.postponed import Amount, numbers_for_batch
 from paimon_sql.storage.write.buckets.modes import cross_partition
-from paimon_sql.storage.write.buckets.postponed.bucket_number import Amount, numbers_for_batch
 from paimon_sql.storage.write.clustering.clustering import clustering_of
 from paimon_sql.storage.write.plan import plan_write
 from tests.storage.core_tables import (
@@ -235,7 +234,7 @@ def test_levels_of_compressions_are_obeyed() -> None:
         assert sizes[19] < sizes[1]
     for level in ("1", "19"):
         options = TableOptions({"spill-compression": "zstd", "spill-compression.zstd-level": level})
-        assert spill._compressed(options).compression is not None
+        assert windows._compressed(options).compression is not None
 
 
 def test_iceberg_entries_say_what_a_metastore_is_to_leave_out(tmp_path: Path) -> None:

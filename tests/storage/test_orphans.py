@@ -18,14 +18,13 @@ from paimon_sql.errors import CommitConflictError, PaimonError
 from paimon_sql.format.metadata.index_manifest import write_index_manifest
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import FileStatus, LocalFileIO
-from paimon_sql.storage.maintenance.orphans.names import FolderKind, WriterNames
-from paimon_sql.storage.maintenance.orphans.removal import Removed
-from paimon_sql.storage.maintenance.orphans.run import OrphanPlan, Search, find_orphans, remove_orphans
+from paimon_sql.storage.maintenance.orphans.candidates import FolderKind, WriterNames
+from paimon_sql.storage.maintenance.orphans.removal import OrphanPlan, Removed, Search, find_orphans, remove_orphans
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
 from paimon_sql.storage.maintenance.tags.management import create_tag
 from paimon_sql.storage.retention.policy import retention_of
-from paimon_sql.storage.table.changelogs import ChangelogManager
+from paimon_sql.storage.table.snapshot_history import ChangelogManager
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits

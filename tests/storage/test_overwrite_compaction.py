@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from paimon_sql.format.metadata.snapshot import CommitKind
-from paimon_sql.storage.compact.run import compact_due
+from paimon_sql.storage.compact.compaction import compact_due
 from paimon_sql.storage.execution.task_executor import LocalExecutor
-from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
+from paimon_sql.storage.staging.proposal import Overwrite, overwritten
 from paimon_sql.storage.table.table import Table
 from tests.storage import commits
 from tests.storage.core_tables import Row, again, insert, live, make_table, overwrite, rows, written

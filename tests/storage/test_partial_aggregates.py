@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_type
-from paimon_sql.storage.expressions import partial_aggregates
-from paimon_sql.storage.expressions.aggregate_functions import (
+from paimon_sql.storage.expressions import partial_aggregation
+from paimon_sql.storage.expressions.partial_aggregation import (
     CountRows,
     CountValues,
     Extreme,
     PartialAggregate,
+    PartialAggregation,
     Sum,
     WideSum,
 )
-from paimon_sql.storage.expressions.partial_aggregates import PartialAggregation
 from tests.storage.sample_values import KINDS, Kind, sql_order
 
 EXACT = Context(prec=100)
@@ -138,9 +138,9 @@ def test_partial_aggregates_add_up_to_those_of_all_rows(data: st.DataObject) -> 
         for part in (rows[i : i + step] for i in range(0, len(rows), step))
     ]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(partial_aggregates, "_PORTION_ROWS", data.draw(st.integers(1, 12), "portion"))
-        patch.setattr(partial_aggregates, "_WORTH_IT", data.draw(st.sampled_from([0.0, 0.5, 1.1]), "worth it"))
-        patch.setattr(partial_aggregates, "_BATCH_ROWS", 3)
+        patch.setattr(partial_aggregation, "_PORTION_ROWS", data.draw(st.integers(1, 12), "portion"))
+        patch.setattr(partial_aggregation, "_WORTH_IT", data.draw(st.sampled_from([0.0, 0.5, 1.1]), "worth it"))
+        patch.setattr(partial_aggregation, "_BATCH_ROWS", 3)
         made = list(wanted.of(iter(batches)))
     for batch in made:
         assert batch.schema.names == list(wanted.names)
@@ -190,7 +190,7 @@ def test_no_rows_make_one_group_of_all_and_no_group_of_a_column() -> None:
 
 
 def test_rows_go_on_as_they_are_where_groups_are_nearly_as_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(partial_aggregates, "_PORTION_ROWS", 4)
+    monkeypatch.setattr(partial_aggregation, "_PORTION_ROWS", 4)
     wanted = PartialAggregation(("k",), (CountRows(), Sum("k", False)))
     found = aggregated(wanted, {"k": pa.array([1, 2, 3, 3], pa.int32())}, {"k": pa.array([4, 4, 4, 4], pa.int32())})
     assert [r["k"] for r in found] == [1, 2, 3, 4, 4, 4, 4]
@@ -199,7 +199,7 @@ def test_rows_go_on_as_they_are_where_groups_are_nearly_as_many(monkeypatch: pyt
 
 
 def test_long_texts_make_portions_of_fewer_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(partial_aggregates, "_PORTION_BYTES", 1000)
+    monkeypatch.setattr(partial_aggregation, "_PORTION_BYTES", 1000)
     batch = {"k": pa.array(["x" * 600] * 3)}
     assert [r["count(*)"] for r in aggregated(PartialAggregation(("k",), (CountRows(),)), *[batch] * 3)] == [3, 3, 3]
 

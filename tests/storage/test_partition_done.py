@@ -14,9 +14,8 @@ from typing import Any, ClassVar
 import pytest
 
 from paimon_sql.errors import InvalidOptionError, PaimonError, UnsupportedError
-from paimon_sql.storage.file_io.external.policy import ExternalAccess
-from paimon_sql.storage.maintenance.partitions.done_actions import done_actions
-from paimon_sql.storage.maintenance.partitions.mark_done import mark_done
+from paimon_sql.storage.file_io.external.locations import ExternalAccess
+from paimon_sql.storage.maintenance.partitions.mark_done import done_actions, mark_done
 from paimon_sql.storage.table.table import Table
 from tests.storage.small_tables import insert, make_table
 

@@ -25,7 +25,7 @@ from paimon_sql.storage.maintenance.partitions.expiration import (
     expire_partitions,
     plan_partition_expiry,
 )
-from paimon_sql.storage.table.partitioning.times import PartitionTimes
+from paimon_sql.storage.table.partitions import PartitionTimes
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.format.metadata.snapshot import CommitKind
-from paimon_sql.format.options.table_options import TableOptions
-from paimon_sql.storage.compact.layouts.postponed import plan_postponed
+from paimon_sql.format.options.values import TableOptions
+from paimon_sql.storage.compact.layouts.primary_key import plan_postponed
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.expressions.predicates import Comparison
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.buckets.postponed.bucket_number import Amount, numbers_for_batch, numbers_for_compaction
+from paimon_sql.storage.write.buckets.assignment.postponed import Amount, numbers_for_batch, numbers_for_compaction
 from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits
 from tests.storage.core_tables import again, batch_of, files_below, insert, live, make_table, overwrite, remove, rows

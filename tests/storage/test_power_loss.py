@@ -24,14 +24,13 @@ from paimon_sql.format.layout.paths import MAIN_BRANCH
 from paimon_sql.storage.branches.management import branch_of
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.maintenance.orphans.run import Search, find_orphans, remove_orphans
-from paimon_sql.storage.maintenance.snapshots.changelogs import expire_changelogs
-from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
+from paimon_sql.storage.maintenance.orphans.removal import Search, find_orphans, remove_orphans
+from paimon_sql.storage.maintenance.snapshots.expiration import expire_changelogs, expire_snapshots
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
 from paimon_sql.storage.metadata.schemas import SchemaManager
 from paimon_sql.storage.repair.repair import repair
 from paimon_sql.storage.retention.policy import Retention
-from paimon_sql.storage.table.changelogs import ChangelogManager
+from paimon_sql.storage.table.snapshot_history import ChangelogManager
 from paimon_sql.storage.table.table import Table
 from tests.storage import core_tables as core
 from tests.storage import small_tables as small

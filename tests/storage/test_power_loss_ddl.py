@@ -17,8 +17,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paimon_sql.catalog.base import Catalog
-from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
+from paimon_sql.catalog.catalog import Catalog
+from paimon_sql.catalog.filesystem_catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidSchemaError
 from paimon_sql.format.metadata.snapshot import Operation
@@ -27,9 +27,8 @@ from paimon_sql.format.schema.types import DataField, IntType
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.operations.replace_table import replace_table, replacement
 from paimon_sql.storage.repair.repair import repair
+from paimon_sql.storage.schema.changes.alter_columns import AddColumn, DropColumn
 from paimon_sql.storage.schema.changes.base import apply_changes
-from paimon_sql.storage.schema.changes.columns.add_column import AddColumn
-from paimon_sql.storage.schema.changes.columns.drop_column import DropColumn
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits

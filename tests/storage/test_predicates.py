@@ -17,8 +17,7 @@ from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry, manifes
 from paimon_sql.format.rows.binary_row import RowCodec
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.types import DataField, IntType, string_type
-from paimon_sql.format.statistics.column_statistics import StatsCollector
-from paimon_sql.format.statistics.modes import KEY_MODE, column_modes
+from paimon_sql.format.statistics.column_statistics import KEY_MODE, StatsCollector, column_modes
 from paimon_sql.storage.data_files.pruning.pinned_columns import pinned_values, prune_buckets
 from paimon_sql.storage.data_files.pruning.statistics import prune_by_key, prune_by_values
 from paimon_sql.storage.expressions.predicates import (
@@ -33,7 +32,7 @@ from paimon_sql.storage.expressions.predicates import (
 )
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.metadata.manifests import partition_stats
-from paimon_sql.storage.table.partitioning.routing import Router
+from paimon_sql.storage.table.partitions import Router
 from paimon_sql.storage.table.table import Table
 from tests.storage.predicate_model import holds, leaves, negated, predicates
 from tests.storage.sample_values import KINDS, Kind

@@ -19,7 +19,7 @@ from paimon_sql.storage.metadata.numbered_files import EARLIEST
 from paimon_sql.storage.operations import purge as purging
 from paimon_sql.storage.operations.purge import purge
 from paimon_sql.storage.retention.policy import retention_of
-from paimon_sql.storage.table.changelogs import ChangelogManager
+from paimon_sql.storage.table.snapshot_history import ChangelogManager
 from paimon_sql.storage.table.table import Table
 from tests.storage.interrupted_io import Crash, InterruptedFileIO
 from tests.storage.small_tables import (

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.errors import CommitConflictError
-from paimon_sql.storage.compact.run import compact_table
+from paimon_sql.storage.compact.compaction import compact_table
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.expressions.predicates import Comparison
 from paimon_sql.storage.table.table import Table

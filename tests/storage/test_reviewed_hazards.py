@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
+from paimon_sql.catalog.filesystem_catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import NoSuchSnapshotError, NoSuchTableError, PaimonError, UnsafePathError
 from paimon_sql.format.layout import paths
@@ -24,11 +24,11 @@ from paimon_sql.process import PROCESS
 from paimon_sql.storage.commit.snapshot.snapshot_commit import Created, RenamingSnapshotCommit
 from paimon_sql.storage.copy import copy
 from paimon_sql.storage.execution.task_executor import LocalExecutor
-from paimon_sql.storage.maintenance.orphans.run import Search, find_orphans
+from paimon_sql.storage.maintenance.orphans.removal import Search, find_orphans
 from paimon_sql.storage.maintenance.snapshots.expiration import ExpirationResult, expire_snapshots
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
 from paimon_sql.storage.maintenance.tags.management import create_tag
-from paimon_sql.storage.metadata.external_roots import ExternalRoots
+from paimon_sql.storage.metadata.manifests import ExternalRoots
 from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST, NumberedDirectory
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.retention.files_to_delete import FilesToDelete

@@ -15,8 +15,8 @@ from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapsh
 from paimon_sql.storage.maintenance.tags.management import create_tag
 from paimon_sql.storage.operations import purge as purging
 from paimon_sql.storage.operations.purge import purge
-from paimon_sql.storage.retention.guard_tags import is_guard
 from paimon_sql.storage.retention.policy import Retention
+from paimon_sql.storage.retention.tags import is_guard
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits

@@ -10,21 +10,20 @@ import pyarrow as pa
 import pytest
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.format.index_files.deletion_vectors import DeletionVector
 from paimon_sql.format.metadata.data_file import FileSource
+from paimon_sql.format.metadata.index_files import DeletionVector
 from paimon_sql.format.metadata.snapshot import Operation, Snapshot
-from paimon_sql.format.schema.row_kind import RowKind
-from paimon_sql.format.schema.system_fields import ROW_ID
-from paimon_sql.storage.compact.layouts.sort import sort_table
-from paimon_sql.storage.compact.run import compact_table
+from paimon_sql.format.schema.system_fields import ROW_ID, RowKind
+from paimon_sql.storage.compact.compaction import compact_table
+from paimon_sql.storage.compact.layouts.clustered import sort_table
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.expressions.predicates import Comparison
 from paimon_sql.storage.read.task import ReadTask
-from paimon_sql.storage.row_level.rewrite import plan_rewrite
+from paimon_sql.storage.row_level.copy_on_write import plan_rewrite
 from paimon_sql.storage.row_level.strategy import RowLevelLayout, RowLevelStrategy
 from paimon_sql.storage.row_level.vectors import mark
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.row_tracking import TrackedWriteTask
+from paimon_sql.storage.write.task import TrackedWriteTask
 from tests.storage import commits
 from tests.storage.core_tables import Row, again, batch_of, insert, live, make_table, plan, written
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from paimon_sql.errors import CatalogUnavailableError, NotAllowedError
-from paimon_sql.storage.metadata.environment.query_auth import QueryAuthResult
+from paimon_sql.storage.metadata.catalog_environment import QueryAuthResult
 from paimon_sql.storage.read.query_auth import authorized_rows, referenced_columns
 
 ROWS = pa.RecordBatch.from_pydict({"a": pa.array([1, 2, None], pa.int32()), "b": ["x", "yx", None]})

@@ -8,7 +8,7 @@ import pytest
 
 from paimon_sql.errors import InvalidOptionError, UnsupportedError
 from paimon_sql.format.metadata.data_file import FileSource
-from paimon_sql.storage.compact.run import compact_due
+from paimon_sql.storage.compact.compaction import compact_due
 from paimon_sql.storage.copy.copy import plan_copy
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.schema.validation import validate_schema

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from paimon_sql.errors import NoSuchSnapshotError
-from paimon_sql.storage.compact.run import compact_due
+from paimon_sql.storage.compact.compaction import compact_due
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.maintenance.orphans.run import Search, find_orphans, remove_orphans
+from paimon_sql.storage.maintenance.orphans.removal import Search, find_orphans, remove_orphans
 from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapshot
 from paimon_sql.storage.metadata.snapshots import SnapshotView
 from paimon_sql.storage.operations.fast_forward import plan_fast_forward
-from paimon_sql.storage.scan.changes.range import plan_changes
+from paimon_sql.storage.scan.changes.plan import plan_changes
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.change_range import change_range_to_read
 from paimon_sql.storage.table.time_travel.resolve import version_to_read

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pytest
 
 from paimon_sql.errors import CommitConflictError, InvalidInputError, UnsupportedError
-from paimon_sql.format.index_files.deletion_vectors import DeletionVector
+from paimon_sql.format.metadata.index_files import DeletionVector
 from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
-from paimon_sql.storage.compact.layouts.sort import sort_table
-from paimon_sql.storage.compact.plan import plan_compaction
-from paimon_sql.storage.compact.scope import Scope
+from paimon_sql.storage.compact.compaction import Scope
+from paimon_sql.storage.compact.layouts.clustered import sort_table
+from paimon_sql.storage.compact.layouts.primary_key import plan_compaction
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.expressions.predicates import Comparison

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_sql.format.options import TableOptions
-from paimon_sql.storage.merge.spill import merged_windows
-from paimon_sql.storage.merge.windows import RowOrder, Run
+from paimon_sql.storage.merge.windows import RowOrder, Run, merged_windows
 from tests.storage import core_tables as core
 
 KEYS = st.lists(st.one_of(st.none(), st.integers(-5, 20)), max_size=12)

@@ -8,7 +8,7 @@ import pytest
 
 from paimon_sql.format.options import TableOptions
 from paimon_sql.storage.scan.plan import plan_scan
-from paimon_sql.storage.scan.split_size import SplitSize
+from paimon_sql.storage.scan.split import SplitSize
 from paimon_sql.storage.streams.source import StreamSource
 from paimon_sql.storage.table.table import Table
 from tests.storage.small_tables import fresh, insert, make_table

@@ -20,8 +20,7 @@ from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.storage.branches.management import branch_of, create_branch
 from paimon_sql.storage.commit.snapshot import snapshot_commit
 from paimon_sql.storage.commit.snapshot.attempt import Attempt
-from paimon_sql.storage.commit.snapshot.snapshot_commit import Created, RenamingSnapshotCommit
-from paimon_sql.storage.commit.snapshot.standing import standing_of
+from paimon_sql.storage.commit.snapshot.snapshot_commit import Created, RenamingSnapshotCommit, standing_of
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.maintenance.snapshots import rollback
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
@@ -29,8 +28,7 @@ from paimon_sql.storage.maintenance.snapshots.rollback import rollback_to_snapsh
 from paimon_sql.storage.maintenance.tags.management import create_tag
 from paimon_sql.storage.metadata.directories import drop_directory
 from paimon_sql.storage.metadata.numbered_files import LATEST
-from paimon_sql.storage.metadata.rollback_marks import GENERATION, Rollback, RollbackMark
-from paimon_sql.storage.metadata.snapshots import SnapshotManager
+from paimon_sql.storage.metadata.snapshots import GENERATION, Rollback, RollbackMark, SnapshotManager
 from paimon_sql.storage.operations.fast_forward import fast_forward
 from paimon_sql.storage.repair import repair as repairs
 from paimon_sql.storage.repair.repair import repair

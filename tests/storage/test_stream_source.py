@@ -10,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paimon_sql.errors import InvalidInputError, InvalidOptionError, NoSuchSnapshotError, UnsupportedError
-from paimon_sql.storage.commit.epochs import newest_identifier
+from paimon_sql.storage.commit.snapshot.carried_properties import newest_identifier
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.streams import source as source_module
-from paimon_sql.storage.streams.position import Position, parse_position
-from paimon_sql.storage.streams.source import Limits, StreamSource
+from paimon_sql.storage.streams.source import Limits, Position, StreamSource, parse_position
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from tests.storage import commits

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from paimon_sql.errors import InvalidOptionError
 from paimon_sql.format.options import TableOptions
-from paimon_sql.storage.maintenance.tags.periods import TagPeriod
+from paimon_sql.storage.maintenance.tags.automatic_creation import TagPeriod
 
 EPOCH = datetime(1970, 1, 1)
 DASHES, PLAIN, CLOSE = "with_dashes", "without_dashes", "without_dashes_and_spaces"

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimon_sql.storage.expressions.predicates import ColumnStats
-from paimon_sql.storage.scan.selection.top_n import TopN, wanted_files
+from paimon_sql.storage.scan.top_n import TopN, wanted_files
 
 Value = int | None
 VALUES = st.one_of(st.none(), st.integers(0, 6))

@@ -14,15 +14,15 @@ from paimon_sql.format.schema.types import IntType
 from paimon_sql.storage.branches.management import branch_of, create_branch
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import LocalFileIO
-from paimon_sql.storage.maintenance.orphans.run import Search, find_orphans, remove_orphans
+from paimon_sql.storage.maintenance.orphans.removal import Search, find_orphans, remove_orphans
 from paimon_sql.storage.maintenance.snapshots.expiration import expire_snapshots
 from paimon_sql.storage.maintenance.tags.management import create_tag
 from paimon_sql.storage.repair import unreadable_metadata
 from paimon_sql.storage.repair.repair import repair
 from paimon_sql.storage.retention.policy import retention_of
+from paimon_sql.storage.schema.changes.alter_columns import AddColumn
 from paimon_sql.storage.schema.changes.base import apply_changes
-from paimon_sql.storage.schema.changes.columns.add_column import AddColumn
-from paimon_sql.storage.table.changelogs import ChangelogManager
+from paimon_sql.storage.table.snapshot_history import ChangelogManager
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import snapshot_at_time
 from tests.storage.small_tables import fresh, insert, make_table, rows_at

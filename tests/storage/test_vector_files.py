@@ -10,7 +10,7 @@ import pytest
 
 from paimon_sql.errors import InvalidOptionError
 from paimon_sql.format.schema.types import DataField, FloatType, IntType, VectorType, string_type
-from paimon_sql.storage.compact.run import compact_table
+from paimon_sql.storage.compact.compaction import compact_table
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.expressions.kernels.conform import as_fixed_lists
 from paimon_sql.storage.schema.validation import validate_schema

@@ -22,18 +22,16 @@ from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.rows.binary_row import RowCodec
 from paimon_sql.format.rows.decode import decode_columns
 from paimon_sql.format.schema.arrow_types import arrow_schema
-from paimon_sql.format.schema.row_kind import RowKind
+from paimon_sql.format.schema.system_fields import RowKind
 from paimon_sql.format.schema.types import BigIntType, DataField, DoubleType, IntType, string_type
 from paimon_sql.format.statistics.column_statistics import has_bounds, has_counts
-from paimon_sql.storage.data_files.sections import sections_of
+from paimon_sql.storage.data_files.lsm_tree import sections_of
 from paimon_sql.storage.expressions.predicates import Comparison
 from paimon_sql.storage.read.readers.data_file import read_data_file
-from paimon_sql.storage.table.partitioning.routing import Router
+from paimon_sql.storage.table.partitions import Router
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.append_writer import AppendWriter
-from paimon_sql.storage.write.buffer import BucketBuffers
-from paimon_sql.storage.write.key_value_writer import KeyValueWriter
 from paimon_sql.storage.write.plan import plan_write
+from paimon_sql.storage.write.writers import AppendWriter, BucketBuffers, KeyValueWriter
 from tests.storage import commits
 from tests.storage.core_tables import (
     COLUMNS,

@@ -22,7 +22,7 @@ from paimon_sql.format.schema.types import DataField
 from paimon_sql.format.text.values import java_text
 from paimon_sql.storage.file_io import LocalFileIO
 from paimon_sql.storage.maintenance.tags.management import create_tag
-from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
+from paimon_sql.storage.staging.proposal import Overwrite, overwritten
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from paimon_sql.system_tables import system_tables

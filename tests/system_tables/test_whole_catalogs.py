@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
+from paimon_sql.catalog.filesystem_catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.format.schema import types as t
@@ -22,7 +22,7 @@ from paimon_sql.storage.maintenance.tags.management import create_tag
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from paimon_sql.system_tables import catalog_tables
-from paimon_sql.system_tables.whole_catalog import View
+from paimon_sql.system_tables.base import View
 from tests.storage import commits
 
 FIELDS = (DataField(0, "id", t.IntType(False)), DataField(1, "dt", t.string_type()))

@@ -6,21 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from paimon_sql.catalog.base import ALONE, Host
-from paimon_sql.catalog.external_tables import check_same
-from paimon_sql.catalog.hive.client import EntryExistsError, Metastore, MissingEntryError
-from paimon_sql.catalog.hive.conf import with_site
-from paimon_sql.catalog.hive.entries import Entries
+from paimon_sql.catalog.catalog import ALONE, Host
+from paimon_sql.catalog.hive.client import EntryExistsError, Metastore, MissingEntryError, with_site
+from paimon_sql.catalog.hive.entries import Entries, ViewsInMetastore
+from paimon_sql.catalog.hive.environment import HiveLock, HivePartitions, LockSettings
 from paimon_sql.catalog.hive.layout import tables
 from paimon_sql.catalog.hive.layout.format_tables import describe_format, format_of, format_schema
-from paimon_sql.catalog.hive.layout.locations import InDescriptors, InProperties, plain
-from paimon_sql.catalog.hive.layout.structs import TableStruct
-from paimon_sql.catalog.hive.locks import HiveLock, LockSettings
-from paimon_sql.catalog.hive.partitions import HivePartitions
-from paimon_sql.catalog.hive.views import ViewsInMetastore
+from paimon_sql.catalog.hive.layout.tables import InDescriptors, InProperties, TableStruct, plain
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier, check_name
 from paimon_sql.catalog.table_types import KINDS, AnyTable, offered_kind
-from paimon_sql.catalog.warehouse import LocatedTable, absolute_warehouse
+from paimon_sql.catalog.warehouse import LocatedTable, absolute_warehouse, check_same
 from paimon_sql.errors import (
     CorruptFileError,
     InvalidInputError,
@@ -39,14 +34,14 @@ from paimon_sql.format.options.engines.catalog import (
     SYNC_ALL_PROPERTIES,
     TABLE_TYPE,
 )
-from paimon_sql.format.options.operations.tag import METASTORE_TAG_TO_PARTITION
+from paimon_sql.format.options.operations.snapshot import METASTORE_TAG_TO_PARTITION
 from paimon_sql.format.options.table.data_file import DATA_FILE_PATH_DIRECTORY
 from paimon_sql.format.options.table.table import PATH
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.branches.management import check_named_branches
 from paimon_sql.storage.commit.partition_registration import relist
+from paimon_sql.storage.metadata.catalog_environment import UNLOCKED, HeldLock, TableLock
 from paimon_sql.storage.metadata.directories import check_no_history, drop_directory, move_directory
-from paimon_sql.storage.metadata.environment.locks import UNLOCKED, HeldLock, TableLock
 from paimon_sql.storage.metadata.refs.branches import BranchManager
 from paimon_sql.storage.metadata.schemas import SchemaManager
 from paimon_sql.storage.table.table import Table

@@ -1,4 +1,4 @@
-"""Client of Hive's metastore, with a connection pool per process."""
+"""Client of Hive's metastore: its configuration, with defaults from ``hive-site.xml``, and a connection pool per process."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+from xml.etree import ElementTree
 
 from pymetastore.hive_metastore.ThriftHiveMetastore import Client
 from pymetastore.hive_metastore.ttypes import (
@@ -26,9 +28,15 @@ from thrift.Thrift import TApplicationException, TException
 from thrift.transport.TSocket import TSocket
 from thrift.transport.TTransport import TBufferedTransport, TTransportException
 
-from paimon_sql.errors import CatalogUnavailableError, InvalidInputError, InvalidOptionError
+from paimon_sql.errors import CatalogUnavailableError, InvalidInputError, InvalidOptionError, UnsupportedError
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.engines.catalog import CLIENT_POOL_CACHE_EVICTION_INTERVAL_MS, CLIENT_POOL_SIZE, URI
+from paimon_sql.format.options.engines.catalog import (
+    CLIENT_POOL_CACHE_EVICTION_INTERVAL_MS,
+    CLIENT_POOL_SIZE,
+    HIVE_CONF_DIR,
+    URI,
+    WAREHOUSE,
+)
 from paimon_sql.process import share
 
 # Its messages would be printed in addition to our errors.
@@ -252,3 +260,44 @@ def _message(error: BaseException) -> str:
     """The message of an error, on one line."""
     message = getattr(error, "message", None) or str(error) or type(error).__name__
     return " ".join(message.split()).rstrip(".")
+
+
+_SITE = "hive-site.xml"
+_URIS, _WAREHOUSE = "hive.metastore.uris", "hive.metastore.warehouse.dir"
+_UNSUPPORTED = {
+    "hive.metastore.sasl.enabled": "Kerberos",
+    "hive.metastore.use.SSL": "TLS",
+    "hive.metastore.thrift.framed.transport.enabled": "framed transport",
+    "hive.metastore.thrift.compact.protocol.enabled": "the compact protocol",
+}
+
+
+def with_site(catalog: str, options: Mapping[str, str]) -> dict[str, str]:
+    """The options of a catalog, with defaults from ``hive-site.xml``.
+
+    The file is in the directory of the option ``hive-conf-dir``, or else of the environment variable ``HIVE_CONF_DIR``.
+
+    Raises:
+        InvalidOptionError: the file cannot be read.
+        UnsupportedError: the metastore needs a protocol that is not supported.
+    """
+    directory = options.get(HIVE_CONF_DIR.key) or os.environ.get("HIVE_CONF_DIR", "")
+    site = _read(catalog, Path(directory.removeprefix("file://")) / _SITE) if directory else {}
+    found = {**site, **options}
+    for key, what in _UNSUPPORTED.items():
+        if found.get(key, "").strip().lower() == "true":
+            raise UnsupportedError(f"Catalog {catalog}: '{key}' requires {what}, which is not supported.")
+    defaults = {URI.key: found.get(_URIS, ""), WAREHOUSE.key: found.get(_WAREHOUSE, "")}
+    return {**{k: v for k, v in defaults.items() if v}, **options}
+
+
+def _read(catalog: str, path: Path) -> dict[str, str]:
+    try:
+        properties = ElementTree.parse(path).getroot().findall("property")
+    except (OSError, ElementTree.ParseError) as error:
+        raise InvalidOptionError(
+            f"Catalog {catalog}: {path} cannot be read: {error}.",
+            key=HIVE_CONF_DIR.key,
+            remedy=f"Set '{HIVE_CONF_DIR.key}' to the directory that contains {_SITE}, or leave it out.",
+        ) from None
+    return {p.findtext("name", "").strip(): p.findtext("value", "").strip() for p in properties}

@@ -6,13 +6,11 @@ import getpass
 
 from pymetastore.hive_metastore.ttypes import Database, FieldSchema
 
-from paimon_sql.catalog.hive.client import EntryExistsError, Metastore
-from paimon_sql.catalog.hive.conf import with_site
+from paimon_sql.catalog.hive.client import EntryExistsError, Metastore, with_site
 from paimon_sql.catalog.hive.entries import Entries
 from paimon_sql.catalog.hive.layout.column_types import hive_type
-from paimon_sql.catalog.hive.layout.structs import ColumnStruct, TableStruct
-from paimon_sql.catalog.hive.layout.tables import EXTERNAL, KIND, is_paimon, new_entry
-from paimon_sql.catalog.iceberg.names import databases_of, name_in_catalog
+from paimon_sql.catalog.hive.layout.tables import EXTERNAL, KIND, ColumnStruct, TableStruct, is_paimon, new_entry
+from paimon_sql.catalog.iceberg.tables import databases_of, name_in_catalog
 from paimon_sql.errors import InvalidOptionError
 from paimon_sql.format.iceberg.table_metadata import TableMetadata
 from paimon_sql.format.options.engines.catalog import HIVE_CONF_DIR, URI
@@ -24,8 +22,7 @@ from paimon_sql.format.options.table.iceberg import (
     METADATA_ICEBERG_URI,
 )
 from paimon_sql.storage.file_io.paths import parent_of
-from paimon_sql.storage.iceberg.places import database_folder
-from paimon_sql.storage.iceberg.store import MetadataStore
+from paimon_sql.storage.iceberg.store import MetadataStore, database_folder
 from paimon_sql.storage.table.table import Table
 
 _LOCATION, _PREVIOUS = "metadata_location", "previous_metadata_location"

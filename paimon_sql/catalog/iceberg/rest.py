@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 
 import urllib3
 
-from paimon_sql.catalog.iceberg.names import databases_of, name_in_catalog
+from paimon_sql.catalog.iceberg.tables import databases_of, name_in_catalog
 from paimon_sql.errors import CatalogUnavailableError, CommitConflictError, InvalidOptionError
 from paimon_sql.format.iceberg.schemas import IcebergStruct
 from paimon_sql.format.iceberg.table_metadata import COMMIT_IDENTITY, MetadataJson, TableMetadata

@@ -18,7 +18,7 @@ from sqlalchemy.dialects.mysql import VARCHAR
 from sqlalchemy.sql.type_api import TypeEngine
 
 from paimon_sql.errors import InvalidOptionError
-from paimon_sql.storage.file_io.errors import MAKE_DIRECTORY, translate_errors
+from paimon_sql.storage.file_io.base import MAKE_DIRECTORY, translate_errors
 
 _MAX_BEHIND_UTC = 12 * 3600
 """The max seconds that the clocks of any time zone are behind UTC."""

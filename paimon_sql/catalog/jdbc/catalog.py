@@ -6,13 +6,11 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
-from paimon_sql.catalog.base import ALONE, Host
+from paimon_sql.catalog.catalog import ALONE, Host
 from paimon_sql.catalog.identifier import MAIN_BRANCH, SYSTEM_DATABASE, Identifier
-from paimon_sql.catalog.jdbc.engines import Database
-from paimon_sql.catalog.jdbc.layout import LONGEST_KEY, LONGEST_VALUE, layout_of
+from paimon_sql.catalog.jdbc.database import LONGEST_KEY, LONGEST_VALUE, Database, layout_of
 from paimon_sql.catalog.jdbc.locks import JdbcLock, LockSettings
-from paimon_sql.catalog.jdbc.records import EXISTS, NameExistsError, Records
-from paimon_sql.catalog.jdbc.views import ViewsInRecords
+from paimon_sql.catalog.jdbc.records import EXISTS, NameExistsError, Records, ViewsInRecords
 from paimon_sql.catalog.table_types import AnyTable, offered_kind
 from paimon_sql.catalog.warehouse import absolute_warehouse
 from paimon_sql.errors import (
@@ -28,8 +26,8 @@ from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import CATALOG_KEY, SYNC_ALL_PROPERTIES
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.branches.management import check_named_branches
+from paimon_sql.storage.metadata.catalog_environment import UNLOCKED, TableLock
 from paimon_sql.storage.metadata.directories import check_no_history, drop_directory, move_directory
-from paimon_sql.storage.metadata.environment.locks import UNLOCKED, TableLock
 from paimon_sql.storage.metadata.refs.branches import BranchManager
 from paimon_sql.storage.metadata.schemas import SchemaManager
 

@@ -18,12 +18,11 @@ from sqlalchemy import ColumnElement, String, and_, cast, delete, func, insert, 
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier
-from paimon_sql.catalog.jdbc.engines import Database
-from paimon_sql.catalog.jdbc.layout import add_lock_owner, layout_of
+from paimon_sql.catalog.jdbc.database import Database, add_lock_owner, layout_of
 from paimon_sql.errors import CatalogUnavailableError, CommitConflictError, InvalidOptionError, PaimonError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import LOCK_ACQUIRE_TIMEOUT, LOCK_CHECK_MAX_SLEEP, LOCK_KEY_MAX_LENGTH
-from paimon_sql.storage.metadata.environment.locks import HeldLock, TableLock
+from paimon_sql.storage.metadata.catalog_environment import HeldLock, TableLock
 
 _LOG = logging.getLogger(__name__)
 _FIRST_WAIT = 0.02

@@ -8,7 +8,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import ClassVar
 
-from paimon_sql.catalog.base import Catalog, Host
+from paimon_sql.catalog.catalog import Catalog, Host
 from paimon_sql.errors import SetupError
 
 

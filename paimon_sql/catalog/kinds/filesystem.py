@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from paimon_sql.catalog.base import Catalog, Host
-from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
+from paimon_sql.catalog.catalog import Catalog, Host
+from paimon_sql.catalog.filesystem_catalog import FileSystemCatalog
 from paimon_sql.catalog.kinds.base import CatalogKind
 
 

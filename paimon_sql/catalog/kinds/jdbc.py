@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from paimon_sql.catalog.base import Catalog, Host
+from paimon_sql.catalog.catalog import Catalog, Host
 from paimon_sql.catalog.jdbc.catalog import JdbcCatalog
 from paimon_sql.catalog.kinds.base import CatalogKind
 

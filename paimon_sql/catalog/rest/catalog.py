@@ -7,18 +7,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import ClassVar, TypedDict
 
-from paimon_sql.catalog.base import ALONE, Host
-from paimon_sql.catalog.external_tables import check_same
+from paimon_sql.catalog.catalog import ALONE, Host
 from paimon_sql.catalog.identifier import MAIN_BRANCH, SYSTEM_DATABASE, Identifier, check_name
 from paimon_sql.catalog.required_options import required
 from paimon_sql.catalog.rest.changes import schema_changes
-from paimon_sql.catalog.rest.client import RestClient, configured
-from paimon_sql.catalog.rest.http.errors import ConflictAnswerError, NotFoundAnswerError
+from paimon_sql.catalog.rest.client import ConflictAnswerError, NotFoundAnswerError, RestClient, configured
+from paimon_sql.catalog.rest.environment import RestPartitions, RestVersionManagement, TokenFileIO, TokenProvider
 from paimon_sql.catalog.rest.objects import DefinitionsOnServer, named
-from paimon_sql.catalog.rest.partitions import RestPartitions
-from paimon_sql.catalog.rest.snapshots import RestVersionManagement
-from paimon_sql.catalog.rest.tokens import TokenFileIO, TokenProvider
 from paimon_sql.catalog.table_types import KINDS, AnyTable, offered_kind
+from paimon_sql.catalog.warehouse import check_same
 from paimon_sql.errors import (
     CatalogUnavailableError,
     DatabaseExistsError,
@@ -35,11 +32,11 @@ from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.types import FieldJson, RowType, field_ids, parse_field
 from paimon_sql.storage.branches.management import check_named_branches
 from paimon_sql.storage.file_io import FileIO, file_io_of
-from paimon_sql.storage.file_io.external.policy import ExternalAccess
+from paimon_sql.storage.file_io.external.locations import ExternalAccess
 from paimon_sql.storage.file_io.paths import join, scheme_of
 from paimon_sql.storage.format_tables import FormatTable
 from paimon_sql.storage.iceberg import publish_quietly
-from paimon_sql.storage.metadata.environment.query_auth import QueryAuth, QueryAuthResult
+from paimon_sql.storage.metadata.catalog_environment import QueryAuth, QueryAuthResult
 from paimon_sql.storage.metadata.refs.branches import BranchManager
 from paimon_sql.storage.metadata.schemas import SchemaManager
 from paimon_sql.storage.table.table import Table

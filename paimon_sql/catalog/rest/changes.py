@@ -10,10 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.format.catalog_objects.function import FunctionSchema
-from paimon_sql.format.catalog_objects.view import ViewSchema
 from paimon_sql.format.options.table.table import PRIMARY_KEY
 from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.catalog_objects import FunctionSchema, ViewSchema
 from paimon_sql.format.schema.schema import TableSchema
 
 Change = dict[str, object]

@@ -6,18 +6,16 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import Identifier, check_name
 from paimon_sql.catalog.rest.changes import Change, function_changes, view_changes
-from paimon_sql.catalog.rest.client import RestClient
-from paimon_sql.catalog.rest.http.errors import ConflictAnswerError, NotFoundAnswerError
+from paimon_sql.catalog.rest.client import ConflictAnswerError, NotFoundAnswerError, RestClient
 from paimon_sql.errors import (
     NoSuchDatabaseError,
     NotFoundError,
     PaimonError,
 )
-from paimon_sql.format.catalog_objects.function import FunctionSchema, parse_function
-from paimon_sql.format.catalog_objects.view import ViewSchema, parse_view
+from paimon_sql.format.schema.catalog_objects import FunctionSchema, ViewSchema, parse_function, parse_view
 
 _DATABASE = "DATABASE"
 

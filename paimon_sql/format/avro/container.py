@@ -21,10 +21,9 @@ import cramjam
 from fastavro import parse_schema, schemaless_reader, schemaless_writer
 
 from paimon_sql.errors import CorruptFileError, PaimonError, UnsupportedError
-from paimon_sql.format.avro.schemas import AvroRecord
-from paimon_sql.format.avro.sizes import min_record_size
+from paimon_sql.format.avro.schemas import AvroRecord, min_record_size
 from paimon_sql.format.bytes.bounded import MAX_EXPANDED_BYTES, MAX_JSON_BYTES, Read, check_count, load_json, within
-from paimon_sql.format.bytes.decompression import decompress
+from paimon_sql.format.bytes.codecs import decompress
 
 if sys.version_info >= (3, 14):
     from compression import zstd

@@ -15,8 +15,7 @@ import pyarrow.compute as pc
 from paimon_sql.format.file_index.base import FileIndexKind
 from paimon_sql.format.file_index.registry import KINDS
 from paimon_sql.format.options.table.index import FILE_INDEX_COLUMNS, FILE_INDEX_PROPERTY
-from paimon_sql.format.options.table_options import TableOptions
-from paimon_sql.format.options.values import comma_separated
+from paimon_sql.format.options.values import TableOptions, comma_separated
 from paimon_sql.format.schema import types as t
 
 

@@ -19,8 +19,7 @@ import pyarrow.compute as pc
 from pyroaring import BitMap64
 
 from paimon_sql.format.global_index.keys import IndexKeys, keys_of
-from paimon_sql.format.options.table_options import TableOptions
-from paimon_sql.format.options.values import Option
+from paimon_sql.format.options.values import Option, TableOptions
 from paimon_sql.format.schema import types as t
 
 _BATCH_ROWS = 1 << 20

@@ -17,8 +17,7 @@ from paimon_sql.errors import CorruptFileError
 from paimon_sql.format.avro.container import AvroContainer, open_container, write_container
 from paimon_sql.format.avro.schemas import AvroRecord, without_logical_types
 from paimon_sql.format.bytes.bounded import decoding
-from paimon_sql.format.iceberg.schemas import FIRST_PARTITION_ID
-from paimon_sql.format.iceberg.values import RawValue, decimal_width
+from paimon_sql.format.iceberg.schemas import FIRST_PARTITION_ID, RawValue, decimal_width
 from paimon_sql.format.schema import types as t
 
 

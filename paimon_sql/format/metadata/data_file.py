@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 from enum import IntEnum
 
-from paimon_sql.format.statistics.simple_stats import EMPTY_ROW, EMPTY_STATS, SimpleStats
-from paimon_sql.format.text.wall_clock import epoch_millis
+from paimon_sql.format.statistics.column_statistics import EMPTY_ROW, EMPTY_STATS, SimpleStats
+from paimon_sql.format.text.instants import epoch_millis
 
 
 class FileSource(IntEnum):

@@ -1,4 +1,4 @@
-"""Manifests: the data files that a commit added and deleted, as one flat Arrow table (spec: Manifest).
+"""Manifests and manifest lists: the data files that commits added and deleted, as one flat Arrow table (spec: Manifest).
 
 Plans filter, merge and count entries as columns of a table of `MANIFEST_SCHEMA`; a `ManifestEntry` is made only for
 single files. Partitions and keys are serialized rows.
@@ -6,16 +6,18 @@ single files. Partitions and keys are serialized rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from enum import IntEnum
+from typing import Literal
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_sql.errors import CorruptFileError, PaimonError
 from paimon_sql.format.metadata.data_file import DataFileMeta
-from paimon_sql.format.metadata.manifest_list import ManifestFileMeta, read_manifest_list, write_manifest_list
-from paimon_sql.format.metadata.manifest_merge import merge_entries
 from paimon_sql.format.metadata.manifest_records import (
     RecordLayout,
     array_of,
@@ -25,7 +27,7 @@ from paimon_sql.format.metadata.manifest_records import (
     stats_record,
     top_record,
 )
-from paimon_sql.format.statistics.simple_stats import SimpleStats
+from paimon_sql.format.statistics.column_statistics import SimpleStats
 
 __all__ = [
     "MANIFEST_SCHEMA",
@@ -267,3 +269,182 @@ def _values(table: pa.Table, name: str) -> Iterable[object]:
 
 def _tuples(column: pa.ChunkedArray) -> Iterable[tuple[int | None, ...] | None]:
     return (None if value is None else tuple(value) for value in column.to_pylist())
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestFileMeta:
+    """Metadata of one manifest (Paimon: `ManifestFileMeta`).
+
+    ``partition_stats`` cover the partitions of its entries. The bounds of bucket, level and row id cover all files of
+    the manifest, or are None if its writer did not know them. Row ids are inclusive.
+    """
+
+    file_name: str
+    file_size: int
+    num_added_files: int
+    num_deleted_files: int
+    partition_stats: SimpleStats
+    schema_id: int
+    min_bucket: int | None = None
+    max_bucket: int | None = None
+    min_level: int | None = None
+    max_level: int | None = None
+    min_row_id: int | None = None
+    max_row_id: int | None = None
+
+
+_LIST_LAYOUT = RecordLayout(
+    what="a manifest list",
+    version=2,
+    avro_schema=top_record(
+        required("_FILE_NAME", "string"),
+        required("_FILE_SIZE", "long"),
+        required("_NUM_ADDED_FILES", "long"),
+        required("_NUM_DELETED_FILES", "long"),
+        required("_PARTITION_STATS", stats_record("_PARTITION_STATS")),
+        required("_SCHEMA_ID", "long"),
+        optional("_MIN_BUCKET", "int"),
+        optional("_MAX_BUCKET", "int"),
+        optional("_MIN_LEVEL", "int"),
+        optional("_MAX_LEVEL", "int"),
+        optional("_MIN_ROW_ID", "long"),
+        optional("_MAX_ROW_ID", "long"),
+    ),
+    paths={
+        "file_name": "_FILE_NAME",
+        "file_size": "_FILE_SIZE",
+        "num_added_files": "_NUM_ADDED_FILES",
+        "num_deleted_files": "_NUM_DELETED_FILES",
+        "stats_min": "_PARTITION_STATS._MIN_VALUES",
+        "stats_max": "_PARTITION_STATS._MAX_VALUES",
+        "stats_null_counts": "_PARTITION_STATS._NULL_COUNTS",
+        "schema_id": "_SCHEMA_ID",
+        "min_bucket": "_MIN_BUCKET",
+        "max_bucket": "_MAX_BUCKET",
+        "min_level": "_MIN_LEVEL",
+        "max_level": "_MAX_LEVEL",
+        "min_row_id": "_MIN_ROW_ID",
+        "max_row_id": "_MAX_ROW_ID",
+    },
+    schema=pa.schema(
+        [
+            pa.field("file_name", pa.string(), False),
+            pa.field("file_size", pa.int64(), False),
+            pa.field("num_added_files", pa.int64(), False),
+            pa.field("num_deleted_files", pa.int64(), False),
+            pa.field("stats_min", pa.binary(), False),
+            pa.field("stats_max", pa.binary(), False),
+            pa.field("stats_null_counts", pa.list_(pa.int64())),
+            pa.field("schema_id", pa.int64(), False),
+            pa.field("min_bucket", pa.int32()),
+            pa.field("max_bucket", pa.int32()),
+            pa.field("min_level", pa.int32()),
+            pa.field("max_level", pa.int32()),
+            pa.field("min_row_id", pa.int64()),
+            pa.field("max_row_id", pa.int64()),
+        ]
+    ),
+    file_names={"file_name": "the manifest"},
+    counts=("file_size", "num_added_files", "num_deleted_files"),
+)
+
+
+def read_manifest_list(data: bytes, path: str) -> list[ManifestFileMeta]:
+    """Decode the manifests of a manifest list, in their order.
+
+    Raises:
+        CorruptFileError: the bytes are not a manifest list, or it names a manifest twice.
+        UnsafePathError: it names a manifest outside of its directory.
+    """
+    metas = []
+    table = _LIST_LAYOUT.read(data, path)
+    if pc.count_distinct(table["file_name"]).as_py() < len(table):
+        raise CorruptFileError("names a manifest twice", path=path)
+    for row in table.to_pylist():
+        counts = row.pop("stats_null_counts")
+        stats = SimpleStats(row.pop("stats_min"), row.pop("stats_max"), None if counts is None else tuple(counts))
+        metas.append(ManifestFileMeta(partition_stats=stats, **row))
+    return metas
+
+
+def write_manifest_list(metas: Iterable[ManifestFileMeta], compression: str = "zstd") -> bytes:
+    """Encode a manifest list, an Avro file."""
+    return _LIST_LAYOUT.write((_list_row(meta) for meta in metas), compression)
+
+
+def _list_row(meta: ManifestFileMeta) -> dict[str, object]:
+    row = {name: getattr(meta, name, None) for name in _LIST_LAYOUT.schema.names}
+    low, high, counts = meta.partition_stats
+    return {**row, "stats_min": low, "stats_max": high, "stats_null_counts": None if counts is None else list(counts)}
+
+
+_ADD, _DELETE = 0, 1
+_IDENTITY = ("file_name", "bucket", "level", "partition", "embedded_index", "external_path")
+
+
+def merge_entries(tables: Sequence[pa.Table], *, unmatched: Literal["refuse", "keep", "drop"] = "refuse") -> pa.Table:
+    """The entries that remain when every DELETE cancels the ADD of its file, in their order.
+
+    Two entries refer to the same file if partition, bucket, level, name, extra files, embedded index and external path
+    are equal. A file that is added, deleted and added again has the position of its last ADD.
+
+    Args:
+        tables: manifests as tables of `MANIFEST_SCHEMA`, in the order of the commits.
+        unmatched: how to treat a DELETE whose ADD is in none of the tables. All manifests of a snapshot must not have
+            one (``refuse``), some of them may: a rewrite of manifests must ``keep`` it, a scan of selected files can
+            ``drop`` it.
+
+    Raises:
+        PaimonError: a file is added while it exists, or a DELETE is unmatched and ``unmatched`` is ``refuse``.
+    """
+    if not tables:
+        raise ValueError("no manifest was given")
+    table = pa.concat_tables(tables).combine_chunks()
+    if not pc.any(pc.equal(table["kind"], _DELETE)).as_py() and _distinct(table):
+        return table
+    kinds = table["kind"].to_numpy()
+    files = _file_numbers(table)
+    order = np.argsort(files, kind="stable")
+    sorted_files = files[order]
+    starts = np.flatnonzero(np.r_[True, sorted_files[1:] != sorted_files[:-1]])
+    sizes = np.diff(np.r_[starts, len(order)])
+    # Entries of one file must alternate: the 1st adds it, the 2nd deletes it, the 3rd adds it again.
+    turn = np.arange(len(order)) - np.repeat(starts, sizes)
+    again = order[(turn % 2 == 1) & (kinds[order] == _ADD)]
+    if len(again):
+        raise PaimonError(f"{_describe(table, again.min())} is added although the table holds it already.")
+    remaining = np.sort(order[(starts + sizes - 1)[sizes % 2 == 1]])
+    deletes = remaining[kinds[remaining] == _DELETE]
+    if unmatched == "refuse" and len(deletes):
+        raise PaimonError(
+            f"{_describe(table, deletes.min())} is deleted although the table does not hold it.",
+            remedy="Another job may have compacted or overwritten the same files: read the table again.",
+        )
+    if unmatched == "drop":
+        remaining = remaining[kinds[remaining] == _ADD]
+    return table if len(remaining) == len(table) else table.take(pa.array(remaining))
+
+
+def _distinct(table: pa.Table) -> bool:
+    return bool(pc.count_distinct(table["file_name"]).as_py() == len(table))
+
+
+def _file_numbers(table: pa.Table) -> npt.NDArray[np.int64]:
+    """A number per entry; equal for entries of the same file."""
+    numbers: npt.NDArray[np.int64] = np.zeros(len(table), np.int64)
+    for column in (*(table[name] for name in _IDENTITY), *_lists_as_scalars(table["extra_files"])):
+        codes = column.combine_chunks().dictionary_encode(null_encoding="encode").indices.to_numpy().astype(np.int64)
+        top = int(codes.max(initial=0))
+        if top:
+            numbers = np.unique(numbers * (top + 1) + codes, return_inverse=True)[1].astype(np.int64)
+    return numbers
+
+
+def _lists_as_scalars(lists: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    """Two columns that are both equal in two rows exactly if the lists of names are."""
+    return pc.list_value_length(lists), pc.binary_join(lists, "\0")
+
+
+def _describe(table: pa.Table, index: int) -> str:
+    entry = table.slice(index, 1).to_pylist()[0]
+    return f"The file {entry['file_name']} of bucket {entry['bucket']} on level {entry['level']}"

@@ -22,7 +22,7 @@ from paimon_sql.format.avro import container as avro
 from paimon_sql.format.avro.columns import MIN_BLOCKS, IrregularError, decode_columns
 from paimon_sql.format.avro.schemas import AvroField, AvroMembers, AvroType
 from paimon_sql.format.bytes.bounded import MAX_BLOCK_BYTES, check_count, decoding, expansion_limit, load_json
-from paimon_sql.format.layout.file_names import check_file_names, check_straight_paths
+from paimon_sql.format.layout.paths import check_file_names, check_straight_paths
 
 _GROUP_BYTES = 64 << 20
 """Bytes of blocks that are decoded at a time; decoding needs several times as much memory."""

@@ -16,7 +16,7 @@ from typing import Any, TypeGuard
 
 from paimon_sql.errors import REPAIR_REMEDY, CorruptFileError
 from paimon_sql.format.bytes.bounded import decoding, load_json
-from paimon_sql.format.layout.file_names import is_file_name, unsafe_name
+from paimon_sql.format.layout.paths import is_file_name, unsafe_name
 from paimon_sql.format.text.durations import parse_duration
 
 _MAX_SHOWN = 80

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from paimon_sql.format.options.documentation import generate_docs
 from paimon_sql.format.options.registry import OPTIONS, PATTERNS, find_option, nearest_key
-from paimon_sql.format.options.table_options import TableOptions
 from paimon_sql.format.options.validation import canonical, check_changes, validate
-from paimon_sql.format.options.values import Option, Scope
+from paimon_sql.format.options.values import Option, Scope, TableOptions
 
 __all__ = [
     "OPTIONS",

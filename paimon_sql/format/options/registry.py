@@ -6,8 +6,8 @@ import difflib
 from collections.abc import Iterator
 from types import ModuleType
 
-from paimon_sql.format.options.engines import catalog, flink, lookup, spark
-from paimon_sql.format.options.operations import changelog, commit, compaction, scan, snapshot, tag, write
+from paimon_sql.format.options.engines import catalog, flink, spark
+from paimon_sql.format.options.operations import changelog, commit, compaction, scan, snapshot, write
 from paimon_sql.format.options.table import (
     bucket,
     data_file,

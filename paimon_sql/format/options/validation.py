@@ -20,8 +20,7 @@ from paimon_sql.format.options.table.bucket import BUCKET, BUCKET_KEY
 from paimon_sql.format.options.table.index import DELETION_VECTORS_ENABLED, DELETION_VECTORS_MODIFIABLE
 from paimon_sql.format.options.table.merge_engine import IGNORE_DELETE, IGNORE_UPDATE_BEFORE
 from paimon_sql.format.options.table.table import PARTITION, PATH, PRIMARY_KEY, TYPE
-from paimon_sql.format.options.table_options import TableOptions
-from paimon_sql.format.options.values import Option, Scope, comma_separated
+from paimon_sql.format.options.values import Option, Scope, TableOptions, comma_separated
 from paimon_sql.format.text.durations import format_duration, parse_duration
 
 _COMMON_WORDS = frozenset(

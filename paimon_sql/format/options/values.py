@@ -1,4 +1,4 @@
-"""Options and the kinds of their values: parsing and declaration.
+"""Options and the kinds of their values: declaration, parsing, and typed access to the options of tables, sessions and catalogs.
 
 A kind is called to declare an option: ``BUCKET = integer("bucket", "-1", "How many buckets ...")``. Default values are
 written as a user writes them.
@@ -7,7 +7,7 @@ written as a user writes them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
@@ -334,3 +334,51 @@ UNLIMITED_SIZE = f"{UNLIMITED_LONG} bytes"
 def comma_separated(text: str | None) -> tuple[str, ...]:
     """Split a comma-separated list of names, without surrounding blanks."""
     return tuple(name.strip() for name in (text or "").split(",") if name.strip())
+
+
+OptionValue = TypeVar("T")
+
+
+class TableOptions:
+    """Options as strings, parsed by `Option`.
+
+    Args:
+        texts: the values of the options by key; other keys may be among them.
+    """
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self.texts = texts
+
+    def get(self, option: Option[OptionValue], *names: str) -> OptionValue:
+        """The value of an option, or its default.
+
+        Args:
+            option: the option.
+            names: for a pattern, the names in its key.
+
+        Raises:
+            InvalidOptionError: the value is invalid.
+        """
+        key = self.key_of(option, *names)
+        return option.default if key is None else option.read(self.texts[key], key)
+
+    def has(self, option: Option[OptionValue], *names: str) -> bool:
+        """Whether the option is set; the arguments are those of `get`."""
+        return self.key_of(option, *names) is not None
+
+    def key_of(self, option: Option[OptionValue], *names: str) -> str | None:
+        """The key with which the option is set; None if it is not. The arguments are those of `get`."""
+        own = option.for_name(*names) if names else option.key
+        return next((key for key in (own, *option.alternatives) if key in self.texts), None)
+
+    def matching(self, pattern: Option[OptionValue]) -> Iterator[tuple[tuple[str, ...], OptionValue]]:
+        """Yield the options that match a pattern: the names in the key, and the value.
+
+        Raises:
+            InvalidOptionError: a value is invalid.
+        """
+        if pattern.pattern is None:
+            raise ValueError(f"{pattern.key} is not a pattern")
+        for key, text in self.texts.items():
+            if match := pattern.pattern.fullmatch(key):
+                yield match.groups(), pattern.read(text, key)

@@ -1,9 +1,14 @@
-"""System fields that Paimon adds to data files, and their ids (spec: Data File; Paimon: `SpecialFields`)."""
+"""System fields that Paimon adds to data files, with their ids and row kinds, and the ids of nested elements (spec: Data File; Paimon: `SpecialFields`).
+
+They are counted from a quarter of the positive 32-bit range: upwards for array elements and map values, downwards for
+map keys, by 1024 times the id of the column plus the depth within it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from enum import IntEnum
 
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.types import BigIntType, DataField, IntType, TinyIntType
@@ -38,3 +43,36 @@ def key_value_fields(schema: TableSchema, *, thin: bool = False) -> tuple[DataFi
     """
     keys: Sequence[DataField] = () if thin else [key_field(f) for f in schema.key_fields]
     return (*keys, SEQUENCE_NUMBER, VALUE_KIND, *schema.fields)
+
+
+class RowKind(IntEnum):
+    """The kind of a change of a row (Paimon: `RowKind`)."""
+
+    INSERT = 0
+    UPDATE_BEFORE = 1
+    UPDATE_AFTER = 2
+    DELETE = 3
+
+    @property
+    def short(self) -> str:
+        """The kind as in ``$audit_log`` and in the column of the option ``rowkind.field``."""
+        return ("+I", "-U", "+U", "-D")[self]
+
+    @property
+    def is_retract(self) -> bool:
+        """Whether the row is a retraction."""
+        return self in (RowKind.UPDATE_BEFORE, RowKind.DELETE)
+
+
+_BASE = (2**31 - 1) // 4
+_STEP = 1024
+
+
+def element_id(field_id: int, depth: int) -> int:
+    """The id of an array's element or a map's value, ``depth`` levels (from 1) below the field ``field_id``."""
+    return _BASE + field_id * _STEP + depth
+
+
+def key_id(field_id: int, depth: int) -> int:
+    """The id of a map's key; the arguments are those of `element_id`."""
+    return _BASE - field_id * _STEP - depth

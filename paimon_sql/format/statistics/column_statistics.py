@@ -1,27 +1,32 @@
-"""Column statistics: collected by writers, stored as rows of bounds, decoded as columns (spec: Manifest, _VALUE_STATS).
+"""Column statistics: collected by writers in the mode of each column, stored as rows of bounds, decoded as columns (spec: Manifest, _VALUE_STATS).
 
 Bounds follow Java's order of values: -0.0 is below 0.0, and NaN above all others. As in Java, the file format
 determines which columns have bounds and null counts: nested columns never have bounds (in Parquet not even counts), nor
 have TIMESTAMPs above precision 6 in Parquet and binary columns in ORC.
+
+The values are serialized rows, one field per column; decoding them needs the columns' types. A serialized row is its
+number of fields as four bytes, big-endian, followed by the BinaryRow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from enum import Enum
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.errors import InvalidInputError
+from paimon_sql.errors import InvalidInputError, InvalidOptionError
+from paimon_sql.format.options.table.data_file import FIELD_STATS_MODE
 from paimon_sql.format.rows.binary_row import RowCodec
 from paimon_sql.format.rows.decode import decode_columns
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_type
-from paimon_sql.format.statistics.modes import StatsMode, StoredStats
-from paimon_sql.format.statistics.simple_stats import SimpleStats
+from paimon_sql.format.schema.system_fields import KEY_PREFIX, LEVEL, ROW_ID, SEQUENCE_NUMBER, VALUE_KIND
 
 _NESTED = t.ArrayType | t.MapType | t.MultisetType | t.RowType | t.VectorType | t.VariantType
 _TEMPORAL = t.DateType | t.TimeType | t.TimestampType | t.LocalZonedTimestampType
@@ -240,3 +245,138 @@ def _null_count_columns(null_counts: Sequence[Sequence[int | None] | None] | pa.
         raise InvalidInputError(f"Null counts of {lengths[~known].max()} columns were read as of {width} columns.")
     offsets = lists.offsets.to_numpy()[:-1]
     return [lists.values.take(pa.array(np.where(known, offsets + i, 0), mask=~known)) for i in range(width)]
+
+
+MODE_KEY = "metadata.stats-mode"
+MODE_PER_LEVEL_KEY = "metadata.stats-mode.per.level"
+CHANGELOG_MODE_KEY = "changelog-file.stats-mode"
+KEEP_FIRST_KEY = "metadata.stats-keep-first-n-columns"
+
+_DEFAULT_MODE = "truncate(16)"
+_TRUNCATE = re.compile(r"truncate\((\d{1,9})\)")
+_SYSTEM_NAMES = frozenset({SEQUENCE_NUMBER.name, VALUE_KIND.name, LEVEL.name, ROW_ID.name, "rowkind"})
+
+
+class StoredStats(Enum):
+    """The stored part of a column's statistics."""
+
+    NOTHING = "none"
+    COUNTS = "counts"
+    BOUNDS = "full"
+
+
+@dataclass(frozen=True, slots=True)
+class StatsMode:
+    """A statistics mode; bounds of strings and bytes are truncated to ``length`` unless it is None."""
+
+    kept: StoredStats
+    length: int | None = None
+
+    @classmethod
+    def parse(cls, text: str, key: str = MODE_KEY) -> StatsMode:
+        """Parse the value of option ``key``: ``none``, ``counts``, ``truncate(16)`` or ``full``.
+
+        Raises:
+            InvalidOptionError: it is none of these.
+        """
+        mode = text.strip().lower()
+        if (match := _TRUNCATE.fullmatch(mode)) and int(match[1]) > 0:
+            return cls(StoredStats.BOUNDS, int(match[1]))
+        try:
+            return cls(StoredStats(mode))
+        except ValueError:
+            raise InvalidOptionError(
+                f"Invalid value '{text}' of option '{key}'.",
+                key=key,
+                remedy="Use none, counts, full or truncate(n) with an n of at least 1.",
+            ) from None
+
+
+FULL = StatsMode(StoredStats.BOUNDS)
+"""Null counts and complete bounds, as for partitions in manifests."""
+KEY_MODE = StatsMode(StoredStats.BOUNDS, 128)
+"""The mode of key and system columns."""
+
+
+def column_modes(
+    options: Mapping[str, str],
+    names: Sequence[str],
+    *,
+    level: int | None = None,
+    changelog: bool = False,
+    key_names: Collection[str] = (),
+) -> list[StatsMode]:
+    """The statistics mode of each column of a file.
+
+    The option ``fields.<name>.stats-mode`` takes precedence. Of the other columns, system and key columns have
+    truncated bounds; ``metadata.stats-keep-first-n-columns`` turns statistics off for all but the first n of the
+    remaining columns; the others have the file's mode.
+
+    Args:
+        options: the table's options.
+        names: the columns of the file, including system columns (``_KEY_id``).
+        level: the LSM level of the file, for ``metadata.stats-mode.per.level``; None for a table without primary key.
+        changelog: whether the file is a changelog file, for ``changelog-file.stats-mode``.
+        key_names: the key columns if the file stores them only as value columns (``data-file.thin-mode``).
+    """
+    default = _file_mode(options, level, changelog)
+    keep_first = _keep_first(options)
+    modes = []
+    seen = 0
+    for name in names:
+        key = FIELD_STATS_MODE.for_name(name)
+        if key in options:
+            modes.append(StatsMode.parse(options[key], key))
+        elif name.startswith(KEY_PREFIX) or name in _SYSTEM_NAMES or name in key_names:
+            modes.append(KEY_MODE)
+            continue
+        else:
+            modes.append(default if keep_first is None or seen < keep_first else StatsMode(StoredStats.NOTHING))
+        seen += 1
+    return modes
+
+
+def _file_mode(options: Mapping[str, str], level: int | None, changelog: bool) -> StatsMode:
+    if changelog and CHANGELOG_MODE_KEY in options:
+        return StatsMode.parse(options[CHANGELOG_MODE_KEY], CHANGELOG_MODE_KEY)
+    if level is not None and (entries := options.get(MODE_PER_LEVEL_KEY, "").strip()):
+        for entry in entries.split(","):
+            at, _, mode = entry.partition(":")
+            if not at.strip().isdecimal():
+                raise InvalidOptionError(
+                    f"'{entry}' in '{MODE_PER_LEVEL_KEY}' is not a level and mode.",
+                    key=MODE_PER_LEVEL_KEY,
+                    remedy="Use the form 0:none,5:full.",
+                )
+            if int(at) == level:
+                return StatsMode.parse(mode, MODE_PER_LEVEL_KEY)
+    return StatsMode.parse(options.get(MODE_KEY, _DEFAULT_MODE))
+
+
+def _keep_first(options: Mapping[str, str]) -> int | None:
+    text = options.get(KEEP_FIRST_KEY, "-1").strip()
+    try:
+        count = int(text)
+    except ValueError:
+        raise InvalidOptionError(f"'{text}' is not an integer.", key=KEEP_FIRST_KEY) from None
+    return None if count < 0 else count
+
+
+EMPTY_ROW = bytes(12)
+"""The serialized row without fields: the partition of an unpartitioned table, the key of a table without one."""
+
+
+class SimpleStats(NamedTuple):
+    """Statistics of some columns: a row of minima, a row of maxima and the null count of each column.
+
+    A null in a row means that the bound is unknown or that the column has only nulls; ``null_counts``, or an item of
+    it, is None if nulls were not counted.
+    """
+
+    min_values: bytes
+    max_values: bytes
+    null_counts: tuple[int | None, ...] | None
+
+
+EMPTY_STATS = SimpleStats(EMPTY_ROW, EMPTY_ROW, ())
+"""The statistics of no columns."""

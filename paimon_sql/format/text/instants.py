@@ -1,8 +1,9 @@
-"""Parsing of instants from users, and formatting for messages."""
+"""Instants: parsing from users, formatting for messages, and wall-clock times stored as if they were UTC."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from datetime import datetime, timedelta, timezone, tzinfo
 from typing import cast
 
@@ -10,7 +11,6 @@ from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.schema.types import TimestampType
 from paimon_sql.format.text.durations import MILLISECOND
 from paimon_sql.format.text.values import parse_text
-from paimon_sql.format.text.wall_clock import epoch_millis
 
 _EPOCH = datetime(1970, 1, 1)
 _MILLIS = TimestampType(True, 3)
@@ -55,3 +55,27 @@ def show_instant(millis: int, zone: tzinfo | None = None) -> str:
         return (moment if zone else moment.astimezone()).isoformat(" ", "milliseconds")
     except (ValueError, OverflowError, OSError):
         return f"{millis} ms since the epoch"
+
+
+_WALL_EPOCH = datetime(1970, 1, 1)
+
+
+def wall_clock_millis(zone: tzinfo | None = None, now: Callable[[], float] = time.time) -> int:
+    """The current time for `DataFileMeta.creation_time_millis`: the wall clock as if it were UTC.
+
+    Args:
+        zone: the zone of the clock; None for the local zone.
+        now: returns the current time in seconds since the epoch.
+    """
+    local = datetime.fromtimestamp(now(), zone).replace(tzinfo=None)
+    return (local - _WALL_EPOCH) // MILLISECOND
+
+
+def epoch_millis(wall_millis: int, zone: tzinfo | None = None) -> int:
+    """Convert a time of `wall_clock_millis` to milliseconds since the epoch.
+
+    A time that a clock change skips or repeats has the offset before the change.
+    """
+    local = _WALL_EPOCH + timedelta(milliseconds=wall_millis)
+    aware = local.astimezone(timezone.utc) if zone is None else local.replace(tzinfo=zone).astimezone(timezone.utc)
+    return (aware.replace(tzinfo=None) - _WALL_EPOCH) // MILLISECOND

@@ -8,8 +8,8 @@ import pyarrow.compute as pc
 
 from paimon_sql.format.bytes.memory import Bytes, Longs, Mask
 from paimon_sql.format.variant.byte_ranges import bitmap, ordinals, put_unsigned, stretches_of, validity, width_of
-from paimon_sql.format.variant.decimals import Integers, digits, from_sixteen_bytes, to_sixteen_bytes
-from paimon_sql.format.variant.header import DECIMAL_WIDTHS, INTEGER_WIDTHS, LONGEST_SHORT_STRING, Basic, Primitive
+from paimon_sql.format.variant.scalars import Integers, digits, from_sixteen_bytes, to_sixteen_bytes
+from paimon_sql.format.variant.values import DECIMAL_WIDTHS, INTEGER_WIDTHS, LONGEST_SHORT_STRING, Basic, Primitive
 
 _EMPTY = pa.scalar(b"", pa.binary())
 _MAX_SMALL = 255

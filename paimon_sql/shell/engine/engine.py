@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 
 from pyspark.sql import SparkSession
 
-from paimon_sql.storage.execution.progress import running
+from paimon_sql.storage.execution.task_executor import running
 
 T = TypeVar("T")
 

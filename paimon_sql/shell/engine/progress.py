@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
-from paimon_sql.storage.execution.progress import running
+from paimon_sql.storage.execution.task_executor import running
 
 PATIENCE = 1.0
 """Seconds before the line appears."""

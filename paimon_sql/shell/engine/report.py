@@ -1,13 +1,16 @@
-"""Messages of the shell on standard error: errors with positions, counts and times, notes."""
+"""Messages of the shell on standard error: errors with positions, counts and times, notes, commits."""
 
 from __future__ import annotations
+
+import logging
 
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from paimon_sql.shell.engine.cells import visible
 from paimon_sql.shell.engine.errors import Problem
+from paimon_sql.shell.engine.result import visible
+from paimon_sql.storage.commit.report import LOG
 
 _BEFORE, _AFTER = 60, 60
 
@@ -88,3 +91,25 @@ def underlined(statement: str, start: int, end: int) -> Text:
 
 def _one_cell(text: str) -> str:
     return visible(text.replace("\t", " "))
+
+
+class CommitLines(logging.Handler):
+    """Prints the log line of each commit, dimmed.
+
+    Args:
+        console: standard error.
+    """
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(logging.INFO)
+        self._console = console
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._console.print(Text(record.getMessage(), style="dim"), soft_wrap=True)
+
+
+def show_commits(console: Console) -> None:
+    """Print a line for each further commit of this process."""
+    LOG.setLevel(logging.INFO)
+    LOG.addHandler(CommitLines(console))
+    LOG.propagate = False

@@ -1,7 +1,8 @@
-"""Results of statements: columns, and rows that Spark converts to text."""
+"""Results of statements: columns, rows that Spark converts to text, and their values as printed cells."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -10,6 +11,7 @@ from typing import Literal
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
+from rich.text import Text
 
 from paimon_sql.shell.engine.stream import stream_rows
 from paimon_sql.sql.text.secrets import without_secrets
@@ -112,3 +114,27 @@ def _text(column: SparkColumn, type_name: str) -> SparkColumn:
     if type_name.startswith(("struct<", "array<", "map<")):
         return F.to_json(column, {"ignoreNullFields": "false", **_TEXT_TIMES})
     return column.cast("string")
+
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_NAMED = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
+NULL = Text("NULL", style="dim")
+
+
+def visible(value: str) -> str:
+    r"""Escape every control character, as ``\n`` or ``\x1b``."""
+    return _CONTROL.sub(_escaped, value)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    char = match[0]
+    return _NAMED.get(char) or (f"\\x{ord(char):02x}" if ord(char) < 0x100 else f"\\u{ord(char):04x}")
+
+
+def cell(value: str | None, longest: int) -> Text:
+    """Format a cell, truncated with ``…`` to ``longest`` characters."""
+    if value is None:
+        return NULL
+    if len(value) > longest:
+        value = value[: longest - 1] + "…"
+    return Text(visible(value))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from paimon_sql.shell.engine.cells import visible
-from paimon_sql.shell.engine.result import Column, Row
+from paimon_sql.shell.engine.result import Column, Row, visible
 from paimon_sql.shell.formats.base import Format
 
 

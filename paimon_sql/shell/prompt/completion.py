@@ -1,24 +1,27 @@
-"""Completion at the cursor: keywords, names, procedures and their arguments, system tables, option keys."""
+"""Completion at the cursor: keywords, names from Spark, procedures and arguments, system tables, option keys."""
 
 from __future__ import annotations
 
 import re
+import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import TimeoutError
 from itertools import pairwise
+from typing import TypeVar
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
 from prompt_toolkit.document import Document
+from pyspark.sql import SparkSession
 
+from paimon_sql.cache import Cache
 from paimon_sql.format.options import OPTIONS
 from paimon_sql.procedures import procedures
 from paimon_sql.shell.commands import COMMANDS
+from paimon_sql.shell.engine.engine import Engine
 from paimon_sql.shell.formats import formats
-from paimon_sql.shell.prompt.keywords import KEYWORDS, OPENING
-from paimon_sql.shell.prompt.names import Names
-from paimon_sql.shell.text.splitter import split, tokens_of
-from paimon_sql.shell.text.tokens import Token, unquote_name
-from paimon_sql.sql.text.names import name_sql
+from paimon_sql.shell.pieces import Token, split, tokens_of, unquote_name
+from paimon_sql.sql.text.names import name_sql, quote_name
 from paimon_sql.system_tables import catalog_tables, system_tables
 
 _PIECE = re.compile(r"((?:`[^`]*(?:`|\Z)|[\w$.])+)|[^`\w$.]+")
@@ -170,3 +173,110 @@ def _matching(word: str, candidates: Iterable[str]) -> Iterator[Completion]:
         if candidate.lower().replace("`", "").startswith(wanted) and candidate != word:
             keeps_case = word and word == word.lower() and candidate in KEYWORDS
             yield Completion(candidate.lower() if keeps_case else candidate, -len(word))
+
+
+T = TypeVar("T")
+
+_TTL_SECONDS = 30.0
+_TIMEOUT_SECONDS = 2.0
+_MAX_CACHED = 1000
+_FUNCTIONS = ("functions",)
+_WITHOUT_TTL = (_FUNCTIONS, ("current_database",))
+
+
+class Names:
+    """Names from Spark, cached with a time to live and until `invalidate`.
+
+    A name is looked up with a short timeout. While Spark starts, is busy or fails, there are no names.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._known = Cache[tuple[str, ...], tuple[float, list[str]]](_MAX_CACHED)
+
+    def invalidate(self) -> None:
+        """Drop all names after a statement, except those of functions."""
+        functions = self._known.get(_FUNCTIONS)
+        self._known.clear()
+        if functions is not None:
+            self._known.put(_FUNCTIONS, functions)
+
+    def current_database(self) -> str | None:
+        """The current catalog and database, ``catalog.database``."""
+        found = self._ask(
+            ("current_database",), lambda s: [f"{s.catalog.currentCatalog()}.{s.catalog.currentDatabase()}"]
+        )
+        return found[0] if found else None
+
+    def catalogs(self) -> list[str]:
+        """The catalogs."""
+        return self._ask(("catalogs",), lambda session: [c.name for c in session.catalog.listCatalogs()])
+
+    def databases(self, catalog: str | None = None) -> list[str]:
+        """The databases of a catalog, or of the current one."""
+        where = f" IN {quote_name(catalog)}" if catalog else ""
+        return self._ask(("databases", catalog or ""), lambda session: _column(session, f"SHOW DATABASES{where}", 0))
+
+    def tables(self, *database: str) -> list[str]:
+        """The tables and views of a database, given as ``db`` or ``catalog, db``, or of the current one."""
+        where = f" IN {_dotted(database)}" if database else ""
+        return self._ask(("tables", *database), lambda session: _column(session, f"SHOW TABLES{where}", 1))
+
+    def columns(self, *table: str) -> list[str]:
+        """The columns of a table."""
+        return self._ask(("columns", *table), lambda session: session.table(_dotted(table)).columns)
+
+    def functions(self) -> list[str]:
+        """The functions of Spark and the current database whose names are identifiers."""
+        return [
+            name for name in self._ask(_FUNCTIONS, lambda s: _column(s, "SHOW FUNCTIONS", 0)) if name.isidentifier()
+        ]
+
+    def _ask(self, key: tuple[str, ...], question: Callable[[SparkSession], list[str]]) -> list[str]:
+        cached_at, answer = self._known.get(key) or (0.0, [])
+        fresh = cached_at and (key in _WITHOUT_TTL or time.monotonic() - cached_at < _TTL_SECONDS)
+        if self._engine.ready is None or fresh:
+            return answer
+        try:
+            answer = self._engine.submit(question).result(timeout=_TIMEOUT_SECONDS)
+        except TimeoutError:
+            return answer
+        except Exception:
+            # Completion must not report errors.
+            answer = []
+        self._known.put(key, (time.monotonic(), answer))
+        return answer
+
+
+def _column(session: SparkSession, statement: str, index: int) -> list[str]:
+    return [str(row[index]) for row in session.sql(statement).collect()]
+
+
+def _dotted(parts: tuple[str, ...]) -> str:
+    return ".".join(map(quote_name, parts))
+
+
+_KEYWORDS = """
+ADD AFTER ALL ALTER ANALYZE AND ANTI ANY ARRAY AS ASC AT BEGIN BETWEEN BIGINT BINARY BOOLEAN BRANCH BUCKET BUCKETS BY
+CACHE CALL CASE CAST CATALOG CATALOGS CHANGE CLEAR CLUSTER COLUMN COLUMNS COMMENT COMPUTE COPY CREATE CROSS CUBE CURRENT
+CURRENT_CATALOG CURRENT_DATABASE CURRENT_DATE CURRENT_TIMESTAMP DATA DATABASE DATABASES DATE DECIMAL DECLARE DEFAULT
+DELETE DESC DESCRIBE DISTINCT DISTRIBUTE DO DOUBLE DROP ELSE END ESCAPE EXCEPT EXECUTE EXISTS EXPLAIN EXTENDED FALSE
+FILE_FORMAT FILTER FIRST FLOAT FOR FORCE FORMATTED FROM FULL FUNCTION FUNCTIONS GROUP GROUPING HAVING IDENTIFIER IF
+ILIKE IMMEDIATE IN INNER INSERT INT INTERSECT INTERVAL INTO IS JOIN KEY LAST LATERAL LEFT LIKE LIMIT LOCATION LOOP MAP
+MATCHED MERGE MINUS NAMESPACE NAMESPACES NATURAL NOT NULL NULLS OF OFFSET ON ON_ERROR OPTIONS OR ORDER OUTER OVER
+OVERWRITE PARTITION PARTITIONED PARTITIONS PIVOT PRIMARY PROCEDURE PROCEDURES QUALIFY RECURSIVE REFRESH RENAME REPEAT
+REPLACE RESET RIGHT RLIKE ROLLUP ROW ROWS SCHEMA SCHEMAS SELECT SEMI SET SHOW SMALLINT SORT SOURCE STATISTICS STRING
+STRUCT SYSTEM_TIME SYSTEM_VERSION TABLE TABLES TABLESAMPLE TAG TBLPROPERTIES TEMPORARY THEN TIMESTAMP TIMESTAMP_LTZ
+TIMESTAMP_NTZ TINYINT TO TRUE TRUNCATE TYPE UNBOUNDED UNCACHE UNION UNPIVOT UNSET UPDATE USE USING VALUES VARIANT
+VERSION VIEW VIEWS WATERMARK WHEN WHERE WHILE WINDOW WITH WITHIN
+"""
+_OPENING = """
+ALTER ANALYZE BEGIN CACHE CALL COPY CREATE DECLARE DELETE DESCRIBE DROP EXECUTE EXPLAIN INSERT MERGE REFRESH RESET
+SELECT SET SHOW TRUNCATE UNCACHE UPDATE USE VALUES WITH
+"""
+
+KEYWORDS = frozenset(_KEYWORDS.split())
+"""In upper case."""
+
+OPENING = tuple(_OPENING.split())
+"""First words of statements."""

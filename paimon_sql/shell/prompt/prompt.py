@@ -23,12 +23,9 @@ from pyspark.sql import SparkSession
 
 import paimon_sql
 from paimon_sql.shell.engine.engine import Interrupted
-from paimon_sql.shell.prompt.completion import SqlCompleter
-from paimon_sql.shell.prompt.keywords import KEYWORDS
-from paimon_sql.shell.prompt.names import Names
+from paimon_sql.shell.pieces import Source, is_complete, split, tokens_of
+from paimon_sql.shell.prompt.completion import KEYWORDS, Names, SqlCompleter
 from paimon_sql.shell.runner import ExitShell, Runner
-from paimon_sql.shell.sources import Source
-from paimon_sql.shell.text.splitter import is_complete, split, tokens_of
 
 _STYLES = {"string": "class:string", "number": "class:number", "quoted": "class:quoted", "hint": "class:comment"}
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from paimon_sql.format.options import generate_docs
-from paimon_sql.shell.reference.command import command_page
-from paimon_sql.shell.reference.procedures import procedures_page
-from paimon_sql.shell.reference.statements import statements_page
-from paimon_sql.shell.reference.system_tables import system_tables_page
+from paimon_sql.shell.reference.markdown import command_page, procedures_page, statements_page, system_tables_page
 
 __all__ = ["pages"]
 

@@ -1,8 +1,34 @@
-"""Markdown tables and cells."""
+"""Reference pages in Markdown: the command, stored procedures, declared statements and system tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import inspect
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import cast
+
+import typer
+from typer.core import TyperGroup, TyperOption
+
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.procedures import Procedure, procedures
+from paimon_sql.shell.commands import COMMANDS
+from paimon_sql.shell.formats import formats
+from paimon_sql.shell.main import FAILED, INTERRUPTED, PIPE_CLOSED, app
+from paimon_sql.sql.carried_statements import Statement
+from paimon_sql.sql.statements.base import declared_statements
+from paimon_sql.system_tables import (
+    CatalogTable,
+    ScannedTable,
+    SystemTable,
+    TableView,
+    catalog_tables,
+    scanned_tables,
+    system_tables,
+    table_views,
+)
 
 
 def code(text: str) -> str:
@@ -24,3 +50,142 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
 
 def _row(cells: Iterable[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+_WRONG_ARGUMENTS = 2
+
+
+def command_page() -> str:
+    """The page: arguments, commands of the shell, formats and exit status."""
+    return "\n".join(_lines()) + "\n"
+
+
+def _lines() -> Iterator[str]:
+    command = cast("TyperGroup", typer.main.get_command(app))
+    call = command.commands["call"]
+    yield from ("# The command paimon-sql", "", str(app.info.help))
+    yield "See [The shell](../shell.md) for usage."
+    yield from ("", "## Arguments")
+    yield from table(("argument", "meaning", "default"), map(_argument, _arguments(command.params)))
+    yield from ("", "## call", "", f"`paimon-sql call PROCEDURE [--ARGUMENT VALUE]...`: {call.help}")
+    yield "See [Maintenance](../maintenance.md#without-spark) for usage."
+    yield from table(("argument", "meaning", "default"), map(_argument, _arguments(call.params)))
+    yield from ("", "## Commands", "", "Each takes one line and needs no `;`.")
+    commands = [(code(c.usage), sentence(c.meaning)) for c in dict.fromkeys(COMMANDS.values())]
+    yield from table(("command", "meaning"), [*commands, (code("!COMMAND"), "Run a command of the operating system.")])
+    yield from ("", "## Formats", "", "For `--format` and `.format`.")
+    yield from table(("format", "meaning"), ((code(name), sentence(f.summary)) for name, f in formats().items()))
+    yield from ("", "## Exit status")
+    statuses = {
+        0: "All statements succeeded.",
+        FAILED: "A statement failed, or Spark did not start.",
+        _WRONG_ARGUMENTS: "The arguments are invalid.",
+        INTERRUPTED: "Ctrl-C.",
+        PIPE_CLOSED: "The reader of the output closed it.",
+    }
+    yield from table(("status", "meaning"), ((str(status), meaning) for status, meaning in statuses.items()))
+
+
+def _arguments(parameters: Sequence[object]) -> list[TyperOption]:
+    return [p for p in cast("Sequence[TyperOption]", parameters) if p.name not in ("help", "procedure")]
+
+
+def _argument(argument: TyperOption) -> tuple[str, str, str]:
+    names = ", ".join(map(code, [*argument.opts, *argument.secondary_opts]))
+    metavar = f" {argument.metavar}" if argument.metavar else ""
+    # The help ends with the default where that is not the value itself.
+    text, has_default = re.subn(r"\s*\[default: (.*)\]$", "", str(argument.help))
+    default = ""
+    if has_default:
+        default = str(argument.help).rpartition("[default: ")[2].removesuffix("]")
+    elif not argument.is_flag and argument.default not in (None, (), []):
+        default = str(argument.default)
+    elif argument.secondary_opts and argument.default is True:
+        default = argument.opts[0]
+    return names + metavar, sentence(text), default and code(default)
+
+
+_PROCEDURES_HEAD = (
+    "# Procedures",
+    "",
+    "Procedures are in `sys` and are called with `CALL`, with arguments by name or in this order. Arguments that",
+    "are not marked *required* are optional. Result columns marked + are additional; the others are those of",
+    "Apache Paimon's Spark connector. See [Procedures](../procedures.md) for the syntax of calls.",
+)
+
+
+def procedures_page() -> str:
+    """The page: procedures with arguments, results and an example."""
+    return (
+        "\n".join([*_PROCEDURES_HEAD, *(line for p in procedures().values() for line in _procedure_section(p))]) + "\n"
+    )
+
+
+def _procedure_section(procedure: Procedure) -> Iterator[str]:
+    yield from ("", f"## {procedure.name}", "", procedure.summary, "", inspect.getdoc(type(procedure)) or "")
+    yield from ("", "```", procedure.example, "```")
+    arguments = (
+        (code(a.name), a.type.as_nullable().sql(), sentence(a.meaning) + (" *Required.*" if a.required else ""))
+        for a in procedure.arguments
+    )
+    yield from table(("argument", "type", "meaning"), arguments)
+    results = [*(_result(c, "") for c in procedure.results), *(_result(c, " +") for c in procedure.details)]
+    yield from table(("result", "type", "meaning"), results)
+
+
+def _result(column: DataField, mark: str) -> tuple[str, str, str]:
+    return code(column.name) + mark, column.type.as_nullable().sql(), sentence(column.description or "")
+
+
+_STATEMENTS_HEAD = (
+    "# Statements",
+    "",
+    "The statements that Spark's grammar lacks, or that Spark cannot execute on Paimon tables. See"
+    " [SQL dialect](../sql-dialect.md) for all others. Lower-case words are names and values; `[..]` is optional, and"
+    " `A|B` is a choice.",
+)
+
+
+def statements_page() -> str:
+    """The page: statements by module."""
+    families = groupby(declared_statements(), key=lambda each: each.__module__)
+    return (
+        "\n".join(
+            [*_STATEMENTS_HEAD, *(line for name, family in families for line in _statement_section(name, list(family)))]
+        )
+        + "\n"
+    )
+
+
+def _statement_section(module: str, family: list[type[Statement]]) -> Iterator[str]:
+    summary, *_ = (inspect.getdoc(sys.modules[module]) or "").split("\n\n")
+    yield from ("", f"## {module.rpartition('.')[2].replace('_', ' ').capitalize()}", "", summary)
+    for statement in family:
+        yield from ("", "```", *(grammar.usage() for grammar in statement.GRAMMARS), "```", "")
+        summary, *_ = (inspect.getdoc(statement) or "").split("\n\n")
+        yield summary.replace("``", "`")
+
+
+_TABLES_HEAD = (
+    "# System tables",
+    "",
+    "The tables `t$name` of a table `t`. See [System tables](../system-tables.md) for their use.",
+)
+_OF_CATALOGS = ("", "# Tables of the database sys", "", "These tables describe a whole catalog.")
+
+
+def system_tables_page() -> str:
+    """The page: system tables, with their columns unless these depend on the table."""
+    found = sorted((system_tables() | scanned_tables() | table_views()).items())
+    of_tables = (line for _, t in found for line in _table_section(t))
+    of_catalogs = (line for t in catalog_tables().values() for line in _table_section(t))
+    return "\n".join([*_TABLES_HEAD, *of_tables, *_OF_CATALOGS, *of_catalogs]) + "\n"
+
+
+def _table_section(system_table: SystemTable | ScannedTable | TableView | CatalogTable) -> Iterator[str]:
+    name = f"sys.{system_table.name}" if isinstance(system_table, CatalogTable) else system_table.name
+    yield from ("", f"## {name}", "", system_table.summary, "", inspect.getdoc(type(system_table)) or "")
+    if not isinstance(system_table, SystemTable | CatalogTable):
+        return
+    rows = ((code(c.name), c.type.as_nullable().sql(), sentence(c.description or "")) for c in system_table.columns)
+    yield from table(("column", "type", "meaning"), rows)

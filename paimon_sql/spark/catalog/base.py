@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import NoReturn, Protocol, TypeVar
 
-from paimon_sql.catalog.base import ALONE, Catalog, Host
+from paimon_sql.catalog.catalog import ALONE, Catalog, Host
 from paimon_sql.catalog.identifier import Identifier, parse_identifier
 from paimon_sql.errors import NoSuchDatabaseError
 from paimon_sql.spark.connector.interfaces import CatalogInterface
-from paimon_sql.spark.conversion.names import unquoted_parts
+from paimon_sql.spark.conversion.references import unquoted_parts
 from paimon_sql.spark.execution.executor import SparkExecutor
 from paimon_sql.spark.java.connector import Ident
 from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST, Jvm

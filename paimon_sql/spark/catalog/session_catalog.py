@@ -13,8 +13,8 @@ from typing import cast
 
 from py4j.protocol import Py4JJavaError
 
-from paimon_sql.catalog.base import Catalog
-from paimon_sql.catalog.iceberg.lifetimes import database_shown_no_more
+from paimon_sql.catalog.catalog import Catalog
+from paimon_sql.catalog.iceberg.tables import database_shown_no_more
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier
 from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.errors import (
@@ -27,17 +27,16 @@ from paimon_sql.errors import (
 from paimon_sql.format.options.engines.catalog import FORMAT_TABLE_ENABLED
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.spark.catalog.base import SessionCatalogs
-from paimon_sql.spark.catalog.paimon_catalog import CatalogProxy
+from paimon_sql.spark.catalog.catalog_proxy import CatalogProxy
 from paimon_sql.spark.connector import cached_tables
 from paimon_sql.spark.connector.interfaces import TableInterface
-from paimon_sql.spark.conversion.names import unquoted_parts
+from paimon_sql.spark.conversion.references import unquoted_parts
 from paimon_sql.spark.ddl.create_table import PROVIDER, members_of
 from paimon_sql.spark.java.connector import Ident, StringMap, TableInfo
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import CATALOG, Jvm
-from paimon_sql.spark.jvm.proxy import Proxy
+from paimon_sql.spark.jvm.proxy import Method, Proxy, subclass_instance
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.jvm.subclass import Method, subclass_instance
 from paimon_sql.spark.tables.base import SchemaTable
 from paimon_sql.sql.context import SESSION_CATALOG
 

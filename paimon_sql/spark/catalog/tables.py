@@ -1,35 +1,56 @@
-"""The tables of a catalog: listed, and loaded for a statement (Spark: ``TableCatalog``)."""
+"""The tables of a catalog: listed, loaded, created, altered and dropped (Spark: ``StagingTableCatalog``)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
+from paimon_sql.catalog.iceberg.tables import shown_again, withdrawing
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier
-from paimon_sql.errors import InvalidInputError, NoSuchDatabaseError, NoSuchTableError, UnsupportedError
+from paimon_sql.catalog.table_types import AnyTable, kind_of
+from paimon_sql.errors import (
+    InvalidInputError,
+    NoSuchDatabaseError,
+    NoSuchTableError,
+    PaimonError,
+    TableExistsError,
+    UnsupportedError,
+)
 from paimon_sql.format.options.engines.spark import READ_CHANGELOG
 from paimon_sql.format.options.table.table import BRANCH
+from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.spark.catalog.base import CatalogPart
 from paimon_sql.spark.connector import cached_tables
 from paimon_sql.spark.connector.interfaces import TableInterface
-from paimon_sql.spark.java.connector import Ident, StringMap
+from paimon_sql.spark.conversion.references import unquoted_parts
+from paimon_sql.spark.ddl.alter_table import alter_table, schema_changes
+from paimon_sql.spark.ddl.create_table import schema_like, schema_of_create
+from paimon_sql.spark.java.connector import Ident, StringMap, TableInfo
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import CATALOG
-from paimon_sql.spark.jvm.proxy import Proxy
-from paimon_sql.spark.options.session import session_options, session_zone, with_session_options
-from paimon_sql.spark.options.time_travel import as_of, is_write, relation_options, travel_options
+from paimon_sql.spark.jvm.proxy import Proxy, raise_java
+from paimon_sql.spark.options.session import session_options, session_zone, warn_of_ineffective, with_session_options
+from paimon_sql.spark.options.statement import as_of, is_write, relation_options, travel_options
 from paimon_sql.spark.procedures.procedure import describe_procedures
+from paimon_sql.spark.tables.base import SchemaTable
 from paimon_sql.spark.tables.changelog import load_changelog
 from paimon_sql.spark.tables.data_table import TableProxy
-from paimon_sql.spark.tables.format_tables.table import under_format_options
-from paimon_sql.spark.tables.scanned_table import DerivedTableProxy
-from paimon_sql.spark.tables.system_table import CatalogTableProxy, SystemTableProxy
-from paimon_sql.spark.tables.table_types import PlainFiles, TableWithSnapshots
+from paimon_sql.spark.tables.format_tables.format_table import under_format_options
+from paimon_sql.spark.tables.placement import refuse_branches_and_system_tables, with_location
+from paimon_sql.spark.tables.staged_table import ServerReplacedTableProxy, Successor, temporary_name
+from paimon_sql.spark.tables.system_table import CatalogTableProxy, DerivedTableProxy, SystemTableProxy
+from paimon_sql.spark.tables.table_types import PlainFiles, TableWithSnapshots, in_spark
 from paimon_sql.storage.branches.management import with_branch
+from paimon_sql.storage.file_io import file_io_of
 from paimon_sql.storage.format_tables import FormatTable
+from paimon_sql.storage.materialized.definition import is_materialized
+from paimon_sql.storage.metadata.schemas import SchemaManager
+from paimon_sql.storage.schema.changes.options import SetOption
+from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
 from paimon_sql.system_tables import catalog_tables, scanned_tables, system_tables, table_views
-from paimon_sql.system_tables.whole_catalog import View
+from paimon_sql.system_tables.base import View
 
 T = TypeVar("T")
 
@@ -137,3 +158,167 @@ class Tables(CatalogPart):
                     remedy="Use the tables of its query, which SHOW CREATE TABLE shows.",
                 ) from None
             self._raise_analysis("NoSuchTable", ident)
+
+
+class TableDefinitions(Tables):
+    """Statements that define tables."""
+
+    def createTable(self, ident: Ident, *definition: object) -> SchemaTable | JavaObject:
+        return in_spark(self.session, self._create(ident, self._schema(ident, definition))).proxy()
+
+    def createTableLike(self, ident: Ident, info: TableInfo, source: object) -> SchemaTable | JavaObject:
+        given = self.jvm.strings_map(info.properties())
+        if isinstance(source, SchemaTable):
+            schema = schema_like(source.table.schema, given, case_sensitive=self.session.case_sensitive)
+        else:
+            schema = self._schema(ident, (info,))
+        return in_spark(self.session, self._create(ident, schema)).proxy()
+
+    def stageCreate(self, ident: Ident, *definition: object) -> SchemaTable:
+        table = self._create(ident, self._schema(ident, definition))
+        return in_spark(self.session, table).created(self.catalog, self._identifier(ident))
+
+    def stageReplace(self, ident: Ident, *definition: object) -> SchemaTable:
+        return self._or_no_table(ident, lambda: self._replace(ident, definition))
+
+    def stageCreateOrReplace(self, ident: Ident, *definition: object) -> SchemaTable:
+        try:
+            return self._replace(ident, definition)
+        except NoSuchTableError:
+            if self.viewExists(ident):
+                raise UnsupportedError(
+                    f"{self.catalog.name}.{ident} is a view.", remedy="Drop it first, or choose another name."
+                ) from None
+            return self.stageCreate(ident, *definition)
+
+    def alterTable(self, ident: Ident, changes: Iterable[JavaObject]) -> TableInterface | JavaObject:
+        try:
+            requested = schema_changes(self.jvm, changes)
+            warn_of_ineffective(self.session, [change.key for change in requested if isinstance(change, SetOption)])
+            identifier, case_sensitive = self._identifier(ident), self.session.case_sensitive
+            self._or_no_table(
+                ident, lambda: alter_table(self.catalog, identifier, requested, case_sensitive=case_sensitive)
+            )
+        except PaimonError as error:
+            # Spark would wrap an IllegalArgumentException into an error that PySpark shows with its Java stack.
+            raise_java(self.jvm.new("java.lang.UnsupportedOperationException", str(error)))
+        cached_tables.renew(self.session)
+        return self.loadTable(ident)
+
+    def dropTable(self, ident: Ident) -> bool:
+        try:
+            identifier = self._identifier(ident)
+            refuse_branches_and_system_tables(identifier, "dropped")
+            if identifier.database == SYSTEM_DATABASE and self.tableExists(ident):
+                raise UnsupportedError(f"{identifier} cannot be dropped: it is a system table.")
+            self._refuse_to_drop(identifier)
+            with withdrawing(self.catalog, identifier):
+                self.catalog.drop_table(identifier)
+        except (NoSuchTableError, NoSuchDatabaseError):
+            return False
+        cached_tables.renew(self.session)
+        return True
+
+    def purgeTable(self, ident: Ident) -> bool:
+        return self.dropTable(ident)
+
+    def renameTable(self, source: Ident, target: Ident) -> None:
+        target = self._without_catalog(target)
+        old, new = self._identifier(source), self._identifier(target)
+        refuse_branches_and_system_tables(old, "renamed")
+        refuse_branches_and_system_tables(new, "used as a new name")
+        try:
+            with withdrawing(self.catalog, old):
+                self._or_no_table(source, lambda: self.catalog.rename_table(old, new))
+            shown_again(self.catalog, new)
+        except TableExistsError:
+            self._raise_analysis("TableAlreadyExists", target)
+        cached_tables.renew(self.session)
+
+    def _schema(self, ident: Ident, definition: tuple[object, ...]) -> TableSchema:
+        schema = schema_of_create(
+            self.jvm,
+            definition,
+            named=self._name_options(ident),
+            catalog_options=self.catalog.options,
+            case_sensitive=self.session.case_sensitive,
+            default_provider=self.session.conf.get("spark.sql.sources.default"),
+            standing=self._schema_at if self.catalog.stores_locations else None,
+        )
+        warn_of_ineffective(self.session, schema.options)
+        return schema
+
+    def _schema_at(self, location: str) -> TableSchema | None:
+        """The latest schema of the table at a location; None if there is none."""
+        return SchemaManager(file_io_of(location, self.catalog.options), location.rstrip("/")).latest()
+
+    def _create(self, ident: Ident, schema: TableSchema) -> AnyTable:
+        identifier = self._identifier(ident)
+        try:
+            return self.catalog.create_any_table(identifier, self._placed(identifier, schema))
+        except TableExistsError:
+            self._raise_analysis("TableAlreadyExists", ident)
+        except NoSuchDatabaseError:
+            self._raise_analysis("NoSuchNamespace", ident.namespace())
+
+    def _placed(self, identifier: Identifier, schema: TableSchema) -> TableSchema:
+        """The schema of a new table, with a validated location."""
+        return with_location(self.catalog, identifier, schema)
+
+    def _replace(self, ident: Ident, definition: tuple[object, ...]) -> SchemaTable:
+        identifier = self._identifier(ident)
+        old = self.catalog.any_table(identifier)
+        self._refuse_materialized(old, "replaced")
+        schema = self._placed(identifier, self._schema(ident, definition))
+        kind, shown = kind_of(schema), in_spark(self.session, old)
+        if not kind.is_replacing:
+            raise UnsupportedError(
+                f"{old.name} cannot be replaced by a materialized table.",
+                remedy="DROP the table, and CREATE MATERIALIZED TABLE.",
+            )
+        keeps_history = kind is kind_of(old.schema) and shown.keeps_history(schema)
+        if not self.catalog.replaces_definitions:
+            if not isinstance(old, Table) or not keeps_history:
+                raise UnsupportedError(
+                    f"{old.name} cannot be replaced by a table with other partition columns or of another type, and"
+                    " format tables cannot be replaced: the catalog's server does not support that.",
+                    remedy="DROP the table and CREATE it again.",
+                )
+            return ServerReplacedTableProxy(self.session, old, schema, self.catalog, identifier)
+        if keeps_history:
+            return shown.replaced(schema, self.catalog, identifier)
+        return self._create_successor(identifier, old, schema)
+
+    def _create_successor(self, identifier: Identifier, old: AnyTable, schema: TableSchema) -> SchemaTable:
+        """Create a successor, which replaces the old table when it is committed."""
+        if not self.catalog.renames_tables:
+            raise UnsupportedError(
+                f"{old.name} cannot be replaced by a table with other partition columns or of another type.",
+                remedy="Delete the directory and create the table again.",
+            )
+        aside = temporary_name(identifier)
+        successor = Successor(self.catalog, old, identifier, aside)
+        table = replace(self.catalog.create_any_table(aside, schema), name=old.name)
+        return in_spark(self.session, table).created(self.catalog, aside, successor)
+
+    def _refuse_to_drop(self, identifier: Identifier) -> None:
+        try:
+            table = self.catalog.any_table(identifier)
+        except (NoSuchTableError, NoSuchDatabaseError):
+            raise
+        except PaimonError:
+            return  # a damaged table can be dropped
+        self._refuse_materialized(table, "dropped as a table")
+
+    def _refuse_materialized(self, table: AnyTable, verb: str) -> None:
+        if is_materialized(table.schema):
+            raise UnsupportedError(
+                f"{table.name} is a materialized table and cannot be {verb}.",
+                remedy="Use DROP MATERIALIZED TABLE, or CREATE OR ALTER MATERIALIZED TABLE to change its query.",
+            )
+
+    def _without_catalog(self, target: Ident) -> Ident:
+        """The target of RENAME TO without the catalog's name, which Spark does not strip."""
+        *namespace, name = unquoted_parts(target.toString())
+        inside = len(namespace) == 2 and namespace[0] == self.catalog.name
+        return self._ident(self.jvm.strings(namespace[1:]), name) if inside else target

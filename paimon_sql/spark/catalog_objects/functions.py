@@ -1,16 +1,53 @@
-"""Functions of a catalog: unbound, and bound to argument types (Spark: ``UnboundFunction``, ``ScalarFunction``)."""
+"""Functions of ``sys``: bucket functions, ``max_pt`` and blob functions, for constants and over columns.
+
+As functions of the catalog they are evaluated on the driver, when Spark folds constants. For calls over columns a
+session registers the bucket and blob functions also as Arrow functions in Python workers (see ``sql.functions``).
+"""
 
 from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import ClassVar
 
-from paimon_sql.errors import PaimonError
-from paimon_sql.spark.conversion.types import TypeJson, struct_json
-from paimon_sql.spark.java.types import DataType, InternalRow, StructType
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import SparkSession
+from pyspark.sql.functions import arrow_udf
+from pyspark.sql.udf import UserDefinedFunction
+
+from paimon_sql.catalog.table_types import AnyTable
+from paimon_sql.errors import InvalidInputError, PaimonError
+from paimon_sql.format.rows.blob_reference import BlobDescriptor, BlobView, decode_descriptor, views
+from paimon_sql.format.rows.bucket_functions import bucket_function
+from paimon_sql.format.schema import types as t
+from paimon_sql.format.schema.arrow_types import arrow_type
+from paimon_sql.format.schema.types import BlobType
+from paimon_sql.procedures.base import Context
+from paimon_sql.spark.conversion.rows import row_values
+from paimon_sql.spark.conversion.types import TypeJson, paimon_type, struct_json
+from paimon_sql.spark.java.catalyst import DataType, InternalRow, StructType
+from paimon_sql.spark.java.session import SessionState
 from paimon_sql.spark.jvm.gateway import CONNECTOR, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy, raise_java
+from paimon_sql.sql.functions.catalog_functions import (
+    BLOB_FUNCTIONS,
+    BLOB_VIEW,
+    BUCKET_FUNCTIONS,
+    DESCRIPTOR_TO_STRING,
+    PATH_TO_DESCRIPTOR,
+    session_function,
+    viewed_column,
+)
+from paimon_sql.storage.branches.management import with_branch
+from paimon_sql.storage.data_files.live_files import partition_values
+from paimon_sql.storage.expressions.casts import cast
+from paimon_sql.storage.format_tables import FormatTable, all_partitions
+from paimon_sql.storage.format_tables.partitions import files_of, partition_columns
+from paimon_sql.storage.scan.layout import ScanLayout
+from paimon_sql.storage.table.table import Table
 
 _FUNCTIONS = f"{CONNECTOR}.catalog.functions"
 _DATA_TYPE = "org.apache.spark.sql.types.DataType"
@@ -99,3 +136,270 @@ class BoundFunctionProxy(Proxy):
 
     class Java:
         implements = [f"{_FUNCTIONS}.ScalarFunction"]
+
+
+_WHOLE_NUMBERS = ("byte", "short", "integer", "long")
+
+
+def blob_column(context: Context, table: str, column: str) -> tuple[str, int]:
+    """Return a table's name as ``db.t``, and the id of one of its blob columns.
+
+    Args:
+        context: resolves the name.
+        table: the name, with the database and optionally the catalog.
+        column: the column's name.
+
+    Raises:
+        InvalidInputError: the name has no database, or the table has no such blob column.
+        NoSuchTableError: there is no such table.
+    """
+    if table.count(".") not in (1, 2):
+        raise InvalidInputError(f"blob_view needs a table as db.t or catalog.db.t, not '{table}'.")
+    found = context.table(table)
+    field = next((f for f in found.schema.fields if f.name == column), None)
+    if field is None or not isinstance(field.type, BlobType):
+        raise InvalidInputError(f"{table} has no blob column '{column}'.")
+    return ".".join(table.split(".")[-2:]), field.id
+
+
+def over_columns(name: str) -> UserDefinedFunction:
+    """The Arrow function of a session for calls over columns."""
+    if name == PATH_TO_DESCRIPTOR:
+        return arrow_udf(lambda paths: _distinct(paths, _encoded, pa.binary()), "binary")
+    if name == DESCRIPTOR_TO_STRING:
+        return arrow_udf(lambda found: _distinct(found, _shown, pa.string()), "string")
+    table, field_id = viewed_column(name)
+    return arrow_udf(lambda _, __, rows: views(table, field_id, rows.cast(pa.int64())), "binary")
+
+
+def _encoded(path: str) -> bytes:
+    return BlobDescriptor(path).encode()
+
+
+def _shown(descriptor: bytes) -> str:
+    return str(decode_descriptor(descriptor))
+
+
+def _distinct(
+    values: pa.Array, convert: Callable[[str], object] | Callable[[bytes], object], kind: pa.DataType
+) -> pa.Array:
+    """Convert each distinct value once."""
+    encoded = values.dictionary_encode()
+    return pa.array([convert(v) for v in encoded.dictionary.to_pylist()], kind).take(encoded.indices)
+
+
+class BlobFunctionProxy(UnboundFunctionProxy):
+    """A blob function for constant arguments."""
+
+    summaries: ClassVar[dict[str, str]] = {
+        PATH_TO_DESCRIPTOR: "path_to_descriptor(path): a descriptor that refers to the bytes of a whole file",
+        DESCRIPTOR_TO_STRING: "descriptor_to_string(descriptor): the location of the blob that a descriptor refers to",
+        BLOB_VIEW: "blob_view('db.t', 'column', row_id): a reference to a blob of another table",
+    }
+    examples: ClassVar[dict[str, str]] = {
+        PATH_TO_DESCRIPTOR: "INSERT INTO photos VALUES (1, sys.path_to_descriptor('/photos/1.jpg'));",
+        DESCRIPTOR_TO_STRING: "SELECT sys.descriptor_to_string(sys.path_to_descriptor('/photos/1.jpg'));",
+        BLOB_VIEW: "INSERT INTO thumbs SELECT id, sys.blob_view('db.photos', 'picture', _ROW_ID) FROM db.photos;",
+    }
+    arguments: ClassVar[dict[str, tuple[tuple[str, ...], ...]]] = {
+        PATH_TO_DESCRIPTOR: (("string",),),
+        DESCRIPTOR_TO_STRING: (("binary",),),
+        BLOB_VIEW: (("string",), ("string",), _WHOLE_NUMBERS),
+    }
+
+    def __init__(self, jvm: Jvm, name: str, context: Callable[[], Context]) -> None:
+        super().__init__(jvm)
+        self.function = name
+        self.summary = self.summaries[name]
+        self.example = self.examples[name]
+        self._context = context
+
+    def _bound(self, types: list[TypeJson]) -> BoundFunctionProxy:
+        expected = self.arguments[self.function]
+        fits = len(types) == len(expected) and all(t in (*w, "void") for t, w in zip(types, expected, strict=True))
+        if not fits:
+            raise InvalidInputError(f"Invalid arguments of {self.function}.", remedy=f"Usage: {self.summary}.")
+        declared: list[TypeJson] = [w[-1] for w in expected]
+        answer = "string" if self.function == DESCRIPTOR_TO_STRING else "binary"
+        return BoundFunctionProxy(self.jvm, self.function, declared, answer, self._result, nullable=True)
+
+    def _result(self, row: InternalRow) -> object:
+        count = len(self.arguments[self.function])
+        if any(row.isNullAt(i) for i in range(count)):
+            return None
+        if self.function == PATH_TO_DESCRIPTOR:
+            return bytearray(BlobDescriptor(row.getUTF8String(0).toString()).encode())
+        if self.function == DESCRIPTOR_TO_STRING:
+            shown = str(decode_descriptor(bytes(row.getBinary(0))))
+            return self.jvm.cls("org.apache.spark.unsafe.types.UTF8String").fromString(shown)
+        table, column = (row.getUTF8String(i).toString() for i in (0, 1))
+        return bytearray(BlobView(*blob_column(self._context(), table, column), row.getLong(2)).encode())
+
+    class Java:
+        implements = [f"{CONNECTOR}.catalog.functions.UnboundFunction"]
+
+
+_MAX_PARTITION = "max_pt"
+
+FUNCTION_NAMES = (*BUCKET_FUNCTIONS, *BLOB_FUNCTIONS, _MAX_PARTITION)
+
+
+def load_function(jvm: Jvm, name: str, context: Callable[[], Context]) -> UnboundFunctionProxy | None:
+    """Return the function of a name, ignoring case; None if there is none.
+
+    Args:
+        jvm: the JVM.
+        name: the name.
+        context: the catalog and current database of a call.
+    """
+    lowered = name.lower()
+    if lowered in BUCKET_FUNCTIONS:
+        return BucketProxy(jvm, lowered)
+    if lowered in BLOB_FUNCTIONS:
+        return BlobFunctionProxy(jvm, lowered, context)
+    return MaxPartitionProxy(jvm, context) if lowered == _MAX_PARTITION else None
+
+
+def register_functions(session: SparkSession, names: Iterable[str]) -> None:
+    """Register functions in a session, for calls over columns."""
+    for name in names:
+        state: SessionState = session._jsparkSession.sessionState()
+        identifier = state.sqlParser().parseFunctionIdentifier(session_function(name))
+        if not state.catalog().isRegisteredFunction(identifier):
+            function = (
+                arrow_udf(_buckets(BUCKET_FUNCTIONS[name]), "int") if name in BUCKET_FUNCTIONS else over_columns(name)
+            )
+            session.udf.register(session_function(name), function)
+
+
+def _buckets(kind: str) -> Callable[..., pa.Array]:
+    def buckets(counts: pa.Array, *columns: pa.Array) -> pa.Array:
+        return bucket_numbers(kind, counts, columns, [_type_of(c.type) for c in columns])
+
+    return buckets
+
+
+def bucket_numbers(kind: str, counts: pa.Array, columns: Sequence[pa.Array], types: Sequence[t.DataType]) -> pa.Array:
+    """Compute the bucket of each row; ``counts`` has the number of buckets per row.
+
+    Raises:
+        InvalidInputError: there is no column, a number of buckets is below 1, or the function does not support a type.
+    """
+    function = bucket_function(kind)
+    numbers = np.zeros(len(counts), dtype=np.int32)
+    for count in pc.unique(counts):
+        if count.as_py() is None:
+            raise InvalidInputError("The number of buckets is NULL.")
+        has_count = pc.equal(counts, count)
+        chosen = [c.filter(has_count) for c in columns]
+        numbers[has_count.to_numpy(zero_copy_only=False)] = function.assign(chosen, types, count.as_py())
+    return pa.array(numbers)
+
+
+def _type_of(kind: pa.DataType) -> t.DataType:
+    """The Paimon type of the values that Spark passes in an Arrow type."""
+    for data_type in _PLAIN:
+        if arrow_type(data_type) == kind:
+            return data_type
+    if pa.types.is_decimal(kind):
+        return t.DecimalType(True, kind.precision, kind.scale)
+    if pa.types.is_timestamp(kind):
+        return t.TimestampType(True, 6) if kind.tz is None else t.LocalZonedTimestampType(True, 6)
+    if pa.types.is_null(kind):
+        return t.string_type()
+    raise InvalidInputError(f"A column of type {kind} cannot be a bucket key.")
+
+
+_PLAIN = (
+    t.BooleanType(),
+    t.TinyIntType(),
+    t.SmallIntType(),
+    t.IntType(),
+    t.BigIntType(),
+    t.FloatType(),
+    t.DoubleType(),
+    t.DateType(),
+    t.string_type(),
+    t.VarBinaryType(),
+)
+
+
+def largest_partition(table: AnyTable) -> str:
+    """Return the largest value of the first partition column, in its type's order, of partitions that have files.
+
+    Raises:
+        InvalidInputError: the table has no partition columns, or no partition with a non-null value.
+    """
+    if not table.schema.partition_keys:
+        raise InvalidInputError(f"{table.name} has no partition columns.", remedy="Use max_pt on a partitioned table.")
+    field = table.schema.partition_fields[0]
+    values = _directory_values(table) if isinstance(table, FormatTable) else _live_values(with_branch(table))
+    found = values[field.name].drop_null()
+    last = found.take(pc.sort_indices(found)[-1:])
+    largest = cast(last, field.type, t.string_type())[0].as_py() if len(last) else None
+    if largest is None:
+        raise InvalidInputError(f"{table.name} has no partition with data.")
+    return str(largest)
+
+
+def _live_values(table: Table) -> dict[str, pa.Array]:
+    return partition_values(table, pc.unique(ScanLayout.of(table).newest_entries(table)["partition"]))
+
+
+def _directory_values(table: FormatTable) -> dict[str, pa.Array]:
+    # Strings sort differently from the values of the column's type, so all directories are converted.
+    return partition_columns(table, [p for p in all_partitions(table) if files_of(table, [p])])
+
+
+class BucketProxy(UnboundFunctionProxy):
+    """A bucket function, such as ``bucket(count, column, ..)``."""
+
+    def __init__(self, jvm: Jvm, name: str) -> None:
+        super().__init__(jvm)
+        self.function = name
+        self.summary = f"{name}(count, key, ..): the bucket of the key's values"
+        self.example = f"SELECT sys.{name}(8, 10);"
+
+    def _bound(self, types: list[TypeJson]) -> BoundFunctionProxy:
+        if len(types) < 2 or types[0] not in ("integer", "short", "byte"):
+            raise InvalidInputError(
+                f"{self.function} takes a number of buckets and the key's values.",
+                remedy=f"Write sys.{self.function}(8, key).",
+            )
+        kinds = [t.string_type() if kind == "void" else paimon_type(kind) for kind in types]
+        kind = BUCKET_FUNCTIONS[self.function]
+
+        def result(row: InternalRow) -> int:
+            count, *key = row_values(row, kinds)
+            columns = [pa.array([v], arrow_type(k)) for v, k in zip(key, kinds[1:], strict=True)]
+            return int(bucket_numbers(kind, pa.array([count], pa.int32()), columns, kinds[1:])[0].as_py())
+
+        return BoundFunctionProxy(self.jvm, self.function, types, "integer", result)
+
+    class Java:
+        implements = [f"{CONNECTOR}.catalog.functions.UnboundFunction"]
+
+
+class MaxPartitionProxy(UnboundFunctionProxy):
+    """``max_pt(table)``."""
+
+    function = _MAX_PARTITION
+    summary = "max_pt('db.t'): the largest value of a table's first partition column, among partitions with data"
+    example = "SELECT * FROM db.t WHERE dt = sys.max_pt('db.t');"
+
+    def __init__(self, jvm: Jvm, context: Callable[[], Context]) -> None:
+        super().__init__(jvm)
+        self._context = context
+
+    def _bound(self, types: list[TypeJson]) -> BoundFunctionProxy:
+        if types != ["string"]:
+            raise InvalidInputError("max_pt takes a table name as a string.", remedy="Write sys.max_pt('db.t').")
+
+        def result(row: InternalRow) -> object:
+            largest = largest_partition(self._context().any_table(row.getUTF8String(0).toString()))
+            return self.jvm.cls("org.apache.spark.unsafe.types.UTF8String").fromString(largest)
+
+        return BoundFunctionProxy(self.jvm, self.function, types, "string", result)
+
+    class Java:
+        implements = [f"{CONNECTOR}.catalog.functions.UnboundFunction"]

@@ -14,13 +14,12 @@ from typing import TypeVar
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
-from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier
 from paimon_sql.errors import InvalidInputError, NotFoundError, UnsupportedError
-from paimon_sql.format.catalog_objects.function import SQL, Definition, FileResource, FunctionSchema
+from paimon_sql.format.schema.catalog_objects import SQL, Definition, FileResource, FunctionSchema
 from paimon_sql.format.schema.types import DataField
-from paimon_sql.spark.catalog_objects.origins import Origin
-from paimon_sql.spark.catalog_objects.views import DIALECT
+from paimon_sql.spark.catalog_objects.stored_sql import DIALECT, Origin
 from paimon_sql.spark.conversion.types import (
     CURRENT_DEFAULT,
     paimon_fields,
@@ -31,8 +30,7 @@ from paimon_sql.spark.conversion.types import (
     type_json,
 )
 from paimon_sql.spark.java.catalyst import LogicalPlan
-from paimon_sql.spark.java.objects import JavaObject
-from paimon_sql.spark.java.scala import Option, Seq
+from paimon_sql.spark.java.objects import JavaObject, Option, Seq
 from paimon_sql.spark.jvm.compat import HAS_VIEWS
 from paimon_sql.spark.jvm.errors import paimon_error_of
 from paimon_sql.spark.jvm.gateway import CATALYST, Jvm

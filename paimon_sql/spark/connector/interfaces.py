@@ -1,4 +1,4 @@
-"""Default methods of Spark's connector interfaces, in Python: one class per interface.
+"""Default methods of Spark's connector interfaces, in Python: one class per interface, and the equality of scans.
 
 Py4J never falls back to a default method of a Java interface, so each needs a Python implementation. A test compares
 these classes with the interfaces of the installed Spark, so a method that a new Spark adds fails there first, by name.
@@ -6,20 +6,21 @@ these classes with the interfaces of the installed Spark, so a method that a new
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.spark.connector.equality import ScanEquality
+from paimon_sql.spark.java.catalyst import InternalRow
 from paimon_sql.spark.java.connector import Ident
 from paimon_sql.spark.java.objects import JavaObject
-from paimon_sql.spark.java.types import InternalRow
 from paimon_sql.spark.jvm.compat import HAS_VIEWS
 from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy
-from paimon_sql.spark.options.read import STATE_KEYS
+from paimon_sql.spark.options.statement import STATE_KEYS
 
 _METRIC = f"{CONNECTOR}.metric"
 
@@ -217,3 +218,38 @@ class PartitionInterface(Proxy, ABC):
 
     @abstractmethod
     def truncatePartitions(self, rows: Sequence[InternalRow]) -> bool: ...
+
+
+_PLAN_SPECIFIC = re.compile(r'"(?:exprId":\{[^{}]*\}|qualifier":(?:\[[^\[\]]*\]|"(?:[^"\\]|\\.)*"))')
+"""The parts of Spark's JSON of expressions that differ between plans: ids and qualifiers.
+
+It cannot match inside a string value, where quotation marks are escaped.
+"""
+
+
+class ScanEquality:
+    """The identity of a scan's rows.
+
+    Args:
+        path: the table's directory.
+        columns: the names of the columns.
+        filters: the filters that Spark pushed, serialized by `expression_text`.
+        further: all other values that determine the rows.
+    """
+
+    def __init__(self, path: str, columns: tuple[str, ...], filters: Sequence[str], *further: object) -> None:
+        self.trait: Hashable = (path, columns)
+        self._filters = filters
+        self._further = further
+
+    @cached_property
+    def _conditions(self) -> list[str]:
+        return [_PLAN_SPECIFIC.sub("", text) for text in self._filters]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ScanEquality) or self.trait != other.trait or self._further != other._further:
+            return False
+        return self._conditions == other._conditions
+
+    def __hash__(self) -> int:
+        return hash(self.trait)

@@ -17,11 +17,9 @@ from paimon_sql.errors import InvalidInputError, PaimonError, UnsupportedError
 from paimon_sql.format.options.table.table import BRANCH
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.format.text.instants import current_millis
-from paimon_sql.spark.conversion.defaults import default_sql
-from paimon_sql.spark.conversion.types import row_struct
+from paimon_sql.spark.conversion.types import default_sql, row_struct
 from paimon_sql.spark.copy_into.failures import one_error
-from paimon_sql.spark.copy_into.formats import FileFormat
-from paimon_sql.spark.copy_into.locations import Location
+from paimon_sql.spark.copy_into.files import FileFormat, Location
 from paimon_sql.spark.copy_into.rows import FileRows, SourceRows
 from paimon_sql.spark.execution.carried_statement import StatementContext
 from paimon_sql.spark.jvm.session import JvmSession

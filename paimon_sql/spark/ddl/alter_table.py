@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.table_types import kind_of
 from paimon_sql.errors import UnsupportedError

@@ -15,8 +15,7 @@ from paimon_sql.format.options import canonical
 from paimon_sql.format.options.engines.catalog import TABLE_DEFAULT_PROPERTY
 from paimon_sql.format.options.table.data_file import FILE_FORMAT
 from paimon_sql.format.options.table.table import PARTITION, PATH, PRIMARY_KEY, PRIMARY_KEY_NULLABLE, TYPE
-from paimon_sql.format.options.table_options import TableOptions
-from paimon_sql.format.options.values import comma_separated
+from paimon_sql.format.options.values import TableOptions, comma_separated
 from paimon_sql.format.schema.schema import TableSchema, new_schema
 from paimon_sql.format.schema.types import DataField, DataType
 from paimon_sql.spark.conversion.types import (
@@ -28,12 +27,12 @@ from paimon_sql.spark.conversion.types import (
     text_of,
 )
 from paimon_sql.spark.expressions.folding import folded
+from paimon_sql.spark.java.catalyst import StructType
 from paimon_sql.spark.java.connector import ConnectorExpression, TableInfo
 from paimon_sql.spark.java.objects import JavaObject
-from paimon_sql.spark.java.types import StructType
 from paimon_sql.spark.jvm.gateway import CATALOG, Jvm
 from paimon_sql.sql.types import take_types
-from paimon_sql.storage.columns.declared_types import blobs_and_vectors
+from paimon_sql.storage.columns.blobs_and_vectors import blobs_and_vectors
 from paimon_sql.storage.columns.defaults import stored_default
 from paimon_sql.storage.format_tables import FORMATS
 from paimon_sql.storage.materialized.definition import is_materialized, shown_options

@@ -1,4 +1,4 @@
-"""Execution of carried statements: context, runner and answer."""
+"""Execution of carried statements: context, runner and answer, and the check that a nested query only reads."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import Identifier, parse_identifier
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.schema.types import DataField, string_type
+from paimon_sql.spark.java.catalyst import LogicalPlan
+from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
 from paimon_sql.spark.jvm.session import JvmSession
+from paimon_sql.sql.carried_statements import Statement
 from paimon_sql.sql.context import TableName
-from paimon_sql.sql.grammar.statement import Statement
 from paimon_sql.storage.branches.management import with_branch
 from paimon_sql.storage.table.table import Table
 
@@ -64,3 +66,18 @@ class Runner(ABC, Generic[S]):
     @abstractmethod
     def run(self, statement: S, context: StatementContext) -> Answer:
         """Execute a statement."""
+
+
+_PLANS = f"{CATALYST}.plans.logical"
+_NOT_READS = (f"{_PLANS}.Command", f"{_PLANS}.ParsedStatement", f"{_PLANS}.InsertIntoDir")
+
+
+def is_read_only(jvm: Jvm, plan: LogicalPlan) -> bool:
+    """Whether no node of a parsed plan is a command or a write."""
+    nodes = [plan]
+    while nodes:
+        node = nodes.pop()
+        if any(jvm.java_class(name).isInstance(node) for name in _NOT_READS):
+            return False
+        nodes += jvm.items(node.children())
+    return True

@@ -1,17 +1,18 @@
-"""Executor of plans' tasks: as Spark tasks, or on the driver if they are small."""
+"""Executor of plans' tasks, as Spark tasks or on the driver if they are small, and the errors of Python workers."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TypeVar
 
 from py4j.protocol import Py4JError
 
-from paimon_sql.spark.execution.worker_errors import catching, results
+from paimon_sql.errors import PaimonError
 from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.storage.execution.progress import Work
-from paimon_sql.storage.execution.task_executor import Executor, LocalExecutor
+from paimon_sql.storage.execution.task_executor import Executor, LocalExecutor, Work
 from paimon_sql.storage.execution.threads import run_periodically
 
 T = TypeVar("T")
@@ -83,3 +84,47 @@ class SparkExecutor(Executor):
                 yield
         finally:
             work.advance(tasks - reported)
+
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+_HIDE_TRACEBACK = "SPARK_HIDE_TRACEBACK"
+"""PySpark checks this variable when it reports a worker's error to the JVM; the worker ends after that."""
+
+
+@contextmanager
+def hide_traceback() -> Iterator[None]:
+    """Report a `PaimonError` of the block without a traceback, any other error with it."""
+    try:
+        yield
+    except PaimonError:
+        os.environ[_HIDE_TRACEBACK] = "1"
+        raise
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A worker's answer that carries a `PaimonError`, so that the job succeeds and the driver can clean up after it."""
+
+    error: PaimonError
+
+
+def catching(function: Callable[[Task], Result]) -> Callable[[Task], Result | Failure]:
+    """The function, with each `PaimonError` returned as a `Failure`."""
+
+    def answer(task: Task) -> Result | Failure:
+        try:
+            return function(task)
+        except PaimonError as error:
+            return Failure(error)
+
+    return answer
+
+
+def results(answers: Sequence[Result | Failure]) -> Iterator[Result]:
+    """Iterate over the successful answers, then raise the error of the first failure, if any."""
+    yield from (answer for answer in answers if not isinstance(answer, Failure))
+    failure = next((answer for answer in answers if isinstance(answer, Failure)), None)
+    if failure is not None:
+        raise failure.error

@@ -1,4 +1,4 @@
-"""Translation of Spark's filter expressions to predicates of the storage core.
+"""Translation of Spark's filter expressions to predicates of the storage core, by way of JSON.
 
 An expression crosses the gateway as one JSON string, with its nodes in preorder. Only expressions with exactly the same
 meaning on both sides are translated: comparisons of a column with a literal of its type, and of sums, products and
@@ -14,14 +14,19 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from functools import lru_cache
-from typing import TypedDict
+from typing import TypedDict, cast
 
 import pyarrow as pa
 
 from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.format.schema.types import ArrayType, BooleanType, CharType, DataField, DataType, MapType, VarCharType
 from paimon_sql.spark.conversion.types import TypeJson, spark_type
-from paimon_sql.storage.expressions.array_predicates import ContainsAny
+from paimon_sql.spark.java.catalyst import ArrayType as JavaArray
+from paimon_sql.spark.java.catalyst import Expression
+from paimon_sql.spark.java.objects import Seq
+from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
+from paimon_sql.spark.jvm.session import with_settings
+from paimon_sql.spark.rules.compiled_rule import with_children
 from paimon_sql.storage.expressions.integer_terms import (
     Arithmetic,
     ColumnTerm,
@@ -31,8 +36,17 @@ from paimon_sql.storage.expressions.integer_terms import (
     TermComparison,
     Widened,
 )
-from paimon_sql.storage.expressions.map_predicates import OfMapKey
-from paimon_sql.storage.expressions.predicates import And, Comparison, In, IsNull, Or, Predicate, StartsWith
+from paimon_sql.storage.expressions.predicates import (
+    And,
+    Comparison,
+    ContainsAny,
+    In,
+    IsNull,
+    OfMapKey,
+    Or,
+    Predicate,
+    StartsWith,
+)
 
 _COMPARISONS = {
     "EqualTo": "=",
@@ -371,3 +385,54 @@ _READERS: dict[str, Callable[[str], object]] = {
     "timestamp": _timestamp,
     "timestamp_ntz": _timestamp_ntz,
 }
+
+
+_IN_UTC = {"spark.sql.session.timeZone": "UTC"}
+_INSTANT = '"dataType":"timestamp"'
+_OVERLAP = "ArraysOverlap"
+_MAX_ELEMENTS = 1000
+"""Longer lists cost more to serialize than their predicate saves."""
+_EXPRESSIONS = f"{CATALYST}.expressions"
+
+
+def expression_text(jvm: Jvm, expressions: Seq[Expression]) -> str:
+    """A Scala ``Seq`` of expressions as JSON, in one round trip as the elements of an array; timestamps are in UTC."""
+    array: Expression = jvm.new(f"{_EXPRESSIONS}.CreateArray", expressions, False)
+    text = array.toJSON()
+    if f'.{_OVERLAP}"' in text:
+        array = _with_elements(jvm, array)
+        text = array.toJSON()
+    # Spark writes timestamps in the session's time zone, where an hour in autumn is ambiguous.
+    return with_settings(jvm, _IN_UTC, array.toJSON) if _INSTANT in text else text
+
+
+def _with_elements(jvm: Jvm, expression: Expression) -> Expression:
+    """An expression with the literal arrays of ``ArraysOverlap`` split into elements.
+
+    As one string their elements are ambiguous. Nulls are left out, since they equal no element.
+    """
+    compares = expression.getClass().getSimpleName() == _OVERLAP
+
+    def split(child: Expression) -> Expression:
+        found = _with_elements(jvm, child)
+        return _elements(jvm, found) if compares else found
+
+    return with_children(jvm, expression, split)
+
+
+def _elements(jvm: Jvm, expression: Expression) -> Expression:
+    if expression.getClass().getSimpleName() != "Literal" or expression.value() is None:
+        return expression
+    kind = cast(JavaArray, expression.dataType()).elementType()
+    values = cast("Sequence[object]", expression.value().toObjectArray(kind))
+    if len(values) > _MAX_ELEMENTS:
+        return expression
+    (literal,) = jvm.java_class(f"{_EXPRESSIONS}.Literal").getConstructors()
+    copy, literals = jvm.static("java.lang.System", "arraycopy"), []
+    for i, value in enumerate(values):
+        if value is not None:
+            # Py4J would return a number from Python as another class.
+            arguments = jvm.objects([None, kind])
+            copy(values, i, arguments, 0, 1)
+            literals.append(literal.newInstance(arguments))
+    return jvm.new(f"{_EXPRESSIONS}.CreateArray", jvm.seq(literals), False)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeAlias
 
+from paimon_sql.spark.java.catalyst import DataType, StructType
 from paimon_sql.spark.java.objects import JavaObject, Object, Optional
-from paimon_sql.spark.java.types import DataType, StructType
 
 
 class Ident(Object, Protocol):

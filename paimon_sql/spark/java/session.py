@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from paimon_sql.spark.java.catalyst import LogicalPlan
-from paimon_sql.spark.java.objects import JavaObject, Object
-from paimon_sql.spark.java.scala import Option, ScalaMap, Seq
-from paimon_sql.spark.java.types import InternalRow, StructType
+from paimon_sql.spark.java.catalyst import InternalRow, LogicalPlan, StructType
+from paimon_sql.spark.java.objects import JavaObject, Object, Option, ScalaMap, Seq
 
 
 class RuntimeConfig(Object, Protocol):

@@ -9,11 +9,9 @@ from typing import cast
 import pyarrow as pa
 import pyspark
 
-from paimon_sql.spark.java.catalyst import Attribute, Expression, LogicalPlan
-from paimon_sql.spark.java.objects import JavaObject, Throwable
-from paimon_sql.spark.java.scala import Seq
+from paimon_sql.spark.java.catalyst import Attribute, Expression, LogicalPlan, StructType
+from paimon_sql.spark.java.objects import JavaObject, Seq, Throwable
 from paimon_sql.spark.java.session import ClassicSession
-from paimon_sql.spark.java.types import StructType
 from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST, EXECUTION, Jvm
 
 _MAJOR, _MINOR = (int(part) for part in pyspark.__version__.split(".")[:2])

@@ -12,10 +12,20 @@ from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.serializers import CloudPickleSerializer
 
 from paimon_sql.cache import Cache
-from paimon_sql.spark.java.objects import Class, Field, JavaClass, JavaList, JavaMethod, JavaObject, Object
-from paimon_sql.spark.java.scala import Option, ScalaMap, Seq
+from paimon_sql.spark.java.catalyst import StructType
+from paimon_sql.spark.java.objects import (
+    Class,
+    Field,
+    JavaClass,
+    JavaList,
+    JavaMethod,
+    JavaObject,
+    Object,
+    Option,
+    ScalaMap,
+    Seq,
+)
 from paimon_sql.spark.java.session import SQLConf
-from paimon_sql.spark.java.types import StructType
 
 T = TypeVar("T")
 K = TypeVar("K")

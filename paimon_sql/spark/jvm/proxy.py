@@ -1,21 +1,24 @@
-"""Proxies: Python objects behind Java interfaces.
+"""Proxies: Python objects behind Java interfaces, and behind methods of subclasses of Java classes.
 
 Py4J never falls back to a Java default method, so a proxy must implement all methods of its interface. `Proxy` is the
 base of all proxies: it answers ``equals``, ``hashCode`` and ``toString``, and converts errors to Java exceptions.
+
+Py4J implements interfaces only. Javassist, which every PySpark ships, makes a subclass at run time that delegates some
+methods to Python (decision 9). Such objects exist on the driver only.
 """
 
 from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import NoReturn, TypeVar
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_sql.errors import PaimonError
-from paimon_sql.spark.java.objects import JavaMethod, JavaObject, Object, Throwable
+from paimon_sql.spark.java.objects import Class, JavaMethod, JavaObject, Member, Object, Throwable
 from paimon_sql.spark.jvm.compiled_class import compiled_class
 from paimon_sql.spark.jvm.errors import record_crossing
 from paimon_sql.spark.jvm.gateway import Jvm
@@ -151,3 +154,78 @@ def to_java(jvm: Jvm, error: Exception) -> Throwable:
     if isinstance(error, PaimonError):
         record_crossing(exception, error)
     return exception
+
+
+Method = Callable[[JavaObject, Sequence[object], Callable[[], object]], object]
+"""A method in Python: its parameters are the Java object, the arguments, and a function that calls the superclass."""
+
+_PROXY = "javassist.util.proxy"
+
+
+def subclass_instance(
+    jvm: Jvm, parent: str, methods: Mapping[str, Method], *arguments: object, interfaces: Sequence[str] = ()
+) -> JavaObject:
+    """A new object of a subclass of a Java class.
+
+    Args:
+        jvm: the JVM.
+        parent: the full name of the class; its abstract methods that `methods` lacks must never be called.
+        methods: the methods in Python, by name, for all overloads; all others are the parent's.
+        arguments: the arguments of the parent's constructor, which is found by their number.
+        interfaces: further interfaces; their methods that `methods` lacks are Java's defaults.
+    """
+    key = f"{parent} {sorted(methods)} {sorted(interfaces)}"
+    made = jvm.constant(f"subclass {key}", lambda: _subclass(jvm, parent, frozenset(methods), interfaces))
+    found = jvm.constant(
+        f"constructor {key} {len(arguments)}",
+        lambda: next(c for c in made.getConstructors() if c.getParameterCount() == len(arguments)),
+    )
+    instance = found.newInstance(jvm.objects(arguments))
+    instance.setHandler(_Methods(jvm, methods))
+    return instance
+
+
+def _subclass(jvm: Jvm, parent: str, names: frozenset[str], interfaces: Sequence[str]) -> Class:
+    factory = jvm.new(f"{_PROXY}.ProxyFactory")
+    factory.setSuperclass(jvm.java_class(parent))
+    factory.setInterfaces(jvm.array("java.lang.Class", map(jvm.java_class, interfaces)))
+    factory.setFilter(_Named(jvm, names))
+    return factory.createClass()
+
+
+class _Named(Proxy):
+    """Filter of the methods that Python answers."""
+
+    def __init__(self, jvm: Jvm, names: frozenset[str]) -> None:
+        super().__init__(jvm)
+        self._names = names
+
+    def isHandled(self, method: Member) -> bool:
+        return method.getName() in self._names
+
+    class Java:
+        implements = [f"{_PROXY}.MethodFilter"]
+
+
+class _Methods(Proxy):
+    """The methods of one object."""
+
+    def __init__(self, jvm: Jvm, methods: Mapping[str, Method]) -> None:
+        super().__init__(jvm)
+        self._methods = dict(methods)
+        # Asking for the method's name costs a round trip.
+        self._only = next(iter(self._methods.values())) if len(self._methods) == 1 else None
+
+    def invoke(self, target: JavaObject, method: Member, proceed: Member, arguments: Sequence[object]) -> object:
+        answer = self._only or self._methods[method.getName()]
+        return answer(target, arguments, lambda: _proceed(proceed, target, arguments))
+
+    class Java:
+        implements = [f"{_PROXY}.MethodHandler"]
+
+
+def _proceed(method: Member, target: JavaObject, arguments: Sequence[object]) -> JavaObject:
+    try:
+        return method.invoke(target, arguments)
+    except Py4JJavaError as error:
+        raise_java(error.java_exception.getCause() or error.java_exception)

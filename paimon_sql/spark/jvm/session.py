@@ -1,15 +1,18 @@
-"""A session of Spark in the JVM: what most code needs of it."""
+"""A session of Spark in the JVM: what most code needs of it, and calls of the JVM under other settings."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar, cast
 
 from pyspark.sql import DataFrame, SparkSession
 
 from paimon_sql.spark.java.catalyst import LogicalPlan
 from paimon_sql.spark.java.session import ClassicSession, Dataset, QueryExecution, RuntimeConfig, SessionState
-from paimon_sql.spark.jvm.gateway import EXECUTION, Jvm
+from paimon_sql.spark.jvm.gateway import EXECUTION, SETTINGS, Jvm
+from paimon_sql.spark.jvm.proxy import Proxy
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,3 +71,28 @@ class JvmSession:
     def dataset(self, plan: LogicalPlan) -> Dataset:
         """As `frame`, as an object of the JVM."""
         return self.jvm.cls("org.apache.spark.sql.classic.Dataset").ofRows(self.java, plan)
+
+
+T = TypeVar("T")
+
+
+def with_settings(jvm: Jvm, settings: Mapping[str, str], run: Callable[[], T]) -> T:
+    """The result of a call of the JVM with some settings changed, on this thread only."""
+    changed = jvm.settings.clone()
+    for key, value in settings.items():
+        changed.setConfString(key, value)
+    return cast(T, jvm.singleton(SETTINGS).withExistingConf(changed, _Call(jvm, run)))
+
+
+class _Call(Proxy):
+    """A Scala function without parameters."""
+
+    def __init__(self, jvm: Jvm, run: Callable[[], object]) -> None:
+        super().__init__(jvm)
+        self._run = run
+
+    def apply(self) -> object:
+        return self._run()
+
+    class Java:
+        implements = ["scala.Function0"]

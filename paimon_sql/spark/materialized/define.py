@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 
-from paimon_sql.catalog.iceberg.lifetimes import withdrawing
+from paimon_sql.catalog.iceberg.tables import withdrawing
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import (
     CommitUnknownError,
@@ -30,13 +30,9 @@ from paimon_sql.spark.conversion.types import FieldJson, paimon_fields, struct_o
 from paimon_sql.spark.copy_into.failures import one_error
 from paimon_sql.spark.ddl.alter_table import change_table
 from paimon_sql.spark.ddl.create_table import build_schema
-from paimon_sql.spark.execution.carried_statement import StatementContext
-from paimon_sql.spark.expressions.read_only import is_read_only
-from paimon_sql.spark.materialized.names import QualifiedNames
-from paimon_sql.spark.materialized.periods import Periods
-from paimon_sql.spark.materialized.query import AnalyzedQuery
-from paimon_sql.spark.materialized.refresh import SessionRefresher
-from paimon_sql.spark.materialized.settings import stored_settings, with_settings
+from paimon_sql.spark.execution.carried_statement import StatementContext, is_read_only
+from paimon_sql.spark.materialized.query import AnalyzedQuery, QualifiedNames
+from paimon_sql.spark.materialized.refresh import Periods, SessionRefresher, stored_settings, with_settings
 from paimon_sql.spark.tables.placement import with_location
 from paimon_sql.sql.statements.tables.materialized import ChangeMaterializedQuery, CreateMaterializedTable
 from paimon_sql.storage.materialized.definition import (

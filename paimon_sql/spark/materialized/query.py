@@ -1,4 +1,4 @@
-"""Analyzed query of a materialized table: its sources, and whether it can be refreshed incrementally.
+"""Query of a materialized table: its qualified names, its sources, and whether it can be refreshed incrementally.
 
 Analysis resolves each source table to a proxy, which Spark asks for a scan only at execution. Until then the proxy's
 table can be replaced by another state of it.
@@ -14,21 +14,27 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql.types import DataType, StructType
 
-from paimon_sql.errors import InvalidSchemaError
+from paimon_sql.catalog.catalog import Catalog
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.errors import InvalidInputError, InvalidSchemaError, NoSuchDatabaseError
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options.operations.scan import INCREMENTAL_BETWEEN, INCREMENTAL_BETWEEN_SCAN_MODE
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.spark.conversion.types import row_struct
 from paimon_sql.spark.copy_into.failures import one_error
 from paimon_sql.spark.java.catalyst import LogicalPlan
+from paimon_sql.spark.java.objects import JavaObject, Seq
 from paimon_sql.spark.jvm.gateway import CATALYST, private_field
 from paimon_sql.spark.jvm.proxy import python_object
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.row_level.run import pinned
 from paimon_sql.spark.tables.data_table import TableProxy
+from paimon_sql.sql.context import SESSION_CATALOG
+from paimon_sql.sql.edits import Edit, apply
+from paimon_sql.sql.functions.calls import NameLocations, calls_in
 from paimon_sql.sql.text.names import quote_name
-from paimon_sql.storage.materialized.state import SourceState
-from paimon_sql.storage.scan.query_sources import Comparison, RowChange, compared, is_tracked, state_of
+from paimon_sql.storage.materialized.refresh import SourceState
+from paimon_sql.storage.scan.read_state import Comparison, RowChange, compared, is_tracked, state_of
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.change_range import DELTA
 
@@ -203,3 +209,120 @@ class AnalyzedQuery:
 
     def _folded(self, name: str) -> str:
         return name if self._case_sensitive else name.lower()
+
+
+_REGISTRIES = f"{CATALYST}.analysis"
+_UNRESOLVED, _TRAVEL, _WITH = "UnresolvedRelation", "RelationTimeTravel", "UnresolvedWith"
+
+
+class QualifiedNames:
+    """Qualifies the names of tables, views and functions in queries.
+
+    Args:
+        session: the session that resolves the names.
+        catalog: the catalog whose functions are looked up.
+    """
+
+    def __init__(self, session: JvmSession, catalog: Catalog) -> None:
+        jvm = session.jvm
+        self._jvm = jvm
+        self._catalog = catalog
+        self._state = session.state
+        manager = self._state.catalogManager()
+        self._current = str(manager.currentCatalog().name())
+        self._database = tuple(str(part) for part in manager.currentNamespace())
+        self._catalogs = set(jvm.items(manager.listCatalogs(jvm.none)))
+        self._builtin_functions: tuple[JavaObject, ...] = (
+            jvm.singleton(f"{_REGISTRIES}.FunctionRegistry").expressions(),
+            jvm.singleton(f"{_REGISTRIES}.TableFunctionRegistry").logicalPlans(),
+        )
+        temporary: Seq[JavaObject] = self._state.catalog().listTemporaryFunctions()
+        self._temporary_functions = {str(function.funcName()).lower() for function in jvm.items(temporary)}
+
+    def of(self, text: str, plan: LogicalPlan) -> str:
+        """Qualify the names of a query; the rest of its text is unchanged.
+
+        Args:
+            text: the query.
+            plan: the query as parsed by Spark.
+
+        Raises:
+            InvalidInputError: it refers to a temporary view or function, which only this session has.
+        """
+        locations = NameLocations(text)
+        edits: dict[int, Edit] = {}
+        for node in self._relations(plan):
+            parts = [str(part) for part in self._jvm.items(node.multipartIdentifier())]
+            start = node.origin().startIndex()
+            location = locations.at(int(start.get())) if start.isDefined() else None
+            if location is None or list(location.parts) != parts:
+                raise InvalidInputError(
+                    f"The query refers to {'.'.join(parts)} indirectly.", remedy="Write the table name literally."
+                )
+            if not location.is_common_table:
+                edits[location.start] = Edit(location.start, location.end, self._table(parts))
+        for call in calls_in(text):
+            qualified = self._function(call.name)
+            if qualified is not None:
+                edits[call.start] = Edit(call.start, call.end, qualified)
+        return apply(text, edits.values()).strip()
+
+    def _relations(self, plan: LogicalPlan) -> list[LogicalPlan]:
+        """All relations of a parsed plan, including subqueries and common table expressions."""
+        found: list[LogicalPlan] = []
+        nodes = [plan]
+        while nodes:
+            node = nodes.pop()
+            kind = node.getClass().getSimpleName()
+            if kind == _UNRESOLVED:
+                found.append(node)
+            elif kind == _TRAVEL:
+                nodes.append(node.relation())
+            elif kind == _WITH:
+                nodes += self._jvm.items(node.innerChildren())
+            nodes += [*self._jvm.items(node.children()), *self._jvm.items(node.subqueries())]
+        return found
+
+    def _table(self, parts: list[str]) -> str:
+        if self._state.catalog().isTempView(self._jvm.seq(parts)):
+            raise InvalidInputError(
+                f"{'.'.join(parts)} is a temporary view, which exists only in this session.",
+                remedy="Create a view in the catalog, or write its query as a common table expression.",
+            )
+        if len(parts) == 1:
+            return _sql([self._current, *self._database, *parts])
+        if parts[0] in self._catalogs or len(parts) > 2 or not self._has_database(parts[0]):
+            return _sql(parts)
+        return _sql([self._current, *parts])
+
+    def _has_database(self, name: str) -> bool:
+        """Whether the current catalog has a database; otherwise the name may be a format: parquet.`/path`."""
+        is_own = self._current == self._catalog.name
+        if is_own and (self._catalog.database_exists(name) or name.lower() == "sys"):
+            return True
+        if self._current == SESSION_CATALOG:
+            return bool(self._state.catalog().databaseExists(name))
+        return not is_own
+
+    def _function(self, name: tuple[str, ...]) -> str | None:
+        """The qualified name of a function of the catalog; None if the name is another function's or is qualified."""
+        if len(name) == 1:
+            if name[0].lower() in self._temporary_functions:
+                raise InvalidInputError(
+                    f"{name[0]} is a temporary function, which exists only in this session.",
+                    remedy="Create it in the catalog: CREATE FUNCTION.",
+                )
+            if any(known.contains(name[0].lower()) for known in self._builtin_functions):
+                return None
+        if self._current != self._catalog.name or len(name) > 2 or len(self._database) != 1:
+            return None
+        database = name[0] if len(name) == 2 else self._database[0]
+        try:
+            stored = self._catalog.function_name(Identifier(database, name[-1]))
+        except NoSuchDatabaseError:
+            return None
+        return None if stored is None else _sql([self._current, database, name[-1]])
+
+
+def _sql(parts: list[str]) -> str:
+    return ".".join(map(quote_name, parts))

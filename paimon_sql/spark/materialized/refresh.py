@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql.types import StructType
 
-from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.errors import CommitConflictError, UnsupportedError
+from paimon_sql.errors import CommitConflictError, InvalidOptionError, UnsupportedError
 from paimon_sql.format.metadata.snapshot import Operation
+from paimon_sql.format.options.table.materialized_table import PARTITION_FIELDS_DATE_FORMATTER
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.format.schema.types import CharType, VarCharType
 from paimon_sql.format.text.instants import current_millis
 from paimon_sql.procedures.refresher import FULL, INCREMENTAL, NONE, Refresher, RefreshResult
 from paimon_sql.spark.conversion.types import row_struct
 from paimon_sql.spark.copy_into.failures import one_error
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.materialized.periods import Periods
 from paimon_sql.spark.materialized.query import AnalyzedQuery
-from paimon_sql.spark.materialized.settings import with_settings
 from paimon_sql.spark.options.session import session_zone
 from paimon_sql.spark.tables.placement import refuse_branches_and_system_tables
 from paimon_sql.spark.write.job import run_write
@@ -29,12 +32,10 @@ from paimon_sql.sql.text.names import quote_name
 from paimon_sql.storage.commit.checks.history import changes_since
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.materialized.definition import CONTINUOUS, Definition, date_formatters, definition_of
-from paimon_sql.storage.materialized.partitions import PartitionChoice
-from paimon_sql.storage.materialized.state import RefreshState, SourceState, keeps_rows, last_refresh
+from paimon_sql.storage.materialized.refresh import PartitionChoice, RefreshState, SourceState, keeps_rows, last_refresh
 from paimon_sql.storage.operations import operations
-from paimon_sql.storage.scan.query_sources import RowChange
-from paimon_sql.storage.staging.overwrite import Overwrite
-from paimon_sql.storage.staging.proposal import Proposal, Validation
+from paimon_sql.storage.scan.read_state import RowChange
+from paimon_sql.storage.staging.proposal import Overwrite, Proposal, Validation
 from paimon_sql.storage.table.table import Table
 
 
@@ -205,3 +206,89 @@ def _check_rows(proposal: Proposal) -> None:
 
 
 _SAME_ROWS = Validation("the table has the rows that it had when the refresh began", _check_rows)
+
+
+_TIME = "java.time"
+_QUOTED = re.compile(r"'[^']*'")
+_PERIODS = ((set("sSnNA"), 1_000), (set("m"), 60_000), (set("HhkKa"), 3_600_000))
+_DAY = 86_400_000
+_MAX_STEPS = 10_000
+
+
+class Periods:
+    """The partitions of points in time.
+
+    Args:
+        session: the session: its JVM evaluates the patterns, in its time zone.
+        schema: the table's schema.
+        formatters: the pattern of each column.
+
+    Raises:
+        InvalidOptionError: a column is not a partition column of strings.
+        InvalidInputError: a pattern is invalid.
+    """
+
+    def __init__(self, session: JvmSession, schema: TableSchema, formatters: Mapping[str, str]) -> None:
+        self._jvm = jvm = session.jvm
+        self._zone = jvm.cls(f"{_TIME}.ZoneId").of(session.state.conf().sessionLocalTimeZone())
+        self._patterns = {}
+        for column, pattern in formatters.items():
+            key = PARTITION_FIELDS_DATE_FORMATTER.for_name(column)
+            if column not in schema.partition_keys or not isinstance(schema.field(column).type, CharType | VarCharType):
+                raise InvalidOptionError(
+                    f"The option '{key}' requires a partition column of strings, which {column} is not.", key=key
+                )
+            with one_error(f"Invalid value '{pattern}' of option '{key}'"):
+                self._patterns[column] = jvm.cls(f"{_TIME}.format.DateTimeFormatter").ofPattern(pattern)
+        letters = set("".join(_QUOTED.sub("", pattern) for pattern in formatters.values()))
+        length = next((millis for signs, millis in _PERIODS if letters & signs), _DAY)
+        self._step = length // 2  # so that a change of daylight saving time cannot skip a period
+
+    def between(self, start: int, end: int) -> list[dict[str, str]] | None:
+        """The partition specs from one time to another, both included; None if there are too many.
+
+        Args:
+            start: milliseconds since 1970.
+            end: milliseconds since 1970.
+        """
+        if (end - start) // self._step > _MAX_STEPS:
+            return None
+        times = [*range(start, end, self._step), end]
+        found = {tuple(self._at(time).items()): None for time in times}
+        return [dict(items) for items in found]
+
+    def _at(self, millis: int) -> dict[str, str]:
+        moment = self._jvm.cls(f"{_TIME}.Instant").ofEpochMilli(self._jvm.new("java.lang.Long", str(millis)))
+        clock = moment.atZone(self._zone)
+        return {column: str(clock.format(pattern)) for column, pattern in self._patterns.items()}
+
+
+_STORED = (
+    "spark.sql.ansi.enabled",
+    "spark.sql.caseSensitive",
+    "spark.sql.legacy.timeParserPolicy",
+    "spark.sql.session.timeZone",
+)
+
+
+def stored_settings(session: JvmSession) -> dict[str, str]:
+    """The values of these settings in a session."""
+    return {key: session.conf.get(key) for key in _STORED}
+
+
+@contextmanager
+def with_settings(session: JvmSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """Apply settings to a session temporarily."""
+    conf = session.conf
+    changed = {k: v for k, v in settings.items() if k in _STORED and conf.get(k) != v}
+    before = {k: conf.get(k) if conf.contains(k) else None for k in changed}
+    try:
+        for key, value in changed.items():
+            conf.set(key, value)
+        yield
+    finally:
+        for key, old in before.items():
+            if old is None:
+                conf.unset(key)
+            else:
+                conf.set(key, old)

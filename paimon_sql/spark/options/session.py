@@ -1,17 +1,22 @@
-"""Options of a session: ``SET spark.paimon.<key>`` and ``SET spark.paimon.<catalog>.<db>.<table>.<key>``.
+"""Options of a session (``SET spark.paimon.<key>``, also per table), and warnings about options without effect.
 
 Catalog, database and table may be ``*``, for all of them.
+
+They are not errors, since other engines apply them to the same table.
 """
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import tzinfo
 
+from paimon_sql.cache import Cache
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.format.options import canonical, check_changes, find_option, validate
-from paimon_sql.format.options.values import Scope
+from paimon_sql.format.options.values import Scope, Support
+from paimon_sql.process import share
 from paimon_sql.spark.jvm.gateway import CATALYST
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.storage.merge.lookup_levels import check_merging
@@ -69,3 +74,27 @@ def with_session_options(table: Table, options: dict[str, str], *, writes: bool)
     changed = table.with_options(options)
     check_merging(table.name, table.options, changed.options)
     return changed
+
+
+_LOG = logging.getLogger("paimon_sql")
+_MAX_REPORTED = 10_000
+_reported = share(lambda: Cache[tuple[str, str], bool](_MAX_REPORTED))
+"""The reported options, by the id of the session and the key."""
+
+
+def warn_of_ineffective(session: JvmSession, keys: Iterable[str]) -> None:
+    """Warn of the options that only other engines apply, once per session.
+
+    Args:
+        session: the session.
+        keys: the keys of a statement's options.
+    """
+    found = {key: option for key in keys if (option := find_option(key)) is not None}
+    ineffective = {key: option.status for key, option in found.items() if option.status.standing is Support.KEPT}
+    if not ineffective:
+        return
+    name, reported = session.java.sessionUUID(), _reported()
+    for key, status in ineffective.items():
+        if reported.get((name, key)) is None:
+            reported.put((name, key), True)
+            _LOG.warning("The option '%s' has no effect here: it is kept for %s.", key, status.by)

@@ -12,8 +12,7 @@ from paimon_sql.format.layout.partitions import unescape_path_name
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion.types import paimon_fields, struct_json
 from paimon_sql.spark.java.catalyst import TableName
-from paimon_sql.spark.java.objects import JavaObject
-from paimon_sql.spark.java.scala import ScalaMap, Seq
+from paimon_sql.spark.java.objects import JavaObject, ScalaMap, Seq
 from paimon_sql.spark.jvm.gateway import CATALYST
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.sql.context import SESSION_CATALOG

@@ -1,4 +1,4 @@
-"""Proxies of Paimon's stored procedures: their signatures and calls (Spark: ``UnboundProcedure``)."""
+"""Proxies of stored procedures: Paimon's, and the internal one that executes carried statements."""
 
 from __future__ import annotations
 
@@ -6,21 +6,23 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn
 
-from paimon_sql.catalog.base import Catalog
+import pyarrow as pa
+
+from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE
 from paimon_sql.errors import NotFoundError
+from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.records import to_arrow
 from paimon_sql.format.schema.types import DataType
 from paimon_sql.procedures import Procedure, procedures, run
-from paimon_sql.procedures.base import Context
-from paimon_sql.procedures.declaration import Argument
+from paimon_sql.procedures.base import Argument, Context
 from paimon_sql.spark.connector import cached_tables
 from paimon_sql.spark.conversion.rows import row_values
 from paimon_sql.spark.conversion.types import spark_type
 from paimon_sql.spark.execution.executor import SparkExecutor
+from paimon_sql.spark.java.catalyst import InternalRow
 from paimon_sql.spark.java.connector import Ident
 from paimon_sql.spark.java.objects import JavaIterator, JavaObject
-from paimon_sql.spark.java.types import InternalRow
 from paimon_sql.spark.jvm.gateway import CATALOG, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.jvm.session import JvmSession
@@ -28,7 +30,9 @@ from paimon_sql.spark.materialized.refresh import SessionRefresher
 from paimon_sql.spark.options.session import session_zone
 from paimon_sql.spark.procedures.plain_tables import SessionTables
 from paimon_sql.spark.scan.proxies.local import LocalScanProxy
-from paimon_sql.system_tables.whole_catalog import ProcedureInfo
+from paimon_sql.spark.statements import StatementContext, run_statement
+from paimon_sql.sql.carried_statements import INTERNAL_PROCEDURE, decode
+from paimon_sql.system_tables.base import ProcedureInfo
 
 RESULTS_SETTING = "spark.paimon.procedure.results"
 """``full``, the default, or ``connector``: only the result columns of Apache Paimon's own connector."""
@@ -189,3 +193,72 @@ class MissingProcedureProxy(Proxy):
 
     class Java:
         implements = [f"{CATALOG}.procedures.UnboundProcedure"]
+
+
+class ExecuteProxy(Proxy):
+    """The unbound procedure."""
+
+    def __init__(self, context: StatementContext) -> None:
+        super().__init__(context.session.jvm)
+        self._context = context
+
+    def toString(self) -> str:
+        return INTERNAL_PROCEDURE
+
+    def name(self) -> str:
+        return INTERNAL_PROCEDURE
+
+    def description(self) -> str:
+        return "Executes a statement of Paimon's dialect."
+
+    def bind(self, input_type: object) -> BoundExecuteProxy:
+        return BoundExecuteProxy(self._context)
+
+    class Java:
+        implements = [f"{CATALOG}.procedures.UnboundProcedure"]
+
+
+class BoundExecuteProxy(Proxy):
+    """The bound procedure: executes the statement that a CALL carries, and returns its result.
+
+    It must not be an unbound procedure as well: Spark's analyzer would bind it repeatedly.
+    """
+
+    def __init__(self, context: StatementContext) -> None:
+        super().__init__(context.session.jvm)
+        self._context = context
+
+    def toString(self) -> str:
+        return INTERNAL_PROCEDURE
+
+    def name(self) -> str:
+        return INTERNAL_PROCEDURE
+
+    def description(self) -> str:
+        return "Executes a statement of Paimon's dialect."
+
+    def isDeterministic(self) -> bool:
+        return False
+
+    def parameters(self) -> Sequence[JavaObject]:
+        text = self.jvm.struct('"string"')
+        kind = self.jvm.cls(f"{CATALOG}.procedures.ProcedureParameter")
+        return self.jvm.array(
+            f"{CATALOG}.procedures.ProcedureParameter", [getattr(kind, "in")("statement", text).build()]
+        )
+
+    def call(self, row: InternalRow) -> JavaIterator:
+        try:
+            answer = run_statement(decode("" if row.isNullAt(0) else row.getUTF8String(0).toString()), self._context)
+        finally:
+            cached_tables.renew(self._context.session)
+        if not answer.columns:
+            return self.jvm.java_list([]).iterator()
+        names = [f.name for f in answer.columns]
+        rows = [dict(zip(names, r, strict=True)) for r in answer.rows]
+        table = pa.Table.from_pylist(rows, schema=arrow_schema(answer.columns))
+        scan = LocalScanProxy(self._context.session, answer.columns, lambda: table, INTERNAL_PROCEDURE)
+        return self.jvm.java_list([scan]).iterator()
+
+    class Java:
+        implements = [f"{CATALOG}.procedures.BoundProcedure"]

@@ -14,23 +14,22 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
-from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.table_types import writable
 from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.format.options.engines.spark import WRITE_MERGE_SCHEMA, WRITE_MERGE_SCHEMA_TYPE_WIDENING
 from paimon_sql.format.options.table.table import BRANCH
-from paimon_sql.spark.conversion.nested_fields import NestedFields
 from paimon_sql.spark.conversion.types import spark_struct
 from paimon_sql.spark.java.catalyst import LogicalPlan
-from paimon_sql.spark.java.scala import Option, ScalaMap
+from paimon_sql.spark.java.objects import Option, ScalaMap
 from paimon_sql.spark.jvm.gateway import CATALOG
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.options.session import session_options, with_session_options
 from paimon_sql.spark.rules.analyzer import RELATION
 from paimon_sql.spark.rules.optimizer import with_parts
 from paimon_sql.spark.tables.data_table import TableProxy
-from paimon_sql.spark.write.merge_schema import SchemaMerge
+from paimon_sql.spark.write.merge_schema import NestedFields, SchemaMerge
 from paimon_sql.sql.statements.insert import EvolvingInsert
 from paimon_sql.storage.branches.management import with_branch
 from paimon_sql.storage.table.table import Table

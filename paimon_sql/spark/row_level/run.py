@@ -6,7 +6,7 @@ import random
 import time
 from dataclasses import replace
 
-from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.table_types import writable
 from paimon_sql.errors import CommitConflictError, UnsupportedError
@@ -21,20 +21,23 @@ from paimon_sql.format.options.table.table import BRANCH
 from paimon_sql.format.schema.system_fields import ROW_ID
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.options.session import session_options, with_session_options
-from paimon_sql.spark.row_level.analysis import Analyzer, ChangedRows
-from paimon_sql.spark.row_level.counts import Counts
-from paimon_sql.spark.row_level.evolution.evolution import evolve
-from paimon_sql.spark.row_level.plain_scan import Rows, rows_of_scan
+from paimon_sql.spark.row_level.changed_rows import Analyzer, ChangedRows, Counts, Rows, rows_of_scan
+from paimon_sql.spark.row_level.schema_evolution import evolve
 from paimon_sql.spark.row_level.strategies.append import change_append
 from paimon_sql.spark.row_level.strategies.columns import change_columns
-from paimon_sql.spark.row_level.strategies.drop import drop_keys
-from paimon_sql.spark.row_level.strategies.upsert import upsert
+from paimon_sql.spark.row_level.strategies.primary_key import drop_keys, upsert
 from paimon_sql.spark.row_level.target import TargetProxy
 from paimon_sql.sql.statements.rows import DeleteFrom, MergeInto, RowStatement, Update
 from paimon_sql.storage.branches.management import with_branch
 from paimon_sql.storage.merge.registry import merge_engine
-from paimon_sql.storage.read.metadata_columns import BUCKET, FILE_PATH, PARTITION, ROW_INDEX, metadata_fields
-from paimon_sql.storage.read.row_tracking import is_tracked
+from paimon_sql.storage.read.metadata_columns import (
+    BUCKET,
+    FILE_PATH,
+    PARTITION,
+    ROW_INDEX,
+    is_tracked,
+    metadata_fields,
+)
 from paimon_sql.storage.row_level.partition_deletes import remove_partitions
 from paimon_sql.storage.row_level.strategy import RowLevelLayout, RowLevelStrategy
 from paimon_sql.storage.scan.branches.fallback import OTHER_BRANCHES

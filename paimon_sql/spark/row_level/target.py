@@ -16,21 +16,19 @@ from paimon_sql.format.options.table.row_tracking import (
     BLOB_VIEW_RESOLVE_ENABLED,
 )
 from paimon_sql.spark.connector.interfaces import ScanInterface
-from paimon_sql.spark.conversion.metadata_column import hidden_columns
-from paimon_sql.spark.conversion.references import references_to
+from paimon_sql.spark.conversion.references import hidden_columns, references_to
 from paimon_sql.spark.java.connector import ConnectorExpression, StringMap
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy, python_object
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.scan.builder import ScanBuilderProxy
-from paimon_sql.spark.scan.factory import ScanFactory, read_tasks
-from paimon_sql.spark.scan.path import ScanDecision, ScanPath
+from paimon_sql.spark.scan.path import ScanDecision, ScanFactory, ScanPath, read_tasks
 from paimon_sql.spark.scan.proxies.planned import PLAIN
 from paimon_sql.spark.scan.proxies.python import PythonScanProxy
 from paimon_sql.spark.tables.base import SchemaTable
 from paimon_sql.spark.tables.data_table import TableProxy
-from paimon_sql.storage.columns.blobs import descriptor_columns, view_columns
+from paimon_sql.storage.columns.blobs_and_vectors import descriptor_columns, view_columns
 from paimon_sql.storage.read.metadata_columns import metadata_fields
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.plan import ScanPlan

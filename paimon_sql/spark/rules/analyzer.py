@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from paimon_sql.spark.java.catalyst import LogicalPlan
-from paimon_sql.spark.java.objects import JavaObject
-from paimon_sql.spark.java.scala import Seq
+from paimon_sql.spark.java.objects import JavaObject, Seq
 from paimon_sql.spark.java.session import ClassicSession
 from paimon_sql.spark.jvm.gateway import EXECUTION, Jvm, private_field
 from paimon_sql.spark.jvm.proxy import Proxy

@@ -1,4 +1,4 @@
-"""Compiled rules: Java conditions that decide whether a rule in Python is called for a plan (decision 9).
+"""Compiled rules and replacements of nodes (decision 9), and transformation of plans and expressions in Python.
 
 Spark applies its rules to every statement, some of them many times, and a call of Python costs about as much as a small
 rule of Spark.
@@ -7,8 +7,9 @@ rule of Spark.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
-from paimon_sql.spark.java.catalyst import LogicalPlan
+from paimon_sql.spark.java.catalyst import Expression, LogicalPlan, TreeNode
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.compiled_class import compiled_class, compiled_object
 from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
@@ -58,3 +59,114 @@ class _Answers(Proxy):
 
     class Java:
         implements = [_HANDLER]
+
+
+_FUNCTION = "scala.runtime.AbstractPartialFunction"
+_MEMBERS = (
+    "public boolean isDefinedAt(Object node) { return instead(node) != null; }",
+    """
+        public Object applyOrElse(Object node, scala.Function1 otherwise) {
+            Object other = instead(node);
+            return other == null ? otherwise.apply(node) : other;
+        }""",
+)
+
+
+def compiled_exchange(jvm: Jvm, name: str, instead: Sequence[str], **fields: object) -> JavaObject:
+    """A Scala partial function from node to node, for ``transformUp`` and ``transformAllExpressions``.
+
+    Args:
+        jvm: the JVM.
+        name: the full name of the function's class.
+        instead: Java source of members of the class; the last, a method ``instead``, returns the replacement of a
+            node, null to keep it.
+        fields: values of public fields among the members.
+    """
+    made = compiled_class(jvm, name, (*instead, *_MEMBERS), beside=NODE, parent=_FUNCTION)
+    return compiled_object(jvm, made, **fields)
+
+
+N = TypeVar("N", bound=TreeNode)
+
+_EXPRESSION = f"{CATALYST}.expressions.Expression"
+_PLAN = f"{CATALYST}.plans.logical.LogicalPlan"
+
+
+def with_children(jvm: Jvm, node: N, change: Callable[[N], N]) -> N:
+    """A plan or an expression with its children changed; the same object if none changes."""
+    return _over(jvm, node, change)[0]
+
+
+def transform_up(
+    jvm: Jvm, plan: LogicalPlan, change: Callable[[LogicalPlan, Sequence[LogicalPlan]], LogicalPlan]
+) -> LogicalPlan:
+    """A plan with its nodes changed from the bottom up.
+
+    Args:
+        jvm: the JVM.
+        plan: a logical plan.
+        change: the replacement of a node, from the node over its changed children and these; the same node to keep it.
+    """
+    return change(*_over(jvm, plan, lambda child: transform_up(jvm, child, change)))
+
+
+def with_expressions(jvm: Jvm, plan: LogicalPlan, change: Callable[[Expression], Expression]) -> LogicalPlan:
+    """A plan with the expressions of its root node changed from the bottom up.
+
+    Args:
+        jvm: the JVM.
+        plan: a logical plan.
+        change: the replacement of an expression; the same object to keep it.
+    """
+
+    def changed(expression: Expression) -> Expression:
+        return change(with_children(jvm, expression, changed))
+
+    return plan.mapExpressions(_Function(jvm, changed))
+
+
+def expression_condition(is_one: str) -> tuple[str, str]:
+    """Members of a compiled rule that calls Python for plans with certain expressions (`compiled_rule`).
+
+    Args:
+        is_one: Java source of the body of a method that returns whether ``expression`` is one of them.
+    """
+    return (
+        f"private boolean isOne({_EXPRESSION} expression) {{ {is_one} }}",
+        f"""
+            private boolean matches({NODE} node) {{
+                if (node instanceof {_EXPRESSION} && isOne(({_EXPRESSION}) node)) return true;
+                scala.collection.Iterator below = node.children().iterator();
+                if (node instanceof {_PLAN}) {{
+                    // What a leaf holds is of no other rows.
+                    if (!below.hasNext()) return false;
+                    scala.collection.Iterator own = (({_PLAN}) node).expressions().iterator();
+                    while (own.hasNext()) if (matches(({NODE}) own.next())) return true;
+                }}
+                while (below.hasNext()) if (matches(({NODE}) below.next())) return true;
+                return false;
+            }}""",
+    )
+
+
+def _over(jvm: Jvm, node: N, change: Callable[[N], N]) -> tuple[N, list[N]]:
+    """A node over its changed children, and these."""
+    children = jvm.items(node.children())
+    made = [change(child) for child in children]
+    if any(new is not old for new, old in zip(made, children, strict=True)):
+        node = node.withNewChildren(jvm.seq(made))
+    return node, made
+
+
+class _Function(Proxy):
+    """A Scala function from expression to expression."""
+
+    def __init__(self, jvm: Jvm, change: Callable[[Expression], Expression]) -> None:
+        super().__init__(jvm)
+        self._change = change
+
+    def apply(self, expression: Expression) -> Expression:
+        return self._change(expression)
+
+    class Java:
+        implements = ["scala.Function1"]

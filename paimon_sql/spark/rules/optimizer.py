@@ -13,14 +13,12 @@ from typing import ClassVar
 
 from paimon_sql.spark.conversion.types import TypeJson
 from paimon_sql.spark.java.catalyst import Attribute, Expression, ExprId, LogicalPlan
-from paimon_sql.spark.java.objects import JavaMethod, JavaObject
-from paimon_sql.spark.java.scala import Seq
+from paimon_sql.spark.java.objects import JavaMethod, JavaObject, Seq
 from paimon_sql.spark.jvm.compiled_class import compiled_class
 from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, Jvm
 from paimon_sql.spark.jvm.proxy import python_object
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.rules.compiled_rule import NODE, Rewrite, compiled_rule
-from paimon_sql.spark.rules.trees import with_children
+from paimon_sql.spark.rules.compiled_rule import NODE, Rewrite, compiled_rule, with_children
 
 SCAN = "DataSourceV2ScanRelation"
 """The simple class name of the leaves that scan tables."""

@@ -17,46 +17,44 @@ from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options.engines.spark import READ_ALLOW_FULL_SCAN, READ_CHANGELOG, READ_PUSH_DOWN_ENABLED
 from paimon_sql.format.schema.system_fields import ROW_ID
 from paimon_sql.format.schema.types import DataField, is_floating
-from paimon_sql.spark.connector.equality import ScanEquality
-from paimon_sql.spark.connector.interfaces import ScanInterface, ScanTraits
+from paimon_sql.spark.connector.interfaces import ScanEquality, ScanInterface, ScanTraits
+from paimon_sql.spark.conversion.references import first_in_order
 from paimon_sql.spark.conversion.types import TypeJson, struct_json
-from paimon_sql.spark.expressions.predicates import translate_all
-from paimon_sql.spark.expressions.serialized import expression_text
-from paimon_sql.spark.java.catalyst import Expression
+from paimon_sql.spark.expressions.predicates import expression_text, translate_all
+from paimon_sql.spark.java.catalyst import Expression, StructType
 from paimon_sql.spark.java.connector import Aggregation, SortOrder, VariantExtraction
-from paimon_sql.spark.java.objects import JavaObject
-from paimon_sql.spark.java.scala import Seq
-from paimon_sql.spark.java.types import StructType
+from paimon_sql.spark.java.objects import JavaObject, Seq
 from paimon_sql.spark.jvm.compat import HAS_PRUNED_VARIANTS
 from paimon_sql.spark.jvm.gateway import CONNECTOR
 from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.scan.counting import row_counter
-from paimon_sql.spark.scan.factory import JvmReader, ScanFactory
-from paimon_sql.spark.scan.path import ScanDecision, ScanPath, choose_path, is_native
-from paimon_sql.spark.scan.planner import ScanPlanner
+from paimon_sql.spark.scan.path import (
+    JvmReader,
+    ScanDecision,
+    ScanFactory,
+    ScanPath,
+    choose_path,
+    is_native,
+    row_counter,
+)
 from paimon_sql.spark.scan.proxies.local import LocalScanProxy
-from paimon_sql.spark.scan.proxies.micro_batches import MicroBatchStreamProxy
-from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy, PlannedTraits
-from paimon_sql.spark.scan.proxies.unplanned import UnplannedScanProxy
+from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy, PlannedTraits, UnplannedScanProxy
+from paimon_sql.spark.scan.proxies.python import MicroBatchStreamProxy
 from paimon_sql.spark.scan.pushdown.aggregates import (
     JUST_COUNT,
     partial_aggregation,
     simple_aggregation,
     sums_for_averages,
 )
-from paimon_sql.spark.scan.pushdown.nested_columns import narrowed, parts_of
-from paimon_sql.spark.scan.pushdown.sort_orders import first_in_order
-from paimon_sql.spark.scan.pushdown.variants import VariantExtractions, answers, extractions_of
-from paimon_sql.spark.scan.request import ScanRequest
-from paimon_sql.storage.columns.blobs import is_blob
-from paimon_sql.storage.read.metadata_columns import metadata_fields
-from paimon_sql.storage.read.readers.lenient import ignoring_files
-from paimon_sql.storage.read.row_tracking import is_tracked
+from paimon_sql.spark.scan.pushdown.inner_fields import VariantExtractions, answers, extractions_of, narrowed, parts_of
+from paimon_sql.spark.scan.request import ScanPlanner, ScanRequest
+from paimon_sql.storage.columns.blobs_and_vectors import is_blob
+from paimon_sql.storage.read.metadata_columns import is_tracked, metadata_fields
+from paimon_sql.storage.read.readers.data_file import ignoring_files
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.metadata_aggregates import MetadataAggregates, metadata_aggregates
 from paimon_sql.storage.scan.plan import ScanPlan
-from paimon_sql.storage.scan.snapshot_to_read import sees_one_branch
+from paimon_sql.storage.scan.read_state import sees_one_branch
 from paimon_sql.storage.streams.source import StreamSource
 from paimon_sql.storage.table.table import Table
 

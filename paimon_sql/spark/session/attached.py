@@ -1,33 +1,35 @@
-"""Attached session: a session of Spark with Paimon catalogs registered in its ``CatalogManager``."""
+"""Attached session: a session of Spark with Paimon catalogs, and a rule that attaches those of new sessions."""
 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable, Mapping
 from functools import partial
 
-from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.registry import normalized_warehouse, open_catalog
 from paimon_sql.errors import DatabaseExistsError, NotAllowedError, UnsupportedError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import DEFAULT_DATABASE
 from paimon_sql.spark.catalog.base import host_in, identifier_of
-from paimon_sql.spark.catalog.paimon_catalog import CatalogProxy
+from paimon_sql.spark.catalog.catalog_proxy import CatalogProxy
 from paimon_sql.spark.catalog.path_catalog import PATHS, PathCatalogProxy, PathNames
 from paimon_sql.spark.catalog.session_catalog import (
     SessionCatalogProxy,
     is_spark_table,
     options_of_session_catalog,
 )
-from paimon_sql.spark.java.objects import Field
-from paimon_sql.spark.java.session import CatalogManager
-from paimon_sql.spark.jvm.gateway import CATALOG, private_field
+from paimon_sql.spark.java.objects import Field, JavaObject
+from paimon_sql.spark.java.session import CatalogManager, ClassicSession, SessionState
+from paimon_sql.spark.jvm.gateway import CATALOG, EXECUTION, Jvm, private_field
+from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.rules.optimizer import add_rules
-from paimon_sql.spark.scan.rules.deleted_row_filter import DeletedRowFilter
+from paimon_sql.spark.scan.proxies.deletion_mask import DeletedRowFilter
 from paimon_sql.spark.scan.rules.storage_partitioning import StoragePartitioning
 from paimon_sql.spark.scan.rules.variants_above import ExtractVariantsAbove
+from paimon_sql.spark.statement_rules.dataframe_writes import TableAsSelect
 from paimon_sql.spark.statement_rules.spark_commands import PaimonTableCommands
-from paimon_sql.spark.statement_rules.table_as_select import TableAsSelect
 from paimon_sql.spark.write.stream_sink import StreamWriteRule, TableLocation
 from paimon_sql.sql.context import SESSION_CATALOG, TableName
 
@@ -189,3 +191,49 @@ class AttachedSession:
             if key.startswith(CATALOG_PREFIX) and value == IMPLEMENTATION and "." not in name:
                 prefix = f"{CATALOG_PREFIX}{name}."
                 self.add(name, {k.removeprefix(prefix): v for k, v in settings.items() if k.startswith(prefix)})
+
+
+class CatalogsBuilder(Proxy):
+    """A function from a session to a check of its plans, for ``SparkSessionExtensions.injectCheckRule``.
+
+    Spark calls it while it builds a session's analyzer, which all access to the session's catalogs goes through. So the
+    catalogs are attached here; the returned check is one that Spark runs anyway.
+
+    Args:
+        jvm: the JVM.
+        catalogs: the catalog settings of the first session; sessions created from it start with them.
+        attach: called with a new session, these settings and its ``CatalogManager``.
+    """
+
+    MARK = "paimon-sql catalogs builder"
+
+    def __init__(
+        self,
+        jvm: Jvm,
+        catalogs: Mapping[str, str],
+        attach: Callable[[ClassicSession, Mapping[str, str], CatalogManager], object],
+    ) -> None:
+        super().__init__(jvm)
+        self._attach = attach
+        self._catalogs = catalogs
+
+    def toString(self) -> str:
+        return self.MARK
+
+    def apply(self, session: ClassicSession) -> JavaObject:
+        self._attach(session, self._catalogs, _manager_of(session.sessionState()))
+        return self.jvm.singleton(f"{EXECUTION}.datasources.PreWriteCheck")
+
+    class Java:
+        implements = ["scala.Function1"]
+
+
+def _manager_of(state: SessionState) -> CatalogManager:
+    """The ``CatalogManager`` of a session whose analyzer is being built.
+
+    The session's state gets it from the analyzer, which does not exist yet; their common builder has it.
+    """
+    _, build_analyzer = private_field(state, "analyzerBuilder")
+    (captured,) = build_analyzer.getClass().getDeclaredFields()
+    captured.setAccessible(True)
+    return captured.get(build_analyzer).catalogManager()

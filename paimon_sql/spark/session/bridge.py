@@ -13,24 +13,19 @@ from collections.abc import Mapping
 from pyspark import SparkContext
 
 from paimon_sql.process import share
-from paimon_sql.spark.catalog.data_source import PaimonSource
-from paimon_sql.spark.catalog.path_catalog import PathCatalogProxy
-from paimon_sql.spark.java.objects import JavaObject
-from paimon_sql.spark.java.scala import Seq
+from paimon_sql.spark.catalog.path_catalog import PaimonSource, PathCatalogProxy
+from paimon_sql.spark.java.objects import JavaObject, Seq
 from paimon_sql.spark.java.session import CatalogManager, ClassicSession
 from paimon_sql.spark.jvm.callbacks import disable_nagle, secure_callbacks, start_releasing_connections
 from paimon_sql.spark.jvm.gateway import Jvm, private_field
 from paimon_sql.spark.jvm.proxy import python_object
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.rules.analyzer import STAGES, RuleBuilder, add_rule, inject
-from paimon_sql.spark.session.attached import CATALOG_PREFIX, AttachedSession
-from paimon_sql.spark.session.new_sessions import CatalogsBuilder
+from paimon_sql.spark.session.attached import CATALOG_PREFIX, AttachedSession, CatalogsBuilder
 from paimon_sql.spark.session.parser import ParserBuilder, ParserProxy
-from paimon_sql.spark.statement_rules.common_tables import CommonTables
 from paimon_sql.spark.statement_rules.dataframe_writes import MergeSchemas
-from paimon_sql.spark.statement_rules.input_file_name import FileNames
-from paimon_sql.spark.statement_rules.shared_subquery_columns import ShareSubqueryColumns
-from paimon_sql.spark.statement_rules.variant_casts import VariantCasts
+from paimon_sql.spark.statement_rules.expressions import FileNames, VariantCasts
+from paimon_sql.spark.statement_rules.subqueries import CommonTables, ShareSubqueryColumns
 
 _MARKS = (ParserBuilder.MARK, CatalogsBuilder.MARK, RuleBuilder.MARK)
 

@@ -1,22 +1,29 @@
-"""Spark sessions with Paimon catalogs: ``connect`` starts one, ``install`` configures an existing one."""
+"""Spark sessions with Paimon catalogs: ``connect`` starts Spark, ``install`` configures an existing session."""
 
 from __future__ import annotations
 
 import logging
 import os
+import re
+import shutil
+import subprocess
 import sys
+import threading
+from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 
+import pyspark
+from py4j.java_gateway import JavaGateway
 from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkRuntimeError
+from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from paimon_sql.catalog.registry import normalized_warehouse
-from paimon_sql.errors import InvalidInputError
+from paimon_sql.errors import InvalidInputError, SetupError
 from paimon_sql.spark.session.bridge import Bridge
-from paimon_sql.spark.session.launch import launch_jvm
 from paimon_sql.spark.session.notebook import in_notebook, show_in_notebook
-from paimon_sql.spark.session.requirements import check_java, check_pyspark
 from paimon_sql.sql.text.secrets import SECRET_NAMES
 
 DEFAULT_CATALOG = "paimon"
@@ -171,3 +178,136 @@ def _defaults(master: str) -> dict[str, str]:
 
 def _warehouse_key() -> str:
     return f"{_CATALOG_PREFIX}{DEFAULT_CATALOG}.warehouse"
+
+
+OLDEST_JAVA = 17
+OLDEST_PYSPARK = (4, 1)
+FIRST_UNKNOWN_PYSPARK = (5, 0)
+
+
+def check_pyspark(version: str = pyspark.__version__) -> None:
+    """Check that the version of PySpark is supported.
+
+    Raises:
+        SetupError: it is too old or too new.
+    """
+    found = tuple(int(n) for n in re.findall(r"\d+", version)[:2])
+    if not OLDEST_PYSPARK <= found < FIRST_UNKNOWN_PYSPARK:
+        raise SetupError(
+            f"PySpark {version} is not supported: paimon-sql needs 4.1 or newer, and older than 5.",
+            remedy='Run: pip install "pyspark>=4.1,<5".',
+        )
+
+
+def check_java() -> None:
+    """Check that the Java which Spark would start is new enough.
+
+    Raises:
+        SetupError: there is no Java, or it is too old.
+    """
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    remedy = (
+        "Install a JDK of 17 or newer (for example: apt-get install openjdk-17-jre-headless) or set JAVA_HOME to one."
+    )
+    if java is None or not Path(java).exists():
+        problem = f"JAVA_HOME is {home}, but there is no bin/java in it." if home else "There is no java on the PATH."
+        raise SetupError(f"Spark needs Java {OLDEST_JAVA} or newer. {problem}", remedy=remedy)
+    version = java_version(java)
+    if version is not None and version < OLDEST_JAVA:
+        raise SetupError(f"Spark needs Java {OLDEST_JAVA} or newer, but {java} is Java {version}.", remedy=remedy)
+
+
+def java_version(java: str) -> int | None:
+    """Return the major version of a Java executable; None if it is unknown."""
+    release = Path(java).resolve().parent.parent / "release"
+    if release.exists() and (match := re.search(r'JAVA_VERSION="([\d.]+)', release.read_text())):
+        return _major(match[1])
+    output = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    match = re.search(r'version "([\d.]+)', output)
+    return _major(match[1]) if match else None
+
+
+def _major(version: str) -> int:
+    # Java 8 and older have versions such as 1.8.
+    return int(version.removeprefix("1.").split(".")[0])
+
+
+_EXPECTED = re.compile(
+    r"""WARNING:\ (Using\ incubator\ modules | A\ restricted\ method | A\ terminally\ deprecated\ method
+                 | java\.lang | sun\.misc | Use\ --enable-native-access | Restricted\ methods | package\ sun
+                 | Please\ consider\ reporting)
+      | Picked\ up\ \w+: | NOTE:\ Picked\ up
+      | Using\ Spark's\ default\ log4j
+      | Setting\ default\ log\ level\ to
+      | To\ adjust\ logging\ level
+    """,
+    re.VERBOSE,
+)
+_UNCAUGHT = re.compile(r'^Exception in thread "\w+" (?:[\w.$]+: )?')
+_MAX_LINES = 60
+
+
+def launch_jvm(conf: SparkConf) -> JavaGateway:
+    """Start a JVM that runs Spark's driver and return its gateway; its standard error is forwarded to ours.
+
+    Lines are buffered until the JVM answers, then forwarded immediately. Lines that Spark prints at every start are
+    dropped.
+
+    Raises:
+        SetupError: the JVM ended before it answered; the message contains its output.
+    """
+    reading, writing = os.pipe()
+    lines = _Lines()
+    pump = threading.Thread(target=lines.pump, args=(reading,), name="spark-stderr", daemon=True)
+    pump.start()
+    try:
+        gateway = launch_gateway(conf, {"stderr": writing})
+    except PySparkRuntimeError as error:
+        os.close(writing)
+        pump.join(timeout=5)
+        output = "\n".join(_UNCAUGHT.sub("", line) for line in lines.held if not line.startswith("\tat ")) or str(error)
+        raise SetupError(
+            f"The JVM that runs Spark ended before it was ready. Output:\n{output}",
+            remedy="Check JAVA_HOME, SPARK_HOME, the memory settings and the Java options.",
+        ) from None
+    except BaseException:
+        os.close(writing)
+        raise
+    os.close(writing)
+    lines.release()
+    return gateway
+
+
+class _Lines:
+    """The lines of the JVM's standard error; thread-safe."""
+
+    def __init__(self) -> None:
+        self.held: deque[str] = deque(maxlen=_MAX_LINES)
+        self._open = False
+        self._lock = threading.Lock()
+
+    def pump(self, reading: int) -> None:
+        with open(reading, encoding="utf-8", errors="replace") as stream:
+            for line in stream:
+                if _EXPECTED.match(line):
+                    continue
+                with self._lock:
+                    if self._open:
+                        _forward(line)
+                    else:
+                        self.held.append(line.rstrip("\n"))
+
+    def release(self) -> None:
+        with self._lock:
+            self._open = True
+            for line in self.held:
+                _forward(line + "\n")
+            self.held.clear()
+
+
+def _forward(line: str) -> None:
+    # It is None in a process without standard error, and during interpreter shutdown.
+    if sys.stderr is not None:
+        sys.stderr.write(line)
+        sys.stderr.flush()

@@ -10,7 +10,7 @@ import time
 from typing import Protocol
 
 from paimon_sql.process import share
-from paimon_sql.storage.execution.progress import Work, running
+from paimon_sql.storage.execution.task_executor import Work, running
 
 PATIENCE = 1.0
 """Seconds before a bar appears."""

@@ -1,32 +1,43 @@
-"""Parser proxy in front of Spark's: rewrites statements of Paimon and Flink to Spark SQL; others are unchanged."""
+"""Parser proxy in front of Spark's: rewrites statements of Paimon and Flink, and raises only declared errors.
+
+Spark's parser raises some checked exceptions that ``ParserInterface`` does not declare, such as that about a
+timestamp's precision. Raised by a proxy, the JVM would wrap them in an exception without a message.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
+from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
+from pyspark.errors.exceptions.captured import CapturedException
 
 from paimon_sql.catalog.identifier import Identifier, parse_identifier
 from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.errors import PaimonError, UnsupportedError
 from paimon_sql.format.options.engines.spark import WRITE_HIVE_STYLE_DYNAMIC_PARTITION_ENABLED, WRITE_MERGE_SCHEMA
 from paimon_sql.procedures.base import Context
-from paimon_sql.spark.catalog_objects.blob_functions import blob_column
-from paimon_sql.spark.catalog_objects.system_functions import register_functions
-from paimon_sql.spark.java.objects import JavaObject, Throwable
+from paimon_sql.spark.catalog_objects.functions import blob_column, register_functions
+from paimon_sql.spark.java.objects import JavaMethod, JavaObject, Throwable
 from paimon_sql.spark.java.session import ClassicSession
 from paimon_sql.spark.jvm.callbacks import disable_nagle
-from paimon_sql.spark.jvm.compat import parse_exception, with_parameters
+from paimon_sql.spark.jvm.compat import lacks_change_queries, parse_exception, with_parameters
+from paimon_sql.spark.jvm.errors import thrown_by
 from paimon_sql.spark.jvm.gateway import CATALYST, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy, raise_java
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.options.session import session_options
 from paimon_sql.spark.session.attached import AttachedSession
-from paimon_sql.spark.session.parse_errors import DeclaredErrors
 from paimon_sql.sql.context import SESSION_CATALOG, TableName
-from paimon_sql.sql.functions.catalog_functions import called_function, calls_functions, rewrite_calls
-from paimon_sql.sql.functions.session_functions import check_not_in_definition, hide_session_functions
+from paimon_sql.sql.functions.catalog_functions import (
+    called_function,
+    calls_functions,
+    check_not_in_definition,
+    hide_session_functions,
+    rewrite_calls,
+)
 from paimon_sql.sql.rewrite import RewriteContext, Rewritten, may_need_rewrite, rewrite
 from paimon_sql.storage.format_tables import FormatTable
 
@@ -261,3 +272,56 @@ def _quoted_system_table(text: str) -> str:
     if "$" not in text or "`" in text:
         return text
     return ".".join(f"`{part}`" if "$" in part else part for part in text.split("."))
+
+
+T = TypeVar("T")
+
+_PARSE_EXCEPTION = f"{CATALYST}.parser.ParseException"
+
+
+class DeclaredErrors:
+    """A parser of the JVM whose methods raise only ``ParseException`` or unchecked exceptions."""
+
+    def __init__(self, jvm: Jvm, parser: JavaObject) -> None:
+        self._jvm = jvm
+        self._parser = parser
+
+    def call(self, method: str, text: str, *arguments: object) -> JavaObject:
+        """The result of one of the parser's methods for a text."""
+        parse: JavaMethod = getattr(self._parser, method)
+        return self.call_catching(lambda: parse(text, *arguments), text)
+
+    def call_catching(self, ask: Callable[[], T], text: str) -> T:
+        """The result of a parser call for a text; errors are converted to declared ones."""
+        try:
+            return ask()
+        except (Py4JJavaError, CapturedException) as error:
+            origin = thrown_by(error)
+            if origin is not None and self._is_hidden(origin):
+                raise_java(self._declared(origin, text))
+            if lacks_change_queries(text):
+                raise UnsupportedError(
+                    "CHANGES FROM needs PySpark 4.2 or newer.",
+                    remedy="Read the table's $audit_log with the option 'incremental-between'.",
+                ) from None
+            raise
+
+    def _is_hidden(self, exception: Throwable) -> bool:
+        """Whether the JVM would hide the exception from a proxy's caller, and it can be converted."""
+        gateway = self._jvm.gateway
+        return (
+            is_instance_of(gateway, exception, "org.apache.spark.SparkThrowable")
+            and not is_instance_of(gateway, exception, "java.lang.RuntimeException")
+            and not is_instance_of(gateway, exception, _PARSE_EXCEPTION)
+        )
+
+    def _declared(self, exception: Throwable, text: str) -> Throwable:
+        jvm = self._jvm
+        parameters = jvm.scala_map(exception.getMessageParameters())
+        return jvm.new(
+            _PARSE_EXCEPTION,
+            jvm.some(text),
+            jvm.cls(f"{CATALYST}.trees.CurrentOrigin").get(),
+            exception.getCondition(),
+            parameters,
+        )

@@ -13,12 +13,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.spark.catalog.paimon_catalog import CatalogProxy
+from paimon_sql.spark.catalog.catalog_proxy import CatalogProxy
 from paimon_sql.spark.catalog.session_catalog import SessionCatalogProxy
 from paimon_sql.spark.ddl.create_table import PROVIDER
-from paimon_sql.spark.java.catalyst import Attribute, LogicalPlan, TableName
-from paimon_sql.spark.java.scala import Option, Seq
-from paimon_sql.spark.java.types import InternalRow
+from paimon_sql.spark.java.catalyst import Attribute, InternalRow, LogicalPlan, TableName
+from paimon_sql.spark.java.objects import Option, Seq
 from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST
 from paimon_sql.spark.jvm.proxy import raise_java
 from paimon_sql.spark.jvm.session import JvmSession

@@ -7,7 +7,7 @@ from functools import cache
 from paimon_sql.discovery import implementations
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
-from paimon_sql.sql.grammar.statement import Statement
+from paimon_sql.sql.carried_statements import Statement
 
 __all__ = ["Answer", "StatementContext", "run_statement"]
 

@@ -10,13 +10,12 @@ from paimon_sql.errors import (
     NotFoundError,
     UnsupportedError,
 )
-from paimon_sql.format.catalog_objects.function import SQL, FunctionSchema
+from paimon_sql.format.schema.catalog_objects import SQL, FunctionSchema
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.procedures.base import Context
-from paimon_sql.spark.catalog_objects.origins import shown_options
+from paimon_sql.spark.catalog_objects.functions import load_function
 from paimon_sql.spark.catalog_objects.sql_functions import CONTAINS_SQL, FunctionMaker
-from paimon_sql.spark.catalog_objects.system_functions import load_function
-from paimon_sql.spark.catalog_objects.views import DIALECT
+from paimon_sql.spark.catalog_objects.stored_sql import DIALECT, shown_options
 from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
 from paimon_sql.sql.context import TableName
 from paimon_sql.sql.statements.functions import CreateFunction, DescribeFunction, DropFunction

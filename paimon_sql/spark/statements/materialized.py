@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import astuple
 
-from paimon_sql.catalog.iceberg.lifetimes import withdrawing
+from paimon_sql.catalog.iceberg.tables import withdrawing
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier
 from paimon_sql.errors import NoSuchTableError
 from paimon_sql.format.schema.types import DataField, string_type
@@ -24,8 +24,7 @@ from paimon_sql.sql.statements.tables.materialized import (
     ShowMaterializedTables,
     SuspendMaterializedTable,
 )
-from paimon_sql.sql.text.names import quote_name, string_sql
-from paimon_sql.sql.text.wildcards import Wildcard, wildcard_pattern
+from paimon_sql.sql.text.names import Wildcard, quote_name, string_sql, wildcard_pattern
 from paimon_sql.storage.materialized.definition import definition_of, is_materialized, shown_options
 from paimon_sql.system_tables.catalog.materialized_tables import materialized_names
 

@@ -1,22 +1,42 @@
-"""Base class of table proxies: name, columns, partitioning and properties from a table's schema."""
+"""Base classes of table proxies: those with a schema, those with partitions, and those that are read only."""
 
 from __future__ import annotations
 
 import json
+from abc import abstractmethod
 from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import ClassVar
 
-from paimon_sql.catalog.table_types import AnyTable
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.catalog.table_types import AnyTable, writable
+from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.layout.partitions import DEFAULT_NAME, DEFAULT_NAME_KEY, PartitionPaths
+from paimon_sql.format.metadata.snapshot import Operation
 from paimon_sql.format.options.table.table import PATH
-from paimon_sql.spark.connector.interfaces import TableInterface
+from paimon_sql.format.schema.arrow_types import arrow_schema, arrow_type
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.spark.connector import cached_tables
+from paimon_sql.spark.connector.interfaces import PartitionInterface, TableInterface
 from paimon_sql.spark.conversion.references import partitioned_by
+from paimon_sql.spark.conversion.rows import internal_rows, row_values
 from paimon_sql.spark.conversion.types import spark_struct
+from paimon_sql.spark.java.catalyst import InternalRow, StructType
 from paimon_sql.spark.java.objects import JavaObject
-from paimon_sql.spark.java.types import StructType
 from paimon_sql.spark.jvm.compat import v2_columns
-from paimon_sql.spark.jvm.gateway import CATALOG
+from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, Jvm
 from paimon_sql.spark.jvm.session import JvmSession
+from paimon_sql.storage.commit.transaction import Transaction
+from paimon_sql.storage.data_files.live_files import filter_partitions, live_files, partition_values
+from paimon_sql.storage.expressions.predicates import Comparison, IsNull, Or, Predicate, all_of
+from paimon_sql.storage.operations import operations
+from paimon_sql.storage.scan.layout import ScanLayout
+from paimon_sql.storage.staging.proposal import Overwrite, overwritten
+from paimon_sql.storage.table.table import Table
 
 
 class SchemaTable(TableInterface):
@@ -82,3 +102,143 @@ class SchemaTable(TableInterface):
         return self.jvm.constant(
             f"capabilities {names}", lambda: self.jvm.java_set(self.jvm.enum(kind, name) for name in names)
         )
+
+
+class PartitionManagement(PartitionInterface):
+    """Partition methods of a table's proxy; a partition exists while it has live files."""
+
+    jvm: Jvm
+    table: Table
+    session: JvmSession
+
+    def partitionSchema(self) -> StructType:
+        return self.jvm.struct(json.dumps(spark_struct(self.table.schema.partition_fields)))
+
+    def listPartitionIdentifiers(self, names: Sequence[str], row: InternalRow) -> Sequence[InternalRow]:
+        fields = self.table.schema.partition_fields
+        chosen = self._entries(list(names), row)["partition"].combine_chunks()
+        values = partition_values(self.table, pc.unique(chosen))
+        table = pa.Table.from_arrays([values[f.name] for f in fields], schema=arrow_schema(fields))
+        return internal_rows(self.session, table, fields)
+
+    def partitionExists(self, row: InternalRow) -> bool:
+        names = list(self.table.schema.partition_keys)
+        return has_partition(self.table, equal_to_row(self.table.schema, names, row))
+
+    def loadPartitionMetadata(self, row: InternalRow) -> Mapping[str, str]:
+        chosen = self._entries(list(self.table.schema.partition_keys), row)
+        if not len(chosen):
+            return self.jvm.java_map({})
+        figures = {
+            "recordCount": pc.sum(chosen["row_count"]),
+            "fileSizeInBytes": pc.sum(chosen["file_size"]),
+            "fileCount": len(chosen),
+            "lastFileCreationTime": pc.max(chosen["creation_time_millis"]),
+        }
+        return self.jvm.java_map({name: str(value) for name, value in figures.items()})
+
+    def createPartitions(self, rows: Sequence[InternalRow], properties: Sequence[Mapping[str, str]]) -> None:
+        """Add partitions to the catalog's partition registry, if it has one; reads see a partition only by its rows."""
+        if any("location" in given for given in properties):
+            raise UnsupportedError(
+                f"{self.table.name}: partitions are always in the table's directory.", remedy="Leave LOCATION out."
+            )
+        if self.table.partition_registry is not None:
+            paths = PartitionPaths.of(self.table.schema)
+            types = [f.type for f in self.table.schema.partition_fields]
+            self.table.partition_registry.add([paths.spec(row_values(row, types)) for row in rows])
+
+    def truncatePartitions(self, rows: Sequence[InternalRow]) -> bool:
+        return self.dropPartitions(rows)
+
+    def dropPartitions(self, rows: Sequence[InternalRow]) -> bool:
+        if len(rows):
+            truncate_table(writable(self.table), any_of_rows(self.table.schema, rows))
+            cached_tables.renew(self.session)
+        return True
+
+    def truncateTable(self, *options: object) -> bool:
+        truncate_table(writable(self.table), None)
+        cached_tables.renew(self.session)
+        return True
+
+    def _entries(self, names: list[str], row: InternalRow) -> pa.Table:
+        """The newest files of partitions whose columns have these values."""
+        entries = ScanLayout.of(self.table).newest_entries(self.table)
+        return filter_partitions(self.table, entries, equal_to_row(self.table.schema, names, row))
+
+
+def has_partition(table: Table, partitions: Predicate | None) -> bool:
+    """Whether a table has live files in a partition that matches a predicate."""
+    entries = live_files(table, table.snapshots.latest()).entries
+    return bool(len(filter_partitions(table, entries, partitions)))
+
+
+def equal_to_row(schema: TableSchema, names: list[str], row: InternalRow) -> Predicate | None:
+    """The predicate that columns have the values of an ``InternalRow``; None without columns.
+
+    The default partition name, which is null in paths, matches null as well.
+    """
+    fields = schema.select(names)
+    values = row_values(row, [f.type for f in fields])
+    default_name = schema.options.get(DEFAULT_NAME_KEY, DEFAULT_NAME)
+    return all_of([_having(f, v, default_name) for f, v in zip(fields, values, strict=True)])
+
+
+def _having(field: DataField, value: object, default_name: str) -> Predicate:
+    if value is None:
+        return IsNull(field.name)
+    equal = Comparison(field.name, "=", pa.scalar(value, arrow_type(field.type)))
+    return Or((IsNull(field.name), equal)) if value == default_name else equal
+
+
+def any_of_rows(schema: TableSchema, rows: Sequence[InternalRow]) -> Predicate:
+    """The predicate that the partition columns have the values of any of the rows."""
+    names = list(schema.partition_keys)
+    predicates = [p for p in (equal_to_row(schema, names, row) for row in rows) if p is not None]
+    return predicates[0] if len(predicates) == 1 else Or(tuple(predicates))
+
+
+def truncate_table(table: Table, partitions: Predicate | None) -> None:
+    """Delete all rows, or those of the partitions that match a predicate; earlier snapshots stay readable."""
+    with Transaction(table, Operation.TRUNCATE) as transaction:
+        operations.overwrite(transaction, [], lambda latest: overwritten(table, latest, Overwrite(partitions), []))
+
+
+class ReadOnlyTable(TableInterface):
+    """A table that can only be scanned (Spark: ``Table``)."""
+
+    reads: tuple[str, ...] = ("BATCH_READ",)
+    """The names of its ``TableCapability``."""
+
+    @abstractmethod
+    def name(self) -> str:
+        """The table's name."""
+
+    @abstractmethod
+    def fields(self) -> Sequence[DataField]:
+        """The table's columns."""
+
+    def toString(self) -> str:
+        return self.name()
+
+    def schema(self) -> StructType:
+        return self._struct
+
+    def columns(self) -> Sequence[JavaObject]:
+        return v2_columns(self.jvm, self._struct)
+
+    def partitioning(self) -> Sequence[JavaObject]:
+        return self.jvm.array(f"{CONNECTOR}.expressions.Transform")
+
+    def properties(self) -> Mapping[str, str]:
+        return self.jvm.java_map({"provider": "paimon"})
+
+    def capabilities(self) -> Collection[JavaObject]:
+        return self.jvm.java_set([self.jvm.enum(f"{CATALOG}.TableCapability", name) for name in self.reads])
+
+    @cached_property
+    def _struct(self) -> StructType:
+        # Columns of the Java connector's system tables have no comments, and tools compare schemas.
+        struct = spark_struct(replace(f, description=None) for f in self.fields())
+        return self.jvm.struct(json.dumps(struct))

@@ -11,29 +11,26 @@ from paimon_sql.format.schema.system_fields import ROW_ID, SEQUENCE_NUMBER, TRAC
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion.references import reference_to, references_to
 from paimon_sql.spark.conversion.types import spark_struct, struct_json
-from paimon_sql.spark.expressions.predicates import translate_all
-from paimon_sql.spark.expressions.serialized import expression_text
-from paimon_sql.spark.java.catalyst import Expression
+from paimon_sql.spark.expressions.predicates import expression_text, translate_all
+from paimon_sql.spark.java.catalyst import Expression, StructType
 from paimon_sql.spark.java.connector import ChangelogRange, ConnectorExpression, StringMap
-from paimon_sql.spark.java.objects import JavaObject, Optional
-from paimon_sql.spark.java.scala import Seq
-from paimon_sql.spark.java.types import StructType
+from paimon_sql.spark.java.objects import JavaObject, Optional, Seq
 from paimon_sql.spark.jvm.compat import HAS_CHANGE_QUERIES, v2_columns
 from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.options.read import read_options, with_read_options
+from paimon_sql.spark.options.statement import read_options, with_read_options
 from paimon_sql.spark.scan.path import describe
 from paimon_sql.spark.scan.proxies.python import PythonScanProxy
 from paimon_sql.spark.scan.pushdown.disabled import under_push_down
-from paimon_sql.spark.scan.reporting.split_size import split_size
+from paimon_sql.spark.scan.request import split_size
 from paimon_sql.storage.expressions.predicates import Predicate, all_of
-from paimon_sql.storage.read.commit_task import CHANGE_FIELDS, CommitTask
-from paimon_sql.storage.read.row_tracking import is_tracked
-from paimon_sql.storage.scan.changes.by_commit import plan_commits, rewrites_rows
+from paimon_sql.storage.read.metadata_columns import is_tracked
+from paimon_sql.storage.read.task import CHANGE_FIELDS, CommitTask
+from paimon_sql.storage.scan.changes.plan import plan_commits, rewrites_rows
 from paimon_sql.storage.scan.plan import ScanPlan
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.table.time_travel.commit_range import Bound, commits_between
+from paimon_sql.storage.table.time_travel.change_range import Bound, commits_between
 from paimon_sql.storage.write.buckets.registry import bound_partition_keys
 
 _SPARK_OPTIONS = frozenset(

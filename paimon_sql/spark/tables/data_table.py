@@ -1,28 +1,38 @@
-"""Proxy of a table with snapshots, for reads and writes (Spark: ``Table``)."""
+"""Proxies of tables with snapshots, for reads and writes (Spark: ``Table``), also with query authorization.
+
+Predicates, aggregates, limits and orders are not pushed down: all of them would leak values hidden from the reader.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import ClassVar
 
 from paimon_sql.catalog.table_types import writable
 from paimon_sql.errors import InvalidInputError, PaimonError
 from paimon_sql.format.metadata.snapshot import Snapshot
-from paimon_sql.spark.conversion.metadata_column import hidden_columns
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.spark.conversion.references import hidden_columns
+from paimon_sql.spark.conversion.types import struct_json
+from paimon_sql.spark.java.catalyst import StructType
 from paimon_sql.spark.java.connector import StringMap, WriteInfo
 from paimon_sql.spark.java.objects import JavaObject
-from paimon_sql.spark.jvm.gateway import CATALOG
+from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.options.read import also_read, read_options, with_read_options
+from paimon_sql.spark.options.statement import also_read, read_options, with_read_options
 from paimon_sql.spark.scan.builder import ScanBuilderProxy
+from paimon_sql.spark.scan.path import describe
+from paimon_sql.spark.scan.proxies.python import PythonScanProxy
 from paimon_sql.spark.scan.pushdown.disabled import under_push_down
-from paimon_sql.spark.tables.base import SchemaTable
-from paimon_sql.spark.tables.partitions import PartitionManagement
+from paimon_sql.spark.scan.request import split_size
+from paimon_sql.spark.tables.base import PartitionManagement, SchemaTable
 from paimon_sql.spark.write.builder import WriteBuilderProxy
 from paimon_sql.storage.read.metadata_columns import metadata_fields
-from paimon_sql.storage.scan.snapshot_to_read import sees_one_branch, snapshot_to_read
+from paimon_sql.storage.read.query_auth import QueryAuthTask, check_query_auth
+from paimon_sql.storage.scan.plan import plan_scan
+from paimon_sql.storage.scan.read_state import sees_one_branch, snapshot_to_read
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
 
@@ -127,3 +137,50 @@ class TableProxy(SchemaTable, PartitionManagement):
             f"{CATALOG}.TruncatableTable",
             f"{CATALOG}.SupportsMetadataColumns",
         ]
+
+
+class QueryAuthTableProxy(TableProxy):
+    """A table with query authorization in one statement."""
+
+    capability_names: ClassVar[tuple[str, ...]] = tuple(
+        ability for ability in TableProxy.capability_names if ability != "MICRO_BATCH_READ"
+    )
+
+    def _is_like(self, other: SchemaTable) -> bool:
+        return False  # the rights may have changed
+
+    def metadataColumns(self) -> Sequence[JavaObject]:
+        return self.jvm.array(f"{CONNECTOR}.catalog.MetadataColumn")
+
+    def newScanBuilder(self, options: StringMap) -> Proxy:
+        table = with_read_options(self.session, self.table, read_options(self.jvm, options))
+        return QueryAuthScanBuilder(self.jvm, table, self._note)
+
+
+class QueryAuthScanBuilder(Proxy):
+    """Builder of one scan, of the columns of the query."""
+
+    def __init__(self, jvm: Jvm, table: Table, note: Callable[[Snapshot | None], None]) -> None:
+        super().__init__(jvm)
+        self._table = table
+        self._columns: tuple[DataField, ...] = table.schema.fields
+        self._note = note
+
+    def pruneColumns(self, struct: StructType) -> None:
+        known = {f.name: f for f in self._table.schema.fields}
+        # Batches without columns would lose the number of rows, so one column is read.
+        self._columns = tuple(known[f["name"]] for f in struct_json(struct)["fields"]) or self._columns[:1]
+
+    def build(self) -> PythonScanProxy:
+        table, names = self._table, tuple(f.name for f in self._columns)
+        assert table.query_auth is not None
+        rights = table.query_auth.authorize(names)
+        check_query_auth(table, rights)
+        parallelism = self.jvm.context.defaultParallelism
+        plan = plan_scan(table, parallelism=parallelism, split_size=split_size(self.jvm, table))
+        self._note(plan.snapshot)
+        tasks = [QueryAuthTask(table, split, names, rights) for split in plan.splits]
+        return PythonScanProxy(self.jvm, [[t] for t in tasks], self._columns, describe(table, plan, None), plan)
+
+    class Java:
+        implements = [f"{CONNECTOR}.read.SupportsPushDownRequiredColumns"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import posixpath
 from dataclasses import replace
 
-from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import MAIN_BRANCH, Identifier
 from paimon_sql.catalog.table_types import kind_of
 from paimon_sql.errors import InvalidInputError

@@ -1,4 +1,4 @@
-"""System tables whose rows are computed on the driver (Spark: ``Table``)."""
+"""System tables (Spark: ``Table``): rows computed on the driver, or data rows read by Python workers."""
 
 from __future__ import annotations
 
@@ -10,26 +10,31 @@ import pyarrow.compute as pc
 
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE
 from paimon_sql.format.schema.types import DataField
+from paimon_sql.spark.conversion.references import partitioned_by
 from paimon_sql.spark.conversion.types import struct_json
-from paimon_sql.spark.expressions.predicates import translate_all
-from paimon_sql.spark.expressions.serialized import expression_text
-from paimon_sql.spark.java.catalyst import Expression
+from paimon_sql.spark.expressions.predicates import expression_text, translate_all
+from paimon_sql.spark.java.catalyst import Expression, StructType
 from paimon_sql.spark.java.connector import StringMap
-from paimon_sql.spark.java.objects import JavaObject
-from paimon_sql.spark.java.scala import Seq
-from paimon_sql.spark.java.types import StructType
-from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR
+from paimon_sql.spark.java.objects import JavaObject, Seq
+from paimon_sql.spark.jvm.gateway import CATALOG, CONNECTOR, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.options.read import read_options, with_read_options
+from paimon_sql.spark.options.statement import read_options, with_read_options
+from paimon_sql.spark.scan.builder import ScanBuilderProxy
+from paimon_sql.spark.scan.path import describe
 from paimon_sql.spark.scan.proxies.local import LocalScanProxy
+from paimon_sql.spark.scan.proxies.planned import PlannedTraits
+from paimon_sql.spark.scan.proxies.python import MicroBatchStreamProxy, PythonScanProxy
 from paimon_sql.spark.scan.pushdown.disabled import under_push_down
-from paimon_sql.spark.tables.read_only import ReadOnlyTable
+from paimon_sql.spark.scan.request import split_size
+from paimon_sql.spark.tables.base import ReadOnlyTable
 from paimon_sql.storage.expressions.predicates import Predicate, all_of
+from paimon_sql.storage.scan.plan import plan_scan
+from paimon_sql.storage.streams.source import StreamSource
 from paimon_sql.storage.table.table import Table
-from paimon_sql.system_tables import CatalogTable, SystemTable
+from paimon_sql.system_tables import CatalogTable, ScannedTable, SystemTable, TableView
+from paimon_sql.system_tables.base import View
 from paimon_sql.system_tables.formatting import one_chunk
-from paimon_sql.system_tables.whole_catalog import View
 
 Rows = Callable[[Sequence[str], Predicate | None], pa.Table]
 """Computes some columns of a system table; may return only rows that match the predicate."""
@@ -160,5 +165,95 @@ class SystemScanBuilderProxy(Proxy):
         implements = [
             f"{CONNECTOR}.read.SupportsPushDownRequiredColumns",
             f"{CONNECTOR}.read.SupportsPushDownLimit",
+            "org.apache.spark.sql.internal.connector.SupportsPushDownCatalystFilters",
+        ]
+
+
+class DerivedTableProxy(ReadOnlyTable):
+    """A system table that returns data rows."""
+
+    def __init__(self, session: JvmSession, table: Table, kind: ScannedTable | TableView) -> None:
+        super().__init__(session.jvm)
+        self.table = table
+        self.kind = kind
+        self.session = session
+        self.reads = ("BATCH_READ", "MICRO_BATCH_READ") if isinstance(kind, ScannedTable) else ("BATCH_READ",)
+
+    def _is_like(self, other: DerivedTableProxy) -> bool:
+        mine, theirs = self.table, other.table
+        seen, same = (mine.path, mine.branch, mine.schema), (theirs.path, theirs.branch, theirs.schema)
+        return self.name() == other.name() and seen == same
+
+    def _trait(self) -> Hashable:
+        return self.name()
+
+    def name(self) -> str:
+        return f"{self.table.name}${self.kind.name}"
+
+    def fields(self) -> Sequence[DataField]:
+        return self.kind.fields(self.table) if isinstance(self.kind, ScannedTable) else self.table.schema.fields
+
+    def partitioning(self) -> Sequence[JavaObject]:
+        return partitioned_by(self.jvm, self.table.schema.partition_keys)
+
+    def newScanBuilder(self, options: StringMap) -> Proxy:
+        table = with_read_options(self.session, self.table, read_options(self.jvm, options))
+        if isinstance(self.kind, TableView):
+            viewed = ScanBuilderProxy(self.session, self.kind.of(table))
+            return under_push_down(self.jvm, table.options, viewed, table.schema.fields)
+        scanned = ScannedBuilderProxy(self.jvm, table, self.kind)
+        return under_push_down(self.jvm, table.options, scanned, self.kind.fields(table))
+
+    class Java:
+        implements = [f"{CATALOG}.SupportsRead"]
+
+
+class ScannedBuilderProxy(Proxy):
+    """Builder of the scan of a system table that tasks read."""
+
+    def __init__(self, jvm: Jvm, table: Table, kind: ScannedTable) -> None:
+        super().__init__(jvm)
+        self._table = table
+        self._kind = kind
+        self._columns = kind.fields(table)
+        self._predicates: list[Predicate] = []
+
+    def pruneColumns(self, struct: StructType) -> None:
+        known = {f.name: f for f in self._kind.fields(self._table)}
+        wanted = tuple(known[f["name"]] for f in struct_json(struct)["fields"])
+        # Batches without columns would lose the number of rows, so one column is read.
+        self._columns = wanted or self._kind.fields(self._table)[:1]
+
+    def pushFilters(self, expressions: Seq[Expression]) -> Seq[Expression]:
+        types = {f.name: f.type for f in self._kind.shared(self._table)}
+        found = translate_all(expression_text(self.jvm, expressions), types)
+        self._predicates.extend(p for p in found if p is not None)
+        return expressions
+
+    def pushedFilters(self) -> Sequence[JavaObject]:
+        return self.jvm.array(f"{CONNECTOR}.expressions.filter.Predicate")
+
+    def build(self) -> PythonScanProxy:
+        predicate, names = all_of(self._predicates), [f.name for f in self._columns]
+        size, parallelism = split_size(self.jvm, self._table), self.jvm.context.defaultParallelism
+        plan = plan_scan(self._table, predicate, parallelism=parallelism, split_size=size)
+        tasks = [self._kind.task(self._table, split, names, predicate) for split in plan.splits]
+        what = describe(self._table, plan, predicate).replace(
+            self._table.name, f"{self._table.name}${self._kind.name}", 1
+        )
+        traits = PlannedTraits(self._stream)
+        return PythonScanProxy(self.jvm, [[t] for t in tasks], self._columns, what, plan, traits=traits)
+
+    def _stream(self) -> MicroBatchStreamProxy:
+        kind, table, predicate = self._kind, self._table, all_of(self._predicates)
+        names = [f.name for f in self._columns]
+        source = StreamSource(table, predicate)
+        return MicroBatchStreamProxy(
+            self.jvm, source, self._columns, lambda split: kind.task(table, split, names, predicate)
+        )
+
+    class Java:
+        implements = [
+            f"{CONNECTOR}.read.SupportsPushDownRequiredColumns",
             "org.apache.spark.sql.internal.connector.SupportsPushDownCatalystFilters",
         ]

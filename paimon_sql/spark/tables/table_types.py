@@ -5,20 +5,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
-from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.tables.base import SchemaTable
-from paimon_sql.spark.tables.data_table import TableProxy
-from paimon_sql.spark.tables.format_tables.staged import CreatedFormatTable, ReplacedFormatTable
-from paimon_sql.spark.tables.format_tables.table import FormatTableProxy
-from paimon_sql.spark.tables.query_auth import QueryAuthTableProxy
-from paimon_sql.spark.tables.staged.base import CreatedTableProxy, ReplacedTableProxy
-from paimon_sql.spark.tables.staged.successor import Successor
+from paimon_sql.spark.tables.data_table import QueryAuthTableProxy, TableProxy
+from paimon_sql.spark.tables.format_tables.format_table import CreatedFormatTable, FormatTableProxy, ReplacedFormatTable
+from paimon_sql.spark.tables.staged_table import CreatedTableProxy, ReplacedTableProxy, Successor
 from paimon_sql.storage.format_tables import FormatTable
-from paimon_sql.storage.format_tables.replacement import replacement
+from paimon_sql.storage.format_tables.changes import replacement
 from paimon_sql.storage.operations.replace_table import keeps_history
 from paimon_sql.storage.table.table import Table
 

@@ -1,4 +1,4 @@
-"""Metadata calls of JDBC: one class per call, which computes the rows of its result.
+"""Metadata calls of JDBC: one class per call, which computes the rows of its result; JDBC's types of columns.
 
 Spark's own operation returns the rows of its catalog and of temporary views, the listing those of Paimon's catalogs. A
 new call is added to `CALLS`.
@@ -6,18 +6,18 @@ new call is added to `CALLS`.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE
 from paimon_sql.format.schema.types import DataField
-from paimon_sql.spark.conversion.defaults import default_sql
-from paimon_sql.spark.conversion.types import spark_type
-from paimon_sql.spark.thrift.column_types import jdbc_type, type_name
-from paimon_sql.spark.thrift.listing import SYSTEM_TABLE, TABLE, VIEW, Listing, Relation
-from paimon_sql.spark.thrift.patterns import NamePattern
+from paimon_sql.spark.conversion.types import TypeJson, default_sql, spark_type
+from paimon_sql.spark.thrift.listing import SYSTEM_TABLE, TABLE, VIEW, Listing, NamePattern, Relation
 from paimon_sql.sql.context import SESSION_CATALOG
+from paimon_sql.sql.text.names import name_sql
 
 Row: TypeAlias = list[str | int | None]
 GivenArgument: TypeAlias = str | list[str] | None
@@ -218,3 +218,69 @@ def _column_row(relation: Relation, field: DataField, position: int) -> Row:
         None,
         "NO",
     ]
+
+
+_MAX_SIZE = 2**31 - 1
+_WITH_LENGTH = re.compile(r"(decimal|char|varchar)\((\d+)(?:,(-?\d+))?\)")
+_FRACTION = 6
+"""Spark's precision of timestamps: fractional digits of a second."""
+
+
+@dataclass(frozen=True)
+class JdbcType:
+    """JDBC's description of a type.
+
+    Attributes:
+        code: the constant of ``java.sql.Types``.
+        size: digits of a number, characters of a string, or of a printed date or time; None if it has none.
+        digits: fractional digits.
+        radix: the base of ``size`` and ``digits``; None if the type is not numeric.
+    """
+
+    code: int
+    size: int | None = None
+    digits: int | None = None
+    radix: int | None = None
+
+
+_ATOMIC = {
+    "boolean": JdbcType(16),
+    "byte": JdbcType(-6, 3, 0, 10),
+    "short": JdbcType(5, 5, 0, 10),
+    "integer": JdbcType(4, 10, 0, 10),
+    "long": JdbcType(-5, 19, 0, 10),
+    "float": JdbcType(6, 7, 7, 10),
+    "double": JdbcType(8, 15, 15, 10),
+    "string": JdbcType(12, _MAX_SIZE),
+    "binary": JdbcType(-2, _MAX_SIZE),
+    "date": JdbcType(91, 10),
+    "timestamp": JdbcType(93, 20 + _FRACTION, _FRACTION),
+    "timestamp_ntz": JdbcType(93, 20 + _FRACTION, _FRACTION),
+}
+_NESTED = {"array": JdbcType(2003), "map": JdbcType(2000), "struct": JdbcType(2002)}
+_OTHER = JdbcType(1111)
+_NAMES = {"byte": "TINYINT", "short": "SMALLINT", "integer": "INT", "long": "BIGINT"}
+
+
+def jdbc_type(kind: TypeJson) -> JdbcType:
+    """Return JDBC's description of a type, which is in Spark's JSON."""
+    if not isinstance(kind, str):
+        return _NESTED.get(kind["type"], _OTHER)
+    if (match := _WITH_LENGTH.fullmatch(kind)) is None:
+        return _ATOMIC.get(kind, _OTHER)
+    size = int(match[2])
+    if match[1] == "decimal":
+        return JdbcType(3, size, int(match[3]), 10)
+    return JdbcType(1 if match[1] == "char" else 12, size)
+
+
+def type_name(kind: TypeJson) -> str:
+    """Return Spark's SQL of a type, which is in Spark's JSON."""
+    if isinstance(kind, str):
+        return _NAMES.get(kind, kind.upper())
+    if kind["type"] == "array":
+        return f"ARRAY<{type_name(kind['elementType'])}>"
+    if kind["type"] == "map":
+        return f"MAP<{type_name(kind['keyType'])}, {type_name(kind['valueType'])}>"
+    fields = (f"{name_sql(f['name'])}: {type_name(f['type'])}" for f in kind["fields"])
+    return f"STRUCT<{', '.join(fields)}>"

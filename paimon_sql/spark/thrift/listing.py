@@ -1,4 +1,4 @@
-"""Listing of the Paimon catalogs of a session, without Spark: schema files are read by several threads.
+"""Listing of a session's Paimon catalogs by JDBC's name patterns: several threads read, without Spark.
 
 A table that cannot be read must not hide the others: it is listed with only its name.
 """
@@ -6,18 +6,19 @@ A table that cannot be read must not hide the others: it is listed with only its
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
-from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import SYSTEM_DATABASE, Identifier
 from paimon_sql.catalog.table_types import AnyTable
 from paimon_sql.errors import NotFoundError, PaimonError, UnsupportedError
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.jvm.compat import HAS_VIEWS
-from paimon_sql.spark.thrift.patterns import NamePattern
+from paimon_sql.sql.text.names import Wildcard, wildcard_pattern
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.table.table import Table
 from paimon_sql.system_tables import catalog_tables, scanned_tables, system_tables, table_views
@@ -187,3 +188,46 @@ def _view(catalog: Catalog, identifier: Identifier) -> list[Relation]:
         _LOG.warning("%s.%s cannot be read: %s", catalog.name, identifier, error)
         return [Relation(*names)]
     return [Relation(*names, view.comment or "", tuple(view.fields))]
+
+
+_PART = re.compile(r"\\(.)|(%)|(_)|(.)", re.DOTALL)
+
+
+class NamePattern:
+    """A pattern of names: ``%`` matches any characters, ``_`` one character, ``\\%`` a percent sign.
+
+    Matching ignores case, as in Spark's ``SHOW TABLES LIKE``.
+
+    Args:
+        text: the pattern; None, or as in Spark an empty string, matches all names.
+    """
+
+    def __init__(self, text: str | None) -> None:
+        self.text = text or "%"
+
+    @property
+    def is_all(self) -> bool:
+        """Whether the pattern consists only of ``%``."""
+        return set(self.text) == {"%"}
+
+    @cached_property
+    def name(self) -> str | None:
+        """The only name that matches; None if the pattern has a wildcard."""
+        parts = list(_PART.finditer(self.text))
+        return None if any(p[2] or p[3] for p in parts) else "".join(p[1] or p[4] for p in parts)
+
+    def matches(self, name: str) -> bool:
+        """Whether a name matches."""
+        return self._expression.fullmatch(name) is not None
+
+    def prefix(self, sign: str) -> NamePattern | None:
+        """The pattern before the first ``sign``; None if the pattern does not contain it."""
+        head, found, _ = self.text.partition(sign)
+        return NamePattern(head) if found else None
+
+    @cached_property
+    def _expression(self) -> re.Pattern[str]:
+        return wildcard_pattern(
+            Wildcard.ANY if part[2] else Wildcard.ONE if part[3] else part[1] or part[4]
+            for part in _PART.finditer(self.text)
+        )

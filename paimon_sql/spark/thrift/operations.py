@@ -11,8 +11,7 @@ from paimon_sql.errors import PaimonError
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.java.session import ClassicSession
 from paimon_sql.spark.jvm.gateway import Jvm, private_field
-from paimon_sql.spark.jvm.proxy import raise_java
-from paimon_sql.spark.jvm.subclass import subclass_instance
+from paimon_sql.spark.jvm.proxy import raise_java, subclass_instance
 from paimon_sql.spark.session.bridge import Bridge
 from paimon_sql.spark.thrift.calls import CALLS, GivenArgument, MetadataCall, Row
 from paimon_sql.spark.thrift.listing import Listing

@@ -1,4 +1,8 @@
-"""Distribution of rows by bucket in Spark: each partition and bucket is written by one task of a job."""
+"""Distribution of rows by bucket in Spark, also of cross-partition updates: one task of a job writes each bucket.
+
+The rows are computed once and stored on the executors' disks, since they are used twice: to select the relevant keys of
+the table, and to be written.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +10,33 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql.functions import arrow_udf, col
-from pyspark.sql.types import ByteType, StructField, StructType
+from pyspark import StorageLevel, TaskContext
+from pyspark.sql import Column, DataFrame
+from pyspark.sql.functions import arrow_udf, col, lit, monotonically_increasing_id, pmod
+from pyspark.sql.functions import hash as spark_hash
+from pyspark.sql.types import BinaryType, ByteType, IntegerType, StructField, StructType
 
 from paimon_sql.format.options.table.partition import PARTITION_SINK_STRATEGY
+from paimon_sql.format.schema.arrow_types import arrow_type
+from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.system_fields import BUCKET, VALUE_KIND
-from paimon_sql.spark.conversion.arrow_types import cast_back
-from paimon_sql.spark.execution.arrow_batches import map_in_arrow
-from paimon_sql.spark.execution.worker_errors import hide_traceback
-from paimon_sql.spark.write.cross_partition import relocated
-from paimon_sql.spark.write.table_columns import column_of, conformer, quoted
-from paimon_sql.storage.write.buckets.clustered import ClusteredWriteTask
+from paimon_sql.spark.conversion.rows import cast_back
+from paimon_sql.spark.execution.distribute import map_in_arrow
+from paimon_sql.spark.execution.executor import hide_traceback
+from paimon_sql.storage.columns.defaults import default_scalars, fill_defaults
+from paimon_sql.storage.table.partitions import conform_batch
+from paimon_sql.storage.write.buckets.assignment.relocation import (
+    KEY,
+    KEY_LOCATION_SCHEMA,
+    OLD_BUCKET,
+    OLD_PARTITION,
+    key_bytes,
+)
+from paimon_sql.storage.write.buckets.modes.dynamic import assigner_count
 from paimon_sql.storage.write.buckets.registry import bucket_mode
+from paimon_sql.storage.write.clustering.clustering import ClusteredWriteTask
 from paimon_sql.storage.write.clustering.registry import row_layout
-from paimon_sql.storage.write.distribution import Numbers, Places, Relocate
-from paimon_sql.storage.write.local_merge import merged_locally, merges_locally
+from paimon_sql.storage.write.distribution import Numbers, Places, Relocate, merged_locally, merges_locally
 from paimon_sql.storage.write.task import WriteTask
 
 
@@ -119,3 +134,101 @@ def in_partitions(task: WriteTask, frame: DataFrame) -> DataFrame:
     if is_disabled or not schema.partition_keys or not bucket_mode(schema).is_shared:
         return frame
     return frame.repartition(*(col(quoted(name)) for name in schema.partition_keys))
+
+
+def column_of(
+    schema: TableSchema, names: Sequence[str], function: Callable[[pa.RecordBatch], pa.Array], spark_type: str
+) -> Column:
+    """A column computed by a function from some columns of each batch, in the table's types."""
+    conform = conformer(schema, names)
+
+    def evaluate(*columns: pa.Array) -> pa.Array:
+        return function(conform(columns))
+
+    return arrow_udf(evaluate, spark_type)(*(col(quoted(n)) for n in names))
+
+
+def conformer(schema: TableSchema, names: Sequence[str]) -> Callable[[Sequence[pa.Array]], pa.RecordBatch]:
+    """A function that converts columns to the table's types and fills in defaults, as the writer does."""
+    types = {f.name: arrow_type(f.type) for f in schema.fields} | {BUCKET.name: arrow_type(BUCKET.type)}
+    target = pa.schema([pa.field(n, types[n]) for n in names])
+    defaults = {n: v for n, v in default_scalars(schema.fields).items() if n in names}
+
+    def conform(columns: Sequence[pa.Array]) -> pa.RecordBatch:
+        batch = conform_batch(pa.RecordBatch.from_arrays(list(columns), names=list(names)), target)
+        return fill_defaults(batch, defaults) if defaults else batch
+
+    return conform
+
+
+def quoted(name: str) -> str:
+    """A column's name quoted for Spark."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+_ORDER = "_ORDER"
+_LOCATIONS = StructType(
+    [StructField(KEY, BinaryType()), StructField(OLD_PARTITION, BinaryType()), StructField(OLD_BUCKET, IntegerType())]
+)
+
+
+def relocated(task: WriteTask, frame: DataFrame, places: Sequence[Places], relocate: Relocate) -> DataFrame:
+    """The rows with their kinds and the partitions to write them to; their buckets are in ``_BUCKET``.
+
+    Args:
+        task: the write.
+        frame: the rows, with the table's column names, optionally followed by the row kind.
+        places: read the locations of existing keys.
+        relocate: relocates the rows of an assigner partition.
+    """
+    schema = task.table.schema
+    count = assigner_count(task.table, frame.sparkSession.sparkContext.defaultParallelism)
+    key = column_of(schema, schema.primary_keys, lambda batch: key_bytes(schema, batch), "binary")
+    keyed = frame.withColumn(KEY, key).withColumn(_ORDER, monotonically_increasing_id())
+    if places:
+        keyed = keyed.localCheckpoint(True, StorageLevel.DISK_ONLY)
+        keys = keyed.select(KEY).distinct()
+        keyed = keyed.join(_key_locations(places, frame).join(keys, KEY, "left_semi"), KEY, "left")
+    else:
+        keyed = keyed.select("*", *(lit(None).cast(f.dataType).alias(f.name) for f in _LOCATIONS.fields[1:]))
+    by_key = keyed.repartitionById(count, pmod(spark_hash(col(KEY)), lit(count))).sortWithinPartitions(KEY, _ORDER)
+    # Old partition values may be NULL even if no new row's are; a non-nullable column would turn NULL into a value.
+    fields = [StructField(f.name, f.dataType) for f in (frame.schema[name] for name in schema.names)]
+    struct = StructType([*fields, StructField(VALUE_KIND.name, ByteType()), StructField(BUCKET.name, IntegerType())])
+    return map_in_arrow(by_key, _relocator(task, relocate, count), struct)
+
+
+def _key_locations(places: Sequence[Places], frame: DataFrame) -> DataFrame:
+    """All keys of the table with their partitions and buckets."""
+
+    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield from places[number]()
+
+    numbers = frame.sparkSession.range(0, len(places), 1, len(places))
+    return numbers.mapInArrow(read, _LOCATIONS)
+
+
+def _relocator(
+    task: WriteTask, relocate: Relocate, assigners: int
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    schema = task.table.schema
+
+    def relocated_rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        context = TaskContext.get()
+        types: dict[str, pa.DataType] = {}
+
+        def prepared() -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                types.update({f.name: f.type for f in batch.schema})
+                names = [n for n in (*schema.names, VALUE_KIND.name) if n in types]
+                (rows,) = task.prepared([batch.select(names)])
+                for field in KEY_LOCATION_SCHEMA:
+                    rows = rows.append_column(field.name, batch.column(field.name).cast(field.type))
+                yield rows
+
+        for rows in relocate(context.partitionId() if context else 0, assigners, prepared()):
+            yield cast_back(rows, types)
+
+    return relocated_rows

@@ -9,20 +9,18 @@ from pyspark.sql import DataFrame
 
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.schema.system_fields import VALUE_KIND
-from paimon_sql.spark.execution.arrow_batches import row_limited_batches
-from paimon_sql.spark.execution.distribute import run_on_executors
+from paimon_sql.spark.execution.distribute import fits_one_task, row_limited_batches, run_on_executors
 from paimon_sql.spark.execution.executor import SparkExecutor
-from paimon_sql.spark.execution.small_plans import fits_one_task
 from paimon_sql.spark.java.catalyst import LogicalPlan
 from paimon_sql.spark.jvm.compat import local_batches
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.write.bucket_distribution import distributed, in_partitions, in_ranges
-from paimon_sql.storage.columns.blobs import has_blobs
+from paimon_sql.storage.columns.blobs_and_vectors import has_blobs
 from paimon_sql.storage.commit.transaction import Transaction
-from paimon_sql.storage.compact.run import compact_due
+from paimon_sql.storage.compact.compaction import compact_due
 from paimon_sql.storage.operations import operations
 from paimon_sql.storage.staging.commit_messages import CommitMessage
-from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
+from paimon_sql.storage.staging.proposal import Overwrite, overwritten
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from paimon_sql.storage.write.task import WriteTask

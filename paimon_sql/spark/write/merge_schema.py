@@ -1,4 +1,4 @@
-"""Schema merging: a write by name adds new columns to its table first (``write.merge-schema``).
+"""Schema merging: a write by name adds new columns and nested fields to its table first (``write.merge-schema``).
 
 Afterwards Spark matches the rows with the table's columns as for any write by name. It does not support missing fields
 inside columns, so they are filled with null here.
@@ -7,15 +7,19 @@ inside columns, so they are filled with null here.
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import count
 
 from pyspark.sql import DataFrame
 
-from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.errors import InvalidSchemaError
 from paimon_sql.format.options.engines.spark import WRITE_MERGE_SCHEMA_EXPLICIT_CAST, WRITE_MERGE_SCHEMA_TYPE_WIDENING
-from paimon_sql.spark.conversion.nested_fields import NestedFields
-from paimon_sql.sql.text.names import quote_name
+from paimon_sql.format.schema.types import ArrayType, DataField, DataType, MapType, RowType
+from paimon_sql.spark.conversion.types import StructJson, TypeJson, paimon_fields, spark_type, struct_of
+from paimon_sql.sql.text.names import quote_name, string_sql
 from paimon_sql.storage.schema.changes import SchemaChange, apply_changes
 from paimon_sql.storage.schema.changes.incoming import IncomingColumns
 from paimon_sql.storage.table.table import Table
@@ -90,3 +94,115 @@ class SchemaMerge:
             changed = changed or filled != name
             expressions.append(f"{filled} AS {name}")
         return self._frame.selectExpr(*expressions) if changed else self._frame
+
+
+_VOID = "void"
+"""Spark's type of a bare NULL."""
+
+
+@dataclass(frozen=True)
+class NestedFields:
+    """Alignment of the fields inside values with those of columns, by name.
+
+    Attributes:
+        case_sensitive: whether names that differ only in case are different.
+    """
+
+    case_sensitive: bool
+
+    def normalized(self, name: str) -> str:
+        """A name normalized for comparison."""
+        return name if self.case_sensitive else name.lower()
+
+    def incoming(self, struct: StructJson, columns: Sequence[DataField], where: str) -> tuple[DataField, ...]:
+        """The fields of a Spark struct; an untyped NULL has the type of the table's field of that name.
+
+        Raises:
+            InvalidSchemaError: the table has no field for an untyped NULL.
+        """
+        return paimon_fields(self._typed_struct(struct, RowType(True, tuple(columns))))
+
+    def filled(self, value: str, source: DataType, target: DataType, kept: str | None = None) -> str:
+        """An expression for a value with the fields of the target type; the value itself if it has them.
+
+        Args:
+            value: a column, or a field of one.
+            source: its type.
+            target: the type of the result; it has every field of the source.
+            kept: the existing value, which has the fields of structs that the source lacks; None makes them null.
+        """
+        return self._filled(value, source, target, kept, count())
+
+    def _filled(self, value: str, source: DataType, target: DataType, kept: str | None, numbers: count[int]) -> str:
+        match source, target:
+            case RowType(), RowType():
+                return self._row(value, source.fields, target.fields, kept, numbers)
+            case ArrayType(), ArrayType():
+                x = f"x{next(numbers)}"
+                inner = self._filled(x, source.element, target.element, None, numbers)
+                return value if inner == x else f"transform({value}, {x} -> {inner})"
+            case MapType(), MapType():
+                k, v = f"k{next(numbers)}", f"v{next(numbers)}"
+                inner = self._filled(v, source.value, target.value, None, numbers)
+                return value if inner == v else f"transform_values({value}, ({k}, {v}) -> {inner})"
+        return value
+
+    def _row(
+        self,
+        value: str,
+        source: Sequence[DataField],
+        target: Sequence[DataField],
+        kept: str | None,
+        numbers: count[int],
+    ) -> str:
+        given = {self.normalized(f.name): f for f in source}
+        parts, changed, uses_kept = [], len(source) != len(target), False
+        for f in target:
+            known = given.get(self.normalized(f.name))
+            old = f"{kept}.{quote_name(f.name)}" if kept is not None else None
+            if known is None:
+                parts.append((f.name, old or "NULL"))
+                changed = True
+                uses_kept = uses_kept or old is not None
+                continue
+            plain = f"{value}.{quote_name(known.name)}"
+            filled = self._filled(plain, known.type, f.type, old, numbers)
+            changed = changed or filled != plain
+            uses_kept = uses_kept or (old is not None and old in filled)
+            parts.append((f.name, filled))
+        if not changed:
+            return value
+        members = ", ".join(f"{string_sql(name)}, {filled}" for name, filled in parts)
+        empty = f"{value} IS NULL AND {kept} IS NULL" if uses_kept else f"{value} IS NULL"
+        return f"if({empty}, NULL, named_struct({members}))"
+
+    def _typed_struct(self, given: StructJson, known: DataType | None) -> StructJson:
+        own = {self.normalized(f.name): f.type for f in known.fields} if isinstance(known, RowType) else {}
+        return struct_of(
+            {**f, "type": self._typed(f["type"], own.get(self.normalized(f["name"])), f["name"])}
+            for f in given["fields"]
+        )
+
+    def _typed(self, given: TypeJson, known: DataType | None, where: str) -> TypeJson:
+        """A Spark type with the types of untyped NULLs taken from the table's type."""
+        if given == _VOID:
+            if known is None:
+                raise InvalidSchemaError(
+                    f"The new column '{where}' has only NULL values and no type.", remedy="CAST it to a type."
+                )
+            return spark_type(known)
+        if isinstance(given, str):
+            return given
+        if given["type"] == "struct":
+            return self._typed_struct(given, known)
+        if given["type"] == "array":
+            inner = known.element if isinstance(known, ArrayType) else None
+            return {**given, "elementType": self._typed(given["elementType"], inner, where)}
+        if given["type"] == "map":
+            key, value = (known.key, known.value) if isinstance(known, MapType) else (None, None)
+            return {
+                **given,
+                "keyType": self._typed(given["keyType"], key, where),
+                "valueType": self._typed(given["valueType"], value, where),
+            }
+        return given

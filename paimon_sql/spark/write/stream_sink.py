@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
-from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.catalog import Catalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.format.options.engines.spark import STREAM_UNKNOWN_EPOCH, WRITE_MERGE_SCHEMA
@@ -26,8 +26,7 @@ from paimon_sql.spark.connector import cached_tables
 from paimon_sql.spark.connector.interfaces import StreamingWriteInterface
 from paimon_sql.spark.conversion.types import row_struct, spark_struct
 from paimon_sql.spark.execution.distribute import map_partitions
-from paimon_sql.spark.execution.executor import SparkExecutor
-from paimon_sql.spark.execution.worker_errors import Failure, results
+from paimon_sql.spark.execution.executor import Failure, SparkExecutor, results
 from paimon_sql.spark.java.catalyst import LogicalPlan
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import CATALYST, EXECUTION, Jvm
@@ -37,12 +36,11 @@ from paimon_sql.spark.rules.optimizer import PlanRule, new_alias, new_id, with_l
 from paimon_sql.spark.write.bucket_distribution import distributed
 from paimon_sql.spark.write.job import commit_write
 from paimon_sql.spark.write.merge_schema import SchemaMerge
-from paimon_sql.storage.commit.epochs import EpochCommittedError, EpochSkippedError, committed_once
+from paimon_sql.storage.commit.snapshot.carried_properties import EpochCommittedError, EpochSkippedError, committed_once
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.operations import operations
-from paimon_sql.storage.staging.commit_messages import CommitMessage
-from paimon_sql.storage.staging.overwrite import Overwrite
-from paimon_sql.storage.staging.staged_files import StagedFiles
+from paimon_sql.storage.staging.commit_messages import CommitMessage, StagedFiles
+from paimon_sql.storage.staging.proposal import Overwrite
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from paimon_sql.storage.write.task import WriteTask

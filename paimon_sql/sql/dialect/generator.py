@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlglot.generator import Generator
 from sqlglot.generators.spark import SparkGenerator
 
-from paimon_sql.sql.dialect.definitions.types import ExactType
+from paimon_sql.sql.dialect.column_definitions import ExactType
 from paimon_sql.sql.dialect.nodes import Explain, Incremental, Names, Options, Parts, Script, Travel, Verbatim
 
 

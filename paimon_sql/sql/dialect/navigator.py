@@ -1,4 +1,4 @@
-"""Token navigation: the base of the parser."""
+"""Token navigation, the base of the parser, and parsing of option lists: ``('bucket' = '1')``."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from sqlglot.errors import ParseError
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
-from paimon_sql.sql.dialect.errors import PositionedError, RefusedError
-from paimon_sql.sql.dialect.nodes import E, Parts
+from paimon_sql.sql.dialect.nodes import E, Options, Parts
+from paimon_sql.sql.errors import PositionedError, RefusedError
 
 _OPENING = {TokenType.L_PAREN: TokenType.R_PAREN, TokenType.L_BRACKET: TokenType.R_BRACKET}
 CLOSING = frozenset(_OPENING.values())
@@ -182,3 +182,63 @@ def _partners(tokens: list[Token]) -> dict[int, int]:
         elif opened and token.token_type is _OPENING[tokens[opened[-1]].token_type]:
             found[opened.pop()] = i
     return found
+
+
+class OptionsParser(TokenNavigator):
+    """Parses options; a key is a string or a dotted name, a value is a string, a number, TRUE or FALSE."""
+
+    def options(self, *, signed: bool = False) -> Options | None:
+        """Parse the options in the next bracket; None if no bracket is next.
+
+        Args:
+            signed: whether each option needs ``=``, as in Flink's hints but not in Spark's properties.
+        """
+        first, inside = self._curr, self.bracket()
+        if not self.sees("("):
+            return None
+        if inside is None:
+            raise self.refusal("The options have no closing parenthesis")
+        self._advance()
+        found: list[exp.Property] = []
+        while self._index < inside[1]:
+            if found and not self.accept(","):
+                raise self._missing_value(found[-1].name)
+            found.append(self._option(inside[1], signed))
+        if found and self._word(-1) == ",":
+            raise self.refusal("An option is missing before or after a comma", self._curr)
+        self._advance()
+        return self.placed(Options(expressions=found), first)
+
+    def _option(self, end: int, signed: bool) -> exp.Property:
+        first = self._curr
+        if self.sees(",") or self._index >= end:
+            raise self.refusal("An option is missing before or after a comma")
+        key: exp.Expr | None = self.string()
+        if key is None:
+            parts = self.parts()
+            key = parts and exp.Literal.string(".".join(part.name for part in parts.expressions))
+        if key is None:
+            raise self.refusal("Expected an option key in quotes", first, "Write 'key' = 'value'.")
+        has_sign = self.accept("=|==")
+        value = self._value()
+        if value is None or (self._index < end and not self.sees(",")):
+            raise self._missing_value(key.name)
+        if signed and not has_sign:
+            remedy = f"Write '{key.name}' = '{value.name}'."
+            self.refuse(f"The option '{key.name}' of the hint has no '='", first, remedy)
+        return self.placed(exp.Property(this=key, value=value), first)
+
+    def _missing_value(self, key: str) -> Exception:
+        return self.refusal(f"The option '{key}' needs one value in quotes", remedy=f"Write '{key}' = 'value'.")
+
+    def _value(self) -> exp.Expr | None:
+        token = self._curr
+        if token.token_type in STRING_TOKENS:
+            return self.string()
+        if self.accept("TRUE|FALSE"):
+            return exp.Boolean(this=token.token_type is TokenType.TRUE)
+        is_plain = token.token_type is TokenType.NUMBER and self._next.token_type is not TokenType.DCOLON
+        if not is_plain or not token.text.replace(".", "", 1).isdecimal():
+            return None
+        self._advance()
+        return exp.Literal.number(token.text)

@@ -13,10 +13,10 @@ from sqlglot import exp
 from sqlglot.errors import ParseError
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
-from paimon_sql.sql.dialect.definitions.columns import ColumnParser
-from paimon_sql.sql.dialect.errors import RefusedError
+from paimon_sql.sql.dialect.column_definitions import ColumnParser
 from paimon_sql.sql.dialect.navigator import whole_brackets
 from paimon_sql.sql.dialect.nodes import Explain, Names, Script, Verbatim
+from paimon_sql.sql.errors import RefusedError
 
 _CHANGES = "DELETE|UPDATE|MERGE|INSERT"
 _MODES = "LOGICAL|FORMATTED|EXTENDED|CODEGEN|COST"

@@ -1,4 +1,4 @@
-"""Rewriting of catalog functions over columns to functions of the session.
+"""Calls of catalog functions over columns, which become functions of the session, and their restrictions.
 
 Spark evaluates ``sys.bucket(8, 'x')`` of constants during planning, by the catalog's function. Over columns it would
 run on executors, where only functions of the session reach Python; so the call becomes ``__paimon_bucket(8, k)``,
@@ -13,10 +13,11 @@ from collections.abc import Sequence
 
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
-from paimon_sql.errors import InvalidInputError
+from paimon_sql.errors import InvalidInputError, UnsupportedError
 from paimon_sql.sql.context import RewriteContext
+from paimon_sql.sql.dialect.session_dialect import walk
+from paimon_sql.sql.edits import Edit, apply
 from paimon_sql.sql.functions.calls import FunctionCall, calls_in
-from paimon_sql.sql.text.edits import Edit, apply
 
 BUCKET_FUNCTIONS = {"bucket": "default", "mod_bucket": "mod", "hive_bucket": "hive"}
 """Functions of ``sys``, with the ``bucket-function.type`` that each computes."""
@@ -105,3 +106,58 @@ def _is_constant(argument: Sequence[Token]) -> bool:
     if kinds[:1] == [TokenType.DASH] or (len(argument) == 2 and argument[0].text.upper() in _TYPED):
         kinds = kinds[1:]
     return bool(kinds) and kinds[0] in _LITERALS and (len(kinds) == 1 or kinds[1] is TokenType.DCOLON)
+
+
+_INSTEAD = {
+    "VIEW": ("view", "Call it in the query that reads the view, or create a TEMPORARY VIEW."),
+    "FUNCTION": ("function", "Call it where the function is called, or create a TEMPORARY FUNCTION."),
+    "MATERIALIZED": ("materialized table", "Call it in the query that reads the table."),
+}
+_SHOWS = re.compile(r"\bshow\b", re.IGNORECASE)
+_OTHERS = f"(?!{SESSION_PREFIX})"
+"""Prefix for patterns of SHOW FUNCTIONS (regular expressions in Spark) that excludes the session's functions."""
+
+
+def check_not_in_definition(text: str, function: str) -> None:
+    """Check that a call over columns is not part of a definition that outlives the session.
+
+    Args:
+        text: a statement that calls the function over columns.
+        function: the function of ``sys``.
+
+    Raises:
+        UnsupportedError: the statement defines a catalog's view, function or materialized table.
+    """
+    parser = walk(text)
+    if not parser.accept("CREATE|ALTER"):
+        return
+    parser.accept("OR", "REPLACE|ALTER")
+    if parser.word in _INSTEAD:
+        kind, instead = _INSTEAD[parser.word]
+        raise UnsupportedError(
+            f"A {kind} cannot call sys.{function} on columns, which is evaluated in this session only.",
+            remedy=instead,
+        )
+
+
+def hide_session_functions(text: str) -> str:
+    """Make SHOW FUNCTIONS hide the session's functions; other statements are unchanged."""
+    if not _SHOWS.search(text):
+        return text
+    parser = walk(text)
+    if not parser.accept("SHOW"):
+        return text
+    parser.accept("USER|SYSTEM|ALL")
+    if not parser.accept("FUNCTIONS"):
+        return text
+    if parser.accept("FROM|IN"):
+        parser.parts()
+    parser.accept("LIKE")
+    if not parser.token:
+        end = parser.previous().end + 1
+        return apply(text, [Edit(end, end, f" LIKE '{_OTHERS}*'")])
+    pattern, start = parser.text_of_token(), parser.token.start
+    if not pattern.startswith(("'", '"')):
+        return text  # the name of one function
+    others = "|".join(_OTHERS + part.lstrip() for part in pattern[1:-1].split("|"))
+    return apply(text, [Edit(start, start + len(pattern), f"{pattern[0]}{others}{pattern[0]}")])

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
-from paimon_sql.sql.context import TableName
+from paimon_sql.sql.context import Reading, TableName
 from paimon_sql.sql.dialect.nodes import Options
-from paimon_sql.sql.reading import Reading
 
 if TYPE_CHECKING:
     from sqlglot.generator import Generator

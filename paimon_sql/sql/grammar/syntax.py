@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from paimon_sql.sql.dialect.errors import RefusedError
+from paimon_sql.sql.errors import RefusedError
 from paimon_sql.sql.grammar.slots import SLOTS, Slot
 
 if TYPE_CHECKING:

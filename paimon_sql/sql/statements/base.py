@@ -1,19 +1,20 @@
-"""Declaration of carried statements: a class of data, and one line of grammar per spelling."""
+"""Outcomes of a rewrite, and declarations of carried statements: a class of data, and lines of grammar."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from sqlglot import exp
 
-from paimon_sql.sql.dialect.errors import RefusedError
+from paimon_sql.sql.carried_statements import Statement
+from paimon_sql.sql.context import Reading
 from paimon_sql.sql.dialect.generator import writes
 from paimon_sql.sql.dialect.parser import PaimonParser, reads
-from paimon_sql.sql.grammar.statement import Statement
+from paimon_sql.sql.edits import Edit
+from paimon_sql.sql.errors import RefusedError
 from paimon_sql.sql.grammar.syntax import Found, Named, Series, compiled
-from paimon_sql.sql.outcome import Carried, rewrites
-from paimon_sql.sql.reading import Reading
 
 S = TypeVar("S", bound=Statement)
 _declared: list[type[Statement]] = []
@@ -90,3 +91,36 @@ def _reader(
         return None if parser.token else node(**found)
 
     return read
+
+
+@dataclass
+class Carried:
+    """A carried statement.
+
+    Attributes:
+        statement: the statement that Python executes.
+        spark_parses: whether Spark's parser knows the statement and can find errors inside it.
+        plain: the edits that its parser needs for that, besides those of queries; they replace edits that they overlap.
+    """
+
+    statement: Statement
+    spark_parses: bool = False
+    plain: list[Edit] = field(default_factory=list)
+
+
+Outcome = list[Edit] | Carried
+Rewrite = Callable[[Any, Reading], Outcome | None]
+"""The outcome of a node; None where Spark takes it unchanged."""
+
+REWRITES: dict[type[exp.Expr], Rewrite] = {}
+"""Rewrites by the class of the statement's node."""
+
+
+def rewrites(node: type[exp.Expr]) -> Callable[[Rewrite], Rewrite]:
+    """Register the rewrite of a class of nodes."""
+
+    def register(rewrite: Rewrite) -> Rewrite:
+        REWRITES[node] = rewrite
+        return rewrite
+
+    return register

@@ -5,12 +5,12 @@ from __future__ import annotations
 from sqlglot import exp
 from sqlglot.generator import Generator
 
+from paimon_sql.sql.context import Reading, names_of
 from paimon_sql.sql.dialect.generator import writes
 from paimon_sql.sql.dialect.nodes import span
 from paimon_sql.sql.dialect.parser import PaimonParser, reads
-from paimon_sql.sql.outcome import Outcome, rewrites
-from paimon_sql.sql.reading import Reading, names_of
-from paimon_sql.sql.text.edits import Edit
+from paimon_sql.sql.edits import Edit
+from paimon_sql.sql.statements.base import Outcome, rewrites
 
 PROCEDURES = {"rollback_to": "rollback"}
 """Flink's names of procedures, with Spark's."""

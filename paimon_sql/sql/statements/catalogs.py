@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from paimon_sql.sql.grammar.statement import Options, Statement
-from paimon_sql.sql.reading import Reading
+from paimon_sql.sql.carried_statements import Options, Statement
+from paimon_sql.sql.context import Reading
 from paimon_sql.sql.statements.base import declared
 from paimon_sql.sql.text.secrets import secret_store
 

@@ -10,12 +10,11 @@ from typing import Literal
 from sqlglot import exp
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
-from paimon_sql.sql.context import TableName
+from paimon_sql.sql.carried_statements import Statement
+from paimon_sql.sql.context import Reading, TableName
 from paimon_sql.sql.dialect.nodes import Names, Verbatim, span
 from paimon_sql.sql.dialect.parser import PaimonParser
 from paimon_sql.sql.grammar.slots import READS, SLOTS, Slot, Text
-from paimon_sql.sql.grammar.statement import Statement
-from paimon_sql.sql.reading import Reading
 from paimon_sql.sql.statements.base import declared
 
 OnError = Literal["ABORT_STATEMENT", "CONTINUE", "SKIP_FILE"]

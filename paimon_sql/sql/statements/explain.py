@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from paimon_sql.sql.grammar.statement import RowChange, Statement
+from paimon_sql.sql.carried_statements import RowChange, Statement
 
 
 @dataclass(frozen=True)

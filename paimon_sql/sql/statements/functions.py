@@ -6,15 +6,13 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from paimon_sql.sql.context import TableName
+from paimon_sql.sql.carried_statements import Statement
+from paimon_sql.sql.context import Reading, TableName, names_of
 from paimon_sql.sql.dialect.nodes import Span
 from paimon_sql.sql.dialect.parser import PaimonParser
+from paimon_sql.sql.edits import Edit
 from paimon_sql.sql.grammar.slots import SLOTS, Slot
-from paimon_sql.sql.grammar.statement import Statement
-from paimon_sql.sql.outcome import Carried, Outcome, rewrites
-from paimon_sql.sql.reading import Reading, names_of
-from paimon_sql.sql.statements.base import declared
-from paimon_sql.sql.text.edits import Edit
+from paimon_sql.sql.statements.base import Carried, Outcome, declared, rewrites
 
 _SYSTEM = "sys"
 _CLASSES = ("JAVA", "SCALA")

@@ -11,12 +11,11 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from paimon_sql.format.options.engines.spark import WRITE_MERGE_SCHEMA
-from paimon_sql.sql.context import TableName
+from paimon_sql.sql.carried_statements import Options, RowChange
+from paimon_sql.sql.context import Reading, TableName
 from paimon_sql.sql.dialect.nodes import options_of
-from paimon_sql.sql.grammar.statement import Options, RowChange
-from paimon_sql.sql.outcome import Carried, Outcome, rewrites
-from paimon_sql.sql.reading import Reading
-from paimon_sql.sql.text.edits import Edit
+from paimon_sql.sql.edits import Edit
+from paimon_sql.sql.statements.base import Carried, Outcome, rewrites
 from paimon_sql.sql.text.names import parts_in, quote_name
 
 

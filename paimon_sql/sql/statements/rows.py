@@ -7,12 +7,11 @@ from typing import Literal, TypeAlias
 
 from sqlglot import exp
 
-from paimon_sql.sql.context import TableName
+from paimon_sql.sql.carried_statements import Node, Options, RowChange
+from paimon_sql.sql.context import Reading, TableName, names_of
 from paimon_sql.sql.dialect.nodes import Verbatim, option_lists, options_of, span
-from paimon_sql.sql.grammar.statement import Node, Options, RowChange
-from paimon_sql.sql.outcome import Carried, Outcome, rewrites
-from paimon_sql.sql.reading import Reading, names_of
-from paimon_sql.sql.text.edits import Edit
+from paimon_sql.sql.edits import Edit
+from paimon_sql.sql.statements.base import Carried, Outcome, rewrites
 from paimon_sql.sql.text.names import quote_name
 
 Rows = Literal["MATCHED", "NOT MATCHED", "NOT MATCHED BY SOURCE"]

@@ -6,12 +6,12 @@ import re
 
 from sqlglot import exp
 
+from paimon_sql.sql.context import Reading
 from paimon_sql.sql.dialect.generator import as_written, writes
 from paimon_sql.sql.dialect.nodes import Verbatim, span
 from paimon_sql.sql.dialect.parser import PaimonParser, reads
-from paimon_sql.sql.outcome import Outcome, rewrites
-from paimon_sql.sql.reading import Reading
-from paimon_sql.sql.text.edits import Edit
+from paimon_sql.sql.edits import Edit
+from paimon_sql.sql.statements.base import Outcome, rewrites
 from paimon_sql.sql.text.names import quote_name
 
 _PAIMON_KEY = re.compile(r"spark\.paimon\.[^\s`=;]*[-*][^\s`=;]*")

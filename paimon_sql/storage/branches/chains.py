@@ -23,7 +23,7 @@ from paimon_sql.format.options.values import comma_separated
 from paimon_sql.format.rows.binary_row import RowCodec
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.branches.management import branch_of
-from paimon_sql.storage.table.partitioning.times import PartitionTimes
+from paimon_sql.storage.table.partitions import PartitionTimes
 from paimon_sql.storage.table.table import Table
 
 Values = tuple[object, ...]

@@ -34,9 +34,9 @@ from paimon_sql.storage.file_io.paths import name_of
 from paimon_sql.storage.metadata.directories import remove_if_dropped
 from paimon_sql.storage.metadata.partial_changes import asked_for
 from paimon_sql.storage.metadata.refs.branches import BranchManager, check_branch_name
-from paimon_sql.storage.retention.guard_tags import guard_tag, is_referenced
-from paimon_sql.storage.staging.table_identity import changed_table, is_same_table
-from paimon_sql.storage.table.changelogs import without_lost_changelog
+from paimon_sql.storage.retention.tags import guard_tag, is_referenced
+from paimon_sql.storage.staging.proposal import changed_table, is_same_table
+from paimon_sql.storage.table.snapshot_history import without_lost_changelog
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import referenced_snapshot
 

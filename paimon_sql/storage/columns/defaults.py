@@ -19,8 +19,7 @@ import pyarrow.compute as pc
 from paimon_sql.errors import InvalidInputError, InvalidSchemaError, PaimonError
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_type
-from paimon_sql.format.schema.row_kind import RowKind
-from paimon_sql.format.schema.system_fields import VALUE_KIND
+from paimon_sql.format.schema.system_fields import VALUE_KIND, RowKind
 from paimon_sql.storage.columns.literals import (
     Constant,
     ConstantCall,

@@ -16,12 +16,12 @@ from paimon_sql.format.layout.partitions import PartitionPaths
 from paimon_sql.format.layout.paths import MAIN_BRANCH
 from paimon_sql.format.metadata.manifest import FileKind
 from paimon_sql.format.metadata.snapshot import CommitKind
-from paimon_sql.format.options.operations.tag import METASTORE_TAG_TO_PARTITION
+from paimon_sql.format.options.operations.snapshot import METASTORE_TAG_TO_PARTITION
 from paimon_sql.format.options.table.partition import PARTITION_MARK_DONE_ACTION
 from paimon_sql.format.options.values import comma_separated
 from paimon_sql.storage.branches.management import branch_of
 from paimon_sql.storage.data_files.live_files import live_files
-from paimon_sql.storage.metadata.environment.partition_registry import as_done
+from paimon_sql.storage.metadata.catalog_environment import as_done
 from paimon_sql.storage.staging.commit_messages import Changes
 from paimon_sql.storage.table.table import Table
 

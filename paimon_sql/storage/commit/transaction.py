@@ -37,18 +37,16 @@ from paimon_sql.format.options.operations.commit import (
     COMMIT_TIMEOUT,
     COMMIT_USER_PREFIX,
 )
+from paimon_sql.storage.commit.checks.history import strict_mode
 from paimon_sql.storage.commit.checks.layout import CommitLayout
-from paimon_sql.storage.commit.checks.strict_mode import strict_mode
 from paimon_sql.storage.commit.partition_registration import register_commit
 from paimon_sql.storage.commit.report import report_commit
 from paimon_sql.storage.commit.snapshot.attempt import Attempt, Author, Merge
-from paimon_sql.storage.commit.snapshot.manifest_merge import merge_manifests
+from paimon_sql.storage.commit.snapshot.manifests import merge_manifests
 from paimon_sql.storage.commit.snapshot.snapshot_commit import Published, snapshot_commit_of
 from paimon_sql.storage.iceberg import publish_quietly
-from paimon_sql.storage.staging.commit_messages import Changes
-from paimon_sql.storage.staging.proposal import Proposal, Validation
-from paimon_sql.storage.staging.staged_files import StagedFiles, new_files
-from paimon_sql.storage.staging.table_identity import SAME_DEFINITION, SAME_TABLE
+from paimon_sql.storage.staging.commit_messages import Changes, StagedFiles, new_files
+from paimon_sql.storage.staging.proposal import SAME_DEFINITION, SAME_TABLE, Proposal, Validation
 from paimon_sql.storage.table.table import Table
 
 _MAX_DOUBLINGS = 30

@@ -1,4 +1,4 @@
-"""Changelog rows: the changes from the old rows of some keys to their new ones (spec: Changelog Producer)."""
+"""Changelog rows: the changes from the old rows of some keys to their merged rows (spec: Changelog Producer)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from paimon_sql.format.options.operations.changelog import (
     CHANGELOG_PRODUCER_ROW_DEDUPLICATE,
     CHANGELOG_PRODUCER_ROW_DEDUPLICATE_IGNORE_FIELDS,
 )
-from paimon_sql.format.schema.row_kind import RowKind
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.format.schema.system_fields import VALUE_KIND
+from paimon_sql.format.schema.system_fields import VALUE_KIND, RowKind
 from paimon_sql.storage.expressions.kernels.equality import rows_equal
-from paimon_sql.storage.expressions.kernels.segments import NOWHERE, Mask
-from paimon_sql.storage.expressions.kernels.sorting import Indices
+from paimon_sql.storage.expressions.kernels.sorting import NOWHERE, Indices, Mask
 from paimon_sql.storage.merge.engines.base import is_retract
+from paimon_sql.storage.merge.windows import RowOrder, Window
 
 
 @dataclass(frozen=True)
@@ -78,3 +77,19 @@ class ChangelogBuilder:
         stacked = pa.concat_tables([before.table.select(columns), after.table], promote_options="permissive")
         found = stacked.take(rows)
         return found.set_column(columns.index(VALUE_KIND.name), VALUE_KIND.name, pa.array(kinds))
+
+
+def rows_by_key(schema: TableSchema, window: Window, merged: pa.Table) -> Indices:
+    """For each key of the window the index of its merged row; NOWHERE for a key without one."""
+    count = len(window.starts)
+    if len(merged) == count:
+        return np.arange(count)
+    names = schema.trimmed_primary_keys
+    keys = window.table.select(list(names)).take(window.oldest)
+    order, starts = RowOrder(names).sort(pa.concat_tables([keys, merged.select(list(names))]))
+    found = np.full(count, NOWHERE, dtype=np.int64)
+    groups = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(order)))
+    # Each key of the window starts a group, followed by its merged row.
+    is_merged = order >= count
+    found[groups[is_merged]] = order[is_merged] - count
+    return found

@@ -1,14 +1,29 @@
-"""Planned compactions: the files that change, and the function that runs them."""
+"""Compactions of tables of any layout: their scope, their plan, and their run, on demand or as writes make them due."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry, entries
+from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
+from paimon_sql.format.options.operations.compaction import WRITE_ONLY
+from paimon_sql.format.text.durations import MILLISECOND
+from paimon_sql.format.text.instants import wall_clock_millis
+from paimon_sql.storage.commit.checks.conflicts import growth_error, is_append_only
+from paimon_sql.storage.data_files.live_files import filter_partitions, live_files
 from paimon_sql.storage.execution.task_executor import Executor, Task
-from paimon_sql.storage.staging.commit_messages import CommitMessage
-from paimon_sql.storage.staging.staged_files import gather
+from paimon_sql.storage.expressions.predicates import Predicate
+from paimon_sql.storage.merge.sequence import is_ordered_by_snapshots
+from paimon_sql.storage.staging.commit_messages import CommitMessage, gather
+from paimon_sql.storage.staging.proposal import Overwrite
+from paimon_sql.storage.table.layout import TableLayout
 from paimon_sql.storage.table.table import Table
 
 
@@ -29,3 +44,135 @@ class PlannedCompaction:
 def run_tasks(table: Table, executor: Executor, tasks: Sequence[Task[CommitMessage]]) -> list[CommitMessage]:
     """Run tasks and return their messages; if one fails or the run is interrupted, the files of all are deleted."""
     return gather(table, executor.run(tasks), lambda message: (message,))
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A selection of the buckets of a table; all by default.
+
+    Attributes:
+        partitions: a condition on partition columns.
+        idle: the min time since the newest file of a partition.
+        buckets: the bucket numbers, for tables with fixed buckets.
+        excluded: the serialised partitions to exclude.
+    """
+
+    partitions: Predicate | None = None
+    idle: timedelta | None = None
+    buckets: frozenset[int] | None = None
+    excluded: frozenset[bytes] = frozenset()
+
+    def of(self, table: Table, live: pa.Table) -> pa.Table:
+        """Filter the live files of a table."""
+        found = filter_partitions(table, live, self.partitions)
+        if self.excluded:
+            excluded = pa.array(sorted(self.excluded), pa.binary())
+            found = found.filter(pc.invert(pc.is_in(found["partition"], value_set=excluded)))
+        if self.idle is not None:
+            # The newest file of the partition counts, not that of the bucket.
+            newest = found.group_by("partition").aggregate([("creation_time_millis", "max")])
+            since = wall_clock_millis() - self.idle // MILLISECOND
+            old = newest.filter(pc.less_equal(newest["creation_time_millis_max"], since))
+            found = found.filter(pc.is_in(found["partition"], value_set=old["partition"].combine_chunks()))
+        if self.buckets is not None:
+            found = found.filter(pc.is_in(found["bucket"], value_set=pa.array(sorted(self.buckets), pa.int32())))
+        return found
+
+
+EVERYTHING = Scope()
+
+
+def touched_files(
+    table: Table, latest: Snapshot | None, messages: Sequence[CommitMessage], overwrite: Overwrite | None
+) -> tuple[list[ManifestEntry], list[ManifestEntry]]:
+    """Return all files of the buckets that a write adds files to, as they will be after it.
+
+    Args:
+        table: the table.
+        latest: its latest snapshot, which does not contain the messages' files yet.
+        messages: the messages to commit.
+        overwrite: what the write replaces; None for one that appends.
+
+    Returns:
+        The files of replaced partitions, which are all new, and those of the other partitions.
+    """
+    touched = {(m.partition, m.bucket) for m in messages if m.new_files}
+    partitions = {partition for partition, _ in touched}
+    replaced = overwrite.replaces(table, partitions) if overwrite is not None else frozenset[bytes]()
+    rest = partitions - replaced
+    existing = entries(live_files(table, latest, partitions=rest).entries) if rest else []
+    new = [
+        ManifestEntry(FileKind.ADD, m.partition, m.bucket, m.total_buckets, f) for m in messages for f in m.new_files
+    ]
+    in_replaced = [e for e in new if e.partition in replaced]
+    return in_replaced, [e for e in [*existing, *new] if e.partition in rest and (e.partition, e.bucket) in touched]
+
+
+class CompactLayout(TableLayout):
+    """Facet of table layouts: how files are compacted."""
+
+    @abstractmethod
+    def compact_due(
+        self,
+        table: Table,
+        messages: Sequence[CommitMessage],
+        executor: Executor,
+        overwrite: Overwrite | None,
+        planned_on: Snapshot | None,
+    ) -> list[CommitMessage]:
+        """Run the compactions that become due by new files; arguments as of the function `compact_due`."""
+
+    @abstractmethod
+    def plan_compaction(
+        self, table: Table, base: Snapshot | None, *, full: bool, scope: Scope, asked: bool
+    ) -> PlannedCompaction:
+        """Plan the compaction of a snapshot; arguments as of `plan_table`."""
+
+
+def compact_due(
+    table: Table,
+    messages: Sequence[CommitMessage],
+    executor: Executor,
+    overwrite: Overwrite | None = None,
+    planned_on: Snapshot | None = None,
+) -> list[CommitMessage]:
+    """Run the compactions that become due by new files, in their buckets; none for write-only tables.
+
+    Nor for tables whose rows are ordered by snapshots: the new files have no snapshot yet.
+
+    Args:
+        table: the table, whose latest snapshot does not contain the messages' files yet.
+        messages: the messages to commit.
+        executor: runs the tasks.
+        overwrite: what the write replaces; None for one that appends.
+        planned_on: the snapshot that the write was planned on, which is not read again if it is still the latest.
+    """
+    if table.options.get(WRITE_ONLY) or is_append_only(table) or is_ordered_by_snapshots(table.schema):
+        return []
+    return CompactLayout.of(table).compact_due(table, messages, executor, overwrite, planned_on)
+
+
+def plan_table(table: Table, *, full: bool, scope: Scope = EVERYTHING, asked: bool = True) -> PlannedCompaction:
+    """Plan the compaction of the latest snapshot of a table.
+
+    Args:
+        table: the table.
+        full: whether all files are compacted; otherwise those that are due.
+        scope: the buckets to compact.
+        asked: whether the user set ``full``; with postponed buckets, buckets that get no rows are compacted fully only
+            then.
+
+    Raises:
+        UnsupportedError: the table's files must not change.
+    """
+    if (refusal := growth_error(table, CommitKind.COMPACT)) is not None:
+        raise refusal
+    latest = table.snapshots.latest()
+    return CompactLayout.of(table).plan_compaction(table, latest, full=full, scope=scope, asked=asked)
+
+
+def compact_table(
+    table: Table, executor: Executor, *, full: bool, scope: Scope = EVERYTHING, asked: bool = True
+) -> list[CommitMessage]:
+    """Plan and run the compaction of a table (see `plan_table`); return what to commit."""
+    return plan_table(table, full=full, scope=scope, asked=asked).run(executor)

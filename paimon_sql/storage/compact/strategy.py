@@ -24,7 +24,7 @@ from paimon_sql.format.options.operations.compaction import (
     LOOKUP_COMPACT_MAX_INTERVAL,
     NUM_SORTED_RUNS_COMPACTION_TRIGGER,
 )
-from paimon_sql.storage.data_files.lsm_levels import CompactUnit, LevelRun, max_level
+from paimon_sql.storage.data_files.lsm_tree import CompactUnit, LevelRun, max_level
 from paimon_sql.storage.merge.lookup_levels import looks_up
 
 

@@ -12,10 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from paimon_sql.errors import CommitConflictError, InvalidInputError, MissingFileError, UnsupportedError
-from paimon_sql.format.global_index.meta import source_snapshot, written_source
 from paimon_sql.format.layout.paths import extra_file
 from paimon_sql.format.metadata.data_file import DataFileMeta
-from paimon_sql.format.metadata.index_manifest import IndexFileMeta, IndexManifestEntry
+from paimon_sql.format.metadata.index_manifest import IndexFileMeta, IndexManifestEntry, source_snapshot, written_source
 from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry, entries
 from paimon_sql.format.metadata.snapshot import CommitKind, Operation, Snapshot
 from paimon_sql.format.options.table.bucket import BUCKET, BUCKET_FUNCTION_TYPE
@@ -25,7 +24,7 @@ from paimon_sql.format.options.table.row_tracking import DATA_EVOLUTION_ENABLED,
 from paimon_sql.format.options.table.table import BRANCH, PATH
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.branches.management import NAMING_OPTIONS
-from paimon_sql.storage.commit.snapshot.index_entries import indexes_of_partitions
+from paimon_sql.storage.commit.snapshot.manifests import indexes_of_partitions
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.data_files.live_files import filter_partitions, live_files
 from paimon_sql.storage.execution.task_executor import Executor
@@ -34,10 +33,10 @@ from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.paths import temporary_sibling
 from paimon_sql.storage.maintenance.after_commit import after_commit
 from paimon_sql.storage.materialized.definition import is_materialized, shown_options
-from paimon_sql.storage.merge.snapshot_order import is_ordered_by_snapshots
+from paimon_sql.storage.merge.sequence import is_ordered_by_snapshots
 from paimon_sql.storage.metadata.schemas import descends
 from paimon_sql.storage.staging.commit_messages import Changes
-from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
+from paimon_sql.storage.staging.proposal import Overwrite, overwritten
 from paimon_sql.storage.table.index_files import index_entries, index_path
 from paimon_sql.storage.table.table import Table
 

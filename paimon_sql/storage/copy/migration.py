@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from paimon_sql.errors import InvalidInputError, MissingFileError, PaimonError, UnsafePathError, UnsupportedError
 from paimon_sql.format.bytes.bounded import decoding, load_json
-from paimon_sql.format.layout.file_names import is_straight_path, unsafe_path
 from paimon_sql.format.layout.partitions import DEFAULT_NAME_KEY, PartitionPaths
+from paimon_sql.format.layout.paths import is_straight_path, unsafe_path
 from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
 from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
 from paimon_sql.format.options.table.data_file import FILE_FORMAT
@@ -26,7 +26,7 @@ from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.schema import TableSchema, new_schema
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.format.statistics.column_statistics import StatsCollector
-from paimon_sql.format.text.wall_clock import wall_clock_millis
+from paimon_sql.format.text.instants import wall_clock_millis
 from paimon_sql.storage.commit.transaction import Outcome, Transaction
 from paimon_sql.storage.copy.copy import CopyTask
 from paimon_sql.storage.data_files.live_files import partition_values
@@ -34,8 +34,8 @@ from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.file_formats.registry import file_format, format_names
 from paimon_sql.storage.file_io import FileIO
+from paimon_sql.storage.file_io.base import refuse_links
 from paimon_sql.storage.file_io.paths import is_under, scheme_of, without_scheme
-from paimon_sql.storage.file_io.symlinks import refuse_links
 from paimon_sql.storage.maintenance.after_commit import after_commit
 from paimon_sql.storage.staging.commit_messages import CommitMessage, append_changes
 from paimon_sql.storage.table.table import Table

@@ -17,10 +17,14 @@ from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER, TRACKED, VALUE_KIND, key_value_fields
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.data_files.file_groups import groups_of_entries, stored_fields
-from paimon_sql.storage.data_files.lsm_levels import max_level
-from paimon_sql.storage.data_files.pruning.groups import prune_groups, stats_of_groups
-from paimon_sql.storage.data_files.pruning.statistics import prune_by_key, prune_by_values, stats_of
-from paimon_sql.storage.data_files.visibility import reads_compacted
+from paimon_sql.storage.data_files.lsm_tree import max_level, reads_compacted
+from paimon_sql.storage.data_files.pruning.statistics import (
+    prune_by_key,
+    prune_by_values,
+    prune_groups,
+    stats_of,
+    stats_of_groups,
+)
 from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, conjuncts_on
 from paimon_sql.storage.table.layout import TableLayout
 from paimon_sql.storage.table.table import Table

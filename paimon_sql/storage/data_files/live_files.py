@@ -1,4 +1,4 @@
-"""Live files of a snapshot, with data skipping.
+"""Live files of a snapshot, with data skipping, and their partitions, file groups and deletion vectors.
 
 Manifests are skipped by partition bounds, files by partition, bucket, key range and column statistics, vectorized over
 all entries. What statistics say depends on the table's layout.
@@ -6,7 +6,7 @@ all entries. What statistics say depends on the table's layout.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -14,13 +14,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.format.metadata.manifest import MANIFEST_SCHEMA, FileKind, ManifestFileMeta, merge_entries
+from paimon_sql.format.bytes.bounded import check_range, decoding
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.metadata.index_files import DeletionVector, read_deletion_vector
+from paimon_sql.format.metadata.index_manifest import DELETION_VECTORS_INDEX, DeletionVectorRange
+from paimon_sql.format.metadata.manifest import MANIFEST_SCHEMA, FileKind, ManifestFileMeta, entries, merge_entries
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.rows.decode import decode_columns
+from paimon_sql.storage.data_files.file_groups import FileGroup, file_groups
 from paimon_sql.storage.data_files.layout import FileLayout
 from paimon_sql.storage.data_files.pruning.pinned_columns import prune_buckets
 from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, all_of, conjuncts
+from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.table.distributed_manifests import read_manifests
+from paimon_sql.storage.table.index_files import index_entries, index_path
 from paimon_sql.storage.table.table import Table
 
 
@@ -188,3 +195,78 @@ def _prune_manifests(
         stats[f.name] = ColumnStats(minima[i], maxima[i], pa.array(counts, pa.int64()), rows)
     mask = predicate.may_hold(stats)
     return [m for m, keep in zip(manifests, mask.to_pylist(), strict=True) if keep]
+
+
+def values_of_partitions(table: Table, entries: pa.Table, column: str) -> pa.Array:
+    """Return the value of a partition column for each entry."""
+    encoded = entries["partition"].combine_chunks().dictionary_encode()
+    return partition_values(table, encoded.dictionary)[column].take(encoded.indices)
+
+
+def partition_stats(table: Table, entries: pa.Table, column: str) -> ColumnStats:
+    """Return the exact statistics of a partition column, one element per entry."""
+    values, rows = values_of_partitions(table, entries, column), entries["row_count"].combine_chunks()
+    nulls = pc.if_else(values.is_null(), rows, pa.scalar(0, rows.type))
+    return ColumnStats(values, values, nulls, rows)
+
+
+@dataclass(frozen=True)
+class BucketedGroup:
+    """A file group and its bucket."""
+
+    partition: bytes
+    bucket: int
+    total_buckets: int
+    group: FileGroup
+
+
+def bucketed_groups(table: Table, snapshot: Snapshot | None, predicate: Predicate | None = None) -> list[BucketedGroup]:
+    """Return the file groups of a snapshot in the order of row ids, without statistics.
+
+    Args:
+        table: a table with data evolution.
+        snapshot: the snapshot.
+        predicate: groups without a matching row may be left out.
+    """
+    return bucketed_groups_of(table, live_files(table, snapshot, predicate).entries)
+
+
+def bucketed_groups_of(table: Table, live: pa.Table) -> list[BucketedGroup]:
+    """Return the groups of live files in the order of row ids, without statistics."""
+    by_bucket: dict[tuple[bytes, int, int], list[DataFileMeta]] = {}
+    for e in entries(live):
+        by_bucket.setdefault((e.partition, e.bucket, e.total_buckets), []).append(e.file.without_stats())
+    found = [BucketedGroup(*key, group) for key, files in by_bucket.items() for group in file_groups(table, files)[0]]
+    return sorted(found, key=lambda p: p.group.first_row_id)
+
+
+_TAIL = 8
+
+
+@dataclass(frozen=True)
+class Deletion:
+    """The location of a data file's deletion vector."""
+
+    path: str
+    range: DeletionVectorRange
+
+    def read(self, file_io: FileIO) -> DeletionVector:
+        """Read the deletion vector."""
+        offset, length = self.range.offset, self.range.length
+        with file_io.open_input(self.path) as source:
+            size = int(source.size())
+            with decoding("a file of deletion vectors", self.path):
+                check_range(offset, length, size, f"the deletion vector of {self.range.data_file_name}")
+            data = bytes(source.read_at(min(length + _TAIL, size - offset), offset))
+        return read_deletion_vector(data, self.path, self.range)
+
+
+def deletions_of(table: Table, snapshot: Snapshot | None) -> Mapping[tuple[bytes, int, str], Deletion]:
+    """Return the deletion vectors of a snapshot by partition, bucket and name of the data file."""
+    found = {}
+    for entry in index_entries(table, snapshot):
+        if entry.file.index_type == DELETION_VECTORS_INDEX:
+            path = index_path(table, entry)
+            for part in entry.file.deletion_vectors or ():
+                found[(entry.partition, entry.bucket, part.data_file_name)] = Deletion(path, part)
+    return found

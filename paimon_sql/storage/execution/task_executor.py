@@ -1,14 +1,22 @@
-"""Executors: run the tasks of a plan, in local threads or on an engine's workers."""
+"""Execution of tasks: executors in local threads or on an engine's workers, progress and cancellation.
+
+The code that does the work registers it; shells and notebooks observe it, without knowing each other. Counting is cheap
+enough to be always on.
+"""
 
 from __future__ import annotations
 
 import copy
+import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
-from paimon_sql.storage.execution.progress import Work
+from paimon_sql.errors import CancelledError
+from paimon_sql.process import share
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -102,3 +110,80 @@ def _counted(function: Callable[[T], R], work: Work) -> Callable[[T], R]:
         return answer
 
     return run
+
+
+_MAX_TASKS = 256
+
+
+def items_per_task(items: int, tasks: int | None, min_items: int) -> int:
+    """Return the number of items per task.
+
+    Args:
+        items: number of items.
+        tasks: wanted number of tasks; None derives it from the number of items.
+        min_items: minimum number of items per task if `tasks` is None.
+    """
+    wanted = tasks or min(_MAX_TASKS, -(-items // min_items))
+    return max(1, -(-items // max(1, wanted)))
+
+
+class Work:
+    """One piece of work: executors count their tasks in it, and check whether it was cancelled.
+
+    Args:
+        what: description of the work.
+        is_cancelled: called by the thread that does the work.
+
+    Attributes:
+        what: description of the work, such as ``CALL sys.compact db.t``.
+        done: number of completed tasks.
+        total: number of tasks known so far.
+        since: start time, in seconds of the monotonic clock.
+    """
+
+    def __init__(self, what: str, is_cancelled: Callable[[], bool] = lambda: False) -> None:
+        self.what = what
+        self.done = 0
+        self.total = 0
+        self.since = time.monotonic()
+        self._lock = threading.Lock()
+        self._is_cancelled = is_cancelled
+        self._is_stopped = False
+
+    def stop(self) -> None:
+        """Cancel the work before its next task; may be called by any thread."""
+        self._is_stopped = True
+
+    def check(self) -> None:
+        """Raise `CancelledError` if the work was cancelled."""
+        if self._is_stopped or self._is_cancelled():
+            raise CancelledError(f"{self.what} was cancelled.")
+
+    def expect(self, tasks: int) -> None:
+        """Add tasks to the total."""
+        with self._lock:
+            self.total += tasks
+
+    def advance(self, tasks: int = 1) -> None:
+        """Add completed tasks."""
+        with self._lock:
+            self.done += tasks
+
+
+_running = share(list[Work])
+
+
+@contextmanager
+def register_work(what: str, is_cancelled: Callable[[], bool] = lambda: False) -> Iterator[Work]:
+    """Register work until the block ends; the arguments are those of `Work`."""
+    work, works = Work(what, is_cancelled), _running()
+    works.append(work)
+    try:
+        yield work
+    finally:
+        works.remove(work)
+
+
+def running() -> list[Work]:
+    """Return the registered work, oldest first."""
+    return list(_running())

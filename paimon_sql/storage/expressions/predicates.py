@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import ClassVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -314,3 +315,83 @@ def _compare_floats(values: pa.Array, operator: str, value: pa.Scalar) -> pa.Arr
         }[operator]()
     plain = KERNELS[operator](values, value)
     return pc.or_(plain, is_nan) if operator in (">", ">=") else plain
+
+
+@dataclass(frozen=True)
+class ContainsAny(Predicate):
+    """An array contains one of several non-null values; null if it contains none of them but has nulls.
+
+    Attributes:
+        column: the array column.
+        values: the values.
+    """
+
+    column: str
+    values: pa.Array
+
+    def columns(self) -> frozenset[str]:
+        return frozenset([self.column])
+
+    def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
+        arrays = columns[self.column]
+        if isinstance(arrays, pa.ChunkedArray):
+            arrays = arrays.combine_chunks()
+        elements, wanted = pc.list_flatten(arrays), self.values
+        owners = pc.list_parent_indices(arrays).to_numpy(zero_copy_only=False)
+        if pa.types.is_floating(elements.type):
+            elements, wanted = canonical_floats(elements), canonical_floats(wanted)
+        valid = pc.is_valid(elements).to_numpy(zero_copy_only=False)
+        hits = pc.is_in(elements, value_set=wanted).to_numpy(zero_copy_only=False) & valid
+        found, has_null = np.zeros(len(arrays), np.bool_), np.zeros(len(arrays), np.bool_)
+        found[owners[hits]] = True
+        has_null[owners[~valid]] = True
+        unknown = pc.is_null(arrays).to_numpy(zero_copy_only=False) | (has_null & ~found)
+        return pa.array(found, mask=unknown)
+
+    def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
+        return may_match_all(stats)
+
+    def negate(self) -> Predicate | None:
+        return None
+
+    def __str__(self) -> str:
+        shown = ", ".join(str(v) for v in self.values[:5])
+        return f"{self.column} CONTAINS ANY OF ({shown}{', …' if len(self.values) > 5 else ''})"
+
+
+@dataclass(frozen=True)
+class OfMapKey(Predicate):
+    """A predicate on the value of a key, for a map with string keys; null if the map or the key is missing.
+
+    Attributes:
+        column: the map column.
+        key: the key.
+        inner: the predicate on the value, whose column is called ``value``.
+    """
+
+    column: str
+    key: str
+    inner: Predicate
+
+    VALUE = "value"
+
+    def columns(self) -> frozenset[str]:
+        return frozenset([self.column])
+
+    def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
+        found = pc.map_lookup(columns[self.column], pa.scalar(self.key), "first")
+        return self.inner.evaluate({self.VALUE: found})
+
+    def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
+        return may_match_all(stats)
+
+    def negate(self) -> Predicate | None:
+        opposite = self.inner.negate()
+        return None if opposite is None else OfMapKey(self.column, self.key, opposite)
+
+    @property
+    def is_exact(self) -> bool:
+        return self.inner.is_exact
+
+    def __str__(self) -> str:
+        return str(self.inner).replace(self.VALUE, f"{self.column}[{self.key}]", 1)

@@ -23,8 +23,7 @@ from paimon_sql.storage.file_io.backends import (
     OssBackend,
     has_fsspec,
 )
-from paimon_sql.storage.file_io.base import FileIO, FileStatus
-from paimon_sql.storage.file_io.errors import no_exclusive_create, translate_errors
+from paimon_sql.storage.file_io.base import FileIO, FileStatus, no_exclusive_create, translate_errors
 from paimon_sql.storage.file_io.paths import S3_SCHEMES, join, name_of, parent_of, temporary_sibling, without_scheme
 from paimon_sql.storage.file_io.s3 import S3Backend
 

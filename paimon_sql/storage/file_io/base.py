@@ -1,14 +1,23 @@
-"""The interface of file systems."""
+"""The interface of file systems, their errors as ``PaimonError``, and the refusal of symbolic links."""
 
 from __future__ import annotations
 
+import errno
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pyarrow as pa
 
-from paimon_sql.errors import CorruptFileError, MissingFileError
+from paimon_sql.errors import (
+    CorruptFileError,
+    InvalidInputError,
+    MissingFileError,
+    PaimonError,
+    UnsafePathError,
+    UnsupportedError,
+)
 from paimon_sql.format.bytes.bounded import MAX_FILE_BYTES
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.file_io.paths import parent_of
@@ -256,3 +265,120 @@ class FileIO(ABC):
     def delete_many(self, paths: Iterable[str], threads: int = 8) -> int:
         """Delete files in parallel, and return how many of them existed."""
         return sum(map_in_threads(self.delete, list(paths), threads))
+
+
+_NO_BUCKET = ("NoSuchBucket", "NO_SUCH_BUCKET")
+_WRONG_CREDENTIALS = (
+    "SignatureDoesNotMatch",
+    "SIGNATURE_DOES_NOT_MATCH",
+    "InvalidAccessKeyId",
+    "INVALID_ACCESS_KEY_ID",
+    "INVALID_CLIENT_TOKEN_ID",
+    "Unable to locate credentials",
+)
+_UNREACHABLE = (
+    "NETWORK_CONNECTION",
+    "Could not connect to the endpoint",
+    "Connect timeout",
+    "Read timeout",
+    "Couldn't resolve",
+)
+_DENIED = ("ACCESS_DENIED", "AccessDenied", "PERMISSION_DENIED", "Permission denied", "HTTP status 403", "Forbidden")
+_NOT_FOUND = ("NoSuchKey", "NO_SUCH_KEY", "HTTP status 404")
+_MAX_NAME_BYTES = 255
+MAKE_DIRECTORY = "create the directory"
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
+
+
+@contextmanager
+def translate_errors(action: str, path: str) -> Iterator[None]:
+    """Translate errors of the operating system and of Arrow into ``PaimonError``; ``action`` completes "Cannot ..."."""
+    try:
+        yield
+    except PaimonError:
+        raise
+    except OSError as error:
+        raise _translated(action, path, error) from error
+
+
+def _translated(action: str, path: str, error: OSError) -> PaimonError:
+    text = (error.strerror or str(error)).strip().rstrip(".")
+    if error.errno == errno.ENAMETOOLONG:
+        return _too_long(action, path)
+    if action == MAKE_DIRECTORY and isinstance(error, FileNotFoundError | NotADirectoryError):
+        return PaimonError(
+            f"Cannot {action} {path}: a directory cannot be created there.", remedy="Check the warehouse's path."
+        )
+    if any(word in text for word in _NO_BUCKET):
+        return PaimonError(
+            f"Cannot {action} {path}: the store has no such bucket.", remedy="Create the bucket, or check the path."
+        )
+    if any(word in text for word in _WRONG_CREDENTIALS):
+        return PaimonError(
+            f"Cannot {action} {path}: the store refuses the credentials.",
+            remedy="Check the catalog's options 's3.access-key' and 's3.secret-key'.",
+        )
+    if any(word in text for word in _UNREACHABLE):
+        return PaimonError(
+            f"Cannot {action} {path}: the store does not answer.",
+            remedy="Check the catalog's option 's3.endpoint' and the network.",
+        )
+    if isinstance(error, FileNotFoundError) or any(word in text for word in _NOT_FOUND):
+        return MissingFileError(
+            f"Cannot {action} {path}: it does not exist.",
+            path=path,
+            remedy="Another process may have expired or deleted it: read the table's latest snapshot again.",
+        )
+    if isinstance(error, PermissionError) or any(word in text for word in _DENIED):
+        return PaimonError(
+            f"Cannot {action} {path}: permission denied.",
+            remedy="Grant this user access to the path, or check the credentials in the catalog's options.",
+        )
+    if error.errno in _NO_SPACE:
+        return PaimonError(f"Cannot {action} {path}: no space left.", remedy="Free some space and run it again.")
+    return PaimonError(f"Cannot {action} {path}: {text}.")
+
+
+def _too_long(action: str, path: str) -> InvalidInputError:
+    parents: list[str] = []
+    for part in path.split("/"):
+        length = len(part.encode("utf-8", "surrogateescape"))
+        if length > _MAX_NAME_BYTES:
+            parent = "/".join(parents)
+            return InvalidInputError(
+                f"Cannot {action} a file under {parent}: the name '{part[:40]}…' has {length} bytes, more than"
+                " the file system supports.",
+                remedy=f"Names of tables and values of partition columns must leave room for {_MAX_NAME_BYTES} bytes.",
+            )
+        parents.append(part)
+    return InvalidInputError(f"Cannot {action} {path[:200]}…: the path is too long for the file system.")
+
+
+def no_exclusive_create(path: str, why: str) -> UnsupportedError:
+    """Return the error of a file system on which concurrent writers need a lock."""
+    return UnsupportedError(
+        f"Cannot create {path} safely: {why}, so two concurrent commits could overwrite each other.",
+        remedy="Set the catalog option 'lock.enabled' = 'true' on a JDBC or Hive catalog.",
+    )
+
+
+def refuse_links(file_io: FileIO, paths: Iterable[str], root_of: Callable[[str], str | None]) -> None:
+    """Check that no directory between a root and the files below it is a symbolic link.
+
+    Args:
+        file_io: the file system.
+        paths: files to delete.
+        root_of: returns the root of a path, which itself may be a link; None skips the path.
+
+    Raises:
+        UnsafePathError: a directory is a link; nothing may be deleted.
+    """
+    for path in {parent_of(path): path for path in paths}.values():
+        root = root_of(path)
+        link = None if root is None else file_io.link_below(root, path)
+        if link is not None:
+            raise UnsafePathError(
+                "is a symbolic link inside of a table, and files behind it are not deleted",
+                path=link,
+                remedy="Replace it by a directory or a mount.",
+            )

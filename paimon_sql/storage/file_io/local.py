@@ -16,8 +16,14 @@ import pyarrow as pa
 
 from paimon_sql.errors import CommitConflictError, CorruptFileError
 from paimon_sql.storage.execution.threads import map_in_threads
-from paimon_sql.storage.file_io.base import FileIO, FileStatus, check_size
-from paimon_sql.storage.file_io.errors import MAKE_DIRECTORY, no_exclusive_create, translate_errors
+from paimon_sql.storage.file_io.base import (
+    MAKE_DIRECTORY,
+    FileIO,
+    FileStatus,
+    check_size,
+    no_exclusive_create,
+    translate_errors,
+)
 from paimon_sql.storage.file_io.paths import join, name_of, parent_of, temporary_sibling, without_scheme
 
 _NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)

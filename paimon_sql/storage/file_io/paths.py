@@ -1,4 +1,4 @@
-"""Paths as strings, independent of the file system.
+"""Paths as strings, independent of the file system, and checked names that become parts of file names.
 
 A path is plain (``/warehouse/db.db/t``) or starts with a scheme (``s3://bucket/warehouse``, ``file:/warehouse``). Parts
 are joined by ``/``; a path never ends with one.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 import uuid
+
+from paimon_sql.errors import InvalidInputError
 
 S3_SCHEMES = ("s3", "s3a", "s3n")
 """The schemes of Amazon S3 and compatible stores."""
@@ -79,3 +81,33 @@ def _canonical(path: str) -> str:
 def temporary_sibling(path: str) -> str:
     """Return a new hidden name beside ``path``: ``.name.uuid.tmp``, which every reader ignores."""
     return join(parent_of(path), f".{name_of(path)}.{uuid.uuid4()}.tmp")
+
+
+_FORBIDDEN = re.compile(r"[/\\\x00-\x1f]")
+_MAX_NAME_BYTES = 200
+"""Maximum bytes of a name: file systems allow 255, including prefixes and suffixes of temporary files."""
+
+
+def check_file_name(name: str, kind: str, longest: int = _MAX_NAME_BYTES) -> str:
+    """Return the name if it is valid as a part of a file's name.
+
+    Args:
+        name: the name.
+        kind: the kind of object, for the error.
+        longest: maximum bytes.
+
+    Raises:
+        InvalidInputError: it is blank, too long, or has a slash, a backslash or a control character.
+    """
+    if not name.strip() or _FORBIDDEN.search(name):
+        raise InvalidInputError(
+            f"{name!r} cannot be the name of a {kind}.",
+            remedy="A name must not be blank, nor contain a slash, backslash or control character.",
+        )
+    length = len(name.encode("utf-8", "surrogatepass"))
+    if length > longest:
+        raise InvalidInputError(
+            f"'{name[:20]}…' cannot be the name of a {kind}: it has {length} bytes.",
+            remedy=f"A name has {longest} bytes at most.",
+        )
+    return name

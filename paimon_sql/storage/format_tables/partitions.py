@@ -25,8 +25,7 @@ from paimon_sql.storage.expressions.casts import cast
 from paimon_sql.storage.expressions.predicates import Predicate, all_of, conjuncts
 from paimon_sql.storage.file_io import FileStatus
 from paimon_sql.storage.file_io.paths import join
-from paimon_sql.storage.format_tables.register import PartitionStatistics, Spec
-from paimon_sql.storage.format_tables.table import SCHEMA_FOLDER, FormatTable
+from paimon_sql.storage.format_tables.table import SCHEMA_FOLDER, FormatTable, PartitionStatistics, Spec
 
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 """The value for null in directory names of Hive and Spark."""

@@ -1,11 +1,12 @@
-"""Format table: its definition is a schema file, its rows are plain files.
+"""Format table: its definition is a schema file, its rows are plain files; a catalog may register its partitions.
 
 Spec: Concepts, "Table Types", "Format Table".
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -21,7 +22,6 @@ from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.paths import join
-from paimon_sql.storage.format_tables.register import PartitionRegister
 from paimon_sql.storage.metadata.schemas import SchemaManager
 
 FORMATS = ("csv", "json", "orc", "parquet", "text")
@@ -114,3 +114,60 @@ class FormatTable:
     def folder_of(self, names: tuple[str, ...]) -> str:
         """The directory of a partition with these directory names below the location."""
         return join(self.location, *names) if names else self.location
+
+
+Spec = Mapping[str, str]
+"""The values of a partition as strings by column, as in directory names."""
+
+UNKNOWN = -1
+"""The value of a statistic that was not reported."""
+
+
+@dataclass(frozen=True)
+class PartitionStatistics:
+    """Statistics of a partition, each `UNKNOWN` if not computed.
+
+    Attributes:
+        rows: the number of rows.
+        size: the bytes of all files.
+        files: the number of files.
+        last_file_millis: the creation time of the newest file.
+    """
+
+    rows: int = UNKNOWN
+    size: int = UNKNOWN
+    files: int = UNKNOWN
+    last_file_millis: int = UNKNOWN
+
+
+class PartitionRegister(ABC):
+    """The register of one table; an instance can be pickled."""
+
+    @abstractmethod
+    def all(self) -> list[tuple[Spec, PartitionStatistics]]:
+        """The registered partitions, in no order, with their reported statistics."""
+
+    @abstractmethod
+    def add(self, specs: Sequence[Spec], *, strict: bool = False) -> None:
+        """Register partitions.
+
+        Args:
+            specs: the partitions.
+            strict: whether to add none of them if one is registered already.
+
+        Raises:
+            AlreadyExistsError: one is registered already, and `strict` is true.
+        """
+
+    @abstractmethod
+    def report(self, figures: Sequence[tuple[Spec, PartitionStatistics]], *, anew: bool) -> None:
+        """Report statistics of registered partitions.
+
+        Args:
+            figures: the partitions with their statistics.
+            anew: whether these replace the registered statistics; otherwise they are added to them.
+        """
+
+    @abstractmethod
+    def drop(self, specs: Sequence[Spec]) -> None:
+        """Unregister partitions, without their files; unknown ones are ignored."""

@@ -1,22 +1,28 @@
-"""Data files and deletion vectors as entries of Iceberg manifests."""
+"""Data files and deletion vectors that Iceberg readers may see, as entries of Iceberg manifests."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.errors import UnsupportedError
-from paimon_sql.format.iceberg.manifests import Entry, FileRecord, Status
-from paimon_sql.format.iceberg.values import RawValue, has_single_values, raw_values, single_values
-from paimon_sql.format.index_files.deletion_vectors import is_iceberg_layout
+from paimon_sql.format.iceberg.manifests import ROW_LINEAGE, Entry, FileRecord, Status
+from paimon_sql.format.iceberg.schemas import RawValue, has_single_values, raw_values, single_values
+from paimon_sql.format.metadata.index_files import is_iceberg_layout
 from paimon_sql.format.metadata.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
+from paimon_sql.format.metadata.manifest import FileKind
+from paimon_sql.format.options.table.data_file import DATA_FILE_EXTERNAL_PATHS
+from paimon_sql.format.options.table.iceberg import METADATA_ICEBERG_FORMAT_VERSION, METADATA_ICEBERG_STORAGE
+from paimon_sql.format.options.table.index import DELETION_VECTORS_BITMAP64, DELETION_VECTORS_ENABLED
 from paimon_sql.format.rows.decode import decode_columns
 from paimon_sql.format.statistics.column_statistics import decode_stats_columns, stats_fields
+from paimon_sql.storage.data_files.lsm_tree import max_level
+from paimon_sql.storage.table.data_file_paths import data_file_paths
 from paimon_sql.storage.table.index_files import index_path
-from paimon_sql.storage.table.paths.data_file_paths import data_file_paths
 from paimon_sql.storage.table.table import Table
 
 _VECTOR_HEAD = 8
@@ -177,3 +183,71 @@ def file_names(files: pa.Table) -> list[str]:
 def without(files: pa.Table, names: Iterable[str]) -> pa.Table:
     """Return the files without those of these names."""
     return files.filter(pc.invert(pc.is_in(files["file_name"], value_set=pa.array(sorted(names), pa.string()))))
+
+
+MIN_LEVEL = "paimon-least-level"
+"""The property of a snapshot summary for the min level of its files."""
+_PARQUET = ".parquet"
+
+
+@dataclass(frozen=True)
+class Visibility:
+    """The visible files of a table.
+
+    Attributes:
+        least_level: the min level of visible files.
+        with_deletions: whether deletion vectors are published.
+        ignores_deletions: whether deletion vectors are ignored on purpose: newer rows of the keys are invisible, too.
+    """
+
+    least_level: int
+    with_deletions: bool
+    ignores_deletions: bool
+
+    @classmethod
+    def of(cls, table: Table) -> Visibility:
+        """Return a table's visibility: with a primary key only the max level, unless deletion vectors are published.
+
+        Raises:
+            UnsupportedError: the table has data evolution.
+        """
+        if table.layout.groups_files:
+            raise UnsupportedError(
+                f"{table.name}: Iceberg's readers cannot read rows whose columns are in several files.",
+                remedy=f"Set '{METADATA_ICEBERG_STORAGE.key}' to 'disabled'.",
+            )
+        options = table.options
+        publishes_vectors = bool(
+            options.get(DELETION_VECTORS_ENABLED)
+            and options.get(DELETION_VECTORS_BITMAP64)
+            and options.get(METADATA_ICEBERG_FORMAT_VERSION) >= ROW_LINEAGE
+        )
+        if publishes_vectors and options.has(DATA_FILE_EXTERNAL_PATHS):
+            raise UnsupportedError(
+                f"{table.name}: deletion vectors of files in external paths cannot be published to Iceberg's readers.",
+                remedy=f"Set '{METADATA_ICEBERG_FORMAT_VERSION.key}' to '2'.",
+            )
+        if not table.schema.has_key:
+            return cls(0, publishes_vectors, ignores_deletions=False)
+        return cls(
+            1 if publishes_vectors else max_level(options), publishes_vectors, ignores_deletions=not publishes_vectors
+        )
+
+    def seen(self, entries: pa.Table) -> pa.Table:
+        """Return the entries of visible files, of ``MANIFEST_SCHEMA``.
+
+        Raises:
+            UnsupportedError: a file is not in Parquet, and so lacks Iceberg's field ids.
+        """
+        found = entries.filter(pc.greater_equal(entries["level"], self.least_level))
+        other = found.filter(
+            pc.and_(
+                pc.equal(found["kind"], FileKind.ADD), pc.invert(pc.ends_with(found["file_name"], pattern=_PARQUET))
+            )
+        )
+        if len(other):
+            raise UnsupportedError(
+                f"Iceberg's readers read only Parquet files, not {other['file_name'][0]}.",
+                remedy="Set 'file.format' to 'parquet' and compact the table fully.",
+            )
+        return found

@@ -17,7 +17,7 @@ from paimon_sql.format.iceberg.manifests import (
     Status,
     is_live,
 )
-from paimon_sql.format.iceberg.values import RawValue, single_values
+from paimon_sql.format.iceberg.schemas import RawValue, single_values
 from paimon_sql.format.options.operations.commit import MANIFEST_TARGET_FILE_SIZE
 from paimon_sql.format.options.table.iceberg import (
     METADATA_ICEBERG_COMPACTION_MAX_FILE_NUM,

@@ -13,10 +13,9 @@ from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.data_files.pruning.file_indexes import index_file
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.read.readers.data_file import read_data_file
-from paimon_sql.storage.staging.commit_messages import CommitMessage
-from paimon_sql.storage.staging.staged_files import gather
+from paimon_sql.storage.staging.commit_messages import CommitMessage, gather
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.files.file_indexes import FileIndexes
+from paimon_sql.storage.write.files.rolling import FileIndexes
 from paimon_sql.storage.write.settings import WriteSettings
 
 

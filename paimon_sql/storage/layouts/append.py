@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import ClassVar
 
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.storage.commit.checks.append_only import OF_APPENDS
+from paimon_sql.storage.commit.checks.conflicts import OF_APPENDS
 from paimon_sql.storage.commit.checks.layout import CommitLayout
 from paimon_sql.storage.compact.layouts.append import AppendCompactions
 from paimon_sql.storage.data_files.layout import AppendFiles
 from paimon_sql.storage.row_level.strategy import AppendRowChanges
-from paimon_sql.storage.scan.changes.by_commit import ChangesLayout
 from paimon_sql.storage.scan.changes.commits import FileChanges
+from paimon_sql.storage.scan.changes.plan import ChangesLayout
 from paimon_sql.storage.scan.layout import AppendScans
 from paimon_sql.storage.staging.proposal import Validation
-from paimon_sql.storage.write.append_writer import AppendWriter
 from paimon_sql.storage.write.task import WriteLayout
+from paimon_sql.storage.write.writers import AppendWriter
 
 
 class AppendLayout(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.operations.scan import CHAIN_TABLE_ENABLED
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.storage.commit.checks.chains import ChainCommits
+from paimon_sql.storage.commit.checks.primary_key import ChainCommits
 from paimon_sql.storage.layouts.primary_key import PrimaryKeyLayout
 from paimon_sql.storage.scan.layout import ChainScans
 

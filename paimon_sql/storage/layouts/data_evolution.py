@@ -5,12 +5,12 @@ from __future__ import annotations
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.table.row_tracking import DATA_EVOLUTION_ENABLED
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.storage.commit.checks.append_only import OF_GROUPS
+from paimon_sql.storage.commit.checks.conflicts import OF_GROUPS
 from paimon_sql.storage.compact.layouts.data_evolution import GroupCompactions
 from paimon_sql.storage.data_files.layout import GroupFiles
 from paimon_sql.storage.layouts.append import AppendLayout
 from paimon_sql.storage.row_level.strategy import GroupRowChanges
-from paimon_sql.storage.scan.changes.of_groups import GroupChangesLayout
+from paimon_sql.storage.scan.changes.commits import GroupChangesLayout
 from paimon_sql.storage.scan.layout import GroupScans
 
 

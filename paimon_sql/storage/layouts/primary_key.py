@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.storage.commit.checks.commit_order import KeyCommits
-from paimon_sql.storage.compact.layouts.postponed import KeyCompactions
+from paimon_sql.storage.commit.checks.primary_key import KeyCommits
+from paimon_sql.storage.compact.layouts.primary_key import KeyCompactions
 from paimon_sql.storage.data_files.layout import KeyFiles
 from paimon_sql.storage.row_level.strategy import KeyRowChanges
-from paimon_sql.storage.scan.changes.by_commit import ChangesLayout
 from paimon_sql.storage.scan.changes.commits import KeyChanges
+from paimon_sql.storage.scan.changes.plan import ChangesLayout
 from paimon_sql.storage.scan.layout import KeyScans
-from paimon_sql.storage.write.key_value_writer import KeyValueWriter
 from paimon_sql.storage.write.task import WriteLayout
+from paimon_sql.storage.write.writers import KeyValueWriter
 
 
 class PrimaryKeyLayout(

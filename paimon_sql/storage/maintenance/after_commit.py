@@ -16,8 +16,11 @@ from typing import TypeVar
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options.operations.commit import END_INPUT_CHECK_PARTITION_EXPIRE
 from paimon_sql.format.options.operations.compaction import WRITE_ONLY
-from paimon_sql.format.options.operations.snapshot import CONSUMER_EXPIRATION_TIME, SNAPSHOT_EXPIRE_EXECUTION_MODE
-from paimon_sql.format.options.operations.tag import TAG_TIME_EXPIRE_ENABLED
+from paimon_sql.format.options.operations.snapshot import (
+    CONSUMER_EXPIRATION_TIME,
+    SNAPSHOT_EXPIRE_EXECUTION_MODE,
+    TAG_TIME_EXPIRE_ENABLED,
+)
 from paimon_sql.format.options.table.partition import PARTITION_EXPIRATION_CHECK_INTERVAL, PARTITION_EXPIRATION_TIME
 from paimon_sql.format.text.durations import MILLISECOND
 from paimon_sql.format.text.instants import current_millis
@@ -25,10 +28,9 @@ from paimon_sql.process import share
 from paimon_sql.storage.maintenance.partitions.expiration import expire_partitions, plan_partition_expiry
 from paimon_sql.storage.maintenance.partitions.mark_done import mark_written_partitions
 from paimon_sql.storage.maintenance.snapshots.expiration import ExpirationResult, expire_snapshots
-from paimon_sql.storage.maintenance.tags.automatic import execute_plan, plan_automatic_tags, tag_batch
-from paimon_sql.storage.maintenance.tags.expiration import expired_tags
-from paimon_sql.storage.maintenance.tags.management import delete_tags
-from paimon_sql.storage.metadata.environment.maintenance_log import MaintenanceRun
+from paimon_sql.storage.maintenance.tags.automatic_creation import execute_plan, plan_automatic_tags, tag_batch
+from paimon_sql.storage.maintenance.tags.management import delete_tags, expired_tags
+from paimon_sql.storage.metadata.catalog_environment import MaintenanceRun
 from paimon_sql.storage.retention.policy import retention_of
 from paimon_sql.storage.table.table import Table
 

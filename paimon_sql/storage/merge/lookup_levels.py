@@ -14,8 +14,7 @@ from paimon_sql.format.options.operations.changelog import CHANGELOG_PRODUCER
 from paimon_sql.format.options.operations.compaction import FORCE_LOOKUP
 from paimon_sql.format.options.table.index import DELETION_VECTORS_ENABLED
 from paimon_sql.format.schema.system_fields import LEVEL
-from paimon_sql.storage.expressions.kernels.segments import NOWHERE
-from paimon_sql.storage.expressions.kernels.sorting import Indices
+from paimon_sql.storage.expressions.kernels.sorting import NOWHERE, Indices
 from paimon_sql.storage.merge.registry import engine_of
 from paimon_sql.storage.merge.windows import Window
 from paimon_sql.storage.table.changelog_producer import changelog_producer

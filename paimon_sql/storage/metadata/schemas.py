@@ -17,8 +17,8 @@ from paimon_sql.format.schema.schema import TableSchema, parse_schema
 from paimon_sql.format.schema.types import RowType, field_ids
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.paths import parent_of
+from paimon_sql.storage.metadata.catalog_environment import UNLOCKED, HeldLock, TableLock
 from paimon_sql.storage.metadata.directories import remove_if_dropped
-from paimon_sql.storage.metadata.environment.locks import UNLOCKED, HeldLock, TableLock
 from paimon_sql.storage.metadata.numbered_files import NumberedDirectory
 from paimon_sql.storage.metadata.snapshots import SnapshotManager
 

@@ -37,7 +37,7 @@ from paimon_sql.storage.object_tables.definition import OBJECT_FIELDS, object_lo
 from paimon_sql.storage.operations import operations
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.plan import plan_scan
-from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
+from paimon_sql.storage.staging.proposal import Overwrite, overwritten
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 

@@ -13,8 +13,7 @@ import pyarrow.compute as pc
 from paimon_sql.format.metadata.manifest import FileKind, ManifestFileMeta, merge_entries
 from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
 from paimon_sql.format.options.operations.commit import MANIFEST_SORT_MAX_REWRITE_SIZE, MANIFEST_TARGET_FILE_SIZE
-from paimon_sql.storage.commit.snapshot.manifest_merge import parts_by_size
-from paimon_sql.storage.commit.snapshot.manifest_order import in_order, ranges, sort_column
+from paimon_sql.storage.commit.snapshot.manifests import in_order, parts_by_size, ranges, sort_column
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.data_files.live_files import manifests_of
 from paimon_sql.storage.staging.commit_messages import Changes

@@ -28,15 +28,14 @@ from paimon_sql.storage.maintenance.snapshots.rollback import (
     overtaken,
     withdraw,
 )
+from paimon_sql.storage.metadata.catalog_environment import VersionManagement
 from paimon_sql.storage.metadata.directories import remove_if_dropped
-from paimon_sql.storage.metadata.environment.version_management import VersionManagement
 from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST
 from paimon_sql.storage.metadata.partial_changes import begun
 from paimon_sql.storage.metadata.refs.tags import is_same_commit
-from paimon_sql.storage.metadata.rollback_marks import Rollback, with_generation
-from paimon_sql.storage.metadata.snapshots import SnapshotView
-from paimon_sql.storage.retention.guard_tags import guard_tag, is_guard
-from paimon_sql.storage.staging.table_identity import changed_table, is_same_table, require_same_table
+from paimon_sql.storage.metadata.snapshots import Rollback, SnapshotView, with_generation
+from paimon_sql.storage.retention.tags import guard_tag, is_guard
+from paimon_sql.storage.staging.proposal import changed_table, is_same_table, require_same_table
 from paimon_sql.storage.table.table import Table
 
 _ATTEMPTS = 6

@@ -12,13 +12,12 @@ from paimon_sql.format.metadata.snapshot import BATCH_COMMIT_IDENTIFIER, CommitK
 from paimon_sql.format.options.operations.commit import COMMIT_FORCE_CREATE_SNAPSHOT, OVERWRITE_UPGRADE
 from paimon_sql.format.options.operations.snapshot import SNAPSHOT_IGNORE_EMPTY_COMMIT
 from paimon_sql.format.statistics.table_statistics import TableStatistics
-from paimon_sql.storage.commit.checks.aged_files import STAGED_FILES_EXIST
+from paimon_sql.storage.commit.checks.conflicts import STAGED_FILES_EXIST
 from paimon_sql.storage.commit.checks.layout import CommitLayout
-from paimon_sql.storage.commit.snapshot.index_entries import indexes_of_partitions
+from paimon_sql.storage.commit.snapshot.manifests import indexes_of_partitions
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.data_files.live_files import live_files
-from paimon_sql.storage.data_files.lsm_levels import max_level
-from paimon_sql.storage.data_files.sections import sections_of
+from paimon_sql.storage.data_files.lsm_tree import max_level, sections_of
 from paimon_sql.storage.maintenance.after_commit import after_batch, after_commit
 from paimon_sql.storage.staging.commit_messages import Changes, CommitMessage, append_changes, compact_changes
 from paimon_sql.storage.table.statistics import written_statistics

@@ -22,13 +22,13 @@ from paimon_sql.storage.metadata.partial_changes import begun
 from paimon_sql.storage.metadata.refs.tags import is_same_commit
 from paimon_sql.storage.operations.compact_manifests import ManifestCompactor
 from paimon_sql.storage.retention.files_to_delete import FilesToDelete, delete_all
-from paimon_sql.storage.retention.guard_tags import is_guard
 from paimon_sql.storage.retention.plan import add_indexes, add_manifests, distinct_files, without
 from paimon_sql.storage.retention.retained_references import Uses, other_branches, reference_of_snapshot, uses_of
+from paimon_sql.storage.retention.tags import is_guard
 from paimon_sql.storage.retention.used_files import lists_that_are_left, manifests_that_are_left
 from paimon_sql.storage.staging.commit_messages import Changes
-from paimon_sql.storage.table.changelogs import ChangelogManager
 from paimon_sql.storage.table.index_files import index_entries
+from paimon_sql.storage.table.snapshot_history import ChangelogManager
 from paimon_sql.storage.table.table import Table
 
 

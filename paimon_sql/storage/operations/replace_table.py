@@ -19,9 +19,15 @@ from paimon_sql.storage.commit.transaction import Outcome, Transaction
 from paimon_sql.storage.metadata.schemas import SchemaManager
 from paimon_sql.storage.operations import operations
 from paimon_sql.storage.staging.commit_messages import CommitMessage
-from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
-from paimon_sql.storage.staging.proposal import Proposal, Validation
-from paimon_sql.storage.staging.table_identity import SAME_DEFINITION, changed_table, is_same_table
+from paimon_sql.storage.staging.proposal import (
+    SAME_DEFINITION,
+    Overwrite,
+    Proposal,
+    Validation,
+    changed_table,
+    is_same_table,
+    overwritten,
+)
 from paimon_sql.storage.table.table import Table
 
 

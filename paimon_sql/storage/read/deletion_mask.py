@@ -14,14 +14,13 @@ import numpy.typing as npt
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.bytes.bounded import MAX_FILE_ROWS
-from paimon_sql.format.index_files.deletion_vectors import DeletionVector
+from paimon_sql.format.metadata.index_files import DeletionVector
 from paimon_sql.format.schema.system_fields import VALUE_KIND, key_value_fields
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.merge.engines.base import SelectingEngine, is_retract
 from paimon_sql.storage.merge.registry import merge_engine
 from paimon_sql.storage.merge.sequence import sequence_fields
-from paimon_sql.storage.read.readers.merge import merge_section
-from paimon_sql.storage.read.readers.sorted_runs import FILE, PLACE
+from paimon_sql.storage.read.readers.merge import FILE, PLACE, merge_section
 from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.table.table import Table
 

@@ -1,9 +1,12 @@
-"""Metadata columns: columns that a query may name and ``*`` does not show.
+"""Metadata columns, which a query may name and ``*`` does not show, among them the row ids of row tracking.
 
 ``__paimon_file_path`` and ``__paimon_row_index`` are a row's data file and its position in it, from 0 on, deleted rows
 included; ``__paimon_partition`` and ``__paimon_bucket`` are those of the file. They are computed from the plan; no file
 stores them. Tables with row tracking also have ``_ROW_ID``, and ``_SEQUENCE_NUMBER``, the snapshot that changed the row
 last.
+
+In a file of new rows, ids count up from its first row id, and the sequence number is that of the snapshot that added
+the file. Files with moved rows store both columns; a null in them means the same as in a file without the columns.
 """
 
 from __future__ import annotations
@@ -15,20 +18,22 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options.table.row_tracking import ROW_TRACKING_ENABLED
 from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.system_fields import ROW_ID, SEQUENCE_NUMBER, TRACKED
 from paimon_sql.format.schema.types import BigIntType, DataField, IntType, RowType, string_type
-from paimon_sql.storage.data_files.live_files import partition_values
+from paimon_sql.storage.data_files.live_files import Deletion, partition_values
 from paimon_sql.storage.expressions.predicates import Predicate
-from paimon_sql.storage.read.readers.blob_filter import read_wanted
-from paimon_sql.storage.read.readers.data_evolution import rows_with_ids
-from paimon_sql.storage.read.readers.data_file import read_with_positions
+from paimon_sql.storage.read.readers.data_evolution import read_wanted, rows_with_ids
+from paimon_sql.storage.read.readers.data_file import RowRanges, read_with_positions
 from paimon_sql.storage.read.readers.merge import read_merged
-from paimon_sql.storage.read.readers.postponed import read_postponed
-from paimon_sql.storage.read.row_tracking import is_tracked, read_tracked
+from paimon_sql.storage.read.readers.splits import read_postponed
 from paimon_sql.storage.scan.postponed import PostponedSplit
 from paimon_sql.storage.scan.split import DataEvolutionSplit, Split
 from paimon_sql.storage.table.table import Table
@@ -171,3 +176,49 @@ class _MetadataColumns:
             else:
                 columns.append(self._constants[field.name].take(first))
         return pa.RecordBatch.from_arrays(columns, names=names)
+
+
+def is_tracked(schema: TableSchema) -> bool:
+    """Whether the rows of a table have ids."""
+    return bool(TableOptions(schema.options).get(ROW_TRACKING_ENABLED))
+
+
+def read_tracked(
+    table: Table,
+    partition: bytes,
+    bucket: int,
+    file: DataFileMeta,
+    columns: Sequence[str],
+    *,
+    predicate: Predicate | None = None,
+    deletion: Deletion | None = None,
+    row_ranges: RowRanges | None = None,
+) -> Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]:
+    """Read a data file with ``_ROW_ID`` and ``_SEQUENCE_NUMBER`` after the wanted columns.
+
+    Args: as of `read_with_positions`.
+    """
+    names = [*columns, *(f.name for f in TRACKED)]
+    read = read_with_positions(
+        table, partition, bucket, file, names, predicate=predicate, deletion=deletion, row_ranges=row_ranges
+    )
+    for positions, rows in read:
+        first = file.first_row_id
+        ids = pa.nulls(len(positions), pa.int64()) if first is None else pa.array(positions + first)
+        numbers = pa.array(np.full(len(positions), file.max_sequence_number, dtype=np.int64))
+        filled = {
+            ROW_ID.name: pc.coalesce(rows.column(ROW_ID.name), ids),
+            SEQUENCE_NUMBER.name: pc.coalesce(rows.column(SEQUENCE_NUMBER.name), numbers),
+        }
+        yield positions, pa.RecordBatch.from_arrays([filled.get(n, rows.column(n)) for n in names], names=names)
+
+
+def rows_to_move(
+    table: Table, partition: bytes, bucket: int, file: DataFileMeta, *, deletion: Deletion | None = None
+) -> Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]:
+    """Read a data file to copy its rows into another one, with their ids if the table tracks rows.
+
+    Returns: as `read_with_positions`.
+    """
+    reader = read_tracked if is_tracked(table.schema) else read_with_positions
+    return reader(table, partition, bucket, file, table.schema.names, deletion=deletion)

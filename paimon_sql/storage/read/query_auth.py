@@ -13,7 +13,7 @@ from paimon_sql.errors import CatalogUnavailableError, NotAllowedError, PaimonEr
 from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.format.schema.types import parse_type, string_type
 from paimon_sql.storage.expressions.casts import cast
-from paimon_sql.storage.metadata.environment.query_auth import FieldRef, Node, QueryAuthResult
+from paimon_sql.storage.metadata.catalog_environment import FieldRef, Node, QueryAuthResult
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.table.table import Table

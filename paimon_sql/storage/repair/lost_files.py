@@ -13,8 +13,7 @@ from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options.operations.write import FILE_OPERATION_THREAD_NUM
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.data_files.live_files import live_files
-from paimon_sql.storage.execution.task_executor import Executor
-from paimon_sql.storage.execution.task_size import items_per_task
+from paimon_sql.storage.execution.task_executor import Executor, items_per_task
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.paths import name_of, parent_of
@@ -22,7 +21,7 @@ from paimon_sql.storage.operations import operations
 from paimon_sql.storage.retention.files_to_delete import DEFAULT_THREADS
 from paimon_sql.storage.row_level.vectors import drop_vectors
 from paimon_sql.storage.staging.commit_messages import CommitMessage
-from paimon_sql.storage.table.paths.data_file_paths import data_file_paths
+from paimon_sql.storage.table.data_file_paths import data_file_paths
 from paimon_sql.storage.table.table import Table
 
 _LISTING_SIZE = 64 * 1024

@@ -19,8 +19,8 @@ from paimon_sql.storage.metadata.numbered_files import EARLIEST, LATEST, Numbere
 from paimon_sql.storage.repair.unreadable_metadata import quarantine_unreadable
 from paimon_sql.storage.retention.policy import Retention
 from paimon_sql.storage.retention.retained_references import other_branches
-from paimon_sql.storage.table.changelogs import ChangelogManager
 from paimon_sql.storage.table.index_files import index_entries
+from paimon_sql.storage.table.snapshot_history import ChangelogManager
 from paimon_sql.storage.table.table import Table
 
 _PATIENCE = 1.0

@@ -20,8 +20,8 @@ from paimon_sql.format.text.instants import current_millis, show_instant
 from paimon_sql.storage.data_files.live_files import manifests_of
 from paimon_sql.storage.file_io import FileIO
 from paimon_sql.storage.file_io.paths import join, name_of
-from paimon_sql.storage.table.changelogs import ChangelogManager
 from paimon_sql.storage.table.index_files import index_entries
+from paimon_sql.storage.table.snapshot_history import ChangelogManager
 from paimon_sql.storage.table.table import Table
 
 ASIDE = "_unreadable"

@@ -10,9 +10,9 @@ import pyarrow as pa
 from paimon_sql.format.options.operations.snapshot import SNAPSHOT_CLEAN_EMPTY_DIRECTORIES
 from paimon_sql.format.options.operations.write import FILE_OPERATION_THREAD_NUM
 from paimon_sql.storage.file_io import FileIO
+from paimon_sql.storage.file_io.base import refuse_links
 from paimon_sql.storage.file_io.paths import parent_of
-from paimon_sql.storage.file_io.symlinks import refuse_links
-from paimon_sql.storage.table.paths.data_file_paths import bucket_folders, data_file_paths, extra_file_paths
+from paimon_sql.storage.table.data_file_paths import bucket_folders, data_file_paths, extra_file_paths
 from paimon_sql.storage.table.table import Table
 
 DEFAULT_THREADS = 8

@@ -47,9 +47,9 @@ from paimon_sql.storage.retention.used_files import (
     with_kind,
 )
 from paimon_sql.storage.table.changelog_producer import changelog_producer
+from paimon_sql.storage.table.data_file_paths import extra_file_paths
 from paimon_sql.storage.table.index_files import index_entries, index_path
-from paimon_sql.storage.table.paths.data_file_paths import extra_file_paths
-from paimon_sql.storage.table.snapshot_lineage import is_built_on
+from paimon_sql.storage.table.snapshot_history import is_built_on
 from paimon_sql.storage.table.table import Table
 
 _MAX_LATENESS_MILLIS = 24 * 60 * 60 * 1000

@@ -21,7 +21,7 @@ from paimon_sql.storage.file_io import FileStatus
 from paimon_sql.storage.metadata.numbered_files import EARLIEST
 from paimon_sql.storage.metadata.refs.tags import NamedTag, commit_key
 from paimon_sql.storage.retention.used_files import UsedFiles, changelog_data, changelog_metadata
-from paimon_sql.storage.table.changelogs import ChangelogManager
+from paimon_sql.storage.table.snapshot_history import ChangelogManager
 from paimon_sql.storage.table.table import Table
 
 Fingerprint = tuple[tuple[str, ...], tuple[FileStatus | None, ...]]

@@ -1,4 +1,4 @@
-"""Row-level strategy "columns": changed columns are written to new files of the same rows (data evolution).
+"""Row-level strategy "columns": changed columns and blobs are written to new files of the same rows.
 
 A group of files with changed rows gets one more file, with the changed columns of all its rows; unchanged rows keep
 their values. Of blobs only the changed ones are written, with placeholders for all other rows. Nothing else is read or
@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
+from types import TracebackType
 
 import numpy as np
 import numpy.typing as npt
@@ -24,23 +25,19 @@ from paimon_sql.format.metadata.snapshot import CommitKind, Snapshot
 from paimon_sql.format.options.table.row_tracking import DATA_EVOLUTION_ENABLED
 from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.system_fields import ROW_ID
-from paimon_sql.storage.columns.blobs import fields_in_blob_files
-from paimon_sql.storage.columns.vectors import fields_in_vector_files
+from paimon_sql.storage.columns.blobs_and_vectors import fields_in_blob_files, fields_in_vector_files
 from paimon_sql.storage.commit.checks.history import changes_since
-from paimon_sql.storage.data_files.bucketed_groups import BucketedGroup
 from paimon_sql.storage.data_files.file_groups import FileGroup, is_dedicated, stored_fields
-from paimon_sql.storage.data_files.live_files import partition_values
+from paimon_sql.storage.data_files.live_files import BucketedGroup, partition_values
 from paimon_sql.storage.read.readers.data_evolution import read_group
-from paimon_sql.storage.row_level.blob_overlays import BlobOverlays
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.staging.proposal import Proposal, Validation
-from paimon_sql.storage.table.partitioning.routing import conform_batch
+from paimon_sql.storage.table.partitions import conform_batch
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.files.file_names import FileNamer
+from paimon_sql.storage.write.files.blob_files import BlobColumnWriter
 from paimon_sql.storage.write.files.rolling import RollingWriter, write_all
-from paimon_sql.storage.write.rows.blob_references import check_references
-from paimon_sql.storage.write.rows.precision import cut_to_precision
-from paimon_sql.storage.write.settings import ColumnSettings, VectorSettings
+from paimon_sql.storage.write.row_preparation import check_references, cut_to_precision
+from paimon_sql.storage.write.settings import ColumnSettings, FileNamer, VectorSettings, WriteSettings
 
 _Part = tuple[int, npt.NDArray[np.int64], pa.RecordBatch]
 """The index of a group, the positions of changed rows in it, and these rows."""
@@ -269,3 +266,71 @@ def _rows(file: DataFileMeta) -> tuple[int, int]:
 
 def _column_ids(table: Table, file: DataFileMeta) -> set[int]:
     return {f.id for f in stored_fields(table.schemas.get(file.schema_id), file)}
+
+
+Changed = Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]
+
+
+class BlobOverlays:
+    """Writes the changed blobs of some columns; as a context manager it deletes its files on an error.
+
+    Args:
+        table: the table.
+        settings: the write settings.
+        bucketed: the group of files, with its bucket.
+        columns: the names of the columns.
+        namer: names the files.
+    """
+
+    def __init__(
+        self, table: Table, settings: WriteSettings, bucketed: BucketedGroup, columns: Sequence[str], namer: FileNamer
+    ) -> None:
+        self._group = bucketed.group
+        self._writers = [
+            BlobColumnWriter(table, settings, table.schema.field(n), bucketed.partition, bucketed.bucket, namer=namer)
+            for n in columns
+        ]
+        self._end = 0
+
+    def __enter__(self) -> BlobOverlays:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            for writer in self._writers:
+                writer.abort()
+
+    def passing(self, changed: Changed, columns: Sequence[str]) -> Changed:
+        """Write the blobs of changed rows, and return these rows with the other columns.
+
+        Args:
+            changed: the rows in order, with their positions in the group.
+            columns: the columns to return.
+        """
+        for positions, rows in changed:
+            self._write(positions, rows)
+            yield positions, rows.select(list(columns))
+
+    def _write(self, positions: npt.NDArray[np.int64], rows: pa.RecordBatch) -> None:
+        if not self._writers or not len(positions):
+            return
+        cuts = [0, *(np.flatnonzero(np.diff(positions) != 1) + 1).tolist(), len(positions)]
+        for low, high in pairwise(cuts):
+            first = int(positions[low])
+            for writer in self._writers:
+                writer.skip(first - self._end)
+                writer.write(rows.column(writer.name).slice(low, high - low))
+            self._end = first + high - low
+
+    def finish(self) -> list[DataFileMeta]:
+        """Close the files, which then have all rows of the group."""
+        found = []
+        for writer in self._writers:
+            writer.skip(self._group.row_count - self._end)
+            first = self._group.first_row_id
+            for file in writer.finish():
+                found.append(replace(file, first_row_id=first))
+                first += file.row_count
+        return found

@@ -8,7 +8,7 @@ from paimon_sql.format.metadata.snapshot import Operation, Snapshot
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.operations import operations
-from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
+from paimon_sql.storage.staging.proposal import Overwrite, overwritten
 from paimon_sql.storage.table.table import Table
 
 

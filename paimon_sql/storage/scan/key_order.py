@@ -16,7 +16,7 @@ import numpy as np
 from paimon_sql.format.options.operations.compaction import PK_CLUSTERING_OVERRIDE
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.storage.data_files.sections import key_ranks
+from paimon_sql.storage.data_files.lsm_tree import key_ranks
 from paimon_sql.storage.scan.plan import MICROS, ScanPlan
 from paimon_sql.storage.scan.split import Split
 

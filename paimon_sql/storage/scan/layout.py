@@ -16,13 +16,10 @@ from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.branches.chains import Chain
 from paimon_sql.storage.data_files.file_groups import FileGroup, file_groups, stored_fields
 from paimon_sql.storage.data_files.layout import FileLayout
-from paimon_sql.storage.data_files.packing import pack
-from paimon_sql.storage.data_files.sections import is_raw, sections_of
-from paimon_sql.storage.data_files.visibility import reads_compacted
+from paimon_sql.storage.data_files.lsm_tree import is_raw, reads_compacted, sections_of
 from paimon_sql.storage.expressions.predicates import Predicate
-from paimon_sql.storage.scan.branches.all import FilesToRead, files_to_chain, files_to_read, newest_entries
-from paimon_sql.storage.scan.split import DataEvolutionSplit, Split
-from paimon_sql.storage.scan.split_size import SplitSize
+from paimon_sql.storage.scan.branches.files_to_read import FilesToRead, files_to_chain, files_to_read, newest_entries
+from paimon_sql.storage.scan.split import DataEvolutionSplit, Split, SplitSize, pack
 from paimon_sql.storage.table.layout import TableLayout
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import Version, version_to_read

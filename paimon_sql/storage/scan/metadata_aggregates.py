@@ -15,12 +15,15 @@ import pyarrow.compute as pc
 
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.schema import types as t
-from paimon_sql.storage.data_files.deletion_vectors import deletions_of
-from paimon_sql.storage.data_files.live_files import ScanMetrics
-from paimon_sql.storage.data_files.partition_statistics import partition_stats, values_of_partitions
+from paimon_sql.storage.data_files.live_files import ScanMetrics, deletions_of, partition_stats, values_of_partitions
 from paimon_sql.storage.data_files.pruning.statistics import stats_of
-from paimon_sql.storage.expressions.aggregate_functions import CountRows, CountValues, Extreme, PartialAggregate
-from paimon_sql.storage.expressions.partial_aggregates import PartialAggregation
+from paimon_sql.storage.expressions.partial_aggregation import (
+    CountRows,
+    CountValues,
+    Extreme,
+    PartialAggregate,
+    PartialAggregation,
+)
 from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, canonical_floats
 from paimon_sql.storage.scan.branches.fallback import BranchFiles
 from paimon_sql.storage.scan.layout import ScanLayout

@@ -22,36 +22,33 @@ from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options.operations.scan import SCAN_PLAN_SORT_PARTITION
 from paimon_sql.format.schema.system_fields import ROW_ID
 from paimon_sql.format.schema.types import DataField, DataType, LocalZonedTimestampType, TimestampType, walk
-from paimon_sql.storage.columns.blobs import fields_in_blob_files, is_blob
+from paimon_sql.storage.columns.blobs_and_vectors import fields_in_blob_files, is_blob
 from paimon_sql.storage.columns.schema_evolution import finds_by_name
-from paimon_sql.storage.data_files.deletion_vectors import Deletion, deletions_of
 from paimon_sql.storage.data_files.layout import FileLayout
 from paimon_sql.storage.data_files.live_files import (
+    Deletion,
     LiveFiles,
     ScanMetrics,
+    deletions_of,
     live_files,
     partition_predicate,
     partition_values,
 )
-from paimon_sql.storage.data_files.packing import pack
-from paimon_sql.storage.data_files.pruning.groups import prune_row_ids
+from paimon_sql.storage.data_files.pruning.statistics import prune_row_ids
 from paimon_sql.storage.execution.metrics import SCAN, process_metrics
 from paimon_sql.storage.expressions.kernels.sorting import SortColumn, comparable, sort_order
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.expressions.row_id_ranges import RowIds
 from paimon_sql.storage.file_io.paths import store_of
-from paimon_sql.storage.scan.branches.all import FilesToRead
 from paimon_sql.storage.scan.branches.fallback import BranchFiles
-from paimon_sql.storage.scan.changes.range import plan_changes
+from paimon_sql.storage.scan.branches.files_to_read import FilesToRead, live_in_scanned_bucket
+from paimon_sql.storage.scan.changes.plan import plan_changes
+from paimon_sql.storage.scan.file_indexes import prune_by_indexes
 from paimon_sql.storage.scan.global_index.lookup import IndexResults
 from paimon_sql.storage.scan.layout import BucketScan, ScanLayout
 from paimon_sql.storage.scan.postponed import merges_postponed, with_postponed
-from paimon_sql.storage.scan.selection.file_indexes import prune_by_indexes
-from paimon_sql.storage.scan.selection.first_rows import first_rows
-from paimon_sql.storage.scan.selection.single_bucket import live_in_scanned_bucket
-from paimon_sql.storage.scan.selection.top_n import TopN, splits_with_first
-from paimon_sql.storage.scan.split import FileKey, Split
-from paimon_sql.storage.scan.split_size import SplitSize
+from paimon_sql.storage.scan.split import FileKey, Split, SplitSize, pack
+from paimon_sql.storage.scan.top_n import TopN, first_rows, splits_with_first
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.change_range import change_range_to_read
 from paimon_sql.storage.table.time_travel.resolve import Version

@@ -1,15 +1,17 @@
-"""Splits: the files of one bucket that one reader reads (Paimon: `Split`)."""
+"""Splits: the files of one bucket that one reader reads, and their sizes (Paimon: `Split`)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from paimon_sql.format.metadata.data_file import DataFileMeta
-from paimon_sql.storage.data_files.deletion_vectors import Deletion
+from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options.operations.scan import SOURCE_SPLIT_OPEN_FILE_COST, SOURCE_SPLIT_TARGET_SIZE
 from paimon_sql.storage.data_files.file_groups import FileGroup
-from paimon_sql.storage.data_files.sections import Section
+from paimon_sql.storage.data_files.live_files import Deletion
+from paimon_sql.storage.data_files.lsm_tree import Section
 from paimon_sql.storage.expressions.row_id_ranges import RowIds
 from paimon_sql.storage.table.record_expiration import RecordExpiration
 from paimon_sql.storage.table.table import Table
@@ -184,3 +186,80 @@ class DiffSplit(Split):
     def size(self) -> int:
         """The size of both states' files in bytes."""
         return super().size + (self.before.size if self.before else 0)
+
+
+SPLIT_BYTES = SOURCE_SPLIT_TARGET_SIZE.default
+OPEN_COST = SOURCE_SPLIT_OPEN_FILE_COST.default
+_MIN_RANGE = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class SplitSize:
+    """How files, or sections of files, are packed into splits.
+
+    Attributes:
+        target: the bytes of one split; a file or section that cannot be divided may be larger.
+        open_cost: the min bytes that a file counts as, for the time to open it.
+    """
+
+    target: int = SPLIT_BYTES
+    open_cost: int = OPEN_COST
+
+    @classmethod
+    def of(cls, options: TableOptions, engine: SplitSize | None = None) -> SplitSize:
+        """The size that options set.
+
+        Args:
+            options: the table's options, overridden by those of the session and of the read.
+            engine: the engine's settings, for options that are not set; by default 128 MB and 4 MB.
+        """
+        base = engine or cls()
+        target, cost = SOURCE_SPLIT_TARGET_SIZE, SOURCE_SPLIT_OPEN_FILE_COST
+        return cls(
+            options.get(target) if options.has(target) else base.target,
+            options.get(cost) if options.has(cost) else base.open_cost,
+        )
+
+    def shared(self, size: int, files: int, readers: int) -> SplitSize:
+        """The size with a target small enough to give work to all readers (Paimon: ``BinPackingSplits``).
+
+        Args:
+            size: the bytes to read.
+            files: the number of files.
+            readers: the number of parallel readers.
+        """
+        share = (size + files * self.open_cost) // max(1, readers)
+        return replace(self, target=min(self.target, max(self.open_cost, share)))
+
+    @property
+    def range_size(self) -> int:
+        """The bytes of a range of a divided file, large enough to be worth the opening."""
+        return max(self.target, self.open_cost, _MIN_RANGE)
+
+
+STREAM_SPLITS = SplitSize()
+"""The size of splits in streams. Positions of streams count splits, so no option may change it under a checkpoint."""
+
+
+T = TypeVar("T")
+
+
+def pack(items: Iterable[T], weight: Callable[[T], int], target: int, least: int = 0) -> list[list[T]]:
+    """Group items in order.
+
+    Args:
+        items: the items.
+        weight: returns the size of an item.
+        target: max size of a group with more than one item.
+        least: min size of an item, as opening a file has a fixed cost.
+    """
+    groups: list[list[T]] = []
+    group_size = 0
+    for item in items:
+        size = max(weight(item), least)
+        if not groups or group_size + size > target:
+            groups.append([])
+            group_size = 0
+        groups[-1].append(item)
+        group_size += size
+    return groups

@@ -6,12 +6,16 @@ always mean the same split, for a checkpoint stores only the ends of micro-batch
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import tzinfo
 from itertools import takewhile
 
-from paimon_sql.errors import UnsupportedError
+from paimon_sql.errors import InvalidInputError, InvalidOptionError, UnsupportedError
+from paimon_sql.format.bytes.bounded import load_json
+from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID
 from paimon_sql.format.options.engines.spark import (
     READ_STREAM_MAX_BYTES_PER_TRIGGER,
     READ_STREAM_MAX_FILES_PER_TRIGGER,
@@ -23,21 +27,22 @@ from paimon_sql.format.options.operations.scan import (
     INCREMENTAL_BETWEEN,
     INCREMENTAL_BETWEEN_TIMESTAMP,
     INCREMENTAL_TO_AUTO_TAG,
+    SCAN_MODE,
+    SCAN_SNAPSHOT_ID,
+    SCAN_TIMESTAMP,
+    SCAN_TIMESTAMP_MILLIS,
     STREAMING_READ_APPEND_OVERWRITE,
     STREAMING_READ_OVERWRITE,
     STREAMING_READ_SNAPSHOT_DELAY,
 )
-from paimon_sql.format.options.operations.snapshot import CONSUMER_ID
-from paimon_sql.format.text.instants import current_millis
+from paimon_sql.format.options.operations.snapshot import CONSUMER_ID, CONSUMER_IGNORE_PROGRESS
+from paimon_sql.format.text.instants import current_millis, parse_instant
 from paimon_sql.storage.branches.chains import Chain
 from paimon_sql.storage.expressions.predicates import Predicate
-from paimon_sql.storage.scan.changes.range import plan_changes
+from paimon_sql.storage.scan.changes.plan import plan_changes
 from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.scan.postponed import without_postponed
-from paimon_sql.storage.scan.split import Split
-from paimon_sql.storage.scan.split_size import STREAM_SPLITS
-from paimon_sql.storage.streams.position import BEFORE_FIRST, Position
-from paimon_sql.storage.streams.start import start_of
+from paimon_sql.storage.scan.split import STREAM_SPLITS, Split
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.change_range import (
     DELTA,
@@ -228,3 +233,123 @@ class StreamSource:
 
 def _in_order(splits: list[Split]) -> list[Split]:
     return sorted(splits, key=lambda s: (s.partition, s.bucket))
+
+
+BEFORE_FIRST = -1
+"""The index of a position before all splits of its snapshot."""
+
+
+@dataclass(frozen=True)
+class Position:
+    """A split of a snapshot, up to which a stream is read.
+
+    Its JSON is that of the connector's offsets in checkpoints of Structured Streaming.
+
+    Attributes:
+        snapshot_id: the snapshot.
+        index: the index of the split in the snapshot.
+        full: whether all rows of the snapshot are read, not its changes.
+        splits: the number of splits of the snapshot; None before the first.
+    """
+
+    snapshot_id: int
+    index: int = BEFORE_FIRST
+    full: bool = False
+    splits: int | None = None
+
+    @property
+    def ends_snapshot(self) -> bool:
+        """Whether this is the last split of the snapshot."""
+        return self.splits is not None and self.index == self.splits - 1
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """The sort key of positions of one stream."""
+        return self.snapshot_id, self.index
+
+    def to_json(self) -> str:
+        """The position as JSON for a checkpoint."""
+        body = {"snapshotId": self.snapshot_id, "index": self.index, "scanSnapshot": self.full}
+        return json.dumps(body if self.splits is None else body | {"totalSplits": self.splits})
+
+
+def parse_position(text: str) -> Position:
+    """Read a position from a checkpoint.
+
+    Raises:
+        InvalidInputError: the text is not a position.
+    """
+    try:
+        body = load_json(text)
+        total = body.get("totalSplits")
+        return Position(
+            int(body["snapshotId"]),
+            int(body["index"]),
+            bool(body["scanSnapshot"]),
+            None if total is None else int(total),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InvalidInputError(
+            f"The checkpoint's offset is not that of a Paimon table: {text}.", remedy="Use another checkpoint."
+        ) from error
+
+
+def start_of(table: Table, earliest: int | None, zone: tzinfo | None = None) -> Position:
+    """The position at which a stream without a checkpoint starts.
+
+    A consumer with progress continues from there; otherwise the options decide.
+
+    Args:
+        table: the table, under the options of the read.
+        earliest: the first snapshot whose changes are retained; None if nothing was written.
+        zone: the time zone of ``scan.timestamp``; None is this machine's.
+
+    Raises:
+        InvalidOptionError: a stream cannot start where the options say.
+    """
+    begin = _consumed(table) or _by_options(table, zone)
+    if earliest is not None and begin.snapshot_id < earliest:
+        return Position(earliest)
+    return begin
+
+
+def _consumed(table: Table) -> Position | None:
+    name = table.options.get(CONSUMER_ID)
+    if not name or table.options.get(CONSUMER_IGNORE_PROGRESS):
+        return None
+    consumer = table.consumers.find(name)
+    return Position(consumer.next_snapshot) if consumer else None
+
+
+def _by_options(table: Table, zone: tzinfo | None) -> Position:
+    options, mode, latest = table.options, table.options.get(SCAN_MODE), table.snapshots.latest_id() or 0
+    number: int | None = options.get(SCAN_SNAPSHOT_ID)
+    millis: int | None = options.get(SCAN_TIMESTAMP_MILLIS)
+    if text := options.get(SCAN_TIMESTAMP):
+        millis = parse_instant(text, zone)
+    match mode:
+        case "default" | "from-snapshot" | "from-snapshot-full" if number is not None:
+            return Position(number, full=mode == "from-snapshot-full")
+        case "default" | "from-timestamp" if millis is not None:
+            return _at_time(table, millis, latest)
+        case "latest":
+            return Position(latest + 1)
+        case "default" | "latest-full" | "full" | "compacted-full":
+            return Position(latest, full=True) if latest else Position(FIRST_SNAPSHOT_ID)
+    raise InvalidOptionError(
+        f"{table.name}: a stream cannot start with '{SCAN_MODE.key}' = '{mode}' and its options.",
+        key=SCAN_MODE.key,
+        remedy="Use latest, latest-full, from-snapshot with scan.snapshot-id or from-timestamp with scan.timestamp.",
+    )
+
+
+def _at_time(table: Table, millis: int, latest: int) -> Position:
+    """The position before the first snapshot that was committed at that time or later."""
+    low, high = table.snapshots.earliest_id() or FIRST_SNAPSHOT_ID, latest + 1
+    while low < high:
+        middle = (low + high) // 2
+        if table.snapshots.get(middle).time_millis < millis:
+            low = middle + 1
+        else:
+            high = middle
+    return Position(low)

@@ -14,9 +14,7 @@ import pyarrow as pa
 
 from paimon_sql.errors import PaimonError
 from paimon_sql.format.metadata.manifest import ManifestFileMeta
-from paimon_sql.storage.execution.progress import register_work
-from paimon_sql.storage.execution.task_executor import Executor
-from paimon_sql.storage.execution.task_size import items_per_task
+from paimon_sql.storage.execution.task_executor import Executor, items_per_task, register_work
 from paimon_sql.storage.metadata.manifests import manifest_cache
 from paimon_sql.storage.table.table import Table
 

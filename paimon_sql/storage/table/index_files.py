@@ -5,8 +5,8 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 
-from paimon_sql.format.index_files.deletion_vectors import DeletionVector, files_of_deletion_vectors
 from paimon_sql.format.layout.paths import index_name
+from paimon_sql.format.metadata.index_files import DeletionVector, files_of_deletion_vectors
 from paimon_sql.format.metadata.index_manifest import (
     DELETION_VECTORS_INDEX,
     DeletionVectorRange,

@@ -14,12 +14,15 @@ from paimon_sql.format.options.table.data_file import DATA_FILE_PATH_DIRECTORY
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.file_io import FileIO
-from paimon_sql.storage.file_io.external.policy import NO_ACCESS, ExternalAccess
-from paimon_sql.storage.metadata.environment.locks import UNLOCKED, TableLock
-from paimon_sql.storage.metadata.environment.maintenance_log import MaintenanceLog
-from paimon_sql.storage.metadata.environment.partition_registry import PartitionRegistry
-from paimon_sql.storage.metadata.environment.query_auth import QueryAuth
-from paimon_sql.storage.metadata.environment.version_management import VersionManagement
+from paimon_sql.storage.file_io.external.locations import NO_ACCESS, ExternalAccess
+from paimon_sql.storage.metadata.catalog_environment import (
+    UNLOCKED,
+    MaintenanceLog,
+    PartitionRegistry,
+    QueryAuth,
+    TableLock,
+    VersionManagement,
+)
 from paimon_sql.storage.metadata.manifests import ManifestStore
 from paimon_sql.storage.metadata.refs.branches import BranchManager
 from paimon_sql.storage.metadata.refs.consumers import ConsumerManager

@@ -1,4 +1,4 @@
-"""Distribution of rows by bucket: each partition and bucket is written by one task of a job."""
+"""Distribution of rows by bucket, each to one task of a job, and the merging by key before (spec: Data Skew)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from paimon_sql.format.options.operations.write import LOCAL_MERGE_BUFFER_SIZE
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.system_fields import BUCKET
-from paimon_sql.storage.table.partitioning.routing import Router
+from paimon_sql.storage.merge.registry import merge_engine
+from paimon_sql.storage.merge.sequence import sequence_fields
+from paimon_sql.storage.merge.windows import RowOrder, Window
+from paimon_sql.storage.table.changelog_producer import changelog_producer
+from paimon_sql.storage.table.partitions import Router
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.row_preparation import RowKindReader
+from paimon_sql.storage.write.writers import check_keys
 
 Numbers: TypeAlias = npt.NDArray[np.integer]
 Rows = TypeVar("Rows", bound="DistributedRows")
@@ -90,3 +98,52 @@ def by_bucket(rows: Rows, router: Router) -> Rows:
 def by_assigned_bucket(rows: Rows, schema: TableSchema) -> Rows:
     """Distribute rows that have their bucket in ``_BUCKET``."""
     return by_owner(rows, schema, rows.tasks, (BUCKET.name,), lambda batch: batch.column(BUCKET.name).to_numpy())
+
+
+def merges_locally(table: Table) -> bool:
+    """Whether the table's options enable it, and it would lose nothing.
+
+    It would with changelog producers that record each written row, and with merge engines that need all rows of a key
+    at once.
+    """
+    return (
+        table.options.get(LOCAL_MERGE_BUFFER_SIZE) is not None
+        and table.schema.has_key
+        and not changelog_producer(table.options).from_input
+        and not merge_engine(table.schema).merges_all_at_once
+    )
+
+
+def merged_locally(table: Table, rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Merge rows by key, in buffers of ``local-merge-buffer-size`` bytes.
+
+    Args:
+        table: a primary-key table.
+        rows: its columns and types, optionally with ``_VALUE_KIND`` after them.
+
+    Returns:
+        The merged rows with their kinds.
+
+    Raises:
+        ConstraintViolationError: a key column holds a null, or the merge engine rejects a row kind.
+    """
+    schema, capacity = table.schema, table.options.get(LOCAL_MERGE_BUFFER_SIZE)
+    engine = merge_engine(schema)
+    kinds = RowKindReader(table, engine)
+    # A key without partition columns may have a row in each partition.
+    keys = tuple(dict.fromkeys([*schema.partition_keys, *schema.primary_keys]))
+    by = RowOrder(keys, tuple(sequence_fields(schema.options)))
+    buffer: list[pa.RecordBatch] = []
+
+    def merged() -> Iterator[pa.RecordBatch]:
+        if buffer:
+            buffered = pa.Table.from_batches(buffer)
+            buffer.clear()
+            yield from engine.merge(Window(buffered, *by.sort(buffered))).to_batches()
+
+    for batch in rows:
+        check_keys(table, batch)
+        buffer.append(engine.prepare(kinds.given(batch)))
+        if sum(b.nbytes for b in buffer) >= capacity:
+            yield from merged()
+    yield from merged()

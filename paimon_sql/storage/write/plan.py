@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from paimon_sql.storage.staging.overwrite import Overwrite
+from paimon_sql.storage.staging.proposal import Overwrite
 from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.buckets.base import WriteState
 from paimon_sql.storage.write.buckets.registry import bucket_mode
-from paimon_sql.storage.write.buckets.state import WriteState
-from paimon_sql.storage.write.rows.blob_references import refuse_managed
+from paimon_sql.storage.write.row_preparation import refuse_managed
 from paimon_sql.storage.write.task import WriteLayout, WriteTask
 
 

@@ -1,12 +1,15 @@
-"""Write settings: the table options of writers, read once."""
+"""Write settings: the table options of writers, read once, and the names of their files."""
 
 from __future__ import annotations
 
 import sys
+import uuid
 from collections.abc import Sequence
 from functools import cached_property
 
+from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.file_index.declared import DeclaredIndex, declared_indexes
+from paimon_sql.format.layout.paths import data_file_name, is_file_name
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.operations.changelog import (
     CHANGELOG_FILE_COMPRESSION,
@@ -36,10 +39,9 @@ from paimon_sql.format.options.table.row_tracking import BLOB_TARGET_FILE_SIZE
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.system_fields import TRACKED, key_value_fields
 from paimon_sql.format.schema.types import DataField
-from paimon_sql.format.statistics.modes import StatsMode, column_modes
-from paimon_sql.storage.columns.blobs import fields_in_blob_files
-from paimon_sql.storage.columns.vectors import fields_in_vector_files
-from paimon_sql.storage.read.row_tracking import is_tracked
+from paimon_sql.format.statistics.column_statistics import StatsMode, column_modes
+from paimon_sql.storage.columns.blobs_and_vectors import fields_in_blob_files, fields_in_vector_files
+from paimon_sql.storage.read.metadata_columns import is_tracked
 
 _KEYED_TARGET, _APPEND_TARGET = 128 * 1024 * 1024, 256 * 1024 * 1024
 
@@ -311,3 +313,26 @@ class ChangelogSettings(WriteSettings):
             changelog=True,
             key_names=self._schema.trimmed_primary_keys if self.thin else (),
         )
+
+
+class FileNamer:
+    """Generates unique file names, from a UUID and a counter.
+
+    Args:
+        prefix: the prefix of the names, from an option of the table.
+
+    Raises:
+        InvalidInputError: the prefix leads to another directory.
+    """
+
+    def __init__(self, prefix: str) -> None:
+        if not is_file_name(f"{prefix}-"):
+            raise InvalidInputError(f"{prefix!r} cannot be the prefix of files: it leads to another directory.")
+        self._prefix = prefix
+        self._run = str(uuid.uuid4())
+        self._count = 0
+
+    def next(self, extension: str) -> str:
+        """Return the next name."""
+        self._count += 1
+        return data_file_name(self._prefix, self._run, self._count - 1, extension)

@@ -1,4 +1,4 @@
-"""Write tasks: how one writer writes its rows, sent to a worker."""
+"""Write tasks: how one writer writes its rows, sent to a worker; updates of tracked rows keep their row ids."""
 
 from __future__ import annotations
 
@@ -7,24 +7,23 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.schema.arrow_types import arrow_field, arrow_schema
-from paimon_sql.format.schema.system_fields import BUCKET, TRACKED, VALUE_KIND
+from paimon_sql.format.schema.system_fields import BUCKET, ROW_ID, SEQUENCE_NUMBER, TRACKED, VALUE_KIND, RowKind
 from paimon_sql.storage.columns.defaults import default_scalars, fill_defaults
 from paimon_sql.storage.commit.checks.history import follows
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.staging.proposal import Validation
 from paimon_sql.storage.table.layout import TableLayout
-from paimon_sql.storage.table.partitioning.routing import Router, conform_batch
+from paimon_sql.storage.table.partitions import Router, conform_batch
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.append_writer import AppendWriter
-from paimon_sql.storage.write.buffer import Target
 from paimon_sql.storage.write.distribution import Rows, by_bucket
-from paimon_sql.storage.write.key_value_writer import KeyValueWriter
-from paimon_sql.storage.write.rows.blob_references import check_references
-from paimon_sql.storage.write.rows.precision import cut_to_precision
+from paimon_sql.storage.write.row_preparation import check_references, cut_to_precision
+from paimon_sql.storage.write.settings import TrackedSettings
+from paimon_sql.storage.write.writers import AppendWriter, KeyValueWriter, Target
 
 SYSTEM = {f.name: f for f in (VALUE_KIND, BUCKET, *TRACKED)}
 """Columns that rows may have after those of the table."""
@@ -124,3 +123,28 @@ class WriteTask:
     def validations(self, messages: Iterable[CommitMessage]) -> tuple[Validation, ...]:
         """The conditions that must hold when the messages are committed."""
         return () if self.planned_on is None or not self.needs_sequences else (follows(self.planned_on),)
+
+
+@dataclass(frozen=True)
+class TrackedWriteTask(WriteTask):
+    """Writes new rows, and in separate files updated rows with their ids in a column ``_ROW_ID``.
+
+    The commit assigns ids to new rows, and its snapshot to all rows as the one that changed them last.
+    """
+
+    def write(self, rows: Iterable[pa.RecordBatch]) -> list[CommitMessage]:
+        fresh, known = (AppendWriter(self.table, settings=s) for s in (None, TrackedSettings(self.table.schema)))
+        try:
+            for batch in rows:
+                updated = pc.equal(batch.column(VALUE_KIND.name), RowKind.UPDATE_AFTER)
+                fresh.write(batch.filter(pc.invert(updated)))
+                moved = batch.filter(updated)
+                if moved.num_rows:
+                    assert ROW_ID.name in moved.schema.names
+                    unknown = pa.nulls(moved.num_rows, pa.int64())
+                    known.write(moved.append_column(SEQUENCE_NUMBER.name, unknown))
+            return [*fresh.close(), *known.close()]
+        except BaseException:
+            fresh.abort()
+            known.abort()
+            raise

@@ -7,17 +7,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
-from paimon_sql.catalog.filesystem.catalog import FileSystemCatalog
+from paimon_sql.catalog.filesystem_catalog import FileSystemCatalog
 from paimon_sql.catalog.identifier import Identifier
 from paimon_sql.format.schema.types import IntType
 from paimon_sql.format.text.instants import current_millis
-from paimon_sql.storage.metadata.environment.locks import UNLOCKED, TableLock
+from paimon_sql.storage.metadata.catalog_environment import UNLOCKED, TableLock
 from paimon_sql.storage.operations.replace_table import replace_table, replacement
+from paimon_sql.storage.schema.changes.alter_columns import AddColumn, DropColumn, RenameColumn
 from paimon_sql.storage.schema.changes.base import SchemaChange, apply_changes
-from paimon_sql.storage.schema.changes.columns.add_column import AddColumn
-from paimon_sql.storage.schema.changes.columns.drop_column import DropColumn
-from paimon_sql.storage.schema.changes.columns.rename_column import RenameColumn
-from paimon_sql.storage.staging.overwrite import Overwrite
+from paimon_sql.storage.staging.proposal import Overwrite
 from tests.faults.actions.base import Action
 from tests.faults.actions.job import Job, write
 from tests.faults.history import MAIN, Role

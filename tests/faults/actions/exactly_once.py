@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from paimon_sql.format.text.instants import current_millis
-from paimon_sql.storage.commit.epochs import EpochCommittedError, committed_once
+from paimon_sql.storage.commit.snapshot.carried_properties import EpochCommittedError, committed_once
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.copy.load_history import FilesLoadedError, LoadHistory, SourceFile
 from paimon_sql.storage.operations import operations

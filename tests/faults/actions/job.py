@@ -15,14 +15,13 @@ from paimon_sql.format.schema.arrow_types import arrow_field, arrow_schema
 from paimon_sql.format.schema.system_fields import VALUE_KIND
 from paimon_sql.storage.branches.management import branch_of
 from paimon_sql.storage.commit.transaction import Transaction
-from paimon_sql.storage.compact.run import compact_due
+from paimon_sql.storage.compact.compaction import compact_due
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.file_io import FileIO
-from paimon_sql.storage.metadata.environment.locks import UNLOCKED, TableLock
+from paimon_sql.storage.metadata.catalog_environment import UNLOCKED, TableLock
 from paimon_sql.storage.metadata.schemas import SchemaManager
-from paimon_sql.storage.staging.commit_messages import CommitMessage
-from paimon_sql.storage.staging.overwrite import Overwrite
-from paimon_sql.storage.staging.staged_files import StagedFiles
+from paimon_sql.storage.staging.commit_messages import CommitMessage, StagedFiles
+from paimon_sql.storage.staging.proposal import Overwrite
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from paimon_sql.storage.write.task import WriteTask

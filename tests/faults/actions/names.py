@@ -6,8 +6,13 @@ import re
 from datetime import datetime, timedelta
 
 from paimon_sql.storage.branches.management import create_branch, delete_branches, rename_branch
-from paimon_sql.storage.maintenance.tags.expiration import expired_tags
-from paimon_sql.storage.maintenance.tags.management import create_tag, delete_tags, rename_tag, replace_tag
+from paimon_sql.storage.maintenance.tags.management import (
+    create_tag,
+    delete_tags,
+    expired_tags,
+    rename_tag,
+    replace_tag,
+)
 from paimon_sql.storage.operations.fast_forward import fast_forward
 from paimon_sql.storage.table.table import Table
 from tests.faults.actions.base import Action

@@ -7,16 +7,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from paimon_sql.format.index_files.deletion_vectors import DeletionVector
+from paimon_sql.format.metadata.index_files import DeletionVector
 from paimon_sql.format.metadata.manifest import entries
 from paimon_sql.format.metadata.snapshot import Operation, Snapshot
 from paimon_sql.format.options.table.bucket import BUCKET
 from paimon_sql.format.schema.arrow_types import arrow_schema
-from paimon_sql.format.schema.row_kind import RowKind
-from paimon_sql.format.schema.system_fields import ROW_ID
-from paimon_sql.storage.compact.run import compact_table
-from paimon_sql.storage.data_files.bucketed_groups import bucketed_groups
-from paimon_sql.storage.data_files.live_files import live_files
+from paimon_sql.format.schema.system_fields import ROW_ID, RowKind
+from paimon_sql.storage.compact.compaction import compact_table
+from paimon_sql.storage.data_files.live_files import bucketed_groups, live_files
 from paimon_sql.storage.expressions.predicates import Comparison
 from paimon_sql.storage.operations import operations
 from paimon_sql.storage.operations.compact_manifests import ManifestCompactor
@@ -24,7 +22,7 @@ from paimon_sql.storage.row_level.columns import ColumnTask, columns_unchanged
 from paimon_sql.storage.row_level.vectors import mark
 from paimon_sql.storage.schema.changes.base import apply_changes
 from paimon_sql.storage.schema.changes.options import SetOption
-from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
+from paimon_sql.storage.staging.proposal import Overwrite, overwritten
 from paimon_sql.storage.table.time_travel.resolve import retained_snapshot
 from paimon_sql.storage.write.buckets.rescale import plan_rescale, rescaled
 from tests.faults.actions.base import Action

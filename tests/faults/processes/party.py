@@ -15,10 +15,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 from paimon_sql.catalog.identifier import Identifier
-from paimon_sql.catalog.jdbc.engines import Database
+from paimon_sql.catalog.jdbc.database import Database
 from paimon_sql.catalog.jdbc.locks import JdbcLock, LockSettings
 from paimon_sql.errors import CommitUnknownError, PaimonError
-from paimon_sql.storage.metadata.environment.locks import UNLOCKED, TableLock
+from paimon_sql.storage.metadata.catalog_environment import UNLOCKED, TableLock
 from paimon_sql.storage.table.table import Table
 from tests.faults.actions import ACTIONS
 from tests.faults.actions.job import Job

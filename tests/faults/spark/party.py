@@ -14,7 +14,7 @@ from pyspark.errors import AnalysisException
 import paimon_sql
 from paimon_sql.catalog import warehouse
 from paimon_sql.storage.file_io import FileIO, LocalFileIO, resolving
-from paimon_sql.storage.metadata.environment.locks import UNLOCKED
+from paimon_sql.storage.metadata.catalog_environment import UNLOCKED
 from tests.faults.history import Operation, Outcome
 from tests.faults.processes.files import InjectingDriver, RealProcess, RecordingFileIO
 from tests.faults.processes.journal import Journal

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from paimon_sql.catalog.hive.layout.column_types import paimon_type
-from paimon_sql.catalog.hive.layout.structs import TableStruct
-from paimon_sql.catalog.hive.layout.tables import COMMENT, KIND, columns, is_view
+from paimon_sql.catalog.hive.layout.tables import COMMENT, KIND, TableStruct, columns, is_view
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.layout.partitions import DEFAULT_NAME_KEY
 from paimon_sql.format.options import TableOptions

@@ -1,22 +1,24 @@
-"""Layout of table entries in Hive's metastore, as written and expected by Apache Paimon's Hive catalog."""
+"""Layout of table entries in Hive's metastore, with their structs and locations, as written and expected by Apache Paimon's Hive catalog."""
 
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from typing import Protocol
 
 from pymetastore.hive_metastore.ttypes import FieldSchema, SerDeInfo, StorageDescriptor, Table
 
 from paimon_sql.catalog.hive.layout.column_types import hive_type
-from paimon_sql.catalog.hive.layout.structs import ColumnStruct, TableStruct
 from paimon_sql.errors import InvalidSchemaError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.operations.commit import METASTORE_PARTITIONED_TABLE
-from paimon_sql.format.options.operations.tag import METASTORE_TAG_TO_PARTITION
+from paimon_sql.format.options.operations.snapshot import METASTORE_TAG_TO_PARTITION
 from paimon_sql.format.options.table.data_file import DATA_FILE_PATH_DIRECTORY
 from paimon_sql.format.options.table.partition import PARTITION_EXPIRATION_TIME
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.types import DataField, string_type
+from paimon_sql.storage.file_io.paths import scheme_of, without_scheme
 
 MANAGED, EXTERNAL, VIEW = "MANAGED_TABLE", "EXTERNAL_TABLE", "VIRTUAL_VIEW"
 COMMENT = "comment"
@@ -142,3 +144,115 @@ def _check_names(schema: TableSchema) -> None:
         other = seen.setdefault(name.lower(), name)
         if other != name:
             raise InvalidSchemaError(f"The columns {other} and {name} differ only in case, which Hive ignores.")
+
+
+class ColumnStruct(Protocol):
+    """``FieldSchema``: a column."""
+
+    name: str
+    type: str
+    comment: str | None
+
+
+class FormatStruct(Protocol):
+    """``SerDeInfo``: how rows are read and written."""
+
+    serializationLib: str | None
+    parameters: dict[str, str] | None
+
+
+class FilesStruct(Protocol):
+    """``StorageDescriptor``: the files of a table or a partition."""
+
+    cols: list[ColumnStruct]
+    location: str | None
+    inputFormat: str | None
+    outputFormat: str | None
+    serdeInfo: FormatStruct
+
+
+class DatabaseStruct(Protocol):
+    """``Database``."""
+
+    name: str
+    description: str | None
+    locationUri: str | None
+    ownerName: str | None
+    parameters: dict[str, str] | None
+
+
+class PlacedStruct(Protocol):
+    """``Table`` or ``Partition``; views of other programs may lack files."""
+
+    sd: FilesStruct
+    parameters: dict[str, str] | None
+
+
+class TableStruct(PlacedStruct, Protocol):
+    """``Table``: a table or a view."""
+
+    tableName: str
+    dbName: str
+    owner: str
+    tableType: str
+    partitionKeys: list[ColumnStruct] | None
+    viewOriginalText: str
+    viewExpandedText: str | None
+
+
+_PROPERTY = "paimon_location"
+
+
+class Locations(ABC):
+    """Reads and writes the locations of entries."""
+
+    @abstractmethod
+    def place_database(self, database: DatabaseStruct, location: str) -> None:
+        """Set the location of a database."""
+
+    @abstractmethod
+    def place(self, thing: PlacedStruct, location: str) -> None:
+        """Set the location of a table or a partition."""
+
+    def of_database(self, database: DatabaseStruct) -> str | None:
+        """The location of a database."""
+        return plain(database.locationUri)
+
+    def of(self, thing: PlacedStruct) -> str | None:
+        """The location of a table or a partition."""
+        return plain(thing.sd.location if thing.sd else None)
+
+
+class InDescriptors(Locations):
+    """Locations in Hive's own fields."""
+
+    def place_database(self, database: DatabaseStruct, location: str) -> None:
+        database.locationUri = location
+
+    def place(self, thing: PlacedStruct, location: str) -> None:
+        thing.sd.location = location
+
+
+class InProperties(Locations):
+    """Locations as properties, for storage that Hive cannot access."""
+
+    def place_database(self, database: DatabaseStruct, location: str) -> None:
+        database.parameters = {**(database.parameters or {}), _PROPERTY: location}
+        database.locationUri = None
+
+    def place(self, thing: PlacedStruct, location: str) -> None:
+        thing.parameters = {**(thing.parameters or {}), _PROPERTY: location}
+
+    def of_database(self, database: DatabaseStruct) -> str | None:
+        return plain((database.parameters or {}).get(_PROPERTY)) or super().of_database(database)
+
+    def of(self, thing: PlacedStruct) -> str | None:
+        return plain((thing.parameters or {}).get(_PROPERTY)) or super().of(thing)
+
+
+def plain(location: str | None) -> str | None:
+    """A location as in tables: a local path without ``file:``, and no trailing slash."""
+    if not location:
+        return None
+    found = location.rstrip("/") or "/"
+    return without_scheme(found)[1] if scheme_of(found) == "file" else found

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from paimon_sql.cache import Cache
 from paimon_sql.catalog.required_options import required
-from paimon_sql.catalog.rest.http.request import check_header, fits_header
+from paimon_sql.catalog.rest.http.transport import check_header, fits_header
 from paimon_sql.errors import CatalogUnavailableError, PaimonError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import (

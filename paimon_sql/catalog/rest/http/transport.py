@@ -1,10 +1,13 @@
-"""Transport to a REST catalog's server: pooled connections, and responses with limits of time and size."""
+"""Requests to a REST catalog's server, and their transport: pooled connections, and responses with limits of time and size."""
 
 from __future__ import annotations
 
 import http.client
+import re
 import socket
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -14,6 +17,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError
 
 from paimon_sql.cache import Cache
+from paimon_sql.errors import InvalidOptionError
 from paimon_sql.process import share
 from paimon_sql.storage.file_io.external.http import TimedReading
 
@@ -118,3 +122,50 @@ def _create(address: str, pool_size: int) -> PoolManager:
         manager = PoolManager(maxsize=pool_size)
     manager.pool_classes_by_scheme = {"http": _Pool, "https": _SecurePool}
     return manager
+
+
+JSON = "application/json"
+"""The content type of requests and responses."""
+
+_IN_HEADER = re.compile(r"[\x20-\x7e\xa0-\xff]*")
+_HEADER_NAME = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
+
+
+def fits_header(text: str) -> bool:
+    """Whether a string is valid as the value of a header."""
+    return _IN_HEADER.fullmatch(text) is not None
+
+
+def check_header(catalog: str, key: str, value: str, name: str = "Authorization") -> None:
+    """Raise InvalidOptionError unless the name and value of a header, set by an option of a catalog, are valid."""
+    if not _HEADER_NAME.fullmatch(name):
+        raise InvalidOptionError(
+            f"Catalog {catalog}: '{key}' is not a valid header name.",
+            key=key,
+            remedy="Use letters, digits and symbols.",
+        )
+    if not fits_header(value):
+        raise InvalidOptionError(
+            f"Catalog {catalog}: the value of '{key}' is not a valid header value.",
+            key=key,
+            remedy="Use one line of Latin letters, digits and symbols.",
+        )
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request to a server.
+
+    Attributes:
+        method: ``GET``, ``POST`` or ``DELETE``.
+        host: the server, with the port if its address has one.
+        path: the encoded path from ``/v1`` on.
+        query: the query parameters, not encoded.
+        body: the JSON of the body; None for none.
+    """
+
+    method: str
+    host: str
+    path: str
+    query: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | None = None

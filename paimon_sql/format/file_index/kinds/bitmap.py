@@ -21,13 +21,10 @@ import pyarrow.compute as pc
 from pyroaring import BitMap
 
 from paimon_sql.format.bytes.bounded import MAX_FILE_ROWS, check_count, check_range
-from paimon_sql.format.file_index.base import FileIndexKind, IndexBuilder, IndexReader, RowsReader
-from paimon_sql.format.file_index.bitmaps import all_rows, encode_bitmap, max_bitmap_bytes, read_bitmap
-from paimon_sql.format.file_index.columns import ColumnBuilder
+from paimon_sql.format.bytes.row_bitmaps import all_rows, encode_bitmap, max_bitmap_bytes, read_bitmap, serialized_each
+from paimon_sql.format.file_index.base import ColumnBuilder, FileIndexKind, IndexBuilder, IndexReader, RowsReader
 from paimon_sql.format.file_index.keys import Key, KeyType, RankedColumn, fixed, with_length
-from paimon_sql.format.file_index.many_bitmaps import serialized_each
-from paimon_sql.format.options.table_options import TableOptions
-from paimon_sql.format.options.values import integer, memory_size
+from paimon_sql.format.options.values import TableOptions, integer, memory_size
 from paimon_sql.format.schema import types as t
 
 VERSION = integer(

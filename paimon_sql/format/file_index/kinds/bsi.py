@@ -15,8 +15,7 @@ import numpy.typing as npt
 from pyroaring import BitMap
 
 from paimon_sql.format.bytes.bounded import MAX_FILE_ROWS, check_count
-from paimon_sql.format.file_index.base import FileIndexKind, IndexBuilder, IndexReader, RowsReader
-from paimon_sql.format.file_index.bitmaps import (
+from paimon_sql.format.bytes.row_bitmaps import (
     MAX_SLICES,
     BitSlices,
     Positions,
@@ -26,9 +25,9 @@ from paimon_sql.format.file_index.bitmaps import (
     max_bitmap_bytes,
     read_bitmap,
 )
-from paimon_sql.format.file_index.columns import ColumnBuilder
+from paimon_sql.format.file_index.base import ColumnBuilder, FileIndexKind, IndexBuilder, IndexReader, RowsReader
 from paimon_sql.format.file_index.keys import Key, Numbers, RankedColumn
-from paimon_sql.format.options.table_options import TableOptions
+from paimon_sql.format.options.values import TableOptions
 from paimon_sql.format.schema import types as t
 
 _HEAD = struct.Struct(">bi")

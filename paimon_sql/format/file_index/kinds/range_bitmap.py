@@ -28,8 +28,7 @@ import pyarrow.compute as pc
 from pyroaring import BitMap
 
 from paimon_sql.format.bytes.bounded import MAX_FILE_ROWS, check_count, check_range
-from paimon_sql.format.file_index.base import FileIndexKind, IndexBuilder, IndexReader, RowsReader
-from paimon_sql.format.file_index.bitmaps import (
+from paimon_sql.format.bytes.row_bitmaps import (
     MAX_SLICES,
     BitSlices,
     all_rows,
@@ -37,10 +36,9 @@ from paimon_sql.format.file_index.bitmaps import (
     encode_slices,
     read_bitmap,
 )
-from paimon_sql.format.file_index.columns import ColumnBuilder
+from paimon_sql.format.file_index.base import ColumnBuilder, FileIndexKind, IndexBuilder, IndexReader, RowsReader
 from paimon_sql.format.file_index.keys import Key, KeyType, RankedColumn, with_length
-from paimon_sql.format.options.table_options import TableOptions
-from paimon_sql.format.options.values import memory_size
+from paimon_sql.format.options.values import TableOptions, memory_size
 from paimon_sql.format.schema import types as t
 
 CHUNK_SIZE = memory_size(

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from pyroaring import BitMap64
 
 from paimon_sql.format.bytes.bounded import check_count, check_range, check_total
+from paimon_sql.format.bytes.row_bitmaps import read_rows, serialized_rows, serialized_rows_each
 from paimon_sql.format.bytes.varints import decoded_at, encode, encode_into, sizes_of
 from paimon_sql.format.global_index.base import (
     GlobalIndexKind,
@@ -33,15 +34,13 @@ from paimon_sql.format.global_index.base import (
 )
 from paimon_sql.format.global_index.blocks import TRAILER_BYTES, Compression, decode_block, encode_block
 from paimon_sql.format.global_index.keys import IndexKeys, binary_ranges
-from paimon_sql.format.global_index.row_bitmaps import read_rows, serialized_rows, serialized_rows_each
 from paimon_sql.format.options.table.index import (
     BITMAP_INDEX_COMPRESSION,
     BITMAP_INDEX_COMPRESSION_LEVEL,
     BITMAP_INDEX_DICTIONARY_BLOCK_SIZE,
     BITMAP_INDEX_FALLBACK_SCAN_MAX_SIZE,
 )
-from paimon_sql.format.options.table_options import TableOptions
-from paimon_sql.format.options.values import Option
+from paimon_sql.format.options.values import Option, TableOptions
 
 _MAGIC, _VERSION = 0x42474958, 1
 _FOOTER = struct.Struct(">qiqiqiiii")

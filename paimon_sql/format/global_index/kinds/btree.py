@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap64
 
+from paimon_sql.format.bytes.row_bitmaps import read_rows, serialized_rows
 from paimon_sql.format.bytes.varints import decode, encode, sizes_of
 from paimon_sql.format.global_index.base import (
     GlobalIndexKind,
@@ -30,25 +31,26 @@ from paimon_sql.format.global_index.base import (
     footer_of,
     position,
 )
-from paimon_sql.format.global_index.blocks import TRAILER_BYTES, Compression, encode_block
-from paimon_sql.format.global_index.keys import IndexKeys, binary_ranges, large_binaries
-from paimon_sql.format.global_index.row_bitmaps import read_rows, serialized_rows
-from paimon_sql.format.global_index.sorted_blocks import (
+from paimon_sql.format.global_index.blocks import (
+    TRAILER_BYTES,
+    Compression,
     Entries,
     Handle,
     concat,
+    encode_block,
     encode_blocks,
     read_entries,
     read_handles,
     runs_of,
 )
+from paimon_sql.format.global_index.keys import IndexKeys, binary_ranges, large_binaries
 from paimon_sql.format.options.table.index import (
     BTREE_INDEX_BLOCK_SIZE,
     BTREE_INDEX_COMPRESSION,
     BTREE_INDEX_COMPRESSION_LEVEL,
     BTREE_INDEX_FALLBACK_SCAN_MAX_SIZE,
 )
-from paimon_sql.format.options.table_options import TableOptions
+from paimon_sql.format.options.values import TableOptions
 
 _MAGIC, _VERSION = 0x50425449, 1
 _FOOTER = struct.Struct("<qiqqiqiii")

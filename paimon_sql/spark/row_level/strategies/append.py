@@ -8,29 +8,31 @@ from functools import partial
 
 import pyarrow as pa
 
-from paimon_sql.format.index_files.deletion_vectors import DeletionVector
+from paimon_sql.format.metadata.index_files import DeletionVector
 from paimon_sql.format.metadata.snapshot import Operation, Snapshot
-from paimon_sql.spark.execution.arrow_batches import row_limited_batches
-from paimon_sql.spark.execution.distribute import run_on_executors
+from paimon_sql.spark.execution.distribute import few_rows, row_limited_batches, run_on_executors
 from paimon_sql.spark.execution.executor import SparkExecutor
-from paimon_sql.spark.execution.small_plans import few_rows
 from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.spark.row_level.analysis import ChangedRows
-from paimon_sql.spark.row_level.counts import CountedRows, Counts
+from paimon_sql.spark.row_level.changed_rows import ChangedRows, CountedRows, Counts
 from paimon_sql.spark.write.bucket_distribution import distributed
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.compact.compaction import run_tasks
 from paimon_sql.storage.operations import operations
-from paimon_sql.storage.read.row_tracking import is_tracked
-from paimon_sql.storage.row_level.marks import ChangeSplitter, joined, marked_files
-from paimon_sql.storage.row_level.rewrite import plan_rewrite
+from paimon_sql.storage.read.metadata_columns import is_tracked
+from paimon_sql.storage.row_level.copy_on_write import plan_rewrite
 from paimon_sql.storage.row_level.strategy import RowLevelStrategy
-from paimon_sql.storage.row_level.vectors import drop_vectors, mark, with_existing_deletions
+from paimon_sql.storage.row_level.vectors import (
+    ChangeSplitter,
+    drop_vectors,
+    joined,
+    mark,
+    marked_files,
+    with_existing_deletions,
+)
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
-from paimon_sql.storage.write.row_tracking import TrackedWriteTask
-from paimon_sql.storage.write.task import WriteTask
+from paimon_sql.storage.write.task import TrackedWriteTask, WriteTask
 
 
 @dataclass(frozen=True)

@@ -11,31 +11,25 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import coalesce, col, spark_partition_id
 
-from paimon_sql.format.index_files.deletion_vectors import DeletionVector
+from paimon_sql.format.metadata.index_files import DeletionVector
 from paimon_sql.format.metadata.snapshot import Operation, Snapshot
-from paimon_sql.format.schema.row_kind import RowKind
-from paimon_sql.format.schema.system_fields import ROW_ID, VALUE_KIND
-from paimon_sql.spark.execution.arrow_batches import row_limited_batches
-from paimon_sql.spark.execution.distribute import run_on_executors
-from paimon_sql.spark.execution.small_plans import few_rows
+from paimon_sql.format.schema.system_fields import ROW_ID, VALUE_KIND, RowKind
+from paimon_sql.spark.execution.distribute import few_rows, row_limited_batches, run_on_executors
 from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.spark.row_level.analysis import ChangedRows
-from paimon_sql.spark.row_level.counts import CountedRows, Counts
+from paimon_sql.spark.row_level.changed_rows import ChangedRows, CountedRows, Counts
 from paimon_sql.spark.row_level.target import TargetProxy
-from paimon_sql.spark.write.table_columns import quoted
+from paimon_sql.spark.write.bucket_distribution import quoted
 from paimon_sql.sql.statements.rows import MergeInto, Update
-from paimon_sql.storage.columns.blobs import has_blobs
+from paimon_sql.storage.columns.blobs_and_vectors import has_blobs
 from paimon_sql.storage.commit.transaction import Transaction
-from paimon_sql.storage.data_files.bucketed_groups import bucketed_groups
+from paimon_sql.storage.data_files.live_files import bucketed_groups
 from paimon_sql.storage.indexes.drop_global_index import indexes_unchanged, outdated_indexes
 from paimon_sql.storage.indexes.global_index import drop_messages
 from paimon_sql.storage.operations import operations
 from paimon_sql.storage.read.metadata_columns import FILE_PATH, ROW_INDEX
 from paimon_sql.storage.row_level.columns import ColumnTask, columns_unchanged
-from paimon_sql.storage.row_level.marks import ChangeSplitter, joined, marked_files
-from paimon_sql.storage.row_level.vectors import mark
-from paimon_sql.storage.staging.commit_messages import CommitMessage
-from paimon_sql.storage.staging.staged_files import StagedFiles
+from paimon_sql.storage.row_level.vectors import ChangeSplitter, joined, mark, marked_files
+from paimon_sql.storage.staging.commit_messages import CommitMessage, StagedFiles
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from paimon_sql.storage.write.task import WriteTask

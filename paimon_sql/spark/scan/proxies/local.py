@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.connector.interfaces import NO_TRAITS, ScanInterface, ScanTraits
-from paimon_sql.spark.conversion.internal_rows import internal_rows
+from paimon_sql.spark.conversion.rows import internal_rows
 from paimon_sql.spark.conversion.types import spark_struct
-from paimon_sql.spark.java.types import InternalRow, StructType
+from paimon_sql.spark.java.catalyst import InternalRow, StructType
 from paimon_sql.spark.jvm.gateway import CONNECTOR
 from paimon_sql.spark.jvm.session import JvmSession
 

@@ -14,16 +14,13 @@ from pathlib import Path
 
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion.types import spark_struct
-from paimon_sql.spark.java.catalyst import Expression
-from paimon_sql.spark.java.objects import JavaObject
-from paimon_sql.spark.java.scala import Seq
-from paimon_sql.spark.java.types import InternalRow, StructType
+from paimon_sql.spark.java.catalyst import Expression, InternalRow, StructType
+from paimon_sql.spark.java.objects import JavaObject, Seq
 from paimon_sql.spark.jvm.gateway import CONNECTOR, EXECUTION, Jvm
 from paimon_sql.spark.jvm.hadoop_files import hadoop_settings, hadoop_url
-from paimon_sql.spark.jvm.session import JvmSession
-from paimon_sql.spark.jvm.settings import with_settings
+from paimon_sql.spark.jvm.session import JvmSession, with_settings
 from paimon_sql.spark.scan.proxies.planned import PLAIN, PlannedScanProxy, PlannedTraits
-from paimon_sql.spark.scan.pushdown.variants import Structs, with_structs
+from paimon_sql.spark.scan.pushdown.inner_fields import Structs, with_structs
 from paimon_sql.spark.scan.reporting.partition_keys import FILES, Key, PartitionKeys
 from paimon_sql.storage.scan.plan import PlannedRange, ScanPlan
 from paimon_sql.storage.scan.split import Split

@@ -1,16 +1,20 @@
-"""Planned scan: the base of scans over data files, with description, metrics, statistics and runtime filters."""
+"""Planned scan: the base of scans over data files, and a scan that is planned only if Spark asks for a batch."""
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from weakref import WeakSet
 
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.process import share
 from paimon_sql.spark.connector.interfaces import ScanInterface, ScanTraits
 from paimon_sql.spark.conversion.references import references_to
+from paimon_sql.spark.conversion.types import spark_struct
+from paimon_sql.spark.java.catalyst import StructType
 from paimon_sql.spark.java.connector import ConnectorExpression
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import CONNECTOR, EXECUTION, Jvm
@@ -170,3 +174,56 @@ scans_with_native_twin = share(lambda: WeakSet[PlannedScanProxy]())
 """The live scans that have a native twin."""
 scans_in_buckets = share(lambda: WeakSet[PlannedScanProxy]())
 """The live scans whose rows are in known buckets."""
+
+
+class UnplannedScanProxy(ScanInterface):
+    """A stream of micro-batches, or a batch of all rows.
+
+    Args:
+        jvm: the JVM.
+        name: the table's name.
+        fields: the columns.
+        plan: plans the scan of the batch.
+        traits: what it offers besides its rows.
+    """
+
+    def __init__(
+        self,
+        jvm: Jvm,
+        name: str,
+        fields: Sequence[DataField],
+        plan: Callable[[], PlannedScanProxy],
+        traits: ScanTraits,
+    ) -> None:
+        super().__init__(jvm, traits)
+        self._name = name
+        self._fields = fields
+        self._plan = plan
+
+    @cached_property
+    def _planned(self) -> PlannedScanProxy:
+        return self._plan()
+
+    def toString(self) -> str:
+        return self.description()
+
+    def description(self) -> str:
+        return f"paimon {self._name}"
+
+    def readSchema(self) -> StructType:
+        return self.jvm.struct(json.dumps(spark_struct(self._fields)))
+
+    def toBatch(self) -> Proxy:
+        return self._planned.toBatch()
+
+    def estimateStatistics(self) -> StatisticsProxy:
+        return self._planned.estimateStatistics()
+
+    def estimateSizeInBytes(self) -> JavaObject:
+        return self._planned.estimateSizeInBytes()
+
+    def reflectsFullyPushedDownFilters(self) -> bool:
+        return True
+
+    class Java:
+        implements = [f"{CONNECTOR}.read.SupportsReportStatistics"]

@@ -1,4 +1,4 @@
-"""Python scan: workers read, merge and filter rows and pass them to the JVM as Arrow."""
+"""Python scan: workers read, merge and filter rows of a batch or a stream, and pass them to the JVM as Arrow."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import pyarrow as pa
@@ -14,15 +15,19 @@ from pyspark.sql.types import StructType
 from pyspark.sql.udf import _wrap_function
 
 from paimon_sql.format.schema.types import DataField
-from paimon_sql.spark.conversion.arrow_types import for_spark
+from paimon_sql.spark.conversion.rows import for_spark
 from paimon_sql.spark.conversion.types import StructJson, spark_struct, struct_inside
-from paimon_sql.spark.execution.worker_errors import hide_traceback
-from paimon_sql.spark.java.objects import JavaObject
-from paimon_sql.spark.java.types import StructType as JavaStruct
+from paimon_sql.spark.execution.executor import hide_traceback
+from paimon_sql.spark.java.catalyst import StructType as JavaStruct
+from paimon_sql.spark.java.connector import Offset
+from paimon_sql.spark.java.objects import JavaObject, Object
 from paimon_sql.spark.jvm.gateway import CONNECTOR, EXECUTION, Jvm
+from paimon_sql.spark.jvm.proxy import Proxy
 from paimon_sql.spark.scan.proxies.planned import PLAIN, PlannedScanProxy, PlannedTraits, scans_with_native_twin
 from paimon_sql.spark.scan.reporting.partition_keys import TASKS
 from paimon_sql.storage.scan.plan import ScanPlan
+from paimon_sql.storage.scan.split import Split
+from paimon_sql.storage.streams.source import Position, StreamSource, parse_position
 
 _PYTHON = f"{EXECUTION}.datasources.v2.python"
 
@@ -142,3 +147,77 @@ def reader_factory(jvm: Jvm, struct: StructJson) -> JavaObject:
     function = jvm.pickle((read_partition, StructType.fromJson(struct)))
     schema = jvm.struct(json.dumps(struct))
     return jvm.new(f"{_PYTHON}.PythonPartitionReaderFactory", source, function, schema, jvm.none, jvm.none)
+
+
+_STREAMING = f"{CONNECTOR}.read.streaming"
+_OFFSET = f"{EXECUTION}.datasources.v2.python.PythonStreamingSourceOffset"
+_ALL = "ReadAllAvailable"
+
+
+class MicroBatchStreamProxy(Proxy):
+    """A table as a stream of micro-batches, read by Python workers.
+
+    Args:
+        jvm: the JVM.
+        source: the stream.
+        fields: the columns of its rows.
+        task_of: the task that reads a split.
+    """
+
+    def __init__(
+        self, jvm: Jvm, source: StreamSource, fields: Sequence[DataField], task_of: Callable[[Split], Task]
+    ) -> None:
+        super().__init__(jvm)
+        self._source = source
+        self._fields = fields
+        self._task_of = task_of
+        self._until: Position | None = None
+
+    def toString(self) -> str:
+        return f"paimon {self._source.table.name}"
+
+    def initialOffset(self) -> Offset:
+        return self._offset(self._begin)
+
+    @cached_property
+    def _begin(self) -> Position:
+        return self._source.start()
+
+    def deserializeOffset(self, text: str) -> Offset:
+        return self._offset(parse_position(text))
+
+    def getDefaultReadLimit(self) -> JavaObject:
+        # Only its class matters (`latestOffset`): it marks a trigger with limits.
+        return self.jvm.cls(f"{_STREAMING}.ReadLimit").maxRows(2**63 - 1)
+
+    def reportLatestOffset(self) -> None:
+        return None
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        self._until = self._source.newest()
+
+    def latestOffset(self, start: Offset | None = None, limit: Object | None = None) -> Offset | None:
+        """The end of the next micro-batch, from its start and its read limit; Spark gives both or neither."""
+        begin = self._begin if start is None else parse_position(start.json())
+        limits = None if limit is None or limit.getClass().getSimpleName() == _ALL else self._source.limits
+        end = self._source.end(begin, limits, self._until)
+        return start if end is None else self._offset(end)
+
+    def planInputPartitions(self, start: Offset, end: Offset) -> Sequence[JavaObject]:
+        splits = self._source.splits(parse_position(start.json()), parse_position(end.json()))
+        return input_partitions(self.jvm, [[self._task_of(split)] for split in splits])
+
+    def createReaderFactory(self) -> JavaObject:
+        return reader_factory(self.jvm, spark_struct(self._fields))
+
+    def commit(self, end: Offset) -> None:
+        self._source.done(parse_position(end.json()))
+
+    def stop(self) -> None:
+        pass
+
+    def _offset(self, position: Position) -> Offset:
+        return self.jvm.new(_OFFSET, position.to_json())
+
+    class Java:
+        implements = [f"{_STREAMING}.MicroBatchStream", f"{_STREAMING}.SupportsTriggerAvailableNow"]

@@ -13,16 +13,16 @@ from paimon_sql.format.schema.types import BigIntType, DataField
 from paimon_sql.spark.conversion.references import column_of
 from paimon_sql.spark.java.connector import Aggregation, ConnectorExpression
 from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.storage.expressions.aggregate_functions import (
+from paimon_sql.storage.expressions.partial_aggregation import (
     MOST_DIGITS,
     CountRows,
     CountValues,
     Extreme,
     PartialAggregate,
+    PartialAggregation,
     Sum,
     WideSum,
 )
-from paimon_sql.storage.expressions.partial_aggregates import PartialAggregation
 from paimon_sql.storage.read.task import ReadTask
 
 COUNT = (DataField(-1, "count(*)", BigIntType(False)),)

@@ -10,7 +10,7 @@ from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.spark import READ_PUSH_DOWN_ENABLED
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.spark.conversion.types import spark_struct, struct_json, struct_of
-from paimon_sql.spark.java.types import StructType
+from paimon_sql.spark.java.catalyst import StructType
 from paimon_sql.spark.jvm.gateway import CONNECTOR, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy
 

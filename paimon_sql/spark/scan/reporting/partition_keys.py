@@ -13,12 +13,10 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from paimon_sql.format.schema.types import DataField, IntType
-from paimon_sql.spark.conversion.internal_rows import internal_rows
+from paimon_sql.spark.conversion.rows import internal_rows
 from paimon_sql.spark.conversion.types import TypeJson, spark_type, without_lengths
-from paimon_sql.spark.java.catalyst import Attribute, Expression
-from paimon_sql.spark.java.objects import Class, JavaObject
-from paimon_sql.spark.java.scala import Seq
-from paimon_sql.spark.java.types import InternalRow
+from paimon_sql.spark.java.catalyst import Attribute, Expression, InternalRow
+from paimon_sql.spark.java.objects import Class, JavaObject, Seq
 from paimon_sql.spark.jvm.compat import transform_expression
 from paimon_sql.spark.jvm.compiled_class import compiled_class
 from paimon_sql.spark.jvm.gateway import CATALYST, CONNECTOR, EXECUTION, Jvm

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import cast
 
 from paimon_sql.format.rows.binary_field import epoch_nanos
 from paimon_sql.format.schema import types as t
-from paimon_sql.format.schema.types import DataField
+from paimon_sql.format.schema.types import DataField, DataType
 from paimon_sql.format.statistics.table_statistics import ColumnStatistics
 from paimon_sql.format.text.values import parse_text
 from paimon_sql.spark.conversion.references import reference_to
 from paimon_sql.spark.java.objects import JavaObject
 from paimon_sql.spark.jvm.gateway import CONNECTOR, Jvm
 from paimon_sql.spark.jvm.proxy import Proxy
-from paimon_sql.spark.scan.reporting.row_size import row_width
 from paimon_sql.storage.branches.chains import Chain
 from paimon_sql.storage.scan.plan import ScanPlan
 from paimon_sql.storage.table.statistics import statistics_of
@@ -127,3 +126,46 @@ class ColumnStatisticsProxy(Proxy):
 
     class Java:
         implements = [f"{CONNECTOR}.read.colstats.ColumnStatistics"]
+
+
+_ROW = 8
+"""Bytes that Spark adds per row (Spark: `EstimationUtils.getSizePerRow`)."""
+_TEXT, _BYTES, _VARIANT = 20, 100, 2048
+_WIDE_DECIMAL = 18
+_WIDTHS: dict[type[DataType], int] = {
+    t.BooleanType: 1,
+    t.TinyIntType: 1,
+    t.SmallIntType: 2,
+    t.IntType: 4,
+    t.FloatType: 4,
+    t.DateType: 4,
+    t.CharType: _TEXT,
+    t.VarCharType: _TEXT,
+    t.BinaryType: _BYTES,
+    t.VarBinaryType: _BYTES,
+    t.BlobType: _BYTES,
+    t.VariantType: _VARIANT,
+}
+"""Spark's default sizes (Spark: `DataType.defaultSize`); that of all other types is 8."""
+
+
+def row_width(fields: Iterable[DataField]) -> int:
+    """The estimated bytes of one row with these columns."""
+    return _ROW + sum(_width(field.type) for field in fields)
+
+
+def _width(data_type: DataType) -> int:
+    match data_type:
+        case t.RowType():
+            return sum(_width(field.type) for field in data_type.fields)
+        case t.ArrayType() | t.VectorType():
+            return _width(data_type.element)
+        case t.MapType():
+            return _width(data_type.key) + _width(data_type.value)
+        case t.MultisetType():
+            return _width(data_type.element) + _WIDTHS[t.IntType]
+        case t.VariantType() if data_type.paths is not None:
+            return min(_VARIANT, _TEXT * len(data_type.paths))
+        case t.DecimalType():
+            return 8 if data_type.precision <= _WIDE_DECIMAL else 16
+    return _WIDTHS.get(type(data_type), 8)

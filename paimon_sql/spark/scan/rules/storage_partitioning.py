@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import gcd
 
+from paimon_sql.spark.conversion.references import ascending
 from paimon_sql.spark.java.catalyst import LogicalPlan
 from paimon_sql.spark.java.objects import JavaMethod, JavaObject
 from paimon_sql.spark.jvm.compiled_class import compiled_class
@@ -21,7 +22,6 @@ from paimon_sql.spark.jvm.proxy import python_object
 from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.rules.optimizer import PlanRule, scans_of, with_leaves, with_parts
 from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy, scans_in_buckets
-from paimon_sql.spark.scan.pushdown.sort_orders import ascending
 from paimon_sql.spark.scan.reporting.partition_keys import PartitionKeys
 from paimon_sql.storage.scan.key_order import in_key_order, ordered_columns
 from paimon_sql.storage.write.buckets.reported_partitioning import Bucketing, form_of

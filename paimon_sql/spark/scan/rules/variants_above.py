@@ -13,14 +13,19 @@ from weakref import WeakSet
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.process import share
 from paimon_sql.spark.conversion.types import TypeJson, spark_struct
-from paimon_sql.spark.java.catalyst import Expression, LogicalPlan
+from paimon_sql.spark.java.catalyst import DataType, Expression, LogicalPlan, StructType
 from paimon_sql.spark.java.objects import JavaObject
-from paimon_sql.spark.java.types import DataType, StructType
 from paimon_sql.spark.jvm.gateway import CATALYST
 from paimon_sql.spark.rules.optimizer import PlanRule, new_alias, new_attribute, with_parts, with_scans
 from paimon_sql.spark.scan.proxies.planned import PlannedScanProxy, PlannedTraits, scans_with_native_twin
 from paimon_sql.spark.scan.proxies.python import PythonScanProxy
-from paimon_sql.spark.scan.pushdown.variants import Extraction, VariantExtractions, VariantPath, is_struct, with_structs
+from paimon_sql.spark.scan.pushdown.inner_fields import (
+    Extraction,
+    VariantExtractions,
+    VariantPath,
+    is_struct,
+    with_structs,
+)
 from paimon_sql.storage.scan.plan import ScanPlan
 
 _EXPRESSIONS = f"{CATALYST}.expressions"

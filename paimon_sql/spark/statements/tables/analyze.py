@@ -11,8 +11,7 @@ from paimon_sql.format.statistics.table_statistics import ColumnStatistics, Tabl
 from paimon_sql.format.text.values import cast_text, java_text
 from paimon_sql.spark.execution.carried_statement import Answer, Runner, StatementContext
 from paimon_sql.spark.java.catalyst import Attribute, LogicalPlan
-from paimon_sql.spark.java.objects import JavaObject
-from paimon_sql.spark.java.scala import Option, ScalaMap, Tuple
+from paimon_sql.spark.java.objects import JavaObject, Option, ScalaMap, Tuple
 from paimon_sql.spark.jvm.gateway import EXECUTION
 from paimon_sql.spark.statements.tables.partitions import read_partition
 from paimon_sql.sql.statements.tables.partitions import AnalyzeTable
@@ -20,8 +19,7 @@ from paimon_sql.sql.text.names import quote_name
 from paimon_sql.storage.branches.chains import Chain
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.format_tables import FormatTable, chosen_partitions
-from paimon_sql.storage.format_tables.registration import report_figures
-from paimon_sql.storage.format_tables.statistics import measured
+from paimon_sql.storage.format_tables.registration import measured, report_figures
 from paimon_sql.storage.operations import operations
 from paimon_sql.storage.scan.plan import plan_scan
 from paimon_sql.storage.table.table import Table

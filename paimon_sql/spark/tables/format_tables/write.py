@@ -1,8 +1,14 @@
-"""Writes to format tables: Spark's own writers fill a hidden directory, whose files the commit publishes."""
+"""Writes to format tables: Spark's own writers fill a hidden directory, whose files the commit publishes.
+
+Both have the same directory (Spark: ``ExternalCatalogUtils.getPartitionPathString``). Spark's writer has one file open
+at a time, and would create it twice if rows of one value follow those of the other. Spark adds a projection to writes
+into its own tables (Spark: ``V1WriteCommand``, ``Empty2Null``), but not into tables of a catalog.
+"""
 
 from __future__ import annotations
 
 import json
+import time
 import uuid
 from collections.abc import Sequence
 
@@ -10,17 +16,15 @@ from paimon_sql.errors import UnsupportedError
 from paimon_sql.spark.connector.interfaces import WriteInterface
 from paimon_sql.spark.conversion.references import reference_to
 from paimon_sql.spark.conversion.types import struct_json, struct_of
-from paimon_sql.spark.execution.running_tasks import RunningTasks
 from paimon_sql.spark.expressions.connector_predicates import partition_condition
-from paimon_sql.spark.java.catalyst import Attribute
+from paimon_sql.spark.java.catalyst import Attribute, Expression, LogicalPlan, StructType
 from paimon_sql.spark.java.connector import ConnectorExpression, WriteInfo
-from paimon_sql.spark.java.objects import JavaObject
-from paimon_sql.spark.java.scala import Seq
-from paimon_sql.spark.java.types import StructType
-from paimon_sql.spark.jvm.gateway import CATALYST, CONNECTOR, EXECUTION
+from paimon_sql.spark.java.objects import JavaObject, Seq
+from paimon_sql.spark.jvm.gateway import CATALYST, CONNECTOR, EXECUTION, Jvm
 from paimon_sql.spark.jvm.hadoop_files import check_table, hadoop_path, hadoop_settings
-from paimon_sql.spark.jvm.proxy import Proxy
+from paimon_sql.spark.jvm.proxy import Proxy, python_object
 from paimon_sql.spark.jvm.session import JvmSession
+from paimon_sql.spark.rules.optimizer import PlanRule, add_rules, new_alias, new_id
 from paimon_sql.spark.tables.format_tables.formats import FORMATS
 from paimon_sql.storage.file_io.paths import store_of
 from paimon_sql.storage.format_tables import FormatTable
@@ -188,3 +192,117 @@ class FormatWrite(WriteInterface):
 
     class Java:
         implements = [f"{CONNECTOR}.write.RequiresDistributionAndOrdering", f"{CONNECTOR}.write.BatchWrite"]
+
+
+_MAX_WAIT = 10.0
+"""Seconds to wait for tasks that do not end."""
+_MAX_DELAY = 1.0
+"""Seconds to wait until Spark reports the job at all."""
+_POLL_INTERVAL = 0.05
+_RUNNING = "RUNNING"
+
+
+class RunningTasks:
+    """The tasks of one write.
+
+    Spark reports events in their order: when the end of a job is reported, so are all tasks that it started.
+
+    Args:
+        jvm: the JVM.
+    """
+
+    def __init__(self, jvm: Jvm) -> None:
+        self._jvm = jvm
+        self._tag = f"write {uuid.uuid4()}"
+
+    def begin(self) -> None:
+        """Tag the jobs that this thread starts from now on."""
+        self._jvm.context.addJobTag(self._tag)
+
+    def end(self) -> None:
+        """Stop tagging, after the job."""
+        self._jvm.context.removeJobTag(self._tag)
+
+    def wait(self) -> None:
+        """Wait until none of the tasks runs, at most some seconds."""
+        began = time.monotonic()
+        while (jobs := self._jobs()) is None or any(map(self._runs, jobs)):
+            if time.monotonic() - began > (_MAX_DELAY if jobs is None else _MAX_WAIT):
+                return
+            time.sleep(_POLL_INTERVAL)
+
+    def _jobs(self) -> list[int] | None:
+        """The ids of the jobs; None until Spark has reported one."""
+        return list(self._jvm.context._jsc.sc().statusTracker().getJobIdsForTag(self._tag)) or None
+
+    def _runs(self, number: int) -> bool:
+        tracker = self._jvm.context.statusTracker()
+        job = tracker.getJobInfo(number)
+        if job is None:
+            return False
+        stages = [tracker.getStageInfo(stage) for stage in job.stageIds]
+        return job.status == _RUNNING or any(stage.numActiveTasks for stage in stages if stage)
+
+
+_EXPRESSIONS = f"{CATALYST}.expressions"
+
+
+class EmptyPartitionsAsNull(PlanRule):
+    """Replaces empty strings by NULL in the partition columns of rows written to a format table."""
+
+    roots = frozenset(("AppendData", "OverwriteByExpression", "OverwritePartitionsDynamic"))
+
+    @classmethod
+    def ensure(cls, session: JvmSession) -> None:
+        """Add the rule to a session that lacks it; call this before a plan is optimized."""
+
+        def add() -> bool:
+            add_rules(session, [cls(session.jvm)])
+            return True
+
+        session.jvm.constant(f"{cls.__name__} of {session.java.sessionUUID()}", add)
+
+    def rewrite(self, plan: LogicalPlan) -> LogicalPlan:
+        write = python_object(self.jvm, plan.write().get()) if plan.write().isDefined() else None
+        done = self.jvm.new(f"{CATALYST}.trees.TreeNodeTag", type(self).__name__)
+        if not isinstance(write, FormatWrite) or plan.getTagValue(done).isDefined():
+            return plan
+        names = {f.name for f in write.table.partition_fields}
+        query = plan.query()
+        columns = [c for c in self.jvm.items(query.output()) if c.name() in names and _is_string(c)]
+        if not columns:
+            return plan
+        plan = plan.withNewChildren(self.jvm.seq([self._without_empty(query, columns)]))
+        plan.setTagValue(done, True)
+        return plan
+
+    def _without_empty(self, query: LogicalPlan, columns: list[Attribute]) -> LogicalPlan:
+        """The query with NULL for empty strings, projected below its sort by partitions."""
+        jvm, replacements = self.jvm, {c.exprId().id(): self._null_if_empty(c) for c in columns}
+
+        def of(attribute: Expression) -> Expression:
+            found = replacements.get(int(attribute.exprId().id()))
+            return found.toAttribute() if found is not None else attribute
+
+        def order(of_rows: Expression) -> Expression:
+            return of_rows.withNewChildren(jvm.seq(map(of, jvm.items(of_rows.children()))))
+
+        is_sorted = query.getClass().getSimpleName() == "Sort"
+        rows = query.child() if is_sorted else query
+        shown = jvm.seq(replacements.get(c.exprId().id(), c) for c in jvm.items(rows.output()))
+        projected = jvm.new(f"{CATALYST}.plans.logical.Project", shown, rows)
+        if not is_sorted:
+            return projected
+        orders = jvm.seq(map(order, jvm.items(query.order())))
+        return jvm.new(f"{CATALYST}.plans.logical.Sort", orders, getattr(query, "global")(), projected, query.hint())
+
+    def _null_if_empty(self, column: Attribute) -> Attribute:
+        jvm = self.jvm
+        literals, kind = jvm.singleton(f"{_EXPRESSIONS}.Literal"), column.dataType()
+        is_empty = jvm.new(f"{_EXPRESSIONS}.EqualTo", column, literals.create("", kind))
+        value = jvm.new(f"{_EXPRESSIONS}.If", is_empty, literals.create(None, kind), column)
+        return new_alias(jvm, value, column.name(), new_id(jvm), column.qualifier(), jvm.none)
+
+
+def _is_string(column: Attribute) -> bool:
+    return column.dataType().typeName() == "string"

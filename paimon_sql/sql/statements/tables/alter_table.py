@@ -8,17 +8,15 @@ from typing import Literal
 from sqlglot import exp
 from sqlglot.generator import Generator
 
-from paimon_sql.sql.context import TableName
-from paimon_sql.sql.dialect.errors import RefusedError
+from paimon_sql.sql.carried_statements import Node, Statement
+from paimon_sql.sql.context import Reading, TableName
 from paimon_sql.sql.dialect.generator import writes
 from paimon_sql.sql.dialect.nodes import span
 from paimon_sql.sql.dialect.parser import PaimonParser, reads
-from paimon_sql.sql.errors import SqlSyntaxError
-from paimon_sql.sql.grammar.statement import Node, Statement
-from paimon_sql.sql.outcome import Carried, Outcome, rewrites
-from paimon_sql.sql.reading import Reading
+from paimon_sql.sql.edits import Edit
+from paimon_sql.sql.errors import RefusedError, SqlSyntaxError
+from paimon_sql.sql.statements.base import Carried, Outcome, rewrites
 from paimon_sql.sql.statements.tables.columns import Column, columns_of
-from paimon_sql.sql.text.edits import Edit
 from paimon_sql.sql.types import type_text
 
 _OPTIONS, _COLUMNS = "TBLPROPERTIES", "COLUMN|COLUMNS"

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from paimon_sql.format.schema.types import DataType
-from paimon_sql.sql.dialect.definitions.types import ExactType
+from paimon_sql.sql.dialect.column_definitions import ExactType
 from paimon_sql.sql.dialect.nodes import Span, span
-from paimon_sql.sql.text.edits import Edit
+from paimon_sql.sql.edits import Edit
 from paimon_sql.sql.types import is_exact, spark_type
 
 

@@ -16,15 +16,14 @@ from collections.abc import Iterator, Sequence
 from sqlglot import exp
 from sqlglot.generator import Generator
 
-from paimon_sql.sql.dialect.errors import PositionedError, RefusedError
+from paimon_sql.sql.context import Reading, names_of
 from paimon_sql.sql.dialect.generator import writes
 from paimon_sql.sql.dialect.nodes import Span, Verbatim, span
 from paimon_sql.sql.dialect.parser import PaimonParser, reads
-from paimon_sql.sql.errors import SqlSyntaxError
-from paimon_sql.sql.outcome import Outcome, rewrites
-from paimon_sql.sql.reading import Reading, names_of
+from paimon_sql.sql.edits import Edit, clause
+from paimon_sql.sql.errors import PositionedError, RefusedError, SqlSyntaxError
+from paimon_sql.sql.statements.base import Outcome, rewrites
 from paimon_sql.sql.statements.tables.columns import Column, columns_of, keys_of, without_elements
-from paimon_sql.sql.text.edits import Edit, clause
 from paimon_sql.sql.text.names import quote_name, string_sql
 from paimon_sql.sql.types import TYPE_PROPERTY, type_text
 

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 from sqlglot.generator import Generator
 
-from paimon_sql.sql.context import TableName
+from paimon_sql.sql.carried_statements import Options as OptionMap
+from paimon_sql.sql.carried_statements import Statement
+from paimon_sql.sql.context import Reading, TableName, names_of
 from paimon_sql.sql.dialect.nodes import Names, Options, span
 from paimon_sql.sql.dialect.parser import PaimonParser, reads
 from paimon_sql.sql.errors import SqlSyntaxError
 from paimon_sql.sql.grammar.slots import SLOTS, Slot
-from paimon_sql.sql.grammar.statement import Options as OptionMap
-from paimon_sql.sql.grammar.statement import Statement
-from paimon_sql.sql.reading import Reading, names_of
 from paimon_sql.sql.statements.base import declared
 
 _PAIMON = "PAIMON"

@@ -10,15 +10,13 @@ from typing import Literal
 
 from sqlglot import exp
 
-from paimon_sql.sql.context import TableName
+from paimon_sql.sql.carried_statements import Options, Statement
+from paimon_sql.sql.context import Reading, TableName, names_of
 from paimon_sql.sql.dialect.nodes import Names, span
 from paimon_sql.sql.dialect.parser import PaimonParser, reads
+from paimon_sql.sql.edits import Edit
 from paimon_sql.sql.grammar.slots import SLOTS, Query, Slot
-from paimon_sql.sql.grammar.statement import Options, Statement
-from paimon_sql.sql.outcome import Carried, Outcome, rewrites
-from paimon_sql.sql.reading import Reading, names_of
-from paimon_sql.sql.statements.base import declared
-from paimon_sql.sql.text.edits import Edit
+from paimon_sql.sql.statements.base import Carried, Outcome, declared, rewrites
 
 Unit = Literal["SECOND", "MINUTE", "HOUR", "DAY"]
 _UNITS: tuple[Unit, ...] = ("SECOND", "MINUTE", "HOUR", "DAY")

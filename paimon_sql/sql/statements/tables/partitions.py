@@ -8,12 +8,11 @@ from typing import Literal
 from sqlglot import exp
 from sqlglot.generator import Generator
 
-from paimon_sql.sql.context import TableName
+from paimon_sql.sql.carried_statements import Statement
+from paimon_sql.sql.context import Reading, TableName
 from paimon_sql.sql.dialect.nodes import Names, Verbatim
 from paimon_sql.sql.dialect.parser import PaimonParser
 from paimon_sql.sql.grammar.slots import SLOTS, Slot
-from paimon_sql.sql.grammar.statement import Statement
-from paimon_sql.sql.reading import Reading
 from paimon_sql.sql.statements.base import declared
 
 PartitionSpec = tuple[tuple[str, str | None], ...]

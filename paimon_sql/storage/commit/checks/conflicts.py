@@ -1,4 +1,8 @@
-"""Conflict checks against snapshots that a writer has not read (Paimon: ``ConflictDetection``)."""
+"""Conflict checks against snapshots that a writer has not read (Paimon: ``ConflictDetection``).
+
+A writer that was suspended for longer than the grace period of that removal would otherwise commit missing files. On
+a local file system flushing reveals a missing file anyway; an object store does not.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +13,20 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.errors import AlreadyCommittedError, CommitConflictError
+from paimon_sql.errors import AlreadyCommittedError, CommitConflictError, UnsupportedError
 from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
 from paimon_sql.format.metadata.index_manifest import DELETION_VECTORS_INDEX
 from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry, entries
+from paimon_sql.format.metadata.snapshot import CommitKind
+from paimon_sql.format.options.table.table import BRANCH_MERGE_ENABLED
+from paimon_sql.format.text.instants import current_millis
 from paimon_sql.storage.data_files.file_groups import groups_of_entries, is_dedicated
-from paimon_sql.storage.data_files.sections import key_ranks
-from paimon_sql.storage.staging.commit_messages import Changes
+from paimon_sql.storage.data_files.lsm_tree import key_ranks
+from paimon_sql.storage.execution.threads import map_in_threads
+from paimon_sql.storage.staging.commit_messages import Changes, new_files
 from paimon_sql.storage.staging.proposal import Proposal, Validation
 from paimon_sql.storage.table.index_files import index_entries
+from paimon_sql.storage.table.table import Table
 
 _IDENTITY = ("file_name", "level", "extra_files", "embedded_index")
 """The columns that identify a file, on its level and with its indexes."""
@@ -236,3 +245,68 @@ ONE_BUCKET_NUMBER = Validation("a partition has one number of buckets", _check_b
 WHOLE_GROUPS = Validation("files of the same rows belong together", _check_groups)
 DISJOINT_RUNS = Validation("sorted runs above level 0 do not overlap", _check_levels)
 KNOWN_DEEP = Validation("a compaction knew all files above level 0 and their deleted rows", _check_deep)
+
+
+_MIN_AGE_MILLIS = 3_600_000
+"""Far less than the grace period of orphan files (a day by default), far more than most statements take."""
+_THREADS = 16
+
+
+def _check_aged(proposal: Proposal) -> None:
+    table, changes = proposal.table, proposal.changes
+    before = current_millis() - _MIN_AGE_MILLIS
+    moved = {e.file.file_name for e in changes.entries if e.kind is FileKind.DELETE}
+    aged = [
+        e
+        for e in changes.entries
+        if e.kind is FileKind.ADD
+        and e.file.file_name not in moved
+        and (e.file.creation_epoch_millis() or before) < before
+    ]
+    if not aged:
+        return
+    paths = new_files(table, Changes(aged, changes.changelog, changes.indexes))
+    existing = map_in_threads(table.file_io.exists, paths, table.file_io.threads_for(table.path, len(paths), _THREADS))
+    lost = [path for path, exists in zip(paths, existing, strict=True) if not exists]
+    if lost:
+        raise CommitConflictError(
+            f"{table.name}: {len(lost)} files that the statement wrote were removed before it ended, including"
+            f" {lost[0]}.",
+            remedy="Run it again, and remove only orphan files that are older than the longest statement.",
+        )
+
+
+STAGED_FILES_EXIST = Validation("files that were staged long ago still stand", _check_aged)
+
+
+_WORDS = {
+    CommitKind.COMPACT: "its files cannot be compacted",
+    CommitKind.OVERWRITE: "rows of it cannot be overwritten, updated or deleted",
+}
+
+
+def is_append_only(table: Table) -> bool:
+    """Whether no commit may delete files of the table."""
+    return not table.schema.has_key and bool(table.options.get(BRANCH_MERGE_ENABLED))
+
+
+def growth_error(table: Table, kind: CommitKind) -> UnsupportedError | None:
+    """Return the error for a commit of that kind; None if it is allowed."""
+    if kind not in _WORDS or not is_append_only(table):
+        return None
+    return UnsupportedError(
+        f"{table.name} has '{BRANCH_MERGE_ENABLED.key}', so {_WORDS[kind]}: its branches could not be merged any more.",
+        remedy="Set the option to 'false' if the branches need not be merged.",
+    )
+
+
+def _check_append_only(proposal: Proposal) -> None:
+    if (error := growth_error(proposal.table, proposal.kind)) is not None:
+        raise error
+
+
+APPEND_ONLY = Validation("no rows are taken away where branches are to be merged", _check_append_only)
+OF_APPENDS = (APPEND_ONLY, LIVE_FILES, LIVE_MARKED, UNMARKED, ONE_BUCKET_NUMBER)
+"""The validations of commits to append tables."""
+OF_GROUPS = (*OF_APPENDS, WHOLE_GROUPS)
+"""Those of commits to tables with data evolution."""

@@ -15,13 +15,12 @@ from paimon_sql.format.options.table.row_tracking import ROW_TRACKING_ENABLED, R
 from paimon_sql.format.schema.system_fields import ROW_ID
 from paimon_sql.format.text.instants import current_millis
 from paimon_sql.storage.commit.snapshot.carried_properties import carried_properties
-from paimon_sql.storage.commit.snapshot.index_entries import next_index_manifest
-from paimon_sql.storage.commit.snapshot.manifest_merge import merge_manifests
+from paimon_sql.storage.commit.snapshot.manifests import merge_manifests, next_index_manifest
 from paimon_sql.storage.data_files.file_groups import is_dedicated
 from paimon_sql.storage.data_files.live_files import manifests_of
-from paimon_sql.storage.materialized.state import inherited_properties
-from paimon_sql.storage.merge.snapshot_order import is_ordered_by_snapshots, numbered_by_snapshot
-from paimon_sql.storage.metadata.rollback_marks import WRITER_VERSION, Rollback, with_generation
+from paimon_sql.storage.materialized.refresh import inherited_properties
+from paimon_sql.storage.merge.sequence import is_ordered_by_snapshots, numbered_by_snapshot
+from paimon_sql.storage.metadata.snapshots import WRITER_VERSION, Rollback, with_generation
 from paimon_sql.storage.staging.commit_messages import Changes
 from paimon_sql.storage.table.statistics import inherited_statistics
 from paimon_sql.storage.table.table import Table

@@ -19,18 +19,21 @@ from paimon_sql.format.options.operations.compaction import (
 )
 from paimon_sql.format.options.operations.scan import SOURCE_SPLIT_OPEN_FILE_COST
 from paimon_sql.format.options.table.bucket import BUCKET
-from paimon_sql.storage.compact.compaction import PlannedCompaction, run_tasks
+from paimon_sql.storage.compact.compaction import (
+    EVERYTHING,
+    CompactLayout,
+    PlannedCompaction,
+    Scope,
+    run_tasks,
+    touched_files,
+)
 from paimon_sql.storage.compact.layouts.bucket_files import BucketTask, by_bucket
 from paimon_sql.storage.compact.layouts.clustered import ClusterTask, cluster_tasks, plan_clustering
-from paimon_sql.storage.compact.run import CompactLayout
-from paimon_sql.storage.compact.scope import EVERYTHING, Scope
-from paimon_sql.storage.compact.touched_buckets import touched_files
-from paimon_sql.storage.data_files.deletion_vectors import Deletion
-from paimon_sql.storage.data_files.live_files import live_files
+from paimon_sql.storage.data_files.live_files import Deletion, live_files
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.row_level.vectors import drop_vectors
 from paimon_sql.storage.staging.commit_messages import CommitMessage
-from paimon_sql.storage.staging.overwrite import Overwrite
+from paimon_sql.storage.staging.proposal import Overwrite
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.clustering.clustering import clusters
 from paimon_sql.storage.write.files.rolling import write_all

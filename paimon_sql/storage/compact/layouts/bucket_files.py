@@ -10,12 +10,11 @@ import pyarrow as pa
 from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
 from paimon_sql.format.metadata.manifest import ManifestEntry
 from paimon_sql.format.metadata.snapshot import Snapshot
-from paimon_sql.storage.data_files.deletion_vectors import Deletion, deletions_of
-from paimon_sql.storage.read.row_tracking import rows_to_move
+from paimon_sql.storage.data_files.live_files import Deletion, deletions_of
+from paimon_sql.storage.read.metadata_columns import rows_to_move
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.files.file_names import FileNamer
 from paimon_sql.storage.write.files.rolling import RollingWriter
-from paimon_sql.storage.write.settings import WriteSettings, moved_settings
+from paimon_sql.storage.write.settings import FileNamer, WriteSettings, moved_settings
 
 
 @dataclass(frozen=True)

@@ -15,23 +15,20 @@ from paimon_sql.format.options.operations.scan import (
 from paimon_sql.format.schema.system_fields import VALUE_KIND
 from paimon_sql.storage.branches.chains import Chain
 from paimon_sql.storage.commit.transaction import Transaction
-from paimon_sql.storage.compact.run import compact_due
+from paimon_sql.storage.compact.compaction import compact_due
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.expressions.predicates import Predicate
 from paimon_sql.storage.operations import operations
-from paimon_sql.storage.read.readers.raw import with_inserts
+from paimon_sql.storage.read.readers.splits import with_inserts
 from paimon_sql.storage.read.task import ReadTask
-from paimon_sql.storage.scan.branches.chain import ChainFiles, chained_partitions
 from paimon_sql.storage.scan.branches.fallback import BranchFiles, check_columns
-from paimon_sql.storage.scan.split import Split
-from paimon_sql.storage.scan.split_size import SPLIT_BYTES
-from paimon_sql.storage.staging.commit_messages import CommitMessage
-from paimon_sql.storage.staging.overwrite import Overwrite, overwritten
-from paimon_sql.storage.staging.proposal import Proposal, Validation
-from paimon_sql.storage.staging.staged_files import gather
+from paimon_sql.storage.scan.branches.files_to_read import ChainFiles, chained_partitions
+from paimon_sql.storage.scan.split import SPLIT_BYTES, Split
+from paimon_sql.storage.staging.commit_messages import CommitMessage, gather
+from paimon_sql.storage.staging.proposal import Overwrite, Proposal, Validation, overwritten
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.key_value_writer import KeyValueWriter
+from paimon_sql.storage.write.writers import KeyValueWriter
 
 
 @dataclass(frozen=True)

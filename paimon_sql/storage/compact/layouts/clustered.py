@@ -1,13 +1,16 @@
-"""Compaction of append tables with incremental clustering (``clustering.incremental``).
+"""Compactions that sort rows: incremental clustering (``clustering.incremental``), and sort compaction.
 
 New files are on level 0, each a sorted run; files that were sorted together are one run on a deeper level. The strategy
 of primary-key tables picks the runs that are due; their rows are sorted in the table's clustering order and rewritten,
 to the max level if these are all runs (spec: Append Table, Incremental Clustering).
+
+It applies to append tables without buckets, whose rows have no order. The commit is an overwrite; deletion vectors are
+applied and dropped with the old files, and tracked rows keep their ids.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -15,7 +18,7 @@ import pyarrow.compute as pc
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.metadata.data_file import FileSource
-from paimon_sql.format.metadata.manifest import ManifestEntry, entries
+from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry, entries
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.operations.compaction import (
@@ -24,21 +27,24 @@ from paimon_sql.format.options.operations.compaction import (
     CLUSTERING_HISTORY_PARTITION_LIMIT,
     CLUSTERING_INCREMENTAL,
     CLUSTERING_INCREMENTAL_MODE,
+    ZORDER_VAR_LENGTH_CONTRIBUTION,
 )
 from paimon_sql.format.text.durations import MILLISECOND
-from paimon_sql.format.text.wall_clock import wall_clock_millis
+from paimon_sql.format.text.instants import wall_clock_millis
+from paimon_sql.storage.compact.compaction import EVERYTHING, PlannedCompaction, Scope, run_tasks
 from paimon_sql.storage.compact.layouts.bucket_files import BucketFiles, BucketTask, by_bucket
-from paimon_sql.storage.compact.scope import EVERYTHING, Scope
 from paimon_sql.storage.compact.strategy import UniversalCompaction, pick_full
 from paimon_sql.storage.data_files.live_files import live_files
-from paimon_sql.storage.data_files.lsm_levels import CompactUnit, level_runs, max_level
-from paimon_sql.storage.data_files.packing import pack
-from paimon_sql.storage.scan.split_size import SPLIT_BYTES
+from paimon_sql.storage.data_files.lsm_tree import CompactUnit, level_runs, max_level
+from paimon_sql.storage.execution.task_executor import Executor
+from paimon_sql.storage.row_level.vectors import drop_vectors
+from paimon_sql.storage.scan.split import SPLIT_BYTES, pack
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.registry import bucket_mode
-from paimon_sql.storage.write.clustering.clustering import Clustering, clustering_of, named_columns
+from paimon_sql.storage.write.clustering.clustering import Clustering, clustering_of, named_columns, order_columns
 from paimon_sql.storage.write.clustering.external_sort import sorted_rows
+from paimon_sql.storage.write.clustering.registry import row_layout
 from paimon_sql.storage.write.files.rolling import write_all
 
 
@@ -136,3 +142,71 @@ def _idle(table: Table, live: pa.Table, chosen: pa.Table) -> pa.Table:
     since = wall_clock_millis() - idle // MILLISECOND
     old = newest.filter(pc.less(newest["creation_time_millis_max"], since)).sort_by("creation_time_millis_max")
     return others.filter(pc.is_in(others["partition"], value_set=old["partition"].combine_chunks().slice(0, limit)))
+
+
+@dataclass(frozen=True)
+class SortTask(BucketTask):
+    """Sorts the rows of one partition."""
+
+    layout: Clustering
+
+    def run(self) -> CommitMessage:
+        """Write the new files, which take effect with the commit; on an error they are deleted."""
+        moved = self.moved
+        new = write_all(moved.writer(), sorted_rows(moved.rows(), self.layout.keys, moved.settings.buffer_size))
+        return CommitMessage(
+            moved.partition, moved.bucket, moved.total_buckets, new_files=tuple(new), deleted_files=moved.files
+        )
+
+
+def plan_sort(table: Table, strategy: str, columns: Sequence[str], *, scope: Scope = EVERYTHING) -> PlannedCompaction:
+    """Plan the compaction that sorts the rows of each partition, with one task per partition.
+
+    Args:
+        table: the table.
+        strategy: the name of a row layout.
+        columns: the columns to order by.
+        scope: the partitions to sort.
+
+    Raises:
+        InvalidInputError: the layout or a column does not exist, a column is a partition column or has no order, or
+            there are none.
+        UnsupportedError: the table has buckets, data evolution or incremental clustering.
+    """
+    layout = row_layout(strategy)
+    if bucket_mode(table.schema).has_buckets:
+        raise UnsupportedError(
+            f"{table.name} has {'a primary key' if table.schema.has_key else 'buckets'}: its rows cannot be ordered.",
+            remedy="Leave order_strategy out; only append tables without buckets can be ordered.",
+        )
+    if table.layout.groups_files:
+        raise UnsupportedError(f"{table.name}: tables with data evolution cannot be ordered.")
+    if table.options.get(CLUSTERING_INCREMENTAL):
+        raise UnsupportedError(
+            f"{table.name} is clustered incrementally (clustering.incremental); it does not support order_strategy.",
+            remedy="Leave order_strategy and order_by out.",
+        )
+    wanted = order_columns(table, columns, "order_by")
+    clustering = Clustering(layout.name, wanted, table.options.get(ZORDER_VAR_LENGTH_CONTRIBUTION))
+    latest = table.snapshots.latest()
+    live = entries(scope.of(table, live_files(table, latest).entries))
+    tasks = [SortTask(bucket, clustering) for bucket in by_bucket(table, live, latest)]
+    files = [f for task in tasks for f in task.moved.files]
+    return PlannedCompaction(files, lambda executor: _sort(table, executor, latest, tasks))
+
+
+def sort_table(
+    table: Table, executor: Executor, strategy: str, columns: Sequence[str], *, scope: Scope = EVERYTHING
+) -> list[CommitMessage]:
+    """Plan and run a sort compaction (see `plan_sort`); return what to commit."""
+    return plan_sort(table, strategy, columns, scope=scope).run(executor)
+
+
+def _sort(table: Table, executor: Executor, latest: Snapshot | None, tasks: Sequence[SortTask]) -> list[CommitMessage]:
+    messages = run_tasks(table, executor, tasks)
+    replaced = [
+        ManifestEntry(FileKind.DELETE, m.partition, m.bucket, m.total_buckets, f)
+        for m in messages
+        for f in m.deleted_files
+    ]
+    return [*messages, *drop_vectors(table, latest, replaced)]

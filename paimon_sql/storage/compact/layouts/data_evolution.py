@@ -1,11 +1,14 @@
-"""Compaction of tables with data evolution: files of the same and of consecutive rows are merged.
+"""Compaction of tables with data evolution: data and blob files of the same and of consecutive rows are merged.
 
 Rows keep their ids, so a new file has all rows from its first to its last id, deleted ones included, and their deletion
 vectors move to it. Dropping deleted rows changes row ids, and is done by `plan_materialization` alone.
+
+Replaced values and placeholders are dropped.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -14,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_sql.errors import InvalidOptionError
-from paimon_sql.format.index_files.deletion_vectors import DeletionVector
 from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
+from paimon_sql.format.metadata.index_files import DeletionVector
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.options.operations.compaction import COMPACTION_MIN_FILE_NUM
 from paimon_sql.format.options.operations.scan import SOURCE_SPLIT_OPEN_FILE_COST
@@ -24,28 +27,30 @@ from paimon_sql.format.options.table.row_tracking import (
     BLOB_COMPACTION_ENABLED,
     DATA_EVOLUTION_COMPACTION_REWRITE_ROW_IDS,
 )
-from paimon_sql.storage.columns.blobs import fields_in_blob_files
-from paimon_sql.storage.compact.compaction import PlannedCompaction, run_tasks
-from paimon_sql.storage.compact.layouts.blobs import BlobTask, plan_blob_compaction
-from paimon_sql.storage.compact.run import CompactLayout
-from paimon_sql.storage.compact.scope import EVERYTHING, Scope
-from paimon_sql.storage.data_files.bucketed_groups import BucketedGroup, bucketed_groups_of
-from paimon_sql.storage.data_files.deletion_vectors import Deletion, deletions_of
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.storage.columns.blobs_and_vectors import fields_in_blob_files
+from paimon_sql.storage.compact.compaction import EVERYTHING, CompactLayout, PlannedCompaction, Scope, run_tasks
 from paimon_sql.storage.data_files.file_groups import is_blob_file, is_dedicated, stored_fields
-from paimon_sql.storage.data_files.live_files import live_files
-from paimon_sql.storage.data_files.packing import pack
+from paimon_sql.storage.data_files.live_files import (
+    BucketedGroup,
+    Deletion,
+    bucketed_groups_of,
+    deletions_of,
+    live_files,
+)
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.indexes.drop_global_index import indexes_of_partitions
+from paimon_sql.storage.read.blobs import BlobColumn
 from paimon_sql.storage.read.readers.data_evolution import read_group
 from paimon_sql.storage.row_level.vectors import replaced_vectors
-from paimon_sql.storage.staging.commit_messages import CommitMessage
-from paimon_sql.storage.staging.overwrite import Overwrite
-from paimon_sql.storage.staging.staged_files import StagedFiles
+from paimon_sql.storage.scan.split import pack
+from paimon_sql.storage.staging.commit_messages import CommitMessage, StagedFiles
+from paimon_sql.storage.staging.proposal import Overwrite
 from paimon_sql.storage.table.index_files import index_entries
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.files.file_names import FileNamer
+from paimon_sql.storage.write.files.blob_files import BlobColumnWriter
 from paimon_sql.storage.write.files.rolling import RollingWriter, write_all
-from paimon_sql.storage.write.settings import ColumnSettings, WriteSettings
+from paimon_sql.storage.write.settings import ColumnSettings, FileNamer, WriteSettings
 
 
 @dataclass(frozen=True)
@@ -304,3 +309,126 @@ class GroupCompactions(CompactLayout):
         return PlannedCompaction(
             [f for task in pieces for f in task.files], lambda executor: run_evolved(table, executor, base, pieces)
         )
+
+
+_MIN_FILES = 2
+
+
+@dataclass(frozen=True)
+class BlobTask:
+    """Merges several blob files into one.
+
+    Attributes:
+        table: the table.
+        place: a group of one of the files, for their partition and bucket.
+        field: the column.
+        files: the files; their rows are consecutive, or the same.
+    """
+
+    table: Table
+    place: BucketedGroup
+    field: DataField
+    files: tuple[DataFileMeta, ...]
+
+    @property
+    def size(self) -> int:
+        """The bytes to read."""
+        return sum(f.file_size for f in self.files)
+
+    def run(self) -> CommitMessage:
+        """Write the new file, which takes effect with the commit; on an error it is deleted."""
+        partition, bucket = self.place.partition, self.place.bucket
+        first, end = _first(self.files[0]), max(map(_end, self.files))
+        # Blobs are copied from their files in chunks, and are never in memory as a whole.
+        column = BlobColumn(
+            self.table, partition, bucket, self.field, first, end - first, self.files, as_descriptors=True
+        )
+        settings = WriteSettings(self.table.schema)
+        writer = BlobColumnWriter(
+            self.table,
+            settings,
+            self.field,
+            partition,
+            bucket,
+            namer=FileNamer(settings.file_prefix),
+            source=FileSource.COMPACT,
+            target=sys.maxsize,
+            copies=True,
+        )
+        try:
+            for _, values in column.stretches(None):
+                writer.write(values.column(0))
+            (file,) = writer.finish()
+        except BaseException:
+            writer.abort()
+            raise
+        file = replace(
+            file,
+            first_row_id=first,
+            min_sequence_number=min(f.min_sequence_number for f in self.files),
+            max_sequence_number=max(f.max_sequence_number for f in self.files),
+        )
+        return CommitMessage(
+            partition, bucket, self.place.total_buckets, compact_before=self.files, compact_after=(file,)
+        )
+
+
+def plan_blob_compaction(table: Table, groups: Sequence[BucketedGroup]) -> list[BlobTask]:
+    """Plan the compaction of the blob files of groups of consecutive rows.
+
+    Files of consecutive rows are merged up to ``blob.target-file-size``; a file of that size is not changed, unless
+    others have the same rows.
+    """
+    target = WriteSettings(table.schema).blob_target_file_size
+    fields = {f.id: f for f in fields_in_blob_files(table.schema)}
+    by_column: dict[int, list[DataFileMeta]] = {}
+    for file in (f for bucketed in groups for f in bucketed.group.files if is_blob_file(f.file_name)):
+        for column in stored_fields(table.schemas.get(file.schema_id), file):
+            if column.id in fields:
+                by_column.setdefault(column.id, []).append(file)
+    return [
+        BlobTask(table, groups[0], fields[field_id], tuple(files))
+        for field_id, of_column in by_column.items()
+        for files in _packed(sorted(of_column, key=lambda f: (_first(f), f.max_sequence_number)), target)
+    ]
+
+
+def _packed(files: Sequence[DataFileMeta], target: int) -> Iterator[list[DataFileMeta]]:
+    """Group files, given in the order of their rows, into those that are merged."""
+    pending: list[DataFileMeta] = []
+    for same_rows in _of_same_rows(files):
+        has_gap = pending and _first(same_rows[0]) != max(map(_end, pending))
+        big = len(same_rows) == 1 and same_rows[0].file_size >= target
+        if has_gap or big or sum(f.file_size for f in pending) >= target:
+            if len(pending) >= _MIN_FILES:
+                yield pending
+                pending = []
+            elif has_gap or big:
+                pending = []
+        if not big:
+            pending = [*pending, *same_rows]
+    if len(pending) >= _MIN_FILES:
+        yield pending
+
+
+def _of_same_rows(files: Sequence[DataFileMeta]) -> Iterator[list[DataFileMeta]]:
+    """Group files that have rows in common."""
+    same_rows: list[DataFileMeta] = []
+    end = -1
+    for file in files:
+        if same_rows and _first(file) >= end:
+            yield same_rows
+            same_rows = []
+        same_rows.append(file)
+        end = max(end, _end(file))
+    if same_rows:
+        yield same_rows
+
+
+def _first(file: DataFileMeta) -> int:
+    assert file.first_row_id is not None
+    return file.first_row_id
+
+
+def _end(file: DataFileMeta) -> int:
+    return _first(file) + file.row_count

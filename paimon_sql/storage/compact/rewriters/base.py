@@ -10,15 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.format.index_files.deletion_vectors import DeletionVector
 from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
+from paimon_sql.format.metadata.index_files import DeletionVector
 from paimon_sql.format.metadata.index_manifest import IndexFileMeta
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.schema.row_kind import RowKind
-from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER, VALUE_KIND
-from paimon_sql.storage.data_files.deletion_vectors import Deletion
-from paimon_sql.storage.data_files.lsm_levels import CompactUnit
-from paimon_sql.storage.data_files.sections import Section
+from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER, VALUE_KIND, RowKind
+from paimon_sql.storage.data_files.live_files import Deletion
+from paimon_sql.storage.data_files.lsm_tree import CompactUnit, Section
 from paimon_sql.storage.expressions.kernels.sorting import Indices
 from paimon_sql.storage.merge.registry import merge_engine
 from paimon_sql.storage.read.readers.merge import current_windows
@@ -27,10 +25,9 @@ from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.table.index_files import write_deletions
 from paimon_sql.storage.table.record_expiration import RecordExpiration
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.files.file_names import FileNamer
 from paimon_sql.storage.write.files.rolling import RollingWriter
-from paimon_sql.storage.write.key_value_writer import as_stored
-from paimon_sql.storage.write.settings import ChangelogSettings, WriteSettings
+from paimon_sql.storage.write.settings import ChangelogSettings, FileNamer, WriteSettings
+from paimon_sql.storage.write.writers import as_stored
 
 _ALIVE = pa.array([RowKind.INSERT, RowKind.UPDATE_AFTER], pa.int8())
 _BATCH_ROWS = 262_144

@@ -16,19 +16,14 @@ from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.table.index import DELETION_VECTORS_ENABLED
 from paimon_sql.format.schema.system_fields import LEVEL, VALUE_KIND
-from paimon_sql.storage.compact.changelog import ChangelogBuilder, Versions
+from paimon_sql.storage.compact.changelog import ChangelogBuilder, Versions, rows_by_key
 from paimon_sql.storage.compact.rewriters.base import BucketWork, Outcome, Rewriter
-from paimon_sql.storage.compact.rewriters.keys import rows_by_key
-from paimon_sql.storage.data_files.lsm_levels import max_level
-from paimon_sql.storage.data_files.sections import Section, key_ranks, sections_of
-from paimon_sql.storage.expressions.kernels.segments import NOWHERE, Mask
-from paimon_sql.storage.expressions.kernels.sorting import Indices
+from paimon_sql.storage.data_files.lsm_tree import Section, key_ranks, max_level, sections_of
+from paimon_sql.storage.expressions.kernels.sorting import NOWHERE, Indices, Mask
 from paimon_sql.storage.merge.lookup_levels import looks_up, newest_above, up_to_date
 from paimon_sql.storage.merge.sequence import sequence_fields
-from paimon_sql.storage.merge.spill import merged_windows
-from paimon_sql.storage.merge.windows import Window
-from paimon_sql.storage.read.readers.merge import row_order
-from paimon_sql.storage.read.readers.sorted_runs import FILE, PLACE, open_run
+from paimon_sql.storage.merge.windows import Window, merged_windows
+from paimon_sql.storage.read.readers.merge import FILE, PLACE, open_run, row_order
 from paimon_sql.storage.table.changelog_producer import changelog_producer
 
 

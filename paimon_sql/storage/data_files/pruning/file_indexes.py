@@ -21,8 +21,7 @@ from paimon_sql.format.layout.paths import INDEX_SUFFIX, extra_file
 from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.options.table.index import FILE_INDEX_READ_ENABLED
 from paimon_sql.format.schema.types import DataField, DataType
-from paimon_sql.storage.expressions.map_predicates import OfMapKey
-from paimon_sql.storage.expressions.predicates import And, Comparison, In, IsNull, Or, Predicate
+from paimon_sql.storage.expressions.predicates import And, Comparison, In, IsNull, OfMapKey, Or, Predicate
 from paimon_sql.storage.table.table import Table
 
 _LOG = logging.getLogger(__name__)

@@ -1,14 +1,15 @@
-"""Casts between dates, times of day, timestamps and their counts."""
+"""Casts between dates, times of day, timestamps and their counts, and the wall clock of a time zone."""
 
 from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.expressions.casts.numbers import plain_values
 from paimon_sql.storage.expressions.casts.registry import TIMESTAMPS, CastCall, rule
-from paimon_sql.storage.expressions.casts.zones import instants_of, wall_clock
 from paimon_sql.storage.expressions.kernels.conform import conform, with_validity_of
 
 _MILLIS_PER_DAY = 86_400_000
@@ -75,3 +76,26 @@ def timestamp_to_seconds(array: pa.Array, call: CastCall) -> pa.Array:
     seconds = np.fix(plain_values(array.view(pa.int64())) / per_second).astype(np.int64)
     narrow = seconds.astype(np.int32) if isinstance(call.target, t.IntType) else seconds
     return with_validity_of(array, pa.array(narrow))
+
+
+def wall_clock(instants: pa.Array, time_zone: str) -> pa.Array:
+    """Convert timestamps with zone to timestamps without, as displayed in a time zone."""
+    zoned = instants.view(pa.timestamp(instants.type.unit, _validated(time_zone)))
+    return pc.local_timestamp(zoned)
+
+
+def instants_of(local: pa.Array, time_zone: str) -> pa.Array:
+    """Convert timestamps without zone, read in a time zone, to instants; the earlier one if ambiguous.
+
+    A time in a gap becomes the first one after the gap.
+    """
+    zoned = pc.assume_timezone(local, _validated(time_zone), ambiguous="earliest", nonexistent="latest")
+    return zoned.view(pa.timestamp(local.type.unit, "UTC"))
+
+
+def _validated(time_zone: str) -> str:
+    try:
+        pc.local_timestamp(pa.scalar(0, pa.timestamp("s", time_zone)))
+    except pa.ArrowInvalid as error:
+        raise InvalidInputError(f"Unknown time zone '{time_zone}'.") from error
+    return time_zone

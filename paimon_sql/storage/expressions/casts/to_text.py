@@ -16,7 +16,7 @@ from paimon_sql.storage.expressions.casts.registry import (
     cast,
     rule,
 )
-from paimon_sql.storage.expressions.casts.zones import wall_clock
+from paimon_sql.storage.expressions.casts.times import wall_clock
 from paimon_sql.storage.expressions.kernels.conform import rebuild_list
 
 _MAX_PLAIN, _MIN_PLAIN = 1e7, 1e-3

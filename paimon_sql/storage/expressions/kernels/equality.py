@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.storage.expressions.kernels.segments import Mask
+from paimon_sql.storage.expressions.kernels.sorting import Mask
 
 
 def rows_equal(one: pa.Table, other: pa.Table, columns: Sequence[str]) -> Mask:

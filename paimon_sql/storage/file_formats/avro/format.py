@@ -12,8 +12,7 @@ from paimon_sql.format.schema import types as t
 from paimon_sql.storage.file_formats.avro.reader import read_avro
 from paimon_sql.storage.file_formats.avro.schema import avro_schema
 from paimon_sql.storage.file_formats.avro.writer import AvroWriter
-from paimon_sql.storage.file_formats.base import DataFileWriter, FileFormat, FileRead
-from paimon_sql.storage.file_formats.settings import WriteSettings
+from paimon_sql.storage.file_formats.base import DataFileWriter, FileFormat, FileRead, WriteSettings
 from paimon_sql.storage.file_io.base import FileIO
 
 

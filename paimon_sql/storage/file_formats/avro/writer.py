@@ -23,10 +23,8 @@ from paimon_sql.format.avro.schemas import without_logical_types
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.expressions.kernels.conform import conform
 from paimon_sql.storage.file_formats.avro.schema import avro_schema, has_text_keys
-from paimon_sql.storage.file_formats.base import DataFileWriter
-from paimon_sql.storage.file_formats.settings import WriteSettings, unknown_compression
-from paimon_sql.storage.file_io.base import FileIO
-from paimon_sql.storage.file_io.errors import translate_errors
+from paimon_sql.storage.file_formats.base import DataFileWriter, WriteSettings, unknown_compression
+from paimon_sql.storage.file_io.base import FileIO, translate_errors
 
 T = TypeVar("T")
 

@@ -21,10 +21,9 @@ from paimon_sql.format.options.table.row_tracking import (
 )
 from paimon_sql.format.rows.blob_reference import TO_THE_END, BlobDescriptor, decode_descriptor, is_descriptor, is_view
 from paimon_sql.storage.file_io import FileIO, ResolvingFileIO
-from paimon_sql.storage.file_io.errors import translate_errors
+from paimon_sql.storage.file_io.base import translate_errors
 from paimon_sql.storage.file_io.external.http import HttpResponse
-from paimon_sql.storage.file_io.external.locations import WEB_PORTS, redacted
-from paimon_sql.storage.file_io.external.policy import ExternalAccess
+from paimon_sql.storage.file_io.external.locations import WEB_PORTS, ExternalAccess, redacted
 from paimon_sql.storage.table.table import Table
 
 _MIN_CHUNK = 1024 * 1024

@@ -18,14 +18,20 @@ from paimon_sql.errors import CorruptFileError, UnsupportedError
 from paimon_sql.format.bytes.bounded import check_total
 from paimon_sql.format.bytes.delta_varint import decode
 from paimon_sql.format.schema import types as t
-from paimon_sql.storage.file_formats.base import DataFileWriter, FileFormat, FileRead
-from paimon_sql.storage.file_formats.blob.byte_ranges import ByteRanges
-from paimon_sql.storage.file_formats.blob.elements import BlobElement, spread
-from paimon_sql.storage.file_formats.blob.layout import AHEAD, BEHIND, ELSEWHERE, FOOTER, MAGIC, VERSION
+from paimon_sql.storage.file_formats.base import DataFileWriter, FileFormat, FileRead, WriteSettings
+from paimon_sql.storage.file_formats.blob.elements import (
+    AHEAD,
+    BEHIND,
+    ELSEWHERE,
+    FOOTER,
+    MAGIC,
+    VERSION,
+    BlobElement,
+    ByteRanges,
+    spread,
+)
 from paimon_sql.storage.file_formats.blob.writer import BlobWriter
-from paimon_sql.storage.file_formats.settings import WriteSettings
-from paimon_sql.storage.file_io.base import FileIO
-from paimon_sql.storage.file_io.errors import translate_errors
+from paimon_sql.storage.file_io.base import FileIO, translate_errors
 
 WINDOW_BYTES = 16 * 1024 * 1024
 """Approximate bytes of blobs to read at a time, if there is more than one."""

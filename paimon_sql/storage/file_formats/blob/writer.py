@@ -12,9 +12,7 @@ from paimon_sql.errors import ConstraintViolationError
 from paimon_sql.format.bytes.delta_varint import encode
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.file_formats.base import DataFileWriter
-from paimon_sql.storage.file_formats.blob.elements import BlobElement
-from paimon_sql.storage.file_formats.blob.fetch import BlobFetcher
-from paimon_sql.storage.file_formats.blob.layout import (
+from paimon_sql.storage.file_formats.blob.elements import (
     BEHIND,
     CHECKSUM,
     ELSEWHERE,
@@ -23,9 +21,10 @@ from paimon_sql.storage.file_formats.blob.layout import (
     MAGIC,
     NULL,
     VERSION,
+    BlobElement,
 )
-from paimon_sql.storage.file_io.base import FileIO
-from paimon_sql.storage.file_io.errors import translate_errors
+from paimon_sql.storage.file_formats.blob.fetch import BlobFetcher
+from paimon_sql.storage.file_io.base import FileIO, translate_errors
 
 
 class BlobWriter(DataFileWriter):

@@ -8,11 +8,10 @@ import pyarrow as pa
 from pyarrow import orc
 
 from paimon_sql.format.schema import types as t
-from paimon_sql.storage.file_formats.base import DataFileWriter, FileFormat, FileRead
+from paimon_sql.storage.file_formats.base import DataFileWriter, FileFormat, FileRead, WriteSettings
 from paimon_sql.storage.file_formats.orc.reader import read_orc
 from paimon_sql.storage.file_formats.orc.schema import check_orc_fields
 from paimon_sql.storage.file_formats.orc.writer import OrcWriter
-from paimon_sql.storage.file_formats.settings import WriteSettings
 from paimon_sql.storage.file_io.base import FileIO
 
 

@@ -14,8 +14,7 @@ from paimon_sql.format.schema import types as t
 from paimon_sql.storage.file_formats.base import FileRead, batch_of, canonical, decoding_file
 from paimon_sql.storage.file_formats.orc.tail import NAMES, TIMESTAMPS, Kind, OrcTail, read_tail
 from paimon_sql.storage.file_formats.orc.timestamps import StripeTimestamps, WithTail, columns_of, plain_tail
-from paimon_sql.storage.file_io.base import FileIO
-from paimon_sql.storage.file_io.errors import translate_errors
+from paimon_sql.storage.file_io.base import FileIO, translate_errors
 
 _MAX_BATCH_ROWS, _MIN_BATCH_ROWS = 16_384, 128
 _READ_AHEAD = 32

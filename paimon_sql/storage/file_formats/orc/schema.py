@@ -9,9 +9,9 @@ import pyarrow as pa
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_type
-from paimon_sql.format.schema.element_ids import element_id, key_id
-from paimon_sql.storage.file_formats.orc import protobuf
-from paimon_sql.storage.file_formats.orc.protobuf import Message
+from paimon_sql.format.schema.system_fields import element_id, key_id
+from paimon_sql.storage.file_formats.orc import encodings
+from paimon_sql.storage.file_formats.orc.encodings import Message
 from paimon_sql.storage.file_formats.orc.tail import (
     ATTRIBUTES,
     KIND,
@@ -109,10 +109,10 @@ def _kind(data_type: t.DataType) -> Kind:
 def _message(kind: Kind, children: Sequence[int], own_id: int | None) -> Message:
     message = Message().with_number(KIND, kind)
     if children:
-        message = message.with_texts(SUBTYPES, [protobuf.packed(children)])
+        message = message.with_texts(SUBTYPES, [encodings.packed(children)])
     if own_id is not None:
         pair = Message().with_texts(1, [_ID]).with_texts(2, [str(own_id).encode()])
-        message = message.with_texts(ATTRIBUTES, [protobuf.encode(pair)])
+        message = message.with_texts(ATTRIBUTES, [encodings.encode(pair)])
     return message
 
 

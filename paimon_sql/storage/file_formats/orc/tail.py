@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.bytes.bounded import check_count, check_range, expansion_limit
-from paimon_sql.format.bytes.decompression import decompress
-from paimon_sql.storage.file_formats.orc.protobuf import Message, decode, encode
+from paimon_sql.format.bytes.codecs import decompress
+from paimon_sql.storage.file_formats.orc.encodings import Message, decode, encode
 
 _HEADER_SIZE = 3
 _TAIL_GUESS = 16 * 1024

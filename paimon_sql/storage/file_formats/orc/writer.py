@@ -10,14 +10,12 @@ import pyarrow.orc as orc
 from paimon_sql.errors import ConstraintViolationError
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.expressions.kernels.conform import conform, conform_leaf, push_nulls_down
-from paimon_sql.storage.file_formats.base import DataFileWriter
-from paimon_sql.storage.file_formats.orc.fractions import EarlyFractions
+from paimon_sql.storage.file_formats.base import DataFileWriter, WriteSettings
 from paimon_sql.storage.file_formats.orc.schema import check_orc_fields, orc_arrow_schema, orc_types
 from paimon_sql.storage.file_formats.orc.tail import parse_tail
-from paimon_sql.storage.file_formats.settings import WriteSettings
+from paimon_sql.storage.file_formats.orc.timestamps import EarlyFractions
 from paimon_sql.storage.file_formats.tail_sink import TailSink
-from paimon_sql.storage.file_io.base import FileIO
-from paimon_sql.storage.file_io.errors import translate_errors
+from paimon_sql.storage.file_io.base import FileIO, translate_errors
 
 _CODECS = {
     "zstd": "zstd",

@@ -1,19 +1,22 @@
-"""Rewriting of Parquet metadata: INT96 columns declared as 12 fixed bytes, or back.
+"""Rewriting of Parquet metadata, in Thrift's compact protocol: INT96 as 12 fixed bytes, or back.
 
 Arrow writes INT96 for all timestamps of a file or for none, and reads it without overflow checks. As 12 bytes it is
 passed through unchanged (spec: Apache Parquet, "FileMetaData").
+
+The meaning of fields is unknown here, so rewritten metadata preserves its content.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from paimon_sql.format.bytes.bounded import check_range
-from paimon_sql.storage.file_formats.parquet.thrift import Struct, decode, encode
+from paimon_sql.format.bytes.bounded import check_count, check_range
 
 MAGIC = b"PAR1"
 _LENGTH = struct.Struct("<I")
@@ -92,3 +95,166 @@ def _leaves(elements: list[Struct]) -> Iterator[tuple[str, Struct]]:
             yield path, element
         while groups and groups[-1][1] == 0:
             groups.pop()
+
+
+_TRUE, _FALSE = 1, 2
+_BYTE, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 3, 7, 8, 9, 10, 12
+_INTEGERS = (4, 5, 6)
+_LONG_LIST = 15
+_MAX_BITS = 64
+_MAX_DEPTH = 64
+"""Maximum nesting of structs and lists; Parquet's have less than ten levels."""
+
+
+Value: TypeAlias = "bool | int | bytes | Struct | Items"
+
+
+@dataclass
+class Struct:
+    """A struct: its fields by id, each with type code and value, in the order of the ids."""
+
+    fields: dict[int, tuple[int, Value]] = field(default_factory=dict)
+
+    def get(self, field_id: int) -> Any:
+        """Return a field's value; None if absent."""
+        found = self.fields.get(field_id)
+        return None if found is None else found[1]
+
+
+@dataclass
+class Items:
+    """A list: the type code of its elements, and the elements."""
+
+    kind: int
+    values: list[Value]
+
+
+def decode(data: bytes) -> Struct:
+    """Decode a struct; ValueError or IndexError if invalid."""
+    return _Reader(data).struct()
+
+
+def encode(value: Struct) -> bytes:
+    """Encode a struct."""
+    out = bytearray()
+    _write_struct(out, value)
+    return bytes(out)
+
+
+class _Reader:
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+        self._depth = 0
+
+    def _byte(self) -> int:
+        value = self._data[self._at]
+        self._at += 1
+        return value
+
+    def _take(self, size: int) -> bytes:
+        end = self._at + size
+        if end > len(self._data):
+            raise ValueError("the metadata ends early")
+        taken = self._data[self._at : end]
+        self._at = end
+        return taken
+
+    def _varint(self) -> int:
+        value = 0
+        for shift in range(0, _MAX_BITS, 7):
+            byte = self._byte()
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value
+        raise ValueError("a number is cut off")
+
+    def _zigzag(self) -> int:
+        value = self._varint()
+        return (value >> 1) ^ -(value & 1)
+
+    def struct(self) -> Struct:
+        found = Struct()
+        last = 0
+        while (head := self._byte()) != 0:
+            kind, delta = head & 0x0F, head >> 4
+            last = last + delta if delta else self._zigzag()
+            found.fields[last] = (kind, self._value(kind, in_list=False))
+        return found
+
+    def _items(self) -> Items:
+        head = self._byte()
+        size, element = head >> 4, head & 0x0F
+        if size == _LONG_LIST:
+            size = self._varint()
+        check_count(size, len(self._data) - self._at, "elements of a list")
+        return Items(element, [self._value(element, in_list=True) for _ in range(size)])
+
+    def _value(self, kind: int, in_list: bool) -> Value:
+        if kind in (_TRUE, _FALSE):
+            return self._byte() == _TRUE if in_list else kind == _TRUE
+        if kind in _INTEGERS:
+            return self._zigzag()
+        if kind == _BINARY:
+            return self._take(self._varint())
+        if kind in (_STRUCT, _LIST, _SET):
+            check_count(self._depth, _MAX_DEPTH, "levels of nesting")
+            self._depth += 1
+            found: Value = self.struct() if kind == _STRUCT else self._items()
+            self._depth -= 1
+            return found
+        if kind == _BYTE:
+            return self._take(1)
+        if kind == _DOUBLE:
+            return self._take(8)
+        raise ValueError(f"type code {kind} is unknown")
+
+
+def _write_varint(out: bytearray, value: int) -> None:
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+
+
+def _write_zigzag(out: bytearray, value: int) -> None:
+    _write_varint(out, (value << 1) ^ (value >> 63))
+
+
+def _write_struct(out: bytearray, struct: Struct) -> None:
+    last = 0
+    for field_id, (kind, value) in sorted(struct.fields.items()):
+        if kind in (_TRUE, _FALSE):
+            kind = _TRUE if value else _FALSE
+        if 0 < field_id - last < 16:
+            out.append((field_id - last) << 4 | kind)
+        else:
+            out.append(kind)
+            _write_zigzag(out, field_id)
+        last = field_id
+        if kind not in (_TRUE, _FALSE):
+            _write_value(out, kind, value)
+    out.append(0)
+
+
+def _write_value(out: bytearray, kind: int, value: Value) -> None:
+    if isinstance(value, int):
+        _write_zigzag(out, value)
+    elif isinstance(value, Struct):
+        _write_struct(out, value)
+    elif isinstance(value, Items):
+        size = len(value.values)
+        if size < _LONG_LIST:
+            out.append(size << 4 | value.kind)
+        else:
+            out.append(_LONG_LIST << 4 | value.kind)
+            _write_varint(out, size)
+        for item in value.values:
+            if value.kind in (_TRUE, _FALSE):
+                out.append(_TRUE if item else _FALSE)
+            else:
+                _write_value(out, value.kind, item)
+    else:
+        if kind == _BINARY:
+            _write_varint(out, len(value))
+        out += value

@@ -9,12 +9,10 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from paimon_sql.format.schema import types as t
-from paimon_sql.storage.file_formats.base import DataFileWriter, FileFormat, FileRead
+from paimon_sql.storage.file_formats.base import DataFileWriter, FileFormat, FileRead, WriteSettings
 from paimon_sql.storage.file_formats.parquet.reader import read_parquet
-from paimon_sql.storage.file_formats.parquet.variant_shredding import shredding_of
-from paimon_sql.storage.file_formats.parquet.variant_writer import ShreddingWriter
+from paimon_sql.storage.file_formats.parquet.variants import ShreddingWriter, shredding_of
 from paimon_sql.storage.file_formats.parquet.writer import ParquetWriter
-from paimon_sql.storage.file_formats.settings import WriteSettings
 from paimon_sql.storage.file_io.base import FileIO
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_type
-from paimon_sql.format.schema.element_ids import element_id, key_id
+from paimon_sql.format.schema.system_fields import element_id, key_id
 from paimon_sql.storage.expressions.kernels.conform import conform_leaf
 from paimon_sql.storage.file_formats.int96 import INT96, from_int96, to_int96
 

@@ -13,14 +13,12 @@ from paimon_sql.errors import ConstraintViolationError
 from paimon_sql.format.options.table.data_file import PARQUET_ENABLE_DICTIONARY
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.expressions.kernels.conform import conform, fill_below_nulls
-from paimon_sql.storage.file_formats.base import DataFileWriter
+from paimon_sql.storage.file_formats.base import DataFileWriter, WriteSettings
 from paimon_sql.storage.file_formats.int96 import INT96
 from paimon_sql.storage.file_formats.parquet.footer import declare_int96
 from paimon_sql.storage.file_formats.parquet.schema import leaves, parquet_schema, to_physical_leaf
-from paimon_sql.storage.file_formats.settings import WriteSettings
 from paimon_sql.storage.file_formats.tail_sink import TailSink
-from paimon_sql.storage.file_io.base import FileIO
-from paimon_sql.storage.file_io.errors import translate_errors
+from paimon_sql.storage.file_io.base import FileIO, translate_errors
 
 _CODECS = {
     "zstd": "ZSTD",

@@ -1,21 +1,27 @@
-"""Candidates: old files with names of writers, which are orphans unless they are used."""
+"""Candidates: old files with names of writers in a table's directories, which are orphans unless they are used.
+
+Files with other names were created by something else, and are never removed.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 import numpy.typing as npt
 
-from paimon_sql.storage.execution.task_executor import Executor
-from paimon_sql.storage.execution.task_size import items_per_task
+from paimon_sql.format.layout.paths import CHANGELOG, CONSUMER, INDEX, MANIFEST, SCHEMA, SNAPSHOT, STATISTICS, TAG
+from paimon_sql.format.options.operations.changelog import CHANGELOG_FILE_PREFIX
+from paimon_sql.format.options.table.data_file import DATA_FILE_PREFIX
+from paimon_sql.storage.execution.task_executor import Executor, items_per_task
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.kernels.name_hashes import NO_HASHES, Hashes, name_hashes
 from paimon_sql.storage.file_io import FileIO, FileStatus
-from paimon_sql.storage.maintenance.orphans.folders import Folder, files_in
-from paimon_sql.storage.maintenance.orphans.names import FolderKind, WriterNames, is_packed, is_temporary
+from paimon_sql.storage.metadata.manifests import data_directories
+from paimon_sql.storage.table.table import Table
 
 FOLDER_SIZE = 64 * 1024
 """The weight of listing a directory, in bytes, by which an engine decides where tasks run."""
@@ -130,3 +136,149 @@ def _merge(parts: Sequence[Listed]) -> Listed:
 def _is_ours(pattern: re.Pattern[str] | None, name: str) -> bool:
     matches = pattern is not None and pattern.fullmatch(name) is not None and not is_packed(name)
     return matches or is_temporary(name)
+
+
+_UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+_TEMPORARY = re.compile(rf"\..+\.{_UUID}\.tmp|{_UUID}-(?:EARLIEST|LATEST)\.temp")
+_POSTPONED = r"-u-.+-s-\d+-w-"
+_INDEX = rf"index-{_UUID}-\d+"
+_PACKED_BLOBS = ".managed.blob"
+
+
+class FolderKind(str, Enum):
+    """The content of a table's directory."""
+
+    DATA = "data"
+    """Data and changelog files of a bucket, with their indexes."""
+    MANIFEST = "manifest"
+    INDEX = "index"
+    STATISTICS = "statistics"
+    NUMBERED = "numbered"
+    """Snapshots, schemas, tags and the like, which are never orphans; only temporary files may be."""
+
+
+_NAMES = {
+    FolderKind.MANIFEST: re.compile(rf"(?:manifest|manifest-list|index-manifest)-{_UUID}-\d+"),
+    FolderKind.INDEX: re.compile(rf"{_INDEX}|.+-global-index-{_UUID}\.index"),
+    FolderKind.STATISTICS: re.compile(rf"stat-{_UUID}-\d+"),
+}
+
+
+@dataclass(frozen=True)
+class WriterNames:
+    """The names that writers of a table give to files.
+
+    Attributes:
+        prefixes: prefixes of data and changelog files.
+    """
+
+    prefixes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, tables: Iterable[Table]) -> WriterNames:
+        """Return the names under any schema version of any branch."""
+        found = {DATA_FILE_PREFIX.default or "", CHANGELOG_FILE_PREFIX.default or ""}
+        for table in tables:
+            for options in (table.schema.options, *(s.options for s in table.schemas.all())):
+                found |= _prefixes(options)
+        return cls(tuple(sorted(found)))
+
+    def pattern(self, kind: FolderKind) -> re.Pattern[str] | None:
+        """Return the pattern of file names in such a directory; None if only temporary files count."""
+        if kind is not FolderKind.DATA:
+            return _NAMES.get(kind)
+        prefixes = "|".join(map(re.escape, self.prefixes))
+        extensions = r"(?:\.[A-Za-z0-9_]+)*"
+        return re.compile(rf"(?:{prefixes})(?:{_POSTPONED})?{_UUID}-\d+{extensions}(?:-\d+\.index)?|{_INDEX}")
+
+
+def is_temporary(name: str) -> bool:
+    """Whether a file is temporary, to be renamed when it is complete."""
+    return _TEMPORARY.fullmatch(name) is not None
+
+
+def is_packed(name: str) -> bool:
+    """Whether a file contains blobs that many data files refer to, which no manifest records."""
+    return name.endswith(_PACKED_BLOBS)
+
+
+def _prefixes(options: Mapping[str, str]) -> set[str]:
+    return {options[o.key] for o in (DATA_FILE_PREFIX, CHANGELOG_FILE_PREFIX) if o.key in options}
+
+
+_NUMBERED = (SNAPSHOT, CHANGELOG, SCHEMA, TAG, CONSUMER)
+_BUCKET = re.compile(r"bucket-(?:\d+|postpone)")
+_ENTROPY = re.compile(r"[01]{4}|[01]{8}")
+"""Directories below a bucket's, from ``entropy-inject``."""
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A directory of a kind; ``root`` is the directory above that is never deleted."""
+
+    path: str
+    kind: FolderKind
+    root: str
+
+
+def external_roots(branches: Iterable[Table]) -> list[str]:
+    """Return the external directories for data files, current and former, of any branch, sorted."""
+    options = [(b, o) for b in branches for o in (b.schema.options, *(s.options for s in b.schemas.all()))]
+    return sorted({root for branch, given in options for root in data_directories(given, branch.access)})
+
+
+def shared_roots(roots: Iterable[str], others: Iterable[str]) -> set[str]:
+    """Return the directories that equal, contain or are inside one of the others."""
+    mine, theirs = [f"{r}/" for r in roots], [f"{o.rstrip('/')}/" for o in others]
+    return {r[:-1] for r in mine if any(r.startswith(o) or o.startswith(r) for o in theirs)}
+
+
+def folders_of(table: Table, branches: Sequence[Table], external: Iterable[str], threads: int) -> list[Folder]:
+    """Return all directories that may contain files of a table.
+
+    Args:
+        table: the table.
+        branches: the table on each of its branches.
+        external: external directories that only this table uses.
+        threads: the number of threads that list directories.
+    """
+    root = table.paths.root
+    shared = {MANIFEST: FolderKind.MANIFEST, INDEX: FolderKind.INDEX, STATISTICS: FolderKind.STATISTICS}
+    found = [Folder(f"{root}/{name}", kind, root) for name, kind in shared.items()]
+    found += [Folder(b.paths.directory(name), FolderKind.NUMBERED, root) for b in branches for name in _NUMBERED]
+    found += [Folder(b.paths.branch_root, FolderKind.NUMBERED, root) for b in branches]  # the mark of a rollback
+    depth = len(table.schema.partition_keys)
+    for base in (table.paths.data_root(), *external):
+        found += [Folder(path, FolderKind.DATA, base) for path in _buckets(table.file_io, base, depth, threads)]
+    return found
+
+
+def files_in(file_io: FileIO, folder: Folder) -> tuple[list[FileStatus], bool]:
+    """Return the files of a directory, of a bucket's recursively, and whether the directory itself is empty."""
+    found = file_io.list(folder.path)
+    files = [s for s in found if not s.is_dir]
+    if folder.kind is FolderKind.DATA:
+        pending = [s.path for s in found if _is_own(s) and _ENTROPY.fullmatch(s.name)]
+        while pending:
+            below = file_io.list(pending.pop())
+            files += [s for s in below if not s.is_dir]
+            pending += [s.path for s in below if _is_own(s) and _ENTROPY.fullmatch(s.name)]
+    return files, not found
+
+
+def _buckets(file_io: FileIO, root: str, depth: int, threads: int) -> list[str]:
+    """Return bucket directories below partition directories, level by level; others are ignored."""
+    level = [root]
+    for _ in range(depth):
+        level = _below(file_io, level, threads, lambda name: "=" in name)
+    return _below(file_io, level, threads, lambda name: _BUCKET.fullmatch(name) is not None)
+
+
+def _below(file_io: FileIO, folders: Sequence[str], threads: int, matches: Callable[[str], bool]) -> list[str]:
+    found = map_in_threads(file_io.list, folders, threads)
+    return [s.path for statuses in found for s in statuses if _is_own(s) and matches(s.name)]
+
+
+def _is_own(status: FileStatus) -> bool:
+    """Whether it is a directory of the table, as the target of a symbolic link is not."""
+    return status.is_dir and not status.is_link

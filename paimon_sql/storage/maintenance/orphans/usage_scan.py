@@ -17,8 +17,7 @@ from paimon_sql.errors import MissingFileError
 from paimon_sql.format.metadata.data_file import FileSource
 from paimon_sql.format.metadata.manifest import FileKind, ManifestFileMeta
 from paimon_sql.format.metadata.snapshot import Changelog, Snapshot
-from paimon_sql.storage.execution.task_executor import Executor
-from paimon_sql.storage.execution.task_size import items_per_task
+from paimon_sql.storage.execution.task_executor import Executor, items_per_task
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.expressions.kernels.name_hashes import Hashes, name_hashes, places
 from paimon_sql.storage.retention.retained_references import (

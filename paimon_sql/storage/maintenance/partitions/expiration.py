@@ -22,17 +22,17 @@ from paimon_sql.format.options.table.partition import (
 )
 from paimon_sql.format.rows.binary_row import RowCodec
 from paimon_sql.format.text.durations import MILLISECOND
+from paimon_sql.format.text.instants import epoch_millis, wall_clock_millis
 from paimon_sql.format.text.values import cast_text
-from paimon_sql.format.text.wall_clock import epoch_millis, wall_clock_millis
 from paimon_sql.storage.branches.chains import Chain
-from paimon_sql.storage.commit.checks.append_only import growth_error
-from paimon_sql.storage.commit.snapshot.index_entries import indexes_of_partitions
+from paimon_sql.storage.commit.checks.conflicts import growth_error
+from paimon_sql.storage.commit.snapshot.manifests import indexes_of_partitions
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.staging.commit_messages import Changes
-from paimon_sql.storage.table.partitioning.times import PartitionTimes
-from paimon_sql.storage.table.paths.data_file_paths import data_file_paths
+from paimon_sql.storage.table.data_file_paths import data_file_paths
+from paimon_sql.storage.table.partitions import PartitionTimes
 from paimon_sql.storage.table.table import Table
 
 _MAX_WEST_MILLIS = 12 * 3_600_000

@@ -14,15 +14,15 @@ from paimon_sql.errors import CommitConflictError, CorruptFileError, MissingFile
 from paimon_sql.format.metadata.snapshot import Snapshot, parse_snapshot
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.iceberg import publish_quietly
+from paimon_sql.storage.metadata.catalog_environment import VersionManagement
 from paimon_sql.storage.metadata.directories import remove_if_dropped
-from paimon_sql.storage.metadata.environment.version_management import VersionManagement
 from paimon_sql.storage.metadata.numbered_files import LATEST
 from paimon_sql.storage.metadata.partial_changes import begun
 from paimon_sql.storage.metadata.refs.tags import NamedTag, is_same_commit
-from paimon_sql.storage.metadata.rollback_marks import Rollback
-from paimon_sql.storage.retention.guard_tags import guard_tag
-from paimon_sql.storage.staging.table_identity import changed_table, is_same_table, require_same_table
-from paimon_sql.storage.table.changelogs import ChangelogManager, without_lost_changelog
+from paimon_sql.storage.metadata.snapshots import Rollback
+from paimon_sql.storage.retention.tags import guard_tag
+from paimon_sql.storage.staging.proposal import changed_table, is_same_table, require_same_table
+from paimon_sql.storage.table.snapshot_history import ChangelogManager, without_lost_changelog
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import referenced_snapshot, snapshot_at_time, snapshot_at_watermark
 

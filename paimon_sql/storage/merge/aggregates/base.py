@@ -1,4 +1,4 @@
-"""Base classes of aggregate functions, which fold the values of a column over the rows of a key."""
+"""Base classes of aggregate functions, which fold values over the rows of a key, and the types they support."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ import pyarrow as pa
 from paimon_sql.errors import ConstraintViolationError, PaimonError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.table.merge_engine import FIELD_IGNORE_RETRACT
+from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.types import DataField, DataType, RowType
-from paimon_sql.storage.expressions.kernels.segments import NOWHERE, Mask, Segments
-from paimon_sql.storage.expressions.kernels.sorting import Indices
+from paimon_sql.storage.expressions.kernels.sorting import NOWHERE, Indices, Mask, Segments
 from paimon_sql.storage.metadata.definition import Definition, conflict, quoted_list
 
 
@@ -205,3 +205,11 @@ def no_retraction(function: AggregateFunction) -> ConstraintViolationError:
         " retract the values of rows of kind -D or -U.",
         remedy=f"Set 'fields.{name}.ignore-retract' = 'true', or leave such rows out.",
     )
+
+
+WHOLE_NUMBERS = (t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType)
+NUMBERS = (*WHOLE_NUMBERS, t.FloatType, t.DoubleType, t.DecimalType)
+UNORDERED: tuple[type[t.DataType], ...] = (
+    *(t.ArrayType, t.MapType, t.MultisetType, t.RowType, t.VectorType, t.VariantType, t.BlobType),
+)
+"""Types without an order."""

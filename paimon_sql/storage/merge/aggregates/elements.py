@@ -9,8 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.storage.expressions.kernels.segments import Mask, Segments
-from paimon_sql.storage.expressions.kernels.sorting import Indices, comparable
+from paimon_sql.storage.expressions.kernels.sorting import Indices, Mask, Segments, comparable
 from paimon_sql.storage.merge.aggregates.base import Steps, valid_mask
 
 

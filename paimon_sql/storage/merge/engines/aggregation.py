@@ -14,9 +14,9 @@ from paimon_sql.format.options.table.merge_engine import (
     FIELD_IGNORE_RETRACT,
     MERGE_ENGINE,
 )
-from paimon_sql.format.schema.row_kind import RowKind
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.storage.columns.blobs import managed_by_key
+from paimon_sql.format.schema.system_fields import RowKind
+from paimon_sql.storage.columns.blobs_and_vectors import managed_by_key
 from paimon_sql.storage.merge.aggregates.base import (
     AggregateFunction,
     Effect,
@@ -26,8 +26,15 @@ from paimon_sql.storage.merge.aggregates.base import (
 )
 from paimon_sql.storage.merge.aggregates.of_schema import aggregation_functions, with_stored_values
 from paimon_sql.storage.merge.engines.base import RowKinds, is_retract
-from paimon_sql.storage.merge.engines.reducing import Bundle, ReducingEngine, stamp
-from paimon_sql.storage.merge.engines.removal import after, drop_retractions, removals, split_behind_deletes
+from paimon_sql.storage.merge.engines.reducing import (
+    Bundle,
+    ReducingEngine,
+    after,
+    drop_retractions,
+    removals,
+    split_behind_deletes,
+    stamp,
+)
 from paimon_sql.storage.merge.windows import Window
 from paimon_sql.storage.metadata.definition import Definition, conflict
 

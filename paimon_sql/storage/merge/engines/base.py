@@ -14,11 +14,9 @@ import pyarrow.compute as pc
 from paimon_sql.errors import PaimonError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.table.merge_engine import IGNORE_DELETE
-from paimon_sql.format.schema.row_kind import RowKind
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.format.schema.system_fields import VALUE_KIND
-from paimon_sql.storage.expressions.kernels.segments import NOWHERE, Mask
-from paimon_sql.storage.expressions.kernels.sorting import Indices
+from paimon_sql.format.schema.system_fields import VALUE_KIND, RowKind
+from paimon_sql.storage.expressions.kernels.sorting import NOWHERE, Indices, Mask
 from paimon_sql.storage.merge.windows import Window
 from paimon_sql.storage.metadata.definition import Definition
 

@@ -20,11 +20,20 @@ from paimon_sql.format.options.table.merge_engine import (
     PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP,
 )
 from paimon_sql.format.options.values import comma_separated
-from paimon_sql.format.schema.row_kind import RowKind
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.storage.expressions.kernels.segments import NOWHERE, Mask, Segments
-from paimon_sql.storage.expressions.kernels.sorting import Indices, SortColumn, comparable, group_starts, sort_order
+from paimon_sql.format.schema.system_fields import RowKind
+from paimon_sql.storage.expressions.kernels.sorting import (
+    NOWHERE,
+    Indices,
+    Mask,
+    Segments,
+    SortColumn,
+    comparable,
+    group_starts,
+    sort_order,
+)
 from paimon_sql.storage.merge.aggregates.base import (
+    UNORDERED,
     AggregateFunction,
     Effect,
     Steps,
@@ -34,16 +43,17 @@ from paimon_sql.storage.merge.aggregates.base import (
 )
 from paimon_sql.storage.merge.aggregates.functions.first_last import LastNonNullValue
 from paimon_sql.storage.merge.aggregates.of_schema import group_functions, with_stored_values
-from paimon_sql.storage.merge.aggregates.type_groups import UNORDERED
 from paimon_sql.storage.merge.engines.base import RowKinds, is_retract
-from paimon_sql.storage.merge.engines.reducing import Bundle, ReducingEngine, stamp
-from paimon_sql.storage.merge.engines.removal import (
+from paimon_sql.storage.merge.engines.reducing import (
+    Bundle,
+    ReducingEngine,
     Remaining,
     after,
     drop_retractions,
     removals,
     split_around_deletes,
     split_behind_deletes,
+    stamp,
 )
 from paimon_sql.storage.merge.windows import Window
 from paimon_sql.storage.metadata.definition import Definition, conflict

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from paimon_sql.errors import AlreadyExistsError, InvalidInputError, NotFoundError
 from paimon_sql.format.layout.paths import MAIN_BRANCH, SCHEMA, TablePaths
 from paimon_sql.storage.file_io import FileIO
-from paimon_sql.storage.file_io.paths import temporary_sibling
-from paimon_sql.storage.file_io.symlinks import refuse_links
-from paimon_sql.storage.metadata.environment.version_management import VersionManagement
-from paimon_sql.storage.metadata.refs.names import check_file_name
+from paimon_sql.storage.file_io.base import refuse_links
+from paimon_sql.storage.file_io.paths import check_file_name, temporary_sibling
+from paimon_sql.storage.metadata.catalog_environment import VersionManagement
 
 _PREFIX = "branch-"
 _LEFTOVER = re.compile(r"\.branch-.+\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp", re.DOTALL)

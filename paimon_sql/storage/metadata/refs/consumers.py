@@ -5,7 +5,7 @@ from __future__ import annotations
 from paimon_sql.errors import MissingFileError
 from paimon_sql.format.metadata.snapshot import Consumer, parse_consumer
 from paimon_sql.storage.file_io import FileIO, FileStatus
-from paimon_sql.storage.metadata.refs.names import check_file_name
+from paimon_sql.storage.file_io.paths import check_file_name
 
 _PREFIX = "consumer-"
 

@@ -1,19 +1,21 @@
-"""Tags: snapshots that are retained under a name until the tag is deleted or expires."""
+"""Tags: snapshots retained under a name, and the success files that mark a tag or a partition as done."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from paimon_sql.errors import AlreadyExistsError, MissingFileError, NoSuchSnapshotError
+from paimon_sql.format.bytes.bounded import load_json
 from paimon_sql.format.layout.paths import MAIN_BRANCH
 from paimon_sql.format.metadata.snapshot import Snapshot, Tag, parse_tag
+from paimon_sql.format.text.instants import current_millis
 from paimon_sql.storage.execution.threads import map_in_threads
 from paimon_sql.storage.file_io import FileIO, FileStatus
-from paimon_sql.storage.metadata.environment.locks import UNLOCKED, TableLock
-from paimon_sql.storage.metadata.refs.names import check_file_name
-from paimon_sql.storage.metadata.refs.success_files import SUCCESS
+from paimon_sql.storage.file_io.paths import check_file_name
+from paimon_sql.storage.metadata.catalog_environment import UNLOCKED, TableLock
 
 _PREFIX = "tag-"
 _SUCCESS_DIRECTORY = "tag-success-file"
@@ -213,3 +215,31 @@ def commit_key(snapshot: Snapshot) -> tuple[int, str]:
 def _new(snapshot: Snapshot, time_retained: timedelta | None, now: Callable[[], datetime]) -> Tag:
     # Old readers do not support times in a tag, so they are written only if needed.
     return Tag(snapshot) if time_retained is None else Tag(snapshot, now(), time_retained)
+
+
+SUCCESS = "_SUCCESS"
+_CREATION, _MODIFICATION = "creationTime", "modificationTime"
+
+
+def write_success_file(file_io: FileIO, path: str, now_millis: int | None = None) -> None:
+    """Write a success file; an existing one keeps its creation time.
+
+    Args:
+        file_io: the file system.
+        path: the path of the file.
+        now_millis: the time, in milliseconds since the epoch; the current time by default.
+    """
+    now = current_millis() if now_millis is None else now_millis
+    created = _creation(file_io, path)
+    body = {_CREATION: now if created is None else created, _MODIFICATION: now}
+    file_io.write_bytes(path, json.dumps(body, indent=2).encode())
+
+
+def _creation(file_io: FileIO, path: str) -> int | None:
+    """Return the creation time of a success file; None if it is missing or invalid."""
+    try:
+        body = load_json(file_io.read_bytes(path))
+    except (MissingFileError, ValueError):
+        return None
+    created = body.get(_CREATION) if isinstance(body, dict) else None
+    return created if isinstance(created, int) else None

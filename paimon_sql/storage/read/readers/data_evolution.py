@@ -1,9 +1,14 @@
-"""Reader of data evolution: the files of a group, which hold columns of the same rows, are read in step."""
+"""Reader of data evolution: the files of a group are read in step, blobs only for the rows that match.
+
+Few other rows are read with them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -14,13 +19,15 @@ from paimon_sql.format.metadata.data_file import DataFileMeta
 from paimon_sql.format.options.table.row_tracking import BLOB_AS_DESCRIPTOR
 from paimon_sql.format.schema.arrow_types import arrow_schema
 from paimon_sql.format.schema.system_fields import ROW_ID
-from paimon_sql.storage.data_files.deletion_vectors import Deletion
+from paimon_sql.storage.columns.blobs_and_vectors import fields_in_blob_files
 from paimon_sql.storage.data_files.file_groups import FileGroup, is_blob_file, is_dedicated, stored_fields
+from paimon_sql.storage.data_files.live_files import Deletion
 from paimon_sql.storage.expressions.predicates import Predicate, all_of, conjuncts
 from paimon_sql.storage.expressions.row_id_ranges import RowIds
 from paimon_sql.storage.file_formats.base import BATCH_ROWS, batch_of
-from paimon_sql.storage.read.blob_column import BlobColumn
+from paimon_sql.storage.read.blobs import BlobColumn
 from paimon_sql.storage.read.readers.data_file import RowRanges, read_contiguous, wanted_fields
+from paimon_sql.storage.scan.split import DataEvolutionSplit
 from paimon_sql.storage.table.table import Table
 
 PositionedBatch = tuple[int, pa.RecordBatch]
@@ -252,3 +259,50 @@ def _in_step(
 def _columns(rows: pa.RecordBatch, count: int) -> Iterator[tuple[str, pa.Array]]:
     part = rows.slice(0, count)
     return zip(part.schema.names, part.columns, strict=True)
+
+
+_MAX_RANGES = 1024
+
+
+def read_wanted(
+    table: Table,
+    split: DataEvolutionSplit,
+    group: FileGroup,
+    columns: Sequence[str],
+    predicate: Predicate | None,
+    row_ids: Predicate | None,
+) -> Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch]]:
+    """Read one of a split's groups as `read_group` does; the caller has to apply the condition again.
+
+    Args:
+        table: the table.
+        split: the split.
+        group: the group.
+        columns: the names of the wanted columns, those of the condition included.
+        predicate: rows for which it is not true may be skipped.
+        row_ids: a condition on ``_ROW_ID`` alone; rows for which it is not true may be skipped.
+    """
+    deletion = split.deletions.get(group.anchor.file_name)
+    read = partial(read_group, table, split.partition, split.bucket, group, deletion=deletion, row_ids=row_ids)
+    blobs = {f.name for f in fields_in_blob_files(table.schema)} & set(columns)
+    if not blobs or predicate is None or not predicate.columns() <= set(table.schema.names) - blobs:
+        return read(columns=columns)
+    found = [
+        positions[predicate.holds(rows).to_numpy(zero_copy_only=False)]
+        for positions, rows in read(columns=sorted(predicate.columns()))
+    ]
+    positions = np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
+    return read(columns=columns, ranges=_covering_ranges(positions))
+
+
+def _covering_ranges(positions: npt.NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Ranges that cover all positions, with as few others as `_MAX_RANGES` cuts allow."""
+    if not len(positions):
+        return []
+    gaps = np.diff(positions)
+    widest = np.sort(np.argsort(gaps, kind="stable")[::-1][:_MAX_RANGES])
+    cuts = widest[gaps[widest] > 1] + 1
+    return [
+        (int(positions[low]), int(positions[high - 1]) + 1)
+        for low, high in pairwise([0, *cuts.tolist(), len(positions)])
+    ]

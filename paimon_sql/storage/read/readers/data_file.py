@@ -1,32 +1,33 @@
-"""Reader of data files: batches under the current schema, whatever schema a file has, without deleted rows."""
+"""Reader of data files: batches under the current schema, without deleted rows; broken files may be skipped."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from paimon_sql.errors import CorruptFileError, MissingFileError
 from paimon_sql.format.layout.paths import format_of
 from paimon_sql.format.metadata.data_file import DataFileMeta
-from paimon_sql.format.options.operations.scan import READ_BATCH_SIZE
+from paimon_sql.format.options.operations.scan import READ_BATCH_SIZE, SCAN_IGNORE_CORRUPT_FILES, SCAN_IGNORE_LOST_FILES
 from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.columns.schema_evolution import EvolutionPlan, plan_evolution
-from paimon_sql.storage.data_files.deletion_vectors import Deletion
 from paimon_sql.storage.data_files.layout import FileLayout
-from paimon_sql.storage.data_files.live_files import partition_values
+from paimon_sql.storage.data_files.live_files import Deletion, partition_values
 from paimon_sql.storage.data_files.pruning.file_indexes import IndexFilter, as_ranges
 from paimon_sql.storage.data_files.pruning.pinned_columns import pins_key
 from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, all_of, conjuncts, conjuncts_on
 from paimon_sql.storage.file_formats.base import BATCH_ROWS, ColumnRange
 from paimon_sql.storage.file_formats.registry import file_format
-from paimon_sql.storage.merge.snapshot_order import is_ordered_by_snapshots, number_of_rows
-from paimon_sql.storage.read.readers.lenient import ignoring_failures
+from paimon_sql.storage.merge.sequence import is_ordered_by_snapshots, number_of_rows
 from paimon_sql.storage.table.table import Table
 
 
@@ -247,3 +248,29 @@ def _row_groups(plan: EvolutionPlan, predicate: Predicate | None) -> PredicateRo
     }
     known = {name: kind for name, kind in types.items() if name in predicate.columns()}
     return PredicateRowGroups(predicate, known) if known else None
+
+
+_LOG = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+def ignoring_files(table: Table) -> Table:
+    """The table for a query, which skips unreadable files if the options allow it."""
+    asked = table.options.get(SCAN_IGNORE_LOST_FILES) or table.options.get(SCAN_IGNORE_CORRUPT_FILES)
+    return replace(table, ignores_unreadable=True) if asked else table
+
+
+def ignoring_failures(table: Table, path: str, read: Callable[[], Iterator[T]]) -> Iterator[T]:
+    """Read a data file up to the point where it is missing or corrupt, if the options allow it; log what is skipped."""
+    try:
+        yield from read()
+    except MissingFileError:
+        if not table.options.get(SCAN_IGNORE_LOST_FILES):
+            raise
+        _LOG.warning("%s: skipping %s, which is missing ('%s')", table.name, path, SCAN_IGNORE_LOST_FILES.key)
+    except CorruptFileError as error:
+        if not table.options.get(SCAN_IGNORE_CORRUPT_FILES):
+            raise
+        option = SCAN_IGNORE_CORRUPT_FILES.key
+        _LOG.warning("%s: skipping the rest of %s: %s ('%s')", table.name, path, error, option)

@@ -10,8 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.format.global_index.meta import source_snapshot
-from paimon_sql.format.metadata.index_manifest import GlobalIndexMeta, IndexManifestEntry
+from paimon_sql.format.metadata.index_manifest import GlobalIndexMeta, IndexManifestEntry, source_snapshot
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.schema.types import DataField
 from paimon_sql.storage.expressions.row_id_ranges import RowIds

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from paimon_sql.storage.schema.changes.alter_columns import (
+    FIRST,
+    LAST,
+    AddColumn,
+    DropColumn,
+    ModifyColumn,
+    Position,
+    RenameColumn,
+    UpdateColumnComment,
+    UpdateColumnDefaultValue,
+    UpdateColumnPosition,
+)
 from paimon_sql.storage.schema.changes.base import Context, SchemaChange, apply_changes
-from paimon_sql.storage.schema.changes.columns.add_column import AddColumn
-from paimon_sql.storage.schema.changes.columns.column_facts import UpdateColumnComment, UpdateColumnDefaultValue
-from paimon_sql.storage.schema.changes.columns.column_type import UpdateColumnNullability, UpdateColumnType
-from paimon_sql.storage.schema.changes.columns.drop_column import DropColumn
-from paimon_sql.storage.schema.changes.columns.modify_column import ModifyColumn
-from paimon_sql.storage.schema.changes.columns.position import FIRST, LAST, Position, UpdateColumnPosition
-from paimon_sql.storage.schema.changes.columns.rename_column import RenameColumn
+from paimon_sql.storage.schema.changes.column_types import UpdateColumnNullability, UpdateColumnType
 from paimon_sql.storage.schema.changes.options import DropPrimaryKey, RemoveOption, SetOption, UpdateComment
 
 __all__ = [

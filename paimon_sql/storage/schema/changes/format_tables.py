@@ -10,9 +10,8 @@ from paimon_sql.format.options.table.data_file import FILE_FORMAT
 from paimon_sql.format.options.table.format_table import FORMAT_TABLE_PARTITION_PATH_ONLY_VALUE
 from paimon_sql.format.options.table.table import PATH
 from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.storage.schema.changes.alter_columns import AddColumn, UpdateColumnComment, UpdateColumnDefaultValue
 from paimon_sql.storage.schema.changes.base import SchemaChange
-from paimon_sql.storage.schema.changes.columns.add_column import AddColumn
-from paimon_sql.storage.schema.changes.columns.column_facts import UpdateColumnComment, UpdateColumnDefaultValue
 from paimon_sql.storage.schema.changes.options import RemoveOption, SetOption, UpdateComment
 
 _ALLOWED = (SetOption, RemoveOption, UpdateComment, UpdateColumnComment, UpdateColumnDefaultValue, AddColumn)

@@ -12,10 +12,9 @@ from itertools import count
 
 from paimon_sql.errors import InvalidSchemaError
 from paimon_sql.format.schema.types import ArrayType, DataField, DataType, DecimalType, MapType, RowType
+from paimon_sql.storage.schema.changes.alter_columns import AddColumn
 from paimon_sql.storage.schema.changes.base import Path, SchemaChange, dotted
-from paimon_sql.storage.schema.changes.columns.add_column import AddColumn
-from paimon_sql.storage.schema.changes.columns.column_type import UpdateColumnType
-from paimon_sql.storage.schema.changes.columns.promotions import Promotion, is_widening, same_type
+from paimon_sql.storage.schema.changes.column_types import Promotion, UpdateColumnType, is_widening, same_type
 
 _REMEDY = "CAST the values to the column's type, or set write.merge-schema.explicit-cast."
 

@@ -11,36 +11,35 @@ from paimon_sql.errors import InvalidOptionError, PaimonError
 from paimon_sql.format.options.table.table import TYPE
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.metadata.definition import Definition, Rule
-from paimon_sql.storage.schema.validation import clustering, columns, lifetimes, option_values, reading, table_types
-from paimon_sql.storage.schema.validation.files import data_files, iceberg, indexes, row_tracking
-from paimon_sql.storage.schema.validation.option_values import ORDINARY_TYPES
-from paimon_sql.storage.schema.validation.primary_key import aggregates, buckets, changelogs, merging
+from paimon_sql.storage.schema.validation import all_tables, clustering, lifetimes, primary_keys, reading, table_types
+from paimon_sql.storage.schema.validation.all_tables import ORDINARY_TYPES
+from paimon_sql.storage.schema.validation.files import data_files, indexes, row_tracking
 from paimon_sql.storage.schema.validation.reading import scan_starts
 
 __all__ = ["RULES", "RULES_OF_KIND", "STORE_RULES", "problems", "scan_starts", "validate_change", "validate_schema"]
 
 RULES: tuple[Rule, ...] = (
-    option_values.option_values,
-    option_values.table_kind,
-    columns.column_names,
-    columns.key_columns,
-    columns.default_values,
+    all_tables.option_values,
+    all_tables.table_kind,
+    all_tables.column_names,
+    all_tables.key_columns,
+    all_tables.default_values,
 )
 """The rules for all tables, first those whose errors explain others."""
 
 STORE_RULES: tuple[Rule, ...] = (
-    option_values.option_columns,
-    buckets.bucket_number,
-    buckets.bucket_key,
-    buckets.bucket_function,
-    merging.sequence_fields,
-    merging.engine,
-    merging.rowkind_field,
-    merging.record_time,
-    aggregates.aggregate_functions,
-    changelogs.producers,
-    changelogs.snapshot_ordering,
-    changelogs.retention,
+    all_tables.option_columns,
+    primary_keys.bucket_number,
+    primary_keys.bucket_key,
+    primary_keys.bucket_function,
+    primary_keys.sequence_fields,
+    primary_keys.engine,
+    primary_keys.rowkind_field,
+    primary_keys.record_time,
+    primary_keys.aggregate_functions,
+    primary_keys.producers,
+    primary_keys.snapshot_ordering,
+    primary_keys.retention,
     lifetimes.automatic_tags,
     lifetimes.partition_ends,
     reading.read_starts,
@@ -54,7 +53,7 @@ STORE_RULES: tuple[Rule, ...] = (
     data_files.file_prefixes,
     data_files.data_directory,
     data_files.external_paths,
-    iceberg.iceberg_readers,
+    data_files.iceberg_readers,
     indexes.file_indexes,
     indexes.table_indexes,
     clustering.incremental_clustering,

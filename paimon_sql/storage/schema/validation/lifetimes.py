@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from paimon_sql.errors import InvalidInputError, InvalidOptionError, PaimonError
-from paimon_sql.format.options.operations.tag import SINK_PROCESS_TIME_ZONE, SINK_WATERMARK_TIME_ZONE
+from paimon_sql.format.options.operations.snapshot import SINK_PROCESS_TIME_ZONE, SINK_WATERMARK_TIME_ZONE
 from paimon_sql.format.options.table.partition import PARTITION_EXPIRATION_STRATEGY, PARTITION_MARK_DONE_ACTION
-from paimon_sql.storage.maintenance.partitions.done_actions import ACTIONS
 from paimon_sql.storage.maintenance.partitions.expiration import STRATEGIES
-from paimon_sql.storage.maintenance.tags.periods import TagPeriod
+from paimon_sql.storage.maintenance.partitions.mark_done import ACTIONS
+from paimon_sql.storage.maintenance.tags.automatic_creation import TagPeriod
 from paimon_sql.storage.metadata.definition import Definition, conflict, quoted_list
-from paimon_sql.storage.table.partitioning.times import PartitionTimes
+from paimon_sql.storage.table.partitions import PartitionTimes
 from paimon_sql.storage.table.time_travel.local_times import zone_of
 
 

@@ -1,4 +1,4 @@
-"""Change ranges: reads of the changes between two snapshots instead of a state.
+"""Ranges of changes between two snapshots, and of commits between two versions or times.
 
 Set by the options ``incremental-between``, ``incremental-between-timestamp`` and ``incremental-to-auto-tag``; the start
 is exclusive, the end inclusive (spec: Incremental Query).
@@ -7,11 +7,12 @@ is exclusive, the end inclusive (spec: Incremental Query).
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import tzinfo
 
-from paimon_sql.errors import InvalidOptionError, NoSuchSnapshotError
+from paimon_sql.errors import InvalidInputError, InvalidOptionError, NoSuchSnapshotError
 from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Snapshot
 from paimon_sql.format.options.operations.scan import (
     INCREMENTAL_BETWEEN,
@@ -23,7 +24,7 @@ from paimon_sql.format.options.operations.scan import (
 from paimon_sql.format.text.instants import parse_instant
 from paimon_sql.storage.metadata.snapshots import SnapshotView
 from paimon_sql.storage.table.changelog_producer import changelog_producer
-from paimon_sql.storage.table.changelogs import ChangelogManager
+from paimon_sql.storage.table.snapshot_history import ChangelogManager
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.resolve import retained_range, snapshot_at_time
 
@@ -230,3 +231,86 @@ def _number(table: Table, text: str) -> int:
 
 def _reversed(start: str, end: str) -> InvalidOptionError:
     return InvalidOptionError(f"The range from {start} to {end} ends before it begins.", key=INCREMENTAL_BETWEEN.key)
+
+
+_MICROS_OF_A_MILLI = 1000
+
+
+@dataclass(frozen=True)
+class Bound:
+    """One end of a range.
+
+    Attributes:
+        at: a snapshot id or a tag as a string, or a time in microseconds since the epoch.
+        inclusive: whether the commit of the version or time belongs to the range.
+    """
+
+    at: str | int
+    inclusive: bool = True
+
+
+def has_changelog(table: Table) -> bool:
+    """Whether commits of the table produce a changelog."""
+    return table.schema.has_key and changelog_producer(table.options).produces
+
+
+def commits_between(table: Table, start: Bound | None, end: Bound | None) -> range:
+    """Return the snapshot ids of a commit range.
+
+    Args:
+        table: the table.
+        start: the start; None for the first commit whose changes are retained.
+        end: the end; None for the latest commit.
+
+    Raises:
+        InvalidInputError: it ends before it begins.
+        NoSuchSnapshotError: a version is not retained, or the table has none.
+    """
+    mode = CHANGELOG if has_changelog(table) else DELTA
+    earliest, latest = earliest_with_changelog(table, mode), table.snapshots.latest_id()
+    retained = range(earliest, latest + 1) if earliest is not None and latest is not None else range(1, 1)
+    readable = retained
+    if mode == DELTA and table.schema.has_key and retained.start > FIRST_SNAPSHOT_ID:
+        readable = retained[1:]  # the changes of the first one need the state before it
+    first = readable.start if start is None else _first(table, start, retained, readable, mode)
+    last = retained.stop - 1 if end is None else _last(table, end, retained, mode)
+    if start is not None and end is not None and _is_reversed(start, end, first, last):
+        raise InvalidInputError(f"{table.name}: the changes from {start.at} to {end.at} end before they begin.")
+    return range(first, last + 1)
+
+
+def _is_reversed(start: Bound, end: Bound, first: int, last: int) -> bool:
+    if isinstance(start.at, int) and isinstance(end.at, int):
+        return start.at > end.at
+    return first - (not start.inclusive) > last + (not end.inclusive)
+
+
+def _first(table: Table, bound: Bound, retained: range, readable: range, mode: str) -> int:
+    if isinstance(bound.at, str):
+        return _number_of_version(table, bound.at, retained) + (not bound.inclusive)
+    return max(_newest(table, bound.at - bound.inclusive, retained, mode) + 1, readable.start)
+
+
+def _last(table: Table, bound: Bound, retained: range, mode: str) -> int:
+    if isinstance(bound.at, str):
+        return _number_of_version(table, bound.at, retained) - (not bound.inclusive)
+    return _newest(table, bound.at - (not bound.inclusive), retained, mode)
+
+
+def _number_of_version(table: Table, text: str, retained: range) -> int:
+    if text.isascii() and text.isdigit():
+        number = int(text)
+    else:
+        number = table.tags.get(text).snapshot.id
+    if number not in retained:
+        raise NoSuchSnapshotError(
+            f"{table.name}: the changes of snapshot {text} are not known: {retained_range(table)}.", name=text
+        )
+    return number
+
+
+def _newest(table: Table, micros: int, retained: range, mode: str) -> int:
+    """Return the latest commit at or before a time; the id before all retained ones if all are later."""
+    millis = micros // _MICROS_OF_A_MILLI
+    count = bisect_right(retained, millis, key=lambda number: snapshot_with_changelog(table, number, mode).time_millis)
+    return retained.start + count - 1

@@ -1,12 +1,22 @@
-"""Base class of bucket modes, which plan the writes of a table."""
+"""Base class of bucket modes, and the state of a table by which they plan its writes."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.storage.write.buckets.state import WriteState
+from paimon_sql.storage.data_files.live_files import filter_partitions, live_files
+from paimon_sql.storage.staging.proposal import Overwrite
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.buckets.hash_indexes import HashIndexFile, Target, hash_indexes
 from paimon_sql.storage.write.task import WriteTask
 
 
@@ -39,3 +49,75 @@ class BucketMode(ABC):
     @abstractmethod
     def plan(self, state: WriteState) -> WriteTask:
         """Plan the task that each writer of a statement runs."""
+
+
+@dataclass(frozen=True)
+class WriteState:
+    """The state of a table before a write.
+
+    Attributes:
+        table: the table.
+        overwrite: what the write replaces; None for an append.
+        snapshot: the newest snapshot; None for an empty table.
+    """
+
+    table: Table
+    overwrite: Overwrite | None
+    snapshot: Snapshot | None
+
+    @cached_property
+    def files(self) -> pa.Table:
+        """The files that the write does not replace, as a table of ``MANIFEST_SCHEMA``."""
+        live = live_files(self.table, self.snapshot).entries
+        if self.overwrite is None:
+            return live
+        # A dynamic overwrite replaces the partitions of its rows, so the files in these do not matter to it.
+        if self.overwrite.dynamic or self.overwrite.partitions is None:
+            return live.slice(0, 0)
+        replaced = filter_partitions(self.table, live, self.overwrite.partitions)["file_name"]
+        return live.filter(pc.invert(pc.is_in(live["file_name"], value_set=replaced.combine_chunks())))
+
+    @cached_property
+    def sequences(self) -> Mapping[Target, int]:
+        """The max sequence number by partition and bucket."""
+        grouped = self.files.group_by(["partition", "bucket"]).aggregate([("max_sequence_number", "max")])
+        columns = [grouped[c].to_pylist() for c in ("partition", "bucket", "max_sequence_number_max")]
+        return {(p, b): s for p, b, s in zip(*columns, strict=True)}
+
+    @cached_property
+    def bucket_numbers(self) -> Mapping[bytes, int]:
+        """The number of buckets by partition, from its files; without partitions whose number is not fixed."""
+        fixed = self.files.filter(pc.greater(self.files["total_buckets"], 0))
+        grouped = fixed.group_by("partition").aggregate([("total_buckets", "max")])
+        return dict(zip(grouped["partition"].to_pylist(), grouped["total_buckets_max"].to_pylist(), strict=True))
+
+    @cached_property
+    def row_counts(self) -> Mapping[Target, int]:
+        """The estimated number of keys by partition and bucket: rows in files, less deletes and the rows they delete.
+
+        Unmerged rows of one key count each, so a bucket may have fewer keys.
+        """
+        columns = ["row_count", "delete_row_count"]
+        filled = self.files.set_column(
+            self.files.column_names.index("delete_row_count"),
+            "delete_row_count",
+            pc.fill_null(self.files["delete_row_count"], 0),
+        )
+        grouped = filled.group_by(["partition", "bucket"]).aggregate([(c, "sum") for c in columns])
+        found = [grouped[c].to_pylist() for c in ("partition", "bucket", *(f"{c}_sum" for c in columns))]
+        return {(p, b): max(0, rows - 2 * deletes) for p, b, rows, deletes in zip(*found, strict=True)}
+
+    @cached_property
+    def hash_indexes(self) -> Mapping[Target, HashIndexFile]:
+        """The hash indexes of the files that stay, by partition and bucket.
+
+        The index of a bucket without files counts as empty; a write that fills the bucket replaces it.
+        """
+        live = live_files(self.table, self.snapshot).entries
+        overwritten = set(live["partition"].to_pylist()) - set(self.files["partition"].to_pylist())
+        filled = set(zip(self.files["partition"].to_pylist(), self.files["bucket"].to_pylist(), strict=True))
+        return {
+            target: index if target in filled else index.emptied()
+            for target, index in hash_indexes(self.table, self.snapshot).items()
+            if target[0] not in overwritten
+        }

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from paimon_sql.errors import CommitConflictError, CorruptFileError
-from paimon_sql.format.index_files.hash_index import read_hash_index
+from paimon_sql.format.metadata.index_files import read_hash_index
 from paimon_sql.format.metadata.index_manifest import HASH_INDEX, IndexFileMeta
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.storage.table.index_files import index_entries, index_path

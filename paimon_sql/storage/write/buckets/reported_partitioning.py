@@ -13,7 +13,7 @@ from paimon_sql.format.options.table.bucket import BUCKET_FUNCTION_TYPE
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.scan.plan import MICROS, ScanPlan
-from paimon_sql.storage.scan.snapshot_to_read import depends_on_snapshot_alone
+from paimon_sql.storage.scan.read_state import depends_on_snapshot_alone
 from paimon_sql.storage.scan.split import Split
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.registry import bucket_mode

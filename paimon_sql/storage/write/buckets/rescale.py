@@ -19,28 +19,24 @@ from paimon_sql.format.metadata.snapshot import Operation, Snapshot
 from paimon_sql.format.options.operations.changelog import CHANGELOG_PRODUCER
 from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER, VALUE_KIND
 from paimon_sql.storage.commit.transaction import Transaction
-from paimon_sql.storage.data_files.deletion_vectors import Deletion, deletions_of
-from paimon_sql.storage.data_files.live_files import live_files
-from paimon_sql.storage.data_files.lsm_levels import max_level
-from paimon_sql.storage.data_files.sections import sections_of
+from paimon_sql.storage.data_files.live_files import Deletion, deletions_of, live_files
+from paimon_sql.storage.data_files.lsm_tree import max_level, sections_of
 from paimon_sql.storage.execution.task_executor import Executor
 from paimon_sql.storage.merge.registry import merge_engine
-from paimon_sql.storage.merge.snapshot_order import is_ordered_by_snapshots
+from paimon_sql.storage.merge.sequence import is_ordered_by_snapshots
 from paimon_sql.storage.operations import operations
 from paimon_sql.storage.read.readers.merge import merge_section
-from paimon_sql.storage.read.readers.raw import with_inserts
+from paimon_sql.storage.read.readers.splits import with_inserts
 from paimon_sql.storage.read.task import ReadTask
 from paimon_sql.storage.scan.split import Split
-from paimon_sql.storage.staging.commit_messages import CommitMessage
-from paimon_sql.storage.staging.staged_files import gather
+from paimon_sql.storage.staging.commit_messages import CommitMessage, gather
 from paimon_sql.storage.table.changelog_producers.none import NoChangelog
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.assignment.routers import PartitionRouter
-from paimon_sql.storage.write.files.file_names import FileNamer
 from paimon_sql.storage.write.files.rolling import RollingWriter, write_all
-from paimon_sql.storage.write.key_value_writer import as_stored
-from paimon_sql.storage.write.settings import WriteSettings
+from paimon_sql.storage.write.settings import FileNamer, WriteSettings
 from paimon_sql.storage.write.task import WriteLayout
+from paimon_sql.storage.write.writers import as_stored
 
 
 @dataclass(frozen=True)

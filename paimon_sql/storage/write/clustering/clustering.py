@@ -1,11 +1,13 @@
-"""Clustering of append tables, from their options."""
+"""Clustering of append tables: its columns, its options, and the task that sorts rows before they are written."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 
+from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.operations.compaction import (
     CLUSTERING_COLUMNS,
@@ -14,9 +16,13 @@ from paimon_sql.format.options.operations.compaction import (
     CLUSTERING_STRATEGY,
     ZORDER_VAR_LENGTH_CONTRIBUTION,
 )
+from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.clustering.columns import order_columns
+from paimon_sql.storage.write.clustering.base import is_ordered
+from paimon_sql.storage.write.clustering.external_sort import sorted_rows
 from paimon_sql.storage.write.clustering.registry import row_layout
+from paimon_sql.storage.write.settings import WriteSettings
+from paimon_sql.storage.write.task import WriteTask
 
 _FOR_ONE, _FOR_FEW, _FOR_MANY = "order", "zorder", "hilbert"
 _FEW = 4
@@ -75,3 +81,45 @@ def clustering_of_writes(table: Table) -> Clustering | None:
     if table.options.get(CLUSTERING_INCREMENTAL) and not table.options.get(CLUSTERING_INCREMENTAL_OPTIMIZE_WRITE):
         return None
     return clustering_of(table)
+
+
+def order_columns(table: Table, names: Sequence[str], asked_by: str) -> tuple[str, ...]:
+    """The distinct columns to order by, as the table spells them.
+
+    Args:
+        table: the table.
+        names: the columns.
+        asked_by: the argument or option that names them, for messages.
+
+    Raises:
+        InvalidInputError: a column does not exist, is a partition column or has no order, or there are none.
+    """
+    spelled = {name.lower(): name for name in table.schema.names} | {name: name for name in table.schema.names}
+    found = []
+    for asked in names:
+        name = spelled.get(asked) or spelled.get(asked.lower())
+        if name is None:
+            raise InvalidInputError(
+                f"{table.name} has no column {asked} to order by.", remedy=f"It has {', '.join(table.schema.names)}."
+            )
+        if name in table.schema.partition_keys:
+            raise InvalidInputError(
+                f"{asked_by} names {name}, which is the same in all rows of a partition.", remedy="Leave it out."
+            )
+        kind = table.schema.field(name).type
+        if not is_ordered(arrow_type(kind)):
+            raise InvalidInputError(f"{asked_by} names {name}, but {kind} has no order.", remedy="Name another column.")
+        found.append(name)
+    if not found:
+        raise InvalidInputError(f"{asked_by} names no column.", remedy=f"Use {asked_by} => 'a,b'.")
+    return tuple(dict.fromkeys(found))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusteredWriteTask(WriteTask):
+    """Sorts the rows of each writer before they are written, in memory of the size of a write buffer."""
+
+    layout: Clustering
+
+    def with_buckets(self, rows: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+        return sorted_rows(rows, self.layout.keys, WriteSettings(self.table.schema).buffer_size)

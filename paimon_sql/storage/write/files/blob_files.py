@@ -6,15 +6,18 @@ import pyarrow as pa
 
 from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
 from paimon_sql.format.schema.types import DataField
-from paimon_sql.format.statistics.column_statistics import StatsCollector
-from paimon_sql.format.statistics.modes import StatsMode, StoredStats
-from paimon_sql.format.statistics.simple_stats import EMPTY_ROW, EMPTY_STATS
-from paimon_sql.format.text.wall_clock import wall_clock_millis
+from paimon_sql.format.statistics.column_statistics import (
+    EMPTY_ROW,
+    EMPTY_STATS,
+    StatsCollector,
+    StatsMode,
+    StoredStats,
+)
+from paimon_sql.format.text.instants import wall_clock_millis
 from paimon_sql.storage.file_formats.blob.fetch import BlobFetcher
 from paimon_sql.storage.file_formats.blob.writer import BlobWriter
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.files.file_names import FileNamer
-from paimon_sql.storage.write.settings import WriteSettings
+from paimon_sql.storage.write.settings import FileNamer, WriteSettings
 
 _EXTENSION = ".blob"
 

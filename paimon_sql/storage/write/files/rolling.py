@@ -1,4 +1,4 @@
-"""Rolling writer of data files: one bucket, in files of the target size."""
+"""Rolling writer of data files: one bucket, in files of the target size, with their file indexes."""
 
 from __future__ import annotations
 
@@ -10,24 +10,23 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_sql.format.file_index.base import IndexBuilder
+from paimon_sql.format.file_index.container import write_container
+from paimon_sql.format.file_index.declared import DeclaredIndex
 from paimon_sql.format.layout.paths import data_extension, file_index_name
 from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
 from paimon_sql.format.rows.binary_row import RowCodec
-from paimon_sql.format.schema.row_kind import RowKind
-from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER, VALUE_KIND, key_field
-from paimon_sql.format.statistics.column_statistics import StatsCollector
-from paimon_sql.format.statistics.modes import KEY_MODE
-from paimon_sql.format.statistics.simple_stats import EMPTY_ROW, EMPTY_STATS
-from paimon_sql.format.text.wall_clock import wall_clock_millis
+from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER, VALUE_KIND, RowKind, key_field
+from paimon_sql.format.schema.types import DataField
+from paimon_sql.format.statistics.column_statistics import EMPTY_ROW, EMPTY_STATS, KEY_MODE, StatsCollector
+from paimon_sql.format.text.instants import wall_clock_millis
 from paimon_sql.storage.file_formats.base import DataFileWriter
-from paimon_sql.storage.file_formats.parquet.variant_shredding import shape_history
+from paimon_sql.storage.file_formats.parquet.variants import shape_history
 from paimon_sql.storage.file_formats.registry import file_format
-from paimon_sql.storage.table.paths.external_placement import external_place
+from paimon_sql.storage.table.data_file_paths import external_place
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.files.blob_files import BlobColumnWriter
-from paimon_sql.storage.write.files.file_indexes import FileIndexes
-from paimon_sql.storage.write.files.file_names import FileNamer
-from paimon_sql.storage.write.settings import WriteSettings
+from paimon_sql.storage.write.settings import FileNamer, WriteSettings
 
 
 @dataclass
@@ -311,3 +310,35 @@ def write_all(writer: RollingWriter, batches: Iterable[pa.RecordBatch]) -> list[
     except BaseException:
         writer.abort()
         raise
+
+
+class FileIndexes:
+    """Builds the indexes of one data file.
+
+    Args:
+        declared: the declared indexes; those whose columns are missing in the file or of other types are skipped.
+        fields: the file's columns.
+    """
+
+    def __init__(self, declared: Iterable[DeclaredIndex], fields: Sequence[DataField]) -> None:
+        types = {f.name: f.type for f in fields}
+        self._builders: list[tuple[DeclaredIndex, IndexBuilder]] = []
+        for index in declared:
+            column = types.get(index.column)
+            kind = index.type_in(column) if column is not None else None
+            if kind is not None:
+                self._builders.append((index, index.kind.builder(kind, index.settings)))
+
+    def add(self, rows: pa.RecordBatch) -> None:
+        """Add the next rows of the file."""
+        for index, builder in self._builders:
+            builder.add(index.values_in(rows.column(index.column)))
+
+    def finish(self) -> bytes | None:
+        """The container of all indexes; None if there are none."""
+        found: dict[str, dict[str, bytes | None]] = {}
+        for index, builder in self._builders:
+            body = builder.finish()
+            if body is not None:
+                found.setdefault(index.name, {})[index.kind.name] = body
+        return write_container(found) if found else None

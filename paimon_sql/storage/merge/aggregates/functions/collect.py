@@ -10,8 +10,7 @@ import pyarrow as pa
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.table.merge_engine import FIELD_DISTINCT
 from paimon_sql.format.schema.types import ArrayType, DataField, DataType
-from paimon_sql.storage.expressions.kernels.segments import Mask, regrouped
-from paimon_sql.storage.expressions.kernels.sorting import Indices
+from paimon_sql.storage.expressions.kernels.sorting import Indices, Mask, regrouped
 from paimon_sql.storage.merge.aggregates.base import AggregateFunction, Steps
 from paimon_sql.storage.merge.aggregates.elements import Entries, array_of, identities
 

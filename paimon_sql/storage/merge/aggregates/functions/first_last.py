@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from paimon_sql.storage.expressions.kernels.segments import NOWHERE, settled
-from paimon_sql.storage.expressions.kernels.sorting import Indices
+from paimon_sql.storage.expressions.kernels.sorting import NOWHERE, Indices, settled
 from paimon_sql.storage.merge.aggregates.base import ChoosingFunction, Steps
 
 

@@ -9,8 +9,7 @@ import pyarrow.compute as pc
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.table.merge_engine import FIELD_DISTINCT, FIELD_LIST_AGG_DELIMITER
 from paimon_sql.format.schema.types import MAX_LENGTH, DataField, DataType, VarCharType
-from paimon_sql.storage.expressions.kernels.segments import Mask, Segments, regrouped
-from paimon_sql.storage.expressions.kernels.sorting import Indices
+from paimon_sql.storage.expressions.kernels.sorting import Indices, Mask, Segments, regrouped
 from paimon_sql.storage.merge.aggregates.base import AggregateFunction, Steps
 from paimon_sql.storage.merge.aggregates.elements import Entries, array_of, identities
 

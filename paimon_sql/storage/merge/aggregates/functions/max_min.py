@@ -9,11 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.format.schema.types import BooleanType, DataType
-from paimon_sql.storage.expressions.kernels.segments import NOWHERE, Segments
-from paimon_sql.storage.expressions.kernels.sorting import Indices, ordinals
-from paimon_sql.storage.merge.aggregates.base import ChoosingFunction, Steps
-from paimon_sql.storage.merge.aggregates.folding import SHORT, walk
-from paimon_sql.storage.merge.aggregates.type_groups import UNORDERED
+from paimon_sql.storage.expressions.kernels.sorting import NOWHERE, Indices, Segments, ordinals
+from paimon_sql.storage.merge.aggregates.arithmetic import SHORT, walk
+from paimon_sql.storage.merge.aggregates.base import UNORDERED, ChoosingFunction, Steps
 
 
 class Maximum(ChoosingFunction):

@@ -11,8 +11,15 @@ from paimon_sql.errors import PaimonError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.table.merge_engine import FIELD_TS_FIELD
 from paimon_sql.format.schema.types import CharType, DataField, DataType, MapType, RowType, VarCharType
-from paimon_sql.storage.expressions.kernels.segments import NOWHERE, Mask, Segments, regrouped, settled
-from paimon_sql.storage.expressions.kernels.sorting import Indices, ordinals
+from paimon_sql.storage.expressions.kernels.sorting import (
+    NOWHERE,
+    Indices,
+    Mask,
+    Segments,
+    ordinals,
+    regrouped,
+    settled,
+)
 from paimon_sql.storage.merge.aggregates.base import AggregateFunction, Steps, unknown_fields, valid_mask
 from paimon_sql.storage.merge.aggregates.elements import Entries, fields_of, identities, map_of
 from paimon_sql.storage.metadata.definition import Definition, conflict

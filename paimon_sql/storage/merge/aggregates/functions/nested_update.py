@@ -17,8 +17,17 @@ from paimon_sql.format.options.table.merge_engine import (
 )
 from paimon_sql.format.options.values import comma_separated
 from paimon_sql.format.schema.types import ArrayType, DataField, DataType, RowType
-from paimon_sql.storage.expressions.kernels.segments import NOWHERE, Mask, Segments, regrouped, settled
-from paimon_sql.storage.expressions.kernels.sorting import Indices, SortColumn, comparable, sort_order
+from paimon_sql.storage.expressions.kernels.sorting import (
+    NOWHERE,
+    Indices,
+    Mask,
+    Segments,
+    SortColumn,
+    comparable,
+    regrouped,
+    settled,
+    sort_order,
+)
 from paimon_sql.storage.merge.aggregates.base import AggregateFunction, Steps, taken, unknown_fields, valid_mask
 from paimon_sql.storage.merge.aggregates.elements import Entries, array_of, fields_of, identities, identities_of_fields
 from paimon_sql.storage.metadata.definition import Definition, conflict

@@ -7,12 +7,9 @@ import pyarrow as pa
 
 from paimon_sql.errors import ConstraintViolationError
 from paimon_sql.format.schema.types import DataType
-from paimon_sql.storage.expressions.kernels.decimals import divided, scaled, unscaled
-from paimon_sql.storage.expressions.kernels.segments import Mask
-from paimon_sql.storage.expressions.kernels.sorting import Indices
-from paimon_sql.storage.merge.aggregates.base import AggregateFunction, Steps
-from paimon_sql.storage.merge.aggregates.folding import Numbers, fold, spread, walk
-from paimon_sql.storage.merge.aggregates.type_groups import NUMBERS
+from paimon_sql.storage.expressions.kernels.sorting import Indices, Mask
+from paimon_sql.storage.merge.aggregates.arithmetic import Numbers, divided, fold, scaled, spread, unscaled, walk
+from paimon_sql.storage.merge.aggregates.base import NUMBERS, AggregateFunction, Steps
 
 
 class Product(AggregateFunction):

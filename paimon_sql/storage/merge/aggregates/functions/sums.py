@@ -6,12 +6,18 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_sql.format.schema.types import DataType
-from paimon_sql.storage.expressions.kernels.decimals import LONG_DIGITS, scaled, unscaled, unscaled_longs
-from paimon_sql.storage.expressions.kernels.segments import Mask, Segments
-from paimon_sql.storage.expressions.kernels.sorting import Indices
-from paimon_sql.storage.merge.aggregates.base import AggregateFunction, Steps
-from paimon_sql.storage.merge.aggregates.folding import Numbers, fold, spread, walk
-from paimon_sql.storage.merge.aggregates.type_groups import NUMBERS, WHOLE_NUMBERS
+from paimon_sql.storage.expressions.kernels.sorting import Indices, Mask, Segments
+from paimon_sql.storage.merge.aggregates.arithmetic import (
+    LONG_DIGITS,
+    Numbers,
+    fold,
+    scaled,
+    spread,
+    unscaled,
+    unscaled_longs,
+    walk,
+)
+from paimon_sql.storage.merge.aggregates.base import NUMBERS, WHOLE_NUMBERS, AggregateFunction, Steps
 
 _SAFE = 0.999
 """Floating-point sums are trusted up to this fraction of a bound."""

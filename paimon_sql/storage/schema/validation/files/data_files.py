@@ -1,4 +1,4 @@
-"""Rules about data files: types of their formats, shredding of maps and variants, names and paths."""
+"""Rules about data files: their types, shredding, names and paths, and their Iceberg readers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 
 from paimon_sql.errors import InvalidOptionError, PaimonError
+from paimon_sql.format.iceberg.manifests import ROW_LINEAGE
+from paimon_sql.format.iceberg.schemas import iceberg_field
 from paimon_sql.format.options import Option
 from paimon_sql.format.options.operations.changelog import (
     CHANGELOG_FILE_COMPRESSION,
@@ -23,14 +25,19 @@ from paimon_sql.format.options.table.data_file import (
     VARIANT_SHREDDING_INFERENCE_MODE,
     VARIANT_SHREDDING_MIN_FIELD_CARDINALITY_RATIO,
 )
-from paimon_sql.format.options.table.index import VECTOR_FILE_FORMAT
+from paimon_sql.format.options.table.iceberg import DISABLED, METADATA_ICEBERG_FORMAT_VERSION, METADATA_ICEBERG_STORAGE
+from paimon_sql.format.options.table.index import (
+    DELETION_VECTORS_BITMAP64,
+    DELETION_VECTORS_ENABLED,
+    VECTOR_FILE_FORMAT,
+)
 from paimon_sql.format.options.table.merge_engine import FIELD_MAP_STORAGE_LAYOUT
-from paimon_sql.format.options.table.row_tracking import BLOB_DESCRIPTOR_FIELD, BLOB_VIEW_FIELD
+from paimon_sql.format.options.table.row_tracking import BLOB_DESCRIPTOR_FIELD, BLOB_VIEW_FIELD, DATA_EVOLUTION_ENABLED
 from paimon_sql.format.schema import types as t
-from paimon_sql.storage.file_formats.parquet.variant_shredding import given_shapes
+from paimon_sql.storage.file_formats.parquet.variants import given_shapes
 from paimon_sql.storage.file_formats.registry import file_format, formats
-from paimon_sql.storage.metadata.definition import Definition, conflict, holds
-from paimon_sql.storage.table.paths.external_placement import ExternalPlacement
+from paimon_sql.storage.metadata.definition import Definition, conflict, holds, invalid
+from paimon_sql.storage.table.data_file_paths import ExternalPlacement
 
 _SHREDDED_COMPRESSIONS = ("none", "uncompressed", "lz4", "zstd")
 
@@ -159,3 +166,27 @@ def external_paths(table: Definition) -> Iterator[PaimonError]:
         ExternalPlacement.of(table.schema.options)
     except InvalidOptionError as error:
         yield error
+
+
+def iceberg_readers(table: Definition) -> Iterator[PaimonError]:
+    """Iceberg readers do not merge and read Parquet only, so each file must be correct without the others."""
+    if table.options.get(METADATA_ICEBERG_STORAGE) == DISABLED:
+        return
+    version = table.options.get(METADATA_ICEBERG_FORMAT_VERSION)
+    for field in table.schema.fields:
+        try:
+            iceberg_field(field, field.name, version)
+        except PaimonError as error:
+            yield invalid(error.message, error.remedy)
+    if table.is_on(DATA_EVOLUTION_ENABLED):
+        yield conflict(METADATA_ICEBERG_STORAGE, f"cannot be combined with '{DATA_EVOLUTION_ENABLED.key}'.")
+    if table.options.get(FILE_FORMAT).lower() != "parquet":
+        yield conflict(METADATA_ICEBERG_STORAGE, f"needs '{FILE_FORMAT.key}' = 'parquet'.")
+    vectors_readable = version >= ROW_LINEAGE and table.is_on(DELETION_VECTORS_BITMAP64)
+    if table.is_on(DELETION_VECTORS_ENABLED) and not table.has_key and not vectors_readable:
+        yield conflict(
+            METADATA_ICEBERG_STORAGE,
+            f"needs '{METADATA_ICEBERG_FORMAT_VERSION.key}' = '3' and '{DELETION_VECTORS_BITMAP64.key}' = 'true'"
+            " for a table without a primary key that has deletion vectors.",
+            f"Set both, or leave '{DELETION_VECTORS_ENABLED.key}' out.",
+        )

@@ -19,8 +19,7 @@ from paimon_sql.format.options.table.index import (
     PK_VECTOR_INDEX_COLUMNS,
 )
 from paimon_sql.format.options.table.merge_engine import FIELD_MAP_STORAGE_LAYOUT
-from paimon_sql.format.options.table_options import TableOptions
-from paimon_sql.format.options.values import comma_separated
+from paimon_sql.format.options.values import TableOptions, comma_separated
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.columns.in_options import GLOBAL_INDEXES
 from paimon_sql.storage.merge.registry import engine_of

@@ -19,7 +19,7 @@ from paimon_sql.format.options.table.row_tracking import (
     ROW_TRACKING_ENABLED,
 )
 from paimon_sql.format.schema import types as t
-from paimon_sql.storage.columns.blobs import is_blob, managed_by_key
+from paimon_sql.storage.columns.blobs_and_vectors import is_blob, managed_by_key
 from paimon_sql.storage.file_formats.registry import file_format, format_names
 from paimon_sql.storage.metadata.definition import Definition, conflict, holds, invalid
 from paimon_sql.storage.table.changelog_producer import changelog_producer

@@ -1,33 +1,46 @@
-"""Relocation of rows whose keys may be in another partition, by merge engine (Paimon: `ExistingProcessor`).
+"""Cross-partition upserts: locations of existing keys, and relocation of rows whose keys are in another partition.
 
 - It moves rows: the old row is deleted in its partition, the new one is written to its own partition.
 - It keeps first rows: rows with existing keys are dropped.
 - Every other: the row is written to the partition of the old one.
+
+The key columns of the table are read bucket by bucket, merged, and filtered by the keys of the write, so that memory
+holds these and one window of the table.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.format.options.table.bucket import DYNAMIC_BUCKET_MAX_BUCKETS, DYNAMIC_BUCKET_TARGET_ROW_NUM
-from paimon_sql.format.schema.row_kind import RowKind
-from paimon_sql.format.schema.system_fields import BUCKET, VALUE_KIND
-from paimon_sql.storage.data_files.live_files import partition_values
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.metadata.manifest import entries
+from paimon_sql.format.options.table.bucket import (
+    CROSS_PARTITION_UPSERT_INDEX_TTL,
+    DYNAMIC_BUCKET_MAX_BUCKETS,
+    DYNAMIC_BUCKET_TARGET_ROW_NUM,
+)
+from paimon_sql.format.rows.encode import encode_rows
+from paimon_sql.format.schema.schema import TableSchema
+from paimon_sql.format.schema.system_fields import BUCKET, VALUE_KIND, RowKind
+from paimon_sql.storage.data_files.live_files import deletions_of, partition_values
+from paimon_sql.storage.data_files.lsm_tree import sections_of
 from paimon_sql.storage.merge.engines.base import is_retract
 from paimon_sql.storage.merge.registry import merge_engine
-from paimon_sql.storage.table.partitioning.routing import Router
+from paimon_sql.storage.read.task import ReadTask
+from paimon_sql.storage.scan.split import Split
+from paimon_sql.storage.table.partitions import Router
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.buckets.assignment.fill import AssignerPartition
-from paimon_sql.storage.write.buckets.assignment.key_locations import KEY, OLD_BUCKET, OLD_PARTITION
-from paimon_sql.storage.write.buffer import Target
-from paimon_sql.storage.write.key_value_writer import check_keys
-from paimon_sql.storage.write.rows.row_kinds import RowKindReader
+from paimon_sql.storage.write.buckets.assignment.assigners import AssignerPartition
+from paimon_sql.storage.write.buckets.base import WriteState
+from paimon_sql.storage.write.row_preparation import RowKindReader
+from paimon_sql.storage.write.writers import Target, check_keys
 
 Indices = npt.NDArray[np.int64]
 
@@ -179,3 +192,71 @@ class Relocator:
             columns[VALUE_KIND.name] = pa.repeat(pa.scalar(int(kind), pa.int8()), len(chosen))
         columns[BUCKET.name] = pa.array(buckets[chosen])
         return pa.RecordBatch.from_pydict(columns)
+
+
+KEY, OLD_PARTITION, OLD_BUCKET = "_KEY", "_OLD_PARTITION", "_OLD_BUCKET"
+KEY_LOCATION_SCHEMA = pa.schema([(KEY, pa.binary()), (OLD_PARTITION, pa.binary()), (OLD_BUCKET, pa.int32())])
+"""The schema of key locations: the key as bytes, its partition and bucket."""
+
+
+@dataclass(frozen=True)
+class KeyLocationTask:
+    """Reads the keys of one bucket, filtered by ``wanted``; all if it is None."""
+
+    table: Table
+    split: Split
+    wanted: pa.Array | None = field(default=None, compare=False)
+
+    @property
+    def size(self) -> int:
+        """The estimated bytes to read: those of the key columns."""
+        schema = self.table.schema
+        return self.split.size * len(schema.primary_keys) // len(schema.fields)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The keys with their locations, as columns of ``PLACES``."""
+        schema = self.table.schema
+        for rows in ReadTask(self.table, self.split, schema.primary_keys).batches():
+            keys = key_bytes(schema, rows)
+            partitions = pa.repeat(pa.scalar(self.split.partition, pa.binary()), rows.num_rows)
+            buckets = pa.array(np.full(rows.num_rows, self.split.bucket, np.int32))
+            batch = pa.RecordBatch.from_arrays([keys, partitions, buckets], schema=KEY_LOCATION_SCHEMA)
+            yield batch if self.wanted is None else batch.filter(pc.is_in(keys, value_set=self.wanted))
+
+
+def run_key_locations(task: KeyLocationTask) -> pa.Table:
+    """The wanted keys of a task; a module-level function, so that it can be pickled."""
+    return pa.Table.from_batches(task.batches(), schema=KEY_LOCATION_SCHEMA)
+
+
+def plan_key_locations(state: WriteState) -> list[KeyLocationTask]:
+    """Plan the tasks that read all keys that a write does not replace.
+
+    Buckets whose files are all older than ``cross-partition-upsert.index-ttl`` are skipped.
+    """
+    table = state.table
+    buckets: dict[tuple[bytes, int], list[DataFileMeta]] = {}
+    for e in entries(state.files):
+        buckets.setdefault((e.partition, e.bucket), []).append(e.file)
+    deletions = deletions_of(table, state.snapshot)
+    ttl = table.options.get(CROSS_PARTITION_UPSERT_INDEX_TTL)
+    oldest = None if ttl is None else time.time() * 1000 - ttl.total_seconds() * 1000
+    tasks = []
+    for (partition, bucket), files in buckets.items():
+        if oldest is not None and all((f.creation_epoch_millis() or 0) < oldest for f in files):
+            continue
+        marked = {f.file_name: deletions.get((partition, bucket, f.file_name)) for f in files}
+        theirs = {name: deletion for name, deletion in marked.items() if deletion is not None}
+        sections = tuple(sections_of(table.schema, files))
+        tasks.append(KeyLocationTask(table, Split(partition, bucket, tuple(files), False, sections, theirs)))
+    return tasks
+
+
+def key_bytes(schema: TableSchema, rows: pa.RecordBatch) -> pa.Array:
+    """The complete primary key of each row as bytes, equal if the keys are equal in the format.
+
+    The key's partition columns are included: rows that differ in one of them are different rows, as in the index of
+    Paimon's ``GlobalIndexAssigner``. Only the order of files ignores them (trimmed primary key).
+    """
+    fields = schema.select(schema.primary_keys)
+    return encode_rows([rows.column(f.name) for f in fields], [f.type for f in fields]).cast(pa.binary())

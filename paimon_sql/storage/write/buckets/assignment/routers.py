@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.system_fields import BUCKET
-from paimon_sql.storage.table.partitioning.routing import Router
+from paimon_sql.storage.table.partitions import Router
 from paimon_sql.storage.table.table import Table
 
 

@@ -16,24 +16,22 @@ from paimon_sql.storage.commit.checks.history import changes_since
 from paimon_sql.storage.execution.task_executor import LocalExecutor
 from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.staging.proposal import Proposal, Validation
-from paimon_sql.storage.table.partitioning.routing import Router
+from paimon_sql.storage.table.partitions import Router
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.buckets.assignment.key_locations import (
+from paimon_sql.storage.write.buckets.assignment.relocation import (
     KEY,
     KEY_LOCATION_SCHEMA,
     KeyLocationTask,
+    Relocator,
     key_bytes,
     plan_key_locations,
     run_key_locations,
 )
-from paimon_sql.storage.write.buckets.assignment.relocation import Relocator
 from paimon_sql.storage.write.buckets.assignment.routers import AssignedRouter
-from paimon_sql.storage.write.buckets.base import BucketMode
-from paimon_sql.storage.write.buckets.state import WriteState
-from paimon_sql.storage.write.buffer import Target
+from paimon_sql.storage.write.buckets.base import BucketMode, WriteState
 from paimon_sql.storage.write.distribution import Rows, by_assigned_bucket
-from paimon_sql.storage.write.key_value_writer import KeyValueWriter
 from paimon_sql.storage.write.task import WriteTask
+from paimon_sql.storage.write.writers import KeyValueWriter, Target
 
 
 class CrossPartition(BucketMode):

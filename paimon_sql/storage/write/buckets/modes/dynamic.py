@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow as pa
 
-from paimon_sql.format.index_files.hash_index import write_hash_index
+from paimon_sql.format.metadata.index_files import write_hash_index
 from paimon_sql.format.metadata.index_manifest import HASH_INDEX, IndexManifestEntry
 from paimon_sql.format.metadata.manifest import FileKind
 from paimon_sql.format.options.table.bucket import (
@@ -23,20 +23,18 @@ from paimon_sql.storage.staging.commit_messages import CommitMessage
 from paimon_sql.storage.staging.proposal import Proposal, Validation
 from paimon_sql.storage.table.index_files import index_path, write_index_file
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.buckets.assignment.hash_assigner import (
+from paimon_sql.storage.write.buckets.assignment.assigners import (
     HashAssigner,
     Hashes,
     assigner_partition_of,
     key_hashes,
 )
 from paimon_sql.storage.write.buckets.assignment.routers import AssignedRouter
-from paimon_sql.storage.write.buckets.base import BucketMode
+from paimon_sql.storage.write.buckets.base import BucketMode, WriteState
 from paimon_sql.storage.write.buckets.hash_indexes import HashIndexFile, check_hash_indexes
-from paimon_sql.storage.write.buckets.state import WriteState
-from paimon_sql.storage.write.buffer import Target
 from paimon_sql.storage.write.distribution import Numbers, Rows, by_assigned_bucket, by_owner
-from paimon_sql.storage.write.key_value_writer import KeyValueWriter
 from paimon_sql.storage.write.task import WriteTask
+from paimon_sql.storage.write.writers import KeyValueWriter, Target
 
 _LOOSE = 1 << 20
 """The number of hashes to collect before duplicates are dropped."""

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 
 from paimon_sql.format.options.table.bucket import BUCKET
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.storage.table.partitioning.routing import Router
+from paimon_sql.storage.table.partitions import Router
 from paimon_sql.storage.write.buckets.assignment.routers import FixedRouter
-from paimon_sql.storage.write.buckets.base import BucketMode
-from paimon_sql.storage.write.buckets.state import WriteState
+from paimon_sql.storage.write.buckets.base import BucketMode, WriteState
 from paimon_sql.storage.write.task import WriteTask
 
 

@@ -26,22 +26,17 @@ from paimon_sql.storage.execution.task_executor import Executor, LocalExecutor
 from paimon_sql.storage.file_formats.avro.schema import avro_schema
 from paimon_sql.storage.merge.registry import merge_engine
 from paimon_sql.storage.scan.postponed import merges_postponed
-from paimon_sql.storage.staging.commit_messages import CommitMessage, append_changes
-from paimon_sql.storage.staging.staged_files import StagedFiles, new_files
-from paimon_sql.storage.table.partitioning.routing import Router
+from paimon_sql.storage.staging.commit_messages import CommitMessage, StagedFiles, append_changes, new_files
+from paimon_sql.storage.table.partitions import Router
 from paimon_sql.storage.table.table import Table
-from paimon_sql.storage.write.append_writer import AppendWriter
+from paimon_sql.storage.write.buckets.assignment.postponed import amounts, numbers_for_batch, plan_distribution
 from paimon_sql.storage.write.buckets.assignment.routers import PartitionRouter
-from paimon_sql.storage.write.buckets.base import BucketMode
-from paimon_sql.storage.write.buckets.postponed.bucket_number import amounts, numbers_for_batch
-from paimon_sql.storage.write.buckets.postponed.distribution import plan_distribution
+from paimon_sql.storage.write.buckets.base import BucketMode, WriteState
 from paimon_sql.storage.write.buckets.rescale import rescale
-from paimon_sql.storage.write.buckets.state import WriteState
-from paimon_sql.storage.write.buffer import Target
 from paimon_sql.storage.write.distribution import Rows
-from paimon_sql.storage.write.key_value_writer import KeyValueWriter, as_stored, check_keys
-from paimon_sql.storage.write.rows.row_kinds import RowKindReader
+from paimon_sql.storage.write.row_preparation import RowKindReader
 from paimon_sql.storage.write.task import WriteTask
+from paimon_sql.storage.write.writers import AppendWriter, KeyValueWriter, Target, as_stored, check_keys
 
 _NO_SEQUENCE = -1
 _MAX_WRITER_ID = 2**31 - 1

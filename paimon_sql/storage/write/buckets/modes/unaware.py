@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.storage.write.buckets.base import BucketMode
-from paimon_sql.storage.write.buckets.clustered import ClusteredWriteTask
-from paimon_sql.storage.write.buckets.state import WriteState
-from paimon_sql.storage.write.clustering.clustering import clustering_of_writes
+from paimon_sql.storage.write.buckets.base import BucketMode, WriteState
+from paimon_sql.storage.write.clustering.clustering import ClusteredWriteTask, clustering_of_writes
 from paimon_sql.storage.write.task import WriteTask
 
 

@@ -12,8 +12,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from paimon_sql.storage.write.clustering.base import ClusteringOrder
-from paimon_sql.storage.write.clustering.codes import WORD, Codes, codes, to_bytes, words
+from paimon_sql.storage.write.clustering.base import WORD, ClusteringOrder, Codes, codes, to_bytes, words
 from paimon_sql.storage.write.clustering.orders.z_order import interleaved
 
 _BITS = 8 * WORD

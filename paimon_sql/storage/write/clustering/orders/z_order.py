@@ -11,8 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_sql.format.schema.arrow_types import is_bytes
-from paimon_sql.storage.write.clustering.base import ClusteringOrder
-from paimon_sql.storage.write.clustering.codes import Bytes, codes, prefixes, to_bytes, words
+from paimon_sql.storage.write.clustering.base import Bytes, ClusteringOrder, codes, prefixes, to_bytes, words
 
 _STEP = 65_536
 """The number of rows to process at a time: every bit takes a byte meanwhile."""

@@ -1,1 +1,0 @@
-"""The filesystem catalog: a warehouse directory, and the views and functions beside its tables."""

@@ -1,1 +1,0 @@
-"""Definitions of views and functions as catalogs store them (spec: Views and Functions)."""

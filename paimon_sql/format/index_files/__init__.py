@@ -1,1 +1,0 @@
-"""Contents of index files: deletion vectors and hash indexes (spec: Table Index)."""

@@ -1,1 +1,0 @@
-"""Text of statements: splitting, tokens, positions of errors."""

@@ -1,0 +1,304 @@
+"""Rows that a row-level statement changes: the query for them, where they come from, and their counts."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame
+
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.errors import InvalidInputError
+from paimon_sql.format.metadata.snapshot import Operation
+from paimon_sql.format.schema.system_fields import VALUE_KIND, RowKind
+from paimon_sql.process import share
+from paimon_sql.spark.java.catalyst import Attribute, Expression, LogicalPlan
+from paimon_sql.spark.java.objects import JavaObject, Seq
+from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST, Jvm, private_field
+from paimon_sql.spark.jvm.session import JvmSession
+from paimon_sql.spark.row_level.target import TargetProxy
+from paimon_sql.spark.rules.analyzer import RELATION
+from paimon_sql.spark.rules.compiled_rule import NODE, compiled_rule, transform_up, with_expressions
+from paimon_sql.sql.text.names import quote_name
+from paimon_sql.storage.read.metadata_columns import metadata_fields
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Numbers of updated, deleted and inserted rows."""
+
+    updated: int = 0
+    deleted: int = 0
+    inserted: int = 0
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(self.updated + other.updated, self.deleted + other.deleted, self.inserted + other.inserted)
+
+    def named(self, operation: Operation) -> dict[str, int]:
+        """The counts in the result of a statement, by column name."""
+        found = {"num_affected_rows": self.updated + self.deleted + self.inserted}
+        if operation is Operation.MERGE:
+            found |= {
+                "num_updated_rows": self.updated,
+                "num_deleted_rows": self.deleted,
+                "num_inserted_rows": self.inserted,
+            }
+        return found
+
+
+class CountedRows:
+    """Batches of changed rows, counted by row kind during iteration."""
+
+    def __init__(self, batches: Iterable[pa.RecordBatch]) -> None:
+        self._batches = batches
+        self._kinds = np.zeros(4, dtype=np.int64)
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        for batch in self._batches:
+            self._kinds += np.bincount(batch.column(VALUE_KIND.name).to_numpy(), minlength=4)
+            yield batch
+
+    @property
+    def counts(self) -> Counts:
+        """The counts of the rows iterated so far."""
+        k = self._kinds
+        return Counts(int(k[RowKind.UPDATE_AFTER]), int(k[RowKind.DELETE]), int(k[RowKind.INSERT]))
+
+
+class Rows(Enum):
+    """The rows of a scan that an optimized plan returns, besides computing columns."""
+
+    ALL = "all of them"
+    SOME = "some of them, each where it was read"
+    OTHERS = "rows from elsewhere or in other places, as after a join"
+
+
+def rows_of_scan(frame: DataFrame) -> Rows:
+    """Return which rows of its scan a query returns."""
+    plan, rows = frame._jdf.queryExecution().optimizedPlan(), Rows.ALL
+    while (kind := plan.getClass().getSimpleName()) in ("Project", "Filter"):
+        if kind == "Filter":
+            rows = Rows.SOME
+        plan = plan.child()
+    return rows if kind == "DataSourceV2ScanRelation" else Rows.OTHERS
+
+
+_PLANS = f"{CATALYST}.plans.logical"
+
+_WRITES_DELTA = (
+    f"""
+        private boolean matches({NODE} plan) {{
+            if (plan instanceof {_PLANS}.WithCTE) return matches((({_PLANS}.WithCTE) plan).plan());
+            return plan instanceof {_PLANS}.WriteDelta;
+        }}""",
+)
+
+
+def hidden_attributes_rule(jvm: Jvm) -> JavaObject:
+    """The analysis rule that binds metadata columns in a plan of changes to those of its relation."""
+    return jvm.constant(
+        "rule for hidden columns",
+        lambda: compiled_rule(
+            jvm,
+            "paimon.HiddenColumnRule",
+            _WRITES_DELTA,
+            lambda plan: transform_up(jvm, plan, partial(_bound, jvm)),
+        ),
+    )
+
+
+def _bound(jvm: Jvm, plan: LogicalPlan, children: Sequence[LogicalPlan]) -> LogicalPlan:
+    missing = plan.missingInput()
+    if missing.isEmpty():
+        return plan
+    # Spark adds the metadata columns of sources in the next round.
+    offered = {a.exprId().id() for child in children for a in jvm.items(child.metadataOutput())}
+    lost = {a.exprId().id() for a in jvm.items(missing.toSeq())} - offered
+    by_name: dict[str, Attribute] = {}
+    for child in children:  # the target is the left side of a join, so its columns win
+        for attribute in jvm.items(child.output()):
+            by_name.setdefault(attribute.name(), attribute)
+
+    def bound(expression: Expression) -> Expression:
+        if expression.getClass().getSimpleName() != "AttributeReference" or int(expression.exprId().id()) not in lost:
+            return expression
+        return by_name.get(str(expression.name()), expression)
+
+    return with_expressions(jvm, plan, bound)
+
+
+_OPERATION, _BEFORE = "__row_operation", "__original_row_id_"
+_GROUP_FILTER = "spark.sql.optimizer.runtime.rowLevelOperationGroupFilter.enabled"
+_RULES = "extendedResolutionRules"
+_REWRITES = ("ResolveRowLevelCommandAssignments", "RewriteUpdateTable", "RewriteMergeIntoTable")
+_rules_lock = share(threading.RLock)
+"""Held while a session's rules are replaced; otherwise concurrent statements would restore outdated rules."""
+_DELETE, _UPDATE = 1, 2
+"""Spark's values of the operation column; any other value is an insert (Spark: ``RowDeltaUtils``)."""
+
+
+@dataclass(frozen=True)
+class ChangedRows:
+    """The rows that a statement changes.
+
+    Attributes:
+        frame: the table's columns, then the columns of the row id, then the row kind in a column ``_VALUE_KIND``. A
+            deleted row has its old values, even if its id consists of metadata columns only.
+        id_before: the name of the column with the old value, by column of the row id that the statement sets.
+    """
+
+    frame: DataFrame
+    id_before: dict[str, str]
+
+
+class Analyzer:
+    """The analyzer of one session's row-level statements.
+
+    Args:
+        session: the session.
+        catalog: the name of the catalog of the changed tables.
+    """
+
+    def __init__(self, session: JvmSession, catalog: str) -> None:
+        self.jvm = session.jvm
+        self.catalog = catalog
+        self.session = session
+
+    def changes(self, parsed: LogicalPlan, identifier: Identifier, target: TargetProxy) -> LogicalPlan:
+        """Return the plan of a parsed statement's changes: a ``WriteDelta``, or an append if a MERGE only inserts.
+
+        Args:
+            parsed: an UPDATE, DELETE or MERGE, optionally with common table expressions.
+            identifier: the table's name, which may qualify columns in expressions.
+            target: the table.
+
+        Raises:
+            InvalidInputError: Spark refuses the statement; the message has the position in its text.
+        """
+        jvm = self.jvm
+        with_ctes = parsed if parsed.getClass().getSimpleName() == "UnresolvedWith" else None
+        command = with_ctes.child() if with_ctes is not None else parsed
+        children = jvm.items(command.children())
+        plan = command.withNewChildren(jvm.seq([self._relation(children[0], identifier, target), *children[1:]]))
+        if with_ctes is not None:
+            plan = with_ctes.withNewChildren(jvm.seq([plan]))
+        try:
+            with self._without_group_filter(command), self._rewritten_at_once():
+                return self.session.execution(plan).analyzed()
+        except AnalysisException as error:
+            # A procedure must not throw Spark's checked exception; the plan in its message is not the user's statement.
+            message = str(error).split(";\n", 1)[0]
+            raise InvalidInputError(message.replace("table ``", f"table `{target.table.name}`")) from None
+
+    def rows(self, changes: LogicalPlan, target: TargetProxy, row_id: tuple[str, ...]) -> ChangedRows:
+        """The rows of a plan of changes."""
+        query = changes.query()
+        names = target.table.schema.names
+        if changes.getClass().getSimpleName() != "WriteDelta":  # a MERGE that only inserts
+            types = {f.name: f.type.as_nullable().sql() for f in metadata_fields(target.table.schema)}
+            absent = [f"CAST(NULL AS {types[c]}) {c}" for c in row_id if c not in names]
+            kind = f"CAST({int(RowKind.INSERT)} AS TINYINT) {VALUE_KIND.name}"
+            return ChangedRows(self.session.frame(query).selectExpr("*", *absent, kind), {})
+        if changes.operation().command().toString() == "DELETE":
+            # Spark projects only the id of deleted rows; the child has all of their columns.
+            rows = self.session.frame(query.child())
+            hidden = [c for c in row_id if c not in names]
+            frame = rows.select(*(quote_name(c) for c in (*names, *hidden)))
+            return ChangedRows(frame.selectExpr("*", f"CAST({int(RowKind.DELETE)} AS TINYINT) {VALUE_KIND.name}"), {})
+        rows = self.session.frame(self._with_old_values(query, names))
+        columns = rows.columns
+        before = {c.removeprefix(_BEFORE): c for c in columns if c.startswith(_BEFORE)}
+        kind = (
+            f"CAST(CASE {_OPERATION} WHEN {_DELETE} THEN {int(RowKind.DELETE)} WHEN {_UPDATE} THEN"
+            f" {int(RowKind.UPDATE_AFTER)} ELSE {int(RowKind.INSERT)} END AS TINYINT) {VALUE_KIND.name}"
+        )
+        selected = (quote_name(c) for c in columns[1:] if c not in target.named)
+        return ChangedRows(rows.selectExpr(*selected, kind), before)
+
+    @contextmanager
+    def _without_group_filter(self, command: LogicalPlan) -> Iterator[None]:
+        """Disable Spark's runtime group filter of MERGE, which only its writers use; it ignores metadata columns."""
+        if command.getClass().getSimpleName() != "MergeIntoTable":
+            yield
+            return
+        conf = self.session.state.conf()
+        previous = conf.getConfString(_GROUP_FILTER) if conf.contains(_GROUP_FILTER) else None
+        conf.setConfString(_GROUP_FILTER, "false")
+        try:
+            yield
+        finally:
+            if previous is None:
+                conf.unsetConf(_GROUP_FILTER)
+            else:
+                conf.setConfString(_GROUP_FILTER, previous)
+
+    @contextmanager
+    def _rewritten_at_once(self) -> Iterator[None]:
+        """Let Spark rewrite the statement in the same analysis round that resolves its values.
+
+        In the next round the metadata columns that the statement names would become columns of the target, and Spark
+        would miss assignments for them. Spark's own rules are idempotent, so adding them twice is safe.
+        """
+        jvm = self.jvm
+        analyzer = self.session.state.analyzer()
+        kind = analyzer.getClass().getName()
+        field = jvm.constant(f"{_RULES} of {kind}", lambda: private_field(analyzer, _RULES)[0])
+        rewrites: list[JavaObject] = [jvm.singleton(f"{CATALYST}.analysis.{name}") for name in _REWRITES]
+        with _rules_lock():
+            rules: Seq[JavaObject] = field.get(analyzer)
+            field.set(analyzer, jvm.seq([*jvm.items(rules), *rewrites, hidden_attributes_rule(jvm)]))
+            try:
+                yield
+            finally:
+                field.set(analyzer, rules)
+
+    def _relation(self, written: LogicalPlan, identifier: Identifier, target: TargetProxy) -> LogicalPlan:
+        """The target's relation with its alias, to replace the parsed name."""
+        jvm = self.jvm
+        catalog = self.session.state.catalogManager().catalog(self.catalog)
+        ident = jvm.cls(f"{CATALOG}.Identifier").of(jvm.strings([identifier.database]), identifier.object_name)
+        relation = jvm.cls(RELATION).create(target, jvm.some(catalog), jvm.some(ident))
+        qualifier = jvm.seq([self.catalog, identifier.database])
+        alias = jvm.new(f"{CATALYST}.AliasIdentifier", identifier.object_name, qualifier)
+        named: LogicalPlan = jvm.new(f"{_PLANS}.SubqueryAlias", alias, relation)
+        if written.getClass().getSimpleName() != "SubqueryAlias":
+            return named
+        return jvm.new(f"{_PLANS}.SubqueryAlias", written.identifier(), named)
+
+    def _with_old_values(self, query: LogicalPlan, names: tuple[str, ...]) -> LogicalPlan:
+        """A MERGE whose deletes return the old values of all columns, where Spark returns the row id and nulls."""
+        if query.getClass().getSimpleName() != "MergeRows":
+            return query
+        join = query.child()
+        by_name = {a.name(): a for side in self.jvm.items(join.children())[:1] for a in self.jvm.items(side.output())}
+        old = [by_name[name] for name in names]
+        matched = self._with_values_of_deletes(query.matchedInstructions(), old)
+        unmatched = self._with_values_of_deletes(query.notMatchedBySourceInstructions(), old)
+        changed: LogicalPlan = query.copy(
+            query.isSourceRowPresent(),
+            query.isTargetRowPresent(),
+            matched,
+            query.notMatchedInstructions(),
+            unmatched,
+            query.checkCardinality(),
+            query.output(),
+            join,
+        )
+        return changed
+
+    def _with_values_of_deletes(self, instructions: Seq[Expression], old: list[Attribute]) -> Seq[Expression]:
+        changed = []
+        for instruction in self.jvm.items(instructions):
+            parts: list[Expression] = self.jvm.items(instruction.children())
+            if len(parts) > len(old) and parts[1].sql() == str(_DELETE):
+                parts = [*parts[:2], *old, *parts[2 + len(old) :]]
+                instruction = instruction.withNewChildren(self.jvm.seq(parts))
+            changed.append(instruction)
+        return self.jvm.seq(changed)

@@ -1,1 +1,0 @@
-"""Row-level statements that add columns (WITH SCHEMA EVOLUTION)."""

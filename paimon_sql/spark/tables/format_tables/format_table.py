@@ -1,0 +1,277 @@
+"""Proxies of format tables (Spark: ``Table``), with partition management, and staged ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+import pyarrow as pa
+
+from paimon_sql.catalog.catalog import Catalog
+from paimon_sql.catalog.identifier import Identifier
+from paimon_sql.errors import UnsupportedError, WrongKindError
+from paimon_sql.format.layout.partitions import DEFAULT_NAME_KEY
+from paimon_sql.format.options import Scope, canonical, validate
+from paimon_sql.format.options.operations.commit import METASTORE_PARTITIONED_TABLE
+from paimon_sql.format.options.table.data_file import FILE_FORMAT
+from paimon_sql.format.options.table.format_table import FORMAT_TABLE_PARTITION_PATH_ONLY_VALUE
+from paimon_sql.format.options.table.table import PARTITION, PATH, PRIMARY_KEY, TYPE
+from paimon_sql.format.schema.arrow_types import arrow_type
+from paimon_sql.format.schema.types import string_type
+from paimon_sql.spark.connector import cached_tables
+from paimon_sql.spark.connector.interfaces import PartitionInterface
+from paimon_sql.spark.conversion.rows import internal_rows, row_values
+from paimon_sql.spark.conversion.types import spark_struct
+from paimon_sql.spark.java.catalyst import InternalRow, StructType
+from paimon_sql.spark.java.connector import StringMap, WriteInfo
+from paimon_sql.spark.jvm.gateway import CATALOG, CATALYST, Jvm
+from paimon_sql.spark.jvm.proxy import Proxy, raise_java
+from paimon_sql.spark.jvm.session import JvmSession
+from paimon_sql.spark.options.statement import read_options
+from paimon_sql.spark.scan.pushdown.disabled import under_push_down
+from paimon_sql.spark.tables.base import SchemaTable, any_of_rows, equal_to_row
+from paimon_sql.spark.tables.format_tables.formats import Json
+from paimon_sql.spark.tables.format_tables.scan import FormatScanBuilder, ReadQuotedValues
+from paimon_sql.spark.tables.format_tables.write import EmptyPartitionsAsNull, FormatWrite, FormatWriteBuilder
+from paimon_sql.spark.tables.staged_table import Successor
+from paimon_sql.storage.expressions.casts import cast
+from paimon_sql.storage.format_tables import FormatTable, all_partitions, chosen_partitions
+from paimon_sql.storage.format_tables.changes import add_partitions, discard, drop_partitions, empty, replace_table
+from paimon_sql.storage.format_tables.partitions import partition_columns
+from paimon_sql.storage.table.time_travel.resolve import TRAVEL_KEYS
+
+
+class FormatPartitions(PartitionInterface):
+    """Partition methods of a format table's proxy.
+
+    A partition exists while its directory does, or while it is in the catalog's partition registry, if there is one.
+    """
+
+    jvm: Jvm
+    table: FormatTable
+    session: JvmSession
+
+    def partitionSchema(self) -> StructType:
+        return self.jvm.struct(json.dumps(spark_struct(self.table.partition_fields)))
+
+    def listPartitionIdentifiers(self, names: Sequence[str], row: InternalRow) -> Sequence[InternalRow]:
+        fields = self.table.partition_fields
+        found = chosen_partitions(self.table, equal_to_row(self.table.schema, list(names), row))
+        columns = partition_columns(self.table, found)
+        table = pa.table([columns[f.name] for f in fields], names=[f.name for f in fields])
+        # One partition may have several directories, such as h=7 and h=07.
+        table = table.group_by(table.column_names, use_threads=False).aggregate([])
+        return internal_rows(self.session, table, fields)
+
+    def partitionExists(self, row: InternalRow) -> bool:
+        names = list(self.table.schema.partition_keys)[: row.numFields()]
+        return bool(chosen_partitions(self.table, equal_to_row(self.table.schema, names, row)))
+
+    def createPartitions(self, rows: Sequence[InternalRow], properties: Sequence[Mapping[str, str]]) -> None:
+        if any("location" in given for given in properties):
+            raise UnsupportedError(
+                f"{self.table.name}: partitions are always in the table's directory.", remedy="Leave LOCATION out."
+            )
+        add_partitions(self.table, [self._directory_values(row) for row in rows])
+
+    def dropPartitions(self, rows: Sequence[InternalRow]) -> bool:
+        drop_partitions(self.table, chosen_partitions(self.table, any_of_rows(self.table.schema, rows)))
+        return True
+
+    def truncatePartition(self, row: InternalRow) -> bool:
+        if not self.partitionExists(row):
+            error = f"{CATALYST}.analysis.NoSuchPartitionException"
+            raise_java(self.jvm.new(error, self.table.name, row, self.partitionSchema()))
+        return super().truncatePartition(row)
+
+    def truncatePartitions(self, rows: Sequence[InternalRow]) -> bool:
+        if len(rows):
+            empty(self.table, chosen_partitions(self.table, any_of_rows(self.table.schema, rows)))
+        return True
+
+    def truncateTable(self, *options: object) -> bool:
+        empty(self.table, all_partitions(self.table))
+        return True
+
+    def _directory_values(self, row: InternalRow) -> list[str | None]:
+        """The values of a row as strings for directory names."""
+        fields = self.table.partition_fields
+        values = row_values(row, [f.type for f in fields])
+        return [
+            cast(pa.array([value], arrow_type(f.type)), f.type, string_type())[0].as_py()
+            for f, value in zip(fields, values, strict=True)
+        ]
+
+
+_CREATION_OPTIONS = frozenset(
+    (
+        *(option.key for option in (TYPE, PATH, PARTITION, PRIMARY_KEY, FILE_FORMAT)),
+        *(FORMAT_TABLE_PARTITION_PATH_ONLY_VALUE.key, DEFAULT_NAME_KEY, METASTORE_PARTITIONED_TABLE.key),
+    )
+)
+
+
+def under_format_options(table: FormatTable, options: Mapping[str, str]) -> FormatTable:
+    """Return a format table with the options of a statement, except those that only its creation can set.
+
+    Raises:
+        WrongKindError: the options request time travel, which needs snapshots.
+    """
+    travel_options = sorted(TRAVEL_KEYS & options.keys())
+    if travel_options:
+        raise WrongKindError(
+            f"{table.name} is a format table, which has no snapshots: '{travel_options[0]}' is not supported.",
+            remedy="Read it without time travel.",
+        )
+    return table.with_options({k: v for k, v in options.items() if k not in _CREATION_OPTIONS})
+
+
+class FormatTableProxy(SchemaTable, FormatPartitions):
+    """A format table in one statement.
+
+    Args:
+        session: the session.
+        table: the table.
+        writes: whether the statement writes into it: NOT NULL holds for written rows, but not for rows of the files.
+    """
+
+    capability_names = ("BATCH_READ", "BATCH_WRITE", "OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC", "TRUNCATE")
+    table: FormatTable
+
+    def __init__(self, session: JvmSession, table: FormatTable, *, writes: bool = False) -> None:
+        super().__init__(session, table)
+        self._writes = writes
+        if table.format == Json.name and not writes:
+            ReadQuotedValues.ensure(session)
+        if table.partition_fields and writes:
+            EmptyPartitionsAsNull.ensure(session)
+
+    @cached_property
+    def _struct(self) -> str:
+        fields = self.table.schema.fields
+        if not self._writes:
+            fields = tuple(replace(f, type=f.type.as_nullable()) for f in fields)
+        return json.dumps(spark_struct(fields))
+
+    def _own_properties(self) -> dict[str, str]:
+        known = {"provider": self.table.format, "location": self.table.location}
+        if self.table.is_external:
+            return {**known, "external": "true"}
+        return {**known, "is_managed_location": "true"}
+
+    def newScanBuilder(self, options: StringMap) -> Proxy:
+        table = self._under(options)
+        builder = FormatScanBuilder(self.session, table)
+        return under_push_down(self.jvm, table.options, builder, table.schema.fields)
+
+    def newWriteBuilder(self, info: WriteInfo) -> FormatWriteBuilder:
+        return FormatWriteBuilder(self.session, self._under(info.options()), info)
+
+    def _under(self, options: StringMap) -> FormatTable:
+        """The table with the options of one read or write, including Spark's own."""
+        given = read_options(self.jvm, options)
+        validate(given, Scope.TABLE)
+        return under_format_options(self.table, canonical(given))
+
+    class Java:
+        implements = [
+            f"{CATALOG}.SupportsRead",
+            f"{CATALOG}.SupportsWrite",
+            f"{CATALOG}.SupportsAtomicPartitionManagement",
+            f"{CATALOG}.TruncatableTable",
+        ]
+
+
+class CreatedFormatTable(FormatTableProxy):
+    """A format table that this statement has created, and drops if the statement fails.
+
+    Args:
+        session: the session.
+        table: the table.
+        catalog: the table's catalog.
+        identifier: its name.
+        successor: replaces another table by this one after the rows are written.
+    """
+
+    def __init__(
+        self,
+        session: JvmSession,
+        table: FormatTable,
+        catalog: Catalog,
+        identifier: Identifier,
+        successor: Successor | None = None,
+    ) -> None:
+        super().__init__(session, table, writes=True)
+        self.catalog = catalog
+        self.identifier = identifier
+        self._successor = successor
+
+    def commitStagedChanges(self) -> None:
+        if self._successor is not None:
+            self._successor.commit()
+            cached_tables.renew(self.session)
+
+    def abortStagedChanges(self) -> None:
+        if self._successor is not None:
+            self._successor.abort()
+        else:
+            self.catalog.drop_table(self.identifier)
+
+    class Java:
+        implements = [*FormatTableProxy.Java.implements, f"{CATALOG}.StagedTable"]
+
+
+class ReplacedFormatTable(FormatTableProxy):
+    """A format table whose definition and files are replaced; readers see no change before the commit.
+
+    Args:
+        session: the session.
+        old: the existing table.
+        table: the table with its new definition.
+    """
+
+    def __init__(self, session: JvmSession, old: FormatTable, table: FormatTable) -> None:
+        super().__init__(session, table, writes=True)
+        self._old = old
+        self._staged: list[str] = []
+
+    def newWriteBuilder(self, info: WriteInfo) -> FormatWriteBuilder:
+        return _StagedWriteBuilder(self.session, self._under(info.options()), info, self._staged)
+
+    def commitStagedChanges(self) -> None:
+        try:
+            replace_table(self._old, self.table, self._staged[0] if self._staged else None)
+        except BaseException:
+            self.abortStagedChanges()
+            raise
+
+    def abortStagedChanges(self) -> None:
+        for staging in self._staged:
+            discard(self.table, staging)
+
+    class Java:
+        implements = [*FormatTableProxy.Java.implements, f"{CATALOG}.StagedTable"]
+
+
+class _StagedWriteBuilder(FormatWriteBuilder):
+    """Builder of the write into a table that is not visible yet."""
+
+    def __init__(self, session: JvmSession, table: FormatTable, info: WriteInfo, staged: list[str]) -> None:
+        super().__init__(session, table, info)
+        self._staged = staged
+
+    def build(self) -> FormatWrite:
+        return _StagedWrite(self.session, self.table, self._struct, self._staged)
+
+
+class _StagedWrite(FormatWrite):
+    """A write whose files are published by the statement's commit."""
+
+    def __init__(self, session: JvmSession, table: FormatTable, struct: StructType, staged: list[str]) -> None:
+        super().__init__(session, table, struct, None)
+        self._staged = staged
+
+    def _publish(self) -> None:
+        self._staged.append(self._staging)

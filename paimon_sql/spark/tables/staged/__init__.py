@@ -1,1 +1,0 @@
-"""Staged tables: created or replaced together with their rows (CREATE TABLE AS SELECT, REPLACE TABLE)."""

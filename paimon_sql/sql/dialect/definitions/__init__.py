@@ -1,1 +1,0 @@
-"""Column definitions and data types."""

@@ -1,1 +1,0 @@
-"""What a catalog gives its tables: locks, snapshot commits, query authorization (Paimon: `CatalogEnvironment`)."""

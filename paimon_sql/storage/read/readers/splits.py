@@ -1,0 +1,229 @@
+"""Readers of splits: raw ones, those with postponed rows, changelogs, and differences of two states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.layout.paths import POSTPONE_BUCKET
+from paimon_sql.format.schema.arrow_types import arrow_type
+from paimon_sql.format.schema.system_fields import ROW_ID, SEQUENCE_NUMBER, VALUE_KIND, RowKind
+from paimon_sql.storage.data_files.layout import FileLayout
+from paimon_sql.storage.expressions.kernels.equality import rows_equal
+from paimon_sql.storage.expressions.kernels.sorting import NOWHERE
+from paimon_sql.storage.expressions.predicates import Predicate
+from paimon_sql.storage.merge.engines.base import is_retract
+from paimon_sql.storage.merge.registry import merge_engine
+from paimon_sql.storage.merge.sequence import sequence_fields
+from paimon_sql.storage.merge.windows import RowOrder, Run, Window, merged_windows
+from paimon_sql.storage.read.readers.data_evolution import read_wanted, rows_with_ids
+from paimon_sql.storage.read.readers.data_file import read_data_file, wanted_fields
+from paimon_sql.storage.read.readers.merge import current_windows, read_merged
+from paimon_sql.storage.scan.postponed import PostponedSplit
+from paimon_sql.storage.scan.split import ChangelogSplit, DataEvolutionSplit, DiffSplit, Split
+from paimon_sql.storage.table.partitions import Router
+from paimon_sql.storage.table.table import Table
+
+
+def read_raw(
+    table: Table,
+    split: Split,
+    columns: Sequence[str],
+    predicate: Predicate | None = None,
+    row_ids: Predicate | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """Read a raw split, file by file.
+
+    Args:
+        table: the table.
+        split: the split.
+        columns: the names of the wanted columns.
+        predicate: rows for which it is not true may be skipped.
+        row_ids: a condition on ``_ROW_ID`` alone; rows for which it is not true may be skipped.
+    """
+    with_kinds = VALUE_KIND.name in FileLayout.of(table).system_fields
+    stored = [c for c in columns if with_kinds or c != VALUE_KIND.name]
+    for file in split.files:
+        ranges = None
+        if file.first_row_id is not None and ROW_ID.name not in (file.write_cols or ()):
+            ranges = rows_with_ids(file.first_row_id, file.row_count, row_ids)
+        for batch in read_data_file(
+            table,
+            split.partition,
+            split.bucket,
+            file,
+            stored,
+            predicate=predicate,
+            deletion=split.deletions.get(file.file_name),
+            row_ranges=ranges,
+        ):
+            yield batch if len(stored) == len(columns) else with_inserts(batch, columns)
+
+
+def read_data_evolution(
+    table: Table,
+    split: DataEvolutionSplit,
+    columns: Sequence[str],
+    predicate: Predicate | None = None,
+    row_ids: Predicate | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """Read a split of data evolution, group by group; the arguments are those of `read_raw`."""
+    stored = [c for c in columns if c != VALUE_KIND.name]
+    for group in split.groups:
+        for _, rows in read_wanted(table, split, group, stored, predicate, row_ids):
+            yield with_inserts(rows, columns)
+
+
+def with_inserts(batch: pa.RecordBatch, columns: Sequence[str]) -> pa.RecordBatch:
+    """Add the row kind ``+I`` to a batch without kinds, if ``_VALUE_KIND`` is among the columns."""
+    if VALUE_KIND.name not in columns:
+        return batch
+    kinds = pa.array(np.full(batch.num_rows, RowKind.INSERT, dtype=np.int8))
+    return batch.append_column(VALUE_KIND.name, kinds).select(list(columns))
+
+
+def read_postponed(table: Table, split: PostponedSplit, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Read the merged rows of a split; deletes too if ``_VALUE_KIND`` is among the columns.
+
+    All rows of the bucket are held in memory, for postponed rows are not sorted.
+    """
+    engine = merge_engine(table.schema)
+    ties = sequence_fields(table.schema.options)
+    keys = table.schema.trimmed_primary_keys
+    wanted = [*engine.required_columns(tuple(columns)), *keys, *(name for name, _ in ties), *table.schema.bucket_keys]
+    names = [name for name in dict.fromkeys(wanted) if name in table.schema.names]
+    made = {VALUE_KIND.name, SEQUENCE_NUMBER.name}
+    if unknown := set(wanted) - set(names) - made:
+        raise UnsupportedError(f"{table.name}: {', '.join(sorted(unknown))} of postponed rows cannot be read.")
+    batches = [*_from_bucket(table, split, names), *_postponed(table, split, names)]
+    if not batches:
+        return
+    # The order of the rows decides which one of a key is newer.
+    rows = pa.Table.from_batches(batches)
+    rows = rows.append_column(SEQUENCE_NUMBER.name, pa.array(np.arange(len(rows), dtype=np.int64)))
+    by = RowOrder(tuple(keys), (*ties, (SEQUENCE_NUMBER.name, False)))
+    window = Window(rows, *by.sort(rows))
+    merged = [engine.merge(window).select(columns)] if VALUE_KIND.name in columns else engine.live_rows(window, columns)
+    for part in merged:
+        yield from part.to_batches(max_chunksize=65_536)
+
+
+def _from_bucket(table: Table, split: PostponedSplit, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    insert = pa.scalar(RowKind.INSERT, arrow_type(VALUE_KIND.type))
+    for own in split.bucket_splits:
+        read = read_raw(table, own, names) if own.raw else read_merged(table, own, names)
+        for batch in read:
+            yield _with_row_kinds(table, batch, names, pa.repeat(insert, batch.num_rows))
+
+
+def _postponed(table: Table, split: PostponedSplit, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    router = Router(table.schema, split.buckets)
+    for file in split.postponed_files:
+        for batch in read_data_file(table, split.partition, POSTPONE_BUCKET, file, [*names, VALUE_KIND.name]):
+            own = batch
+            if split.buckets > 1:
+                own = batch.filter(pa.array(router.buckets_of(batch) == split.bucket))
+            yield _with_row_kinds(table, own, names, own.column(VALUE_KIND.name))
+
+
+def _with_row_kinds(table: Table, batch: pa.RecordBatch, names: Sequence[str], kinds: pa.Array) -> pa.RecordBatch:
+    types = {f.name: arrow_type(f.type) for f in wanted_fields(table, names)}
+    columns = [batch.column(name).cast(types[name]) for name in names]
+    return pa.RecordBatch.from_arrays([*columns, kinds.cast(pa.int8())], names=[*names, VALUE_KIND.name])
+
+
+_AFTER = "_AFTER"
+_Indexes = npt.NDArray[np.int64]
+_Mask = npt.NDArray[np.bool_]
+
+
+def read_log(table: Table, split: ChangelogSplit, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Read rows as they were written; retractions only if ``_VALUE_KIND`` is among the columns."""
+    if VALUE_KIND.name not in FileLayout.of(table).system_fields:
+        yield from read_raw(table, split, columns)
+        return
+    wanted = columns if VALUE_KIND.name in columns else [*columns, VALUE_KIND.name]
+    for file in split.files:
+        for batch in read_data_file(table, split.partition, split.bucket, file, wanted):
+            if VALUE_KIND.name in columns:
+                yield batch
+            else:
+                kinds = batch.column(VALUE_KIND.name).to_numpy()
+                yield batch.filter(pa.array(~is_retract(kinds))).select(list(columns))
+
+
+def read_difference(table: Table, split: DiffSplit, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Read the rows that are new or different since the earlier state.
+
+    If ``_VALUE_KIND`` is among the columns, removed rows are given as ``-D`` with their old values. If the split asks
+    for images, every change has its row kind: updated rows are given twice, as ``-U`` and as ``+U``.
+    """
+    with_kinds = VALUE_KIND.name in columns
+    names = [*table.schema.names, VALUE_KIND.name]
+    before = split.before or Split(split.partition, split.bucket, (), False)
+    runs = [_merged(table, state, names, after=after) for after, state in enumerate((before, split))]
+    by = RowOrder(table.schema.trimmed_primary_keys)
+    for window in merged_windows(runs, by, table.options):
+        if split.images:
+            rows = _images(window, table.schema.names)
+        else:
+            rows = _difference(window, table.schema.names, with_kinds=with_kinds)
+        yield from rows.select(list(columns)).to_batches(max_chunksize=65_536)
+
+
+def _merged(table: Table, split: Split, names: Sequence[str], *, after: int) -> Run:
+    """The merged rows of a state as a sorted run, deletes included."""
+    engine = merge_engine(table.schema)
+
+    def read(batch_rows: int) -> Iterator[pa.RecordBatch]:
+        for section in split.sections:
+            for window in current_windows(table, split, section, engine.required_columns(tuple(names))):
+                rows = engine.merge(window).select(list(names))
+                side = pa.array(np.full(len(rows), after, dtype=np.int8))
+                yield from rows.append_column(_AFTER, side).to_batches(max_chunksize=batch_rows)
+
+    count = sum(f.row_count for f in split.files)
+    return Run(count, 4 * split.size, read, "a merged state")
+
+
+def _pairs(window: Window, values: Sequence[str]) -> tuple[_Indexes, _Indexes, _Mask, _Mask]:
+    """The earlier and the later row of each key, NOWHERE for none; whether each row is a delete, each pair equal."""
+    after = window.table[_AFTER].to_numpy()[window.order] == 1
+    segments = window.segments
+    old, new = (np.where(p == NOWHERE, NOWHERE, window.order[p]) for p in (segments.last(~after), segments.last(after)))
+    is_delete = is_retract(window.table[VALUE_KIND.name].to_numpy())
+    both = np.flatnonzero((old != NOWHERE) & (new != NOWHERE))
+    equal = np.zeros(len(old), dtype=bool)
+    equal[both] = rows_equal(window.table.take(old[both]), window.table.take(new[both]), values)
+    equal[both] &= is_delete[old[both]] == is_delete[new[both]]
+    return old, new, is_delete, equal
+
+
+def _difference(window: Window, values: Sequence[str], *, with_kinds: bool) -> pa.Table:
+    old, new, is_delete, equal = _pairs(window, values)
+    changed = (new != NOWHERE) & ~equal
+    removed = (old != NOWHERE) & (new == NOWHERE) & ~is_delete[old]
+    if not with_kinds:
+        return window.table.take(new[changed & ~is_delete[new]])
+    rows = window.table.take(np.where(removed, old, new)[changed | removed])
+    kinds = rows[VALUE_KIND.name].to_numpy().copy()
+    kinds[removed[changed | removed]] = RowKind.DELETE
+    return _with_kinds(rows, kinds)
+
+
+def _images(window: Window, values: Sequence[str]) -> pa.Table:
+    """The old values of removed and updated rows, and the new values of added and updated rows, each with its kind."""
+    old, new, is_delete, equal = _pairs(window, values)
+    was, is_there = ((rows != NOWHERE) & ~is_delete[rows] & ~equal for rows in (old, new))
+    found = window.table.take(np.concatenate([old[was], new[is_there]]))
+    before = np.where(is_there[was], RowKind.UPDATE_BEFORE, RowKind.DELETE)
+    after = np.where(was[is_there], RowKind.UPDATE_AFTER, RowKind.INSERT)
+    return _with_kinds(found, np.concatenate([before, after]).astype(np.int8))
+
+
+def _with_kinds(rows: pa.Table, kinds: npt.NDArray[np.int8]) -> pa.Table:
+    return rows.set_column(rows.column_names.index(VALUE_KIND.name), VALUE_KIND.name, pa.array(kinds))

@@ -1,0 +1,226 @@
+"""Copy-on-write: data files rewritten without some rows of append tables, or some keys of primary-key tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_sql.errors import UnsupportedError
+from paimon_sql.format.metadata.data_file import DataFileMeta, FileSource
+from paimon_sql.format.metadata.index_files import DeletionVector
+from paimon_sql.format.metadata.manifest import ManifestEntry, entries
+from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.rows.decode import decode_columns
+from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER, VALUE_KIND
+from paimon_sql.storage.data_files.live_files import Deletion, deletions_of, live_files
+from paimon_sql.storage.expressions.kernels.sorting import SortColumn, comparable, group_starts, sort_order
+from paimon_sql.storage.merge.registry import engine_of
+from paimon_sql.storage.read.metadata_columns import rows_to_move
+from paimon_sql.storage.read.readers.data_file import read_data_file
+from paimon_sql.storage.scan.split import pack
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.table.partitions import Router
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.files.rolling import RollingWriter, write_all
+from paimon_sql.storage.write.settings import FileNamer, WriteSettings, moved_settings
+from paimon_sql.storage.write.writers import as_stored
+
+_OPEN_COST = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class RewriteTask:
+    """Rewrites files of one bucket, each without the rows of a deletion vector."""
+
+    table: Table
+    partition: bytes
+    bucket: int
+    total_buckets: int
+    files: tuple[tuple[DataFileMeta, DeletionVector], ...]
+
+    @property
+    def size(self) -> int:
+        """The bytes to read."""
+        return sum(f.file_size for f, _ in self.files)
+
+    def run(self) -> CommitMessage:
+        """Write the remaining rows to new files, which take effect when the message is committed."""
+        remaining = [(f, deleted) for f, deleted in self.files if deleted.cardinality < f.row_count]
+        files = self._write(remaining) if remaining else []
+        return CommitMessage(
+            self.partition,
+            self.bucket,
+            self.total_buckets,
+            new_files=tuple(files),
+            deleted_files=tuple(f for f, _ in self.files),
+        )
+
+    def _write(self, remaining: Sequence[tuple[DataFileMeta, DeletionVector]]) -> list[DataFileMeta]:
+        settings = moved_settings(self.table.schema)
+        writer = RollingWriter(
+            self.table,
+            settings,
+            self.partition,
+            self.bucket,
+            namer=FileNamer(settings.file_prefix),
+            first_sequence=min(f.min_sequence_number for f, _ in remaining),
+        )
+        return write_all(writer, self._rows(remaining))
+
+    def _rows(self, remaining: Sequence[tuple[DataFileMeta, DeletionVector]]) -> Iterator[pa.RecordBatch]:
+        for file, deleted in remaining:
+            for positions, rows in rows_to_move(self.table, self.partition, self.bucket, file):
+                retained = ~np.isin(positions, deleted.positions, assume_unique=True)
+                if retained.any():
+                    yield rows if retained.all() else rows.filter(pa.array(retained))
+
+
+def plan_rewrite(table: Table, deletions: Sequence[tuple[ManifestEntry, DeletionVector]]) -> list[RewriteTask]:
+    """Plan the tasks that rewrite files without some rows.
+
+    In tables without buckets, where the order of rows between files does not matter, small files are packed into one.
+
+    Args:
+        table: an append table.
+        deletions: the files, each with all its rows to drop.
+    """
+    target = WriteSettings(table.schema).target_file_size
+    ordered = sorted(deletions, key=lambda g: (g[0].partition, g[0].bucket, g[0].file.min_sequence_number))
+    tasks = []
+    for (partition, bucket, total), group in groupby(
+        ordered, key=lambda g: (g[0].partition, g[0].bucket, g[0].total_buckets)
+    ):
+        files = [(e.file, vector) for e, vector in group]
+        packs = [[f] for f in files] if total > 0 else pack(files, lambda f: f[0].file_size, target, _OPEN_COST)
+        tasks += [RewriteTask(table, partition, bucket, total, tuple(files)) for files in packs]
+    return tasks
+
+
+@dataclass(frozen=True)
+class DropKeysTask:
+    """Rewrites one file without some keys; ``deletion`` has its rows that are deleted already."""
+
+    table: Table
+    entry: ManifestEntry
+    keys: pa.RecordBatch
+    deletion: Deletion | None = None
+
+    @property
+    def size(self) -> int:
+        """The bytes to read."""
+        return self.entry.file.file_size
+
+    def run(self) -> CommitMessage:
+        """Write the other rows; an empty message if the file contains none of the keys."""
+        e = self.entry
+        message = CommitMessage(e.partition, e.bucket, e.total_buckets)
+        masks = [self._retained(batch) for batch in self._read(self.keys.schema.names)]
+        if all(mask.all() for mask in masks):
+            return message
+        files: Sequence[DataFileMeta] = []
+        if any(mask.any() for mask in masks):
+            settings = WriteSettings(self.table.schema)
+            writer = RollingWriter(
+                self.table,
+                settings,
+                e.partition,
+                e.bucket,
+                namer=FileNamer(settings.file_prefix),
+                level=e.file.level,
+                source=FileSource.COMPACT,
+            )
+            files = write_all(writer, self._remaining(settings))
+        return CommitMessage(e.partition, e.bucket, e.total_buckets, new_files=tuple(files), deleted_files=(e.file,))
+
+    def _read(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        e = self.entry
+        return read_data_file(self.table, e.partition, e.bucket, e.file, columns, deletion=self.deletion)
+
+    def _remaining(self, settings: WriteSettings) -> Iterator[pa.RecordBatch]:
+        for batch in self._read([*self.table.schema.names, SEQUENCE_NUMBER.name, VALUE_KIND.name]):
+            rows = batch.filter(pa.array(self._retained(batch)))
+            if rows.num_rows:
+                yield from as_stored(settings, pa.Table.from_batches([rows])).to_batches()
+
+    def _retained(self, batch: pa.RecordBatch) -> npt.NDArray[np.bool_]:
+        ranks = _ranks([[batch.column(name), self.keys.column(name)] for name in self.keys.schema.names])
+        return ~np.isin(ranks[: batch.num_rows], ranks[batch.num_rows :])
+
+
+def check_no_invisible_rows(table: Table, snapshot: Snapshot | None) -> None:
+    """Refuse deletes while rows are invisible until a compaction: they would appear after it.
+
+    Raises:
+        UnsupportedError: a table whose merge engine keeps first rows has files on level 0.
+    """
+    engine = engine_of(table.options)
+    if not engine.keeps_first:
+        return
+    if pc.any(pc.equal(live_files(table, snapshot).entries["level"], 0)).as_py():
+        raise UnsupportedError(
+            f"{table.name}: a DELETE would miss rows that wait for a compaction (merge-engine '{engine.name}').",
+            remedy="CALL sys.compact of the table first.",
+        )
+
+
+def plan_drop(table: Table, base: Snapshot | None, rows: pa.Table, bucket_column: str) -> list[DropKeysTask]:
+    """Plan the tasks that delete keys: one per file whose key range contains one of them.
+
+    Args:
+        table: a table with a primary key.
+        base: the snapshot whose files are rewritten.
+        rows: the key and partition columns, and the bucket of each row.
+        bucket_column: the name of the column with the buckets.
+    """
+    keys = _by_bucket(table, rows, bucket_column)
+    deletions = deletions_of(table, base)
+    files: dict[tuple[bytes, int], list[ManifestEntry]] = {}
+    for e in entries(live_files(table, base).entries):
+        if (e.partition, e.bucket) in keys:
+            files.setdefault((e.partition, e.bucket), []).append(e)
+    return [
+        DropKeysTask(table, e, keys[bucket], deletions.get((*bucket, e.file.file_name)))
+        for bucket, candidates in files.items()
+        for e in _touched(table, candidates, keys[bucket])
+    ]
+
+
+def _by_bucket(table: Table, rows: pa.Table, bucket_column: str) -> Mapping[tuple[bytes, int], pa.RecordBatch]:
+    schema = table.schema
+    router = Router(schema, 1)
+    found: dict[tuple[bytes, int], list[pa.RecordBatch]] = {}
+    for batch in rows.to_batches():
+        buckets = batch.column(bucket_column).to_numpy()
+        conformed = router.conform(batch.drop_columns([bucket_column]))
+        partitions, codes = router.partitions_of(conformed)
+        for code, bucket in set(zip(codes.tolist(), buckets.tolist(), strict=True)):
+            chosen = conformed.filter(pa.array((codes == code) & (buckets == bucket)))
+            found.setdefault((partitions[code], bucket), []).append(chosen.select(list(schema.trimmed_primary_keys)))
+    return {key: pa.concat_batches(batches) for key, batches in found.items()}
+
+
+def _touched(table: Table, candidates: Sequence[ManifestEntry], keys: pa.RecordBatch) -> list[ManifestEntry]:
+    types = [f.type for f in table.schema.key_fields]
+    low = decode_columns(types, [e.file.min_key for e in candidates])
+    high = decode_columns(types, [e.file.max_key for e in candidates])
+    ranks = _ranks([[*column] for column in zip(low, high, keys.columns, strict=True)])
+    n = len(candidates)
+    wanted = np.sort(ranks[2 * n :])
+    inside = np.searchsorted(wanted, ranks[n : 2 * n], side="right") > np.searchsorted(wanted, ranks[:n])
+    return [e for e, hit in zip(candidates, inside, strict=True) if hit]
+
+
+def _ranks(columns: Sequence[Sequence[pa.Array]]) -> npt.NDArray[np.int64]:
+    """The dense rank of each row by key, equal for equal keys; each column is given in consecutive pieces."""
+    joined = [comparable(pa.concat_arrays(list(pieces))) for pieces in columns]
+    order = sort_order([SortColumn(c) for c in joined])
+    starts = group_starts(joined, order)
+    ranks = np.empty(len(order), dtype=np.int64)
+    ranks[order] = np.searchsorted(starts, np.arange(len(order)), side="right")
+    return ranks

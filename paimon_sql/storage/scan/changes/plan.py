@@ -1,0 +1,316 @@
+"""Plans of changes, as rows of a change range or by commit, and the facet of table layouts that finds them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from paimon_sql.errors import NoSuchSnapshotError
+from paimon_sql.format.layout.paths import POSTPONE_BUCKET
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.metadata.manifest import FileKind, ManifestEntry, entries
+from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Snapshot
+from paimon_sql.format.schema.system_fields import RowKind
+from paimon_sql.storage.data_files.live_files import (
+    Deletion,
+    LiveFiles,
+    ScanMetrics,
+    deletions_of,
+    filter_partitions,
+    live_files,
+    partition_predicate,
+)
+from paimon_sql.storage.data_files.lsm_tree import sections_of
+from paimon_sql.storage.expressions.predicates import Predicate
+from paimon_sql.storage.scan.branches.files_to_read import in_scanned_bucket, live_in_scanned_bucket
+from paimon_sql.storage.scan.split import ChangelogSplit, DataEvolutionSplit, DiffSplit, Split, pack
+from paimon_sql.storage.table.layout import TableLayout
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.table.time_travel.change_range import (
+    CHANGELOG,
+    DELTA,
+    DIFF,
+    ChangeRange,
+    has_changelog,
+    snapshot_with_changelog,
+)
+from paimon_sql.storage.table.time_travel.resolve import retained_range
+
+
+@dataclass(frozen=True)
+class CommitSplit:
+    """Rows that a commit changed.
+
+    Attributes:
+        snapshot: the commit.
+        split: the files with the rows.
+        kind: the row kind of all rows; None if each row has its own.
+        marked: the deletion vector by which the commit deleted rows of the split's only file or group; the other rows
+            did not change.
+        before: the split's only group before the commit; rows that are equal in both did not change.
+        compared: the columns that the commit wrote, in which both may differ.
+    """
+
+    snapshot: Snapshot
+    split: Split
+    kind: RowKind | None = None
+    marked: Deletion | None = None
+    before: DataEvolutionSplit | None = None
+    compared: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class CommitChanges(ABC):
+    """Plans a read of the rows that one commit changed.
+
+    Attributes:
+        table: the table.
+        snapshot: the commit.
+        predicate: a condition on columns; its part on partition columns skips files.
+        metrics: updated with the manifests and files of the plan.
+        split_bytes: the max bytes of a split that is read row by row.
+    """
+
+    table: Table
+    snapshot: Snapshot
+    predicate: Predicate | None
+    metrics: ScanMetrics
+    split_bytes: int
+
+    @abstractmethod
+    def splits(self) -> Iterable[CommitSplit]:
+        """The rows that the commit changed.
+
+        Raises:
+            NoSuchSnapshotError: the state before it is needed, and is not retained.
+            UnsupportedError: files hold only some columns of existing rows.
+        """
+
+    def rewrites_rows(self) -> bool:
+        """Whether the commit copied unchanged rows into new files, as copy-on-write does."""
+        return False
+
+    @property
+    def has_new_state(self) -> bool:
+        """Whether the commit may change rows: compactions do not."""
+        return self.snapshot.commit_kind in (CommitKind.APPEND, CommitKind.OVERWRITE)
+
+    def before(self) -> Snapshot | None:
+        """The snapshot before the commit; None if it is the first."""
+        number = self.snapshot.id - 1
+        if number < FIRST_SNAPSHOT_ID:
+            return None
+        before = self.table.snapshots.find(number)
+        if before is None:
+            raise NoSuchSnapshotError(
+                f"{self.table.name}: the changes of snapshot {self.snapshot.id} cannot be determined without the"
+                f" one before it: {retained_range(self.table)}.",
+                name=str(number),
+            )
+        return before
+
+
+class ChangesLayout(TableLayout):
+    """The changes of a table.
+
+    Class attributes:
+        compares_states: whether two states of the table can be compared row by row.
+        commit_changes: plans the changes of a commit.
+    """
+
+    compares_states: ClassVar[bool] = False
+    commit_changes: ClassVar[type[CommitChanges]]
+
+    def added_splits(
+        self, table: Table, bucket: tuple[bytes, int], files: Sequence[DataFileMeta], split_bytes: int
+    ) -> Iterable[Split]:
+        """The splits of the files that one commit added to a bucket, or to its changelog.
+
+        Raises:
+            UnsupportedError: files hold only some columns, of existing rows: read alone, they would give incomplete
+                rows.
+        """
+        for packed in pack(files, lambda f: f.file_size, split_bytes, 0):
+            yield ChangelogSplit(*bucket, tuple(packed), False)
+
+
+def plan_commits(
+    table: Table, commits: range, predicate: Predicate | None, split_bytes: int
+) -> tuple[list[CommitSplit], ScanMetrics]:
+    """Plan a read of the changes of commits: splits and metrics.
+
+    Args:
+        table: the table.
+        commits: the snapshot ids of the commits.
+        predicate: a condition on columns; its part on partition columns skips files.
+        split_bytes: the max bytes of a split that is read row by row.
+
+    Raises:
+        NoSuchSnapshotError: a commit, or the state before it that is needed, is not retained.
+        UnsupportedError: files hold only some columns of existing rows.
+    """
+    metrics = ScanMetrics()
+    changes = _changes(table, commits, predicate, metrics, split_bytes)
+    return [split for commit in changes for split in commit.splits()], metrics
+
+
+def rewrites_rows(table: Table, commits: range) -> bool:
+    """Whether commits copied unchanged rows into new files, as copy-on-write does."""
+    return any(commit.rewrites_rows() for commit in _changes(table, commits, None, ScanMetrics(), 1))
+
+
+def _changes(
+    table: Table, commits: range, predicate: Predicate | None, metrics: ScanMetrics, split_bytes: int
+) -> Iterator[CommitChanges]:
+    mode, planned = CHANGELOG if has_changelog(table) else DELTA, ChangesLayout.of(table).commit_changes
+    for number in commits:
+        yield planned(table, snapshot_with_changelog(table, number, mode), predicate, metrics, split_bytes)
+
+
+_Bucket = tuple[bytes, int]
+
+
+def plan_changes(
+    table: Table, span: ChangeRange, predicate: Predicate | None, split_bytes: int
+) -> tuple[list[Split], ScanMetrics]:
+    """Plan a read of a change range: splits and metrics.
+
+    Args:
+        table: the table, under the options of the read.
+        span: the change range.
+        predicate: a condition on columns; its part on partition columns skips files.
+        split_bytes: the max bytes of a split that is read row by row.
+    """
+    metrics = ScanMetrics()
+    if span.end is None:
+        return [], metrics
+    if span.mode == DIFF and ChangesLayout.of(table).compares_states:
+        return list(differences(table, span.before, span.end, predicate, metrics)), metrics
+    return list(_split_by_commit(table, span, predicate, metrics, split_bytes)), metrics
+
+
+def _split_by_commit(
+    table: Table, span: ChangeRange, predicate: Predicate | None, metrics: ScanMetrics, split_bytes: int
+) -> Iterable[Split]:
+    """Split by commit and bucket, so that readers can give the changes in the order of commits."""
+    by_partition = partition_predicate(table, predicate)
+    for snapshot in span.commits(table):
+        yield from splits_by_commit(table, span.mode, snapshot, by_partition, metrics, split_bytes)
+
+
+def splits_by_commit(
+    table: Table, mode: str, snapshot: Snapshot, predicate: Predicate | None, metrics: ScanMetrics, split_bytes: int
+) -> Iterable[Split]:
+    """The splits of the files that a commit added to its changelog or to the table.
+
+    Args:
+        table: the table.
+        mode: ``CHANGELOG`` for its changelog.
+        snapshot: the commit.
+        predicate: a condition on partition columns.
+        metrics: updated with the manifests and files of the plan.
+        split_bytes: the max bytes of a split.
+    """
+    name = snapshot.changelog_manifest_list if mode == CHANGELOG else snapshot.delta_manifest_list
+    for listed in listed_files(table, name, predicate, metrics):
+        buckets: dict[_Bucket, list[DataFileMeta]] = {}
+        for e in listed:
+            if e.kind is FileKind.ADD:
+                buckets.setdefault((e.partition, e.bucket), []).append(e.file)
+        for bucket, files in buckets.items():
+            count_files(metrics, files)
+            yield from ChangesLayout.of(table).added_splits(table, bucket, files, split_bytes)
+
+
+def listed_files(
+    table: Table, manifest_list: str | None, predicate: Predicate | None, metrics: ScanMetrics
+) -> Iterator[list[ManifestEntry]]:
+    """The entries of each manifest of a list, in the partitions and the bucket that are read."""
+    manifests = table.manifests.read_list(manifest_list)
+    metrics.manifests += len(manifests)
+    metrics.manifests_read += len(manifests)
+    for listed in table.manifests.read_all([m.file_name for m in manifests]):
+        metrics.files += len(listed)
+        yield entries(in_scanned_bucket(table, filter_partitions(table, listed, predicate)))
+
+
+def differences(
+    table: Table,
+    first: Snapshot | None,
+    last: Snapshot | None,
+    predicate: Predicate | None,
+    metrics: ScanMetrics,
+    *,
+    images: bool = False,
+) -> Iterable[Split]:
+    """The splits that compare two states of a primary-key table, one per bucket.
+
+    Args:
+        table: the table.
+        first: the earlier state; None is an empty table.
+        last: the later state.
+        predicate: a condition on columns; its part on partition columns skips files.
+        metrics: updated with the manifests and files of the plan.
+        images: whether the old values of updated rows are wanted, too.
+    """
+    by_partition = partition_predicate(table, predicate)
+    before = _State(table, live_in_scanned_bucket(table, live_files(table, first, by_partition)))
+    after = _State(table, live_in_scanned_bucket(table, live_files(table, last, by_partition)))
+    metrics.manifests += after.live.metrics.manifests + before.live.metrics.manifests
+    metrics.manifests_read += after.live.metrics.manifests_read + before.live.metrics.manifests_read
+    metrics.files += after.live.metrics.files + before.live.metrics.files
+    for bucket in sorted({*before.buckets, *after.buckets}):
+        old, new = before.split(bucket), after.split(bucket)
+        old, new = _changed(table, old, new)
+        if old.files or new.files:
+            count_files(metrics, [*old.files, *new.files])
+            yield DiffSplit(
+                new.partition, new.bucket, new.files, False, new.sections, new.deletions, before=old, images=images
+            )
+
+
+class _State:
+    """The files of a snapshot by bucket, as merge on read sees them."""
+
+    def __init__(self, table: Table, live: LiveFiles) -> None:
+        self.live = live
+        self.buckets: dict[_Bucket, list[DataFileMeta]] = {}
+        self._deletions: dict[_Bucket, dict[str, Deletion]] = {}
+        for e in entries(live.entries):
+            if e.bucket == POSTPONE_BUCKET:
+                continue  # not visible before a compaction
+            self.buckets.setdefault((e.partition, e.bucket), []).append(e.file)
+        for (partition, bucket, name), deletion in deletions_of(table, live.snapshot).items():
+            self._deletions.setdefault((partition, bucket), {})[name] = deletion
+
+    def split(self, bucket: _Bucket) -> Split:
+        files = tuple(self.buckets.get(bucket, ()))
+        return Split(*bucket, files, False, (), self._deletions.get(bucket, {}))
+
+
+def _changed(table: Table, old: Split, new: Split) -> tuple[Split, Split]:
+    """Both states without the sections that are the same in both."""
+    states = [{f.file_name: (f, split.deletions.get(f.file_name)) for f in split.files} for split in (old, new)]
+    together = {name: f for state in states for name, (f, _) in state.items()}
+    same: set[str] = set()
+    for section in sections_of(table.schema, list(together.values())):
+        names = {f.file_name for run in section.runs for f in run}
+        parts = [{n: state[n] for n in names & state.keys()} for state in states]
+        if parts[0] == parts[1]:
+            same |= names
+    return _without(table, old, same), _without(table, new, same)
+
+
+def _without(table: Table, split: Split, unchanged: set[str]) -> Split:
+    files = [f for f in split.files if f.file_name not in unchanged]
+    sections = tuple(sections_of(table.schema, files))
+    return replace(split, files=tuple(f for s in sections for run in s.runs for f in run), sections=sections)
+
+
+def count_files(metrics: ScanMetrics, files: Iterable[DataFileMeta]) -> None:
+    """Add files that are read to metrics."""
+    for f in files:
+        metrics.files_read += 1
+        metrics.bytes_read += f.file_size

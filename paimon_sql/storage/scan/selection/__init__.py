@@ -1,1 +1,0 @@
-"""Selection of files and rows by file indexes and by order."""

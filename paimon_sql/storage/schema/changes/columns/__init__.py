@@ -1,1 +1,0 @@
-"""Changes of columns, one module per kind."""

@@ -1,1 +1,0 @@
-"""Rules about tables with a primary key."""

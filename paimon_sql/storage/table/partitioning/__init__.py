@@ -1,1 +1,0 @@
-"""Partitioning: rows to partitions and buckets, and the time of a partition."""

@@ -1,0 +1,204 @@
+"""Postponed buckets: the number of real buckets of their partitions, and the distribution of their rows to these.
+
+The postponed files of a partition are divided, in the order of their writes, into pieces that are processed in
+parallel: each piece becomes sorted files of level 0 in the real buckets. Sequence numbers continue after the rows of
+the pieces before, so that later rows are newer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from paimon_sql.format.layout.paths import POSTPONE_BUCKET
+from paimon_sql.format.metadata.data_file import DataFileMeta
+from paimon_sql.format.metadata.manifest import ManifestEntry
+from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options.table.bucket import (
+    POSTPONE_BATCH_WRITE_FIXED_BUCKET_MAX_PARALLELISM,
+    POSTPONE_BATCH_WRITE_FIXED_BUCKET_RESCALE_LOAD_FACTOR,
+    POSTPONE_DEFAULT_BUCKET_NUM,
+    POSTPONE_TARGET_ROW_NUM_PER_BUCKET,
+    POSTPONE_TARGET_SIZE_PER_BUCKET,
+)
+from paimon_sql.format.schema.system_fields import VALUE_KIND
+from paimon_sql.storage.read.readers.data_file import read_data_file
+from paimon_sql.storage.scan.postponed import order
+from paimon_sql.storage.staging.commit_messages import CommitMessage
+from paimon_sql.storage.table.table import Table
+from paimon_sql.storage.write.buckets.assignment.routers import PartitionRouter
+from paimon_sql.storage.write.writers import KeyValueWriter, Target
+
+
+@dataclass(frozen=True)
+class Amount:
+    """A number of rows, and the bytes of their files."""
+
+    rows: int = 0
+    size: int = 0
+
+    def buckets(self, options: TableOptions) -> int:
+        """The number of buckets that these rows need, at least one."""
+        rows: int | None = options.get(POSTPONE_TARGET_ROW_NUM_PER_BUCKET)
+        target = rows or options.get(POSTPONE_TARGET_SIZE_PER_BUCKET)
+        needed: int = -(-(self.rows if rows else self.size) // target)
+        return max(1, needed)
+
+
+def amounts(entries: Iterable[ManifestEntry]) -> dict[bytes, Amount]:
+    """The amounts of files by partition."""
+    found: dict[bytes, Amount] = {}
+    for e in entries:
+        known = found.get(e.partition, Amount())
+        found[e.partition] = Amount(known.rows + e.file.row_count, known.size + e.file.file_size)
+    return found
+
+
+def numbers_for_compaction(
+    options: TableOptions, waiting: Mapping[bytes, Amount], known: Mapping[bytes, int]
+) -> dict[bytes, int]:
+    """The numbers of buckets after a compaction, by partition with postponed rows.
+
+    A partition keeps its number; a new one gets ``postpone.default-bucket-num``, or what its rows need.
+    """
+    default = options.get(POSTPONE_DEFAULT_BUCKET_NUM)
+    return {p: known.get(p) or default or amount.buckets(options) for p, amount in waiting.items()}
+
+
+def numbers_for_batch(
+    options: TableOptions, batch: Mapping[bytes, Amount], known: Mapping[bytes, int]
+) -> dict[bytes, int]:
+    """The numbers of buckets for a batch, by partition.
+
+    A partition keeps its number unless the batch needs more by a factor of
+    ``postpone.batch-write-fixed-bucket.rescale-load-factor``; a new one gets a power of two.
+    """
+    default = options.get(POSTPONE_DEFAULT_BUCKET_NUM)
+    limit: int = options.get(POSTPONE_BATCH_WRITE_FIXED_BUCKET_MAX_PARALLELISM)
+    factor: int = options.get(POSTPONE_BATCH_WRITE_FIXED_BUCKET_RESCALE_LOAD_FACTOR)
+    found = {}
+    for partition, amount in batch.items():
+        needed = amount.buckets(options)
+        wanted = min(1 << (min(needed, limit) - 1).bit_length(), limit)
+        current = known.get(partition)
+        if current is None:
+            found[partition] = default or wanted
+        else:
+            found[partition] = wanted if needed > current * factor and wanted > current else current
+    return found
+
+
+PIECE_BYTES = 128 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class DistributeTask:
+    """Distributes the rows of some postponed files of a partition to its real buckets.
+
+    Attributes:
+        table: the table.
+        partition: the partition.
+        files: the files in the order of their writes.
+        total_buckets: the number of buckets of the partition.
+        sequences: the max sequence number before these rows, by partition and bucket.
+    """
+
+    table: Table
+    partition: bytes
+    files: tuple[DataFileMeta, ...]
+    total_buckets: int
+    sequences: Mapping[Target, int]
+
+    @property
+    def size(self) -> int:
+        """The bytes to read."""
+        return sum(f.file_size for f in self.files)
+
+    def run(self) -> list[CommitMessage]:
+        """Write the new files; on an error they are deleted."""
+        router = PartitionRouter(self.table.schema, {self.partition: self.total_buckets})
+        writer = KeyValueWriter(self.table, self.sequences, router)
+        columns = [*self.table.schema.names, VALUE_KIND.name]
+        try:
+            for file in self.files:
+                for batch in read_data_file(self.table, self.partition, POSTPONE_BUCKET, file, columns):
+                    writer.write(batch)
+            return writer.close()
+        except BaseException:
+            writer.abort()
+            raise
+
+
+def plan_distribution(
+    table: Table, waiting: Iterable[ManifestEntry], totals: Mapping[bytes, int], sequences: Mapping[Target, int]
+) -> list[DistributeTask]:
+    """Plan the distribution of postponed files.
+
+    Args:
+        table: the table.
+        waiting: the postponed files, those of one writer in its order.
+        totals: the current or new number of buckets by partition.
+        sequences: the max sequence number of existing rows, by partition and bucket.
+    """
+    partitions: dict[bytes, list[DataFileMeta]] = {}
+    for e in waiting:
+        partitions.setdefault(e.partition, []).append(e.file)
+    tasks = []
+    for partition, files in partitions.items():
+        before = 0
+        for piece in _pieces(sorted(files, key=order)):
+            known = {(partition, b): sequences.get((partition, b), -1) + before for b in range(totals[partition])}
+            tasks.append(DistributeTask(table, partition, tuple(piece), totals[partition], known))
+            before += sum(f.row_count for f in piece)
+    return tasks
+
+
+def as_compaction(
+    table: Table, waiting: Iterable[ManifestEntry], placed: Iterable[CommitMessage], merged: Iterable[CommitMessage]
+) -> list[CommitMessage]:
+    """Combine three steps to one compaction: postponed files deleted, files distributed, some of these merged.
+
+    Distributed files that were merged are deleted at once, unless they are among the results.
+    """
+    merged = list(merged)
+    inputs = {(m.partition, m.bucket, f.file_name) for m in merged for f in m.compact_before}
+    outputs = {(m.partition, m.bucket, f.file_name) for m in merged for f in m.compact_after}
+    messages = [CommitMessage(e.partition, POSTPONE_BUCKET, POSTPONE_BUCKET, compact_before=(e.file,)) for e in waiting]
+    used: set[tuple[bytes, int, str]] = set()
+    useless: list[str] = []
+    for m in placed:
+        unmerged = []
+        for f in m.new_files:
+            key = (m.partition, m.bucket, f.file_name)
+            if key not in inputs:
+                unmerged.append(f)
+                continue
+            used.add(key)
+            if key not in outputs:
+                useless.extend(table.locations.files_of(m.partition, m.bucket, f))
+        messages.append(
+            replace(
+                m,
+                new_files=(),
+                changelog_files=(),
+                compact_after=tuple(unmerged),
+                compact_changelog=(*m.compact_changelog, *m.changelog_files),
+            )
+        )
+    for m in merged:
+        before = tuple(f for f in m.compact_before if (m.partition, m.bucket, f.file_name) not in used)
+        messages.append(replace(m, compact_before=before))
+    table.file_io.delete_many(useless)
+    return [m for m in messages if not m.is_empty()]
+
+
+def _pieces(files: Sequence[DataFileMeta]) -> list[list[DataFileMeta]]:
+    pieces: list[list[DataFileMeta]] = []
+    size = 0
+    for file in files:
+        if not pieces or size + file.file_size > PIECE_BYTES:
+            pieces.append([])
+            size = 0
+        pieces[-1].append(file)
+        size += file.file_size
+    return pieces

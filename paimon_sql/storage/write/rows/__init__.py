@@ -1,1 +1,0 @@
-"""Preparation of rows for writing: precision, row kinds, blob references."""
