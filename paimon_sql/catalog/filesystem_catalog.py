@@ -1,4 +1,4 @@
-"""Filesystem catalog: databases and tables are directories of the warehouse, views and functions are JSON files beside them (Paimon: `FileSystemCatalog`)."""
+"""Filesystem catalog: tables are directories, views and functions JSON files (Paimon: `FileSystemCatalog`)."""
 
 from __future__ import annotations
 

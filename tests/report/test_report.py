@@ -56,9 +56,9 @@ def test_the_history_tells_what_each_snapshot_added_and_left(keyed: Table) -> No
 def test_only_the_newest_snapshots_are_shown_and_that_is_said(keyed: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = facts_of(keyed)
     monkeypatch.setattr(facts, "MAX_SNAPSHOTS", 2)
-    facts = facts_of(keyed)
-    assert list(facts.commits) == list(whole.commits[-2:])
-    assert f"newest 2 snapshots are shown, not {len(whole.commits) - 2} older ones" in html_of(facts)
+    shown = facts_of(keyed)
+    assert list(shown.commits) == list(whole.commits[-2:])
+    assert f"newest 2 snapshots are shown, not {len(whole.commits) - 2} older ones" in html_of(shown)
 
 
 def test_buckets_tell_their_levels_and_the_runs_that_reads_merge(tmp_path: Path) -> None:

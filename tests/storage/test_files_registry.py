@@ -33,5 +33,5 @@ def test_a_files_own_compression_wins_over_the_tables() -> None:
 )
 def test_a_setting_that_cannot_be_read_is_named(key: str, text: str) -> None:
     with pytest.raises(InvalidOptionError, match=key) as error:
-        WriteSettings.of("parquet", {key: text}, None).flag("enable.dictionary", True)
+        WriteSettings.of("parquet", {key: text}, None).flag("parquet.enable.dictionary", True)
     assert error.value.key == key

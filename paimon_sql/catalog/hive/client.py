@@ -1,4 +1,4 @@
-"""Client of Hive's metastore: its configuration, with defaults from ``hive-site.xml``, and a connection pool per process."""
+"""Client of Hive's metastore: its configuration, and a connection pool per process."""
 
 from __future__ import annotations
 

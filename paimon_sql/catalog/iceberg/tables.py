@@ -1,4 +1,4 @@
-"""Tables in Iceberg's catalogs: their names there, and their registrations when they are dropped, alone or with their database, or renamed."""
+"""Tables in Iceberg's catalogs: their names, and how drops and renames change their registrations."""
 
 from __future__ import annotations
 

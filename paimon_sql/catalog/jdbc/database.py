@@ -1,4 +1,4 @@
-"""The database of a JDBC catalog: connections with an SQLAlchemy engine per process, and the tables of Apache Paimon's `JdbcCatalog`.
+"""The database of a JDBC catalog: an SQLAlchemy engine per process, tables of Paimon's `JdbcCatalog`.
 
 Each row has the ``catalog-key`` of its catalog, so that a database can store several catalogs.
 """

@@ -1,4 +1,4 @@
-"""Records of a JDBC catalog: one row per database property, table, table property and view, with the views' definitions.
+"""Records of a JDBC catalog: one row per database property, table, table property and view.
 
 Some databases consider ``T`` and ``t`` equal, unlike directories: names in results are compared once more.
 """

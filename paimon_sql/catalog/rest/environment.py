@@ -1,4 +1,4 @@
-"""Catalog environment of a REST catalog: version management, vended credentials, and the partitions of format tables (spec: REST API)."""
+"""Environment of a REST catalog: version management, vended credentials, partitions (spec: REST API)."""
 
 from __future__ import annotations
 

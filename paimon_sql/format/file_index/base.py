@@ -1,4 +1,4 @@
-"""Interfaces of a kind of file index: indexable types, builder, reader; and the builder of those that need all values."""
+"""Interfaces of a kind of file index: indexable types, builder, reader; a builder that collects all values."""
 
 from __future__ import annotations
 

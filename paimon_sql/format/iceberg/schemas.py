@@ -1,4 +1,4 @@
-"""Conversion of schemas, bounds and partition values to Iceberg's; field ids are those of the columns, as in data files."""
+"""Conversion of schemas, bounds and partition values to Iceberg's; field ids are those of the columns."""
 
 from __future__ import annotations
 

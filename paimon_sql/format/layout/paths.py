@@ -1,4 +1,4 @@
-"""Paths and names of a table's files, and their validation in metadata (spec: File Layouts; Paimon: `FileStorePathFactory`).
+"""Paths and names of a table's files, validated (spec: File Layouts; Paimon: `FileStorePathFactory`).
 
 Paths are strings; there is no I/O here. Schemas, snapshots, changelogs, tags and consumers are in the directory of a
 branch; data, manifests, indexes and statistics of all branches are in the directory of the table.

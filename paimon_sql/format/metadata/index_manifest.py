@@ -1,4 +1,4 @@
-"""Index manifests: all index files of a snapshot, in one file, with the metadata of global indexes (spec: Manifest, Table Index).
+"""Index manifests: all index files of a snapshot, and global indexes (spec: Manifest, Table Index).
 
 Index files are hash indexes of dynamic buckets, deletion vectors of buckets, and global indexes over rows.
 """

@@ -1,4 +1,4 @@
-"""Manifests and manifest lists: the data files that commits added and deleted, as one flat Arrow table (spec: Manifest).
+"""Manifests and manifest lists: the files that commits added and deleted, in Arrow (spec: Manifest).
 
 Plans filter, merge and count entries as columns of a table of `MANIFEST_SCHEMA`; a `ManifestEntry` is made only for
 single files. Partitions and keys are serialized rows.

@@ -27,8 +27,7 @@ TOPICS: dict[str, ModuleType] = {
     "Buckets": bucket,
     "Merge engines": merge_engine,
     "Changelogs": changelog,
-    "Snapshots and consumers": snapshot,
-    "Tags": tag,
+    "Snapshots, tags and consumers": snapshot,
     "Commits and manifests": commit,
     "Compaction and clustering": compaction,
     "Writing": write,
@@ -37,13 +36,12 @@ TOPICS: dict[str, ModuleType] = {
     "Partitions and record expiration": partition,
     "Indexes and deletion vectors": index,
     "Row tracking and blobs": row_tracking,
-    "Lookups": lookup,
     "Materialized tables": materialized_table,
     "Format tables": format_table,
     "Iceberg": iceberg,
     "Spark": spark,
     "Catalogs": catalog,
-    "Flink": flink,
+    "Flink and lookups": flink,
 }
 """The topic modules in the order of the reference."""
 

@@ -1,4 +1,4 @@
-"""Options and the kinds of their values: declaration, parsing, and typed access to the options of tables, sessions and catalogs.
+"""Options and the kinds of their values: declaration, parsing, typed access.
 
 A kind is called to declare an option: ``BUCKET = integer("bucket", "-1", "How many buckets ...")``. Default values are
 written as a user writes them.
@@ -336,9 +336,6 @@ def comma_separated(text: str | None) -> tuple[str, ...]:
     return tuple(name.strip() for name in (text or "").split(",") if name.strip())
 
 
-OptionValue = TypeVar("T")
-
-
 class TableOptions:
     """Options as strings, parsed by `Option`.
 
@@ -349,7 +346,7 @@ class TableOptions:
     def __init__(self, texts: Mapping[str, str]) -> None:
         self.texts = texts
 
-    def get(self, option: Option[OptionValue], *names: str) -> OptionValue:
+    def get(self, option: Option[T], *names: str) -> T:
         """The value of an option, or its default.
 
         Args:
@@ -362,16 +359,16 @@ class TableOptions:
         key = self.key_of(option, *names)
         return option.default if key is None else option.read(self.texts[key], key)
 
-    def has(self, option: Option[OptionValue], *names: str) -> bool:
+    def has(self, option: Option[T], *names: str) -> bool:
         """Whether the option is set; the arguments are those of `get`."""
         return self.key_of(option, *names) is not None
 
-    def key_of(self, option: Option[OptionValue], *names: str) -> str | None:
+    def key_of(self, option: Option[T], *names: str) -> str | None:
         """The key with which the option is set; None if it is not. The arguments are those of `get`."""
         own = option.for_name(*names) if names else option.key
         return next((key for key in (own, *option.alternatives) if key in self.texts), None)
 
-    def matching(self, pattern: Option[OptionValue]) -> Iterator[tuple[tuple[str, ...], OptionValue]]:
+    def matching(self, pattern: Option[T]) -> Iterator[tuple[tuple[str, ...], T]]:
         """Yield the options that match a pattern: the names in the key, and the value.
 
         Raises:

@@ -1,4 +1,4 @@
-"""BinaryRow, with its lists, maps and vectors: the encoding of keys, partitions and statistics in manifests, and the input of bucket hashes.
+"""BinaryRow, with its lists, maps and vectors: the encoding of keys, partitions and statistics.
 
 A row (spec: BinaryRow) is a header, padded to words of 8 bytes, of the row kind in its first byte and a null bit per
 field; a slot of 8 bytes per field; and a variable part. In manifests it is preceded by the number of fields, big-endian

@@ -1,4 +1,4 @@
-"""Bucket functions: the bucket of rows by the hash of their bucket key, vectorized (spec: Bucketed Append / Primary Key Table).
+"""Bucket functions: the bucket of rows by their bucket key (spec: Bucketed Append / Primary Key Table).
 
 ``bucket-function.type`` names one. The results must equal Java's bit by bit: a row in a wrong bucket is lost to readers
 that look it up by key.

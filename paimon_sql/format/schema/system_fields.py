@@ -1,4 +1,4 @@
-"""System fields that Paimon adds to data files, with their ids and row kinds, and the ids of nested elements (spec: Data File; Paimon: `SpecialFields`).
+"""System fields of data files, and ids of nested elements (spec: Data File; Paimon: `SpecialFields`).
 
 They are counted from a quarter of the positive 32-bit range: upwards for array elements and map values, downwards for
 map keys, by 1024 times the id of the column plus the depth within it.

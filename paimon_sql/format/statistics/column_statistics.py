@@ -1,4 +1,4 @@
-"""Column statistics: collected by writers in the mode of each column, stored as rows of bounds, decoded as columns (spec: Manifest, _VALUE_STATS).
+"""Column statistics: collected by mode, stored as rows of bounds (spec: Manifest, _VALUE_STATS).
 
 Bounds follow Java's order of values: -0.0 is below 0.0, and NaN above all others. As in Java, the file format
 determines which columns have bounds and null counts: nested columns never have bounds (in Parquet not even counts), nor

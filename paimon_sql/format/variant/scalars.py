@@ -1,4 +1,4 @@
-"""Conversion of scalar variant values to typed columns, if the type can represent them without loss; decimals are unscaled integers."""
+"""Conversion of scalar variant values to typed columns, if the type can represent them without loss."""
 
 from __future__ import annotations
 

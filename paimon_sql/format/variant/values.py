@@ -1,4 +1,4 @@
-"""Vectorized parsing of encoded values: the constants of the encoding, types, sizes, and the children of objects and arrays."""
+"""Vectorized parsing of encoded values: constants, types, sizes, children of objects and arrays."""
 
 from __future__ import annotations
 

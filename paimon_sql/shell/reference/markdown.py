@@ -116,9 +116,8 @@ _PROCEDURES_HEAD = (
 
 def procedures_page() -> str:
     """The page: procedures with arguments, results and an example."""
-    return (
-        "\n".join([*_PROCEDURES_HEAD, *(line for p in procedures().values() for line in _procedure_section(p))]) + "\n"
-    )
+    sections = (line for p in procedures().values() for line in _procedure_section(p))
+    return "\n".join([*_PROCEDURES_HEAD, *sections]) + "\n"
 
 
 def _procedure_section(procedure: Procedure) -> Iterator[str]:
@@ -149,12 +148,8 @@ _STATEMENTS_HEAD = (
 def statements_page() -> str:
     """The page: statements by module."""
     families = groupby(declared_statements(), key=lambda each: each.__module__)
-    return (
-        "\n".join(
-            [*_STATEMENTS_HEAD, *(line for name, family in families for line in _statement_section(name, list(family)))]
-        )
-        + "\n"
-    )
+    sections = (line for name, family in families for line in _statement_section(name, list(family)))
+    return "\n".join([*_STATEMENTS_HEAD, *sections]) + "\n"
 
 
 def _statement_section(module: str, family: list[type[Statement]]) -> Iterator[str]:

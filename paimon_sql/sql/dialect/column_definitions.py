@@ -14,10 +14,7 @@ from functools import lru_cache
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
-from sqlglot.tokens import (
-    Token,  # type: ignore[attr-defined]
-    TokenType,  # type: ignore[attr-defined]
-)
+from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from paimon_sql.errors import InvalidSchemaError
 from paimon_sql.format.schema.types import (

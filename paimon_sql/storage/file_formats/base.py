@@ -337,30 +337,26 @@ class WriteSettings:
         )
 
     def number(self, key: str, default: int) -> int:
-        """Return an integer option with the format's prefix."""
-        return whole_number(self.options, self._key(key), default)
+        """Return an integer option."""
+        return whole_number(self.options, key, default)
 
     def size(self, key: str, default: int) -> int:
-        """Return a size in bytes, of an option with the format's prefix."""
-        full = self._key(key)
-        return memory_size(full, self.options[full]) if full in self.options else default
+        """Return a size in bytes."""
+        return memory_size(key, self.options[key]) if key in self.options else default
 
     def flag(self, key: str, default: bool) -> bool:
-        """Return a boolean option with the format's prefix."""
-        return _flag(self._key(key), self.options.get(self._key(key)), default)
+        """Return a boolean option."""
+        return _flag(key, self.options.get(key), default)
 
     def flags_by_column(self, key: str) -> dict[str, bool]:
-        """Return the booleans of ``<format>.<key>#<column>``, by column."""
-        prefix = f"{self._key(key)}#"
+        """Return the booleans of ``<key>#<column>``, by column."""
+        prefix = f"{key}#"
         return {k.removeprefix(prefix): _flag(k, v, False) for k, v in self.options.items() if k.startswith(prefix)}
 
     def texts_by_column(self, key: str) -> dict[str, str]:
-        """Return the values of ``<format>.<key>#<column>``, by column."""
-        prefix = f"{self._key(key)}#"
+        """Return the values of ``<key>#<column>``, by column."""
+        prefix = f"{key}#"
         return {k.removeprefix(prefix): v for k, v in self.options.items() if k.startswith(prefix)}
-
-    def _key(self, key: str) -> str:
-        return f"{self.format}.{key}"
 
     def codec(self, codecs: Mapping[str, str]) -> str:
         """Return the writer's name of the compression.

@@ -160,7 +160,7 @@ def reference_resolver(table: Table, columns: Sequence[str], read: ReadBlobs) ->
     named = descriptor_columns(table.schema) if asked(BLOB_DESCRIPTOR_FIELD_RESOLVE_ENABLED) else frozenset()
     viewed = view_columns(table.schema) if asked(BLOB_VIEW_RESOLVE_ENABLED) else frozenset()
     named, viewed = named & set(columns), viewed & set(columns)
-    fetched = frozenset() if asked(BLOB_AS_DESCRIPTOR) else named | viewed
+    fetched: frozenset[str] = frozenset() if asked(BLOB_AS_DESCRIPTOR) else named | viewed
     if not viewed and not fetched:
         return None
 

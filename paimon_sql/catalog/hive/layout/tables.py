@@ -1,4 +1,4 @@
-"""Layout of table entries in Hive's metastore, with their structs and locations, as written and expected by Apache Paimon's Hive catalog."""
+"""Layout of table entries in Hive's metastore, as Apache Paimon's Hive catalog writes and expects them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests to a REST catalog's server, and their transport: pooled connections, and responses with limits of time and size."""
+"""Transport of requests to a REST catalog: pooled connections, limits of time and size."""
 
 from __future__ import annotations
 

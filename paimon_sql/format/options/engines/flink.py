@@ -1,4 +1,4 @@
-"""Options for Java engines only: Flink's jobs and lookups by key; a table that these engines use, too, may have them."""
+"""Options for Java engines only: Flink's jobs and lookups by key."""
 
 from __future__ import annotations
 

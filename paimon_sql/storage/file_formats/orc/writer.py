@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.orc as orc
 
 from paimon_sql.errors import ConstraintViolationError
+from paimon_sql.format.options.table.data_file import ORC_PROPERTY
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.expressions.kernels.conform import conform, conform_leaf, push_nulls_down
 from paimon_sql.storage.file_formats.base import DataFileWriter, WriteSettings
@@ -50,9 +51,9 @@ class OrcWriter(DataFileWriter):
         self._writer = orc.ORCWriter(
             self._sink,
             compression=codec,
-            stripe_size=settings.size("stripe.size", settings.block_size or _STRIPE_SIZE),
-            compression_block_size=settings.size("compress.size", _COMPRESSION_BLOCK),
-            row_index_stride=settings.number("row.index.stride", _ROW_INDEX_STRIDE),
+            stripe_size=settings.size(ORC_PROPERTY.for_name("stripe.size"), settings.block_size or _STRIPE_SIZE),
+            compression_block_size=settings.size(ORC_PROPERTY.for_name("compress.size"), _COMPRESSION_BLOCK),
+            row_index_stride=settings.number(ORC_PROPERTY.for_name("row.index.stride"), _ROW_INDEX_STRIDE),
             dictionary_key_size_threshold=float(threshold),
         )
         self._started = False

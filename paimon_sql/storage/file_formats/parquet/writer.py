@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from paimon_sql.errors import ConstraintViolationError
-from paimon_sql.format.options.table.data_file import PARQUET_ENABLE_DICTIONARY
+from paimon_sql.format.options.table.data_file import PARQUET_ENABLE_DICTIONARY, PARQUET_PROPERTY
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.expressions.kernels.conform import conform, fill_below_nulls
 from paimon_sql.storage.file_formats.base import DataFileWriter, WriteSettings
@@ -35,7 +35,7 @@ _PAGE_SIZE = 2**20
 _SMALL_CHUNK_ROWS = 4096
 _SAMPLE_ROWS = 10_000
 _MAX_DISTINCT_RATIO = 0.5
-_DICTIONARY = PARQUET_ENABLE_DICTIONARY.key.removeprefix("parquet.")
+_DICTIONARY = PARQUET_ENABLE_DICTIONARY.key
 
 
 class ParquetWriter(DataFileWriter):
@@ -46,7 +46,7 @@ class ParquetWriter(DataFileWriter):
         self._file_io = file_io
         self._settings = settings
         self._codec = settings.codec(_CODECS)
-        self._block_size = settings.size("block.size", settings.block_size or _BLOCK_SIZE)
+        self._block_size = settings.size(PARQUET_PROPERTY.for_name("block.size"), settings.block_size or _BLOCK_SIZE)
         self._schema = parquet_schema(fields)
         self._int96 = [name for name, physical in leaves(self._schema) if physical.equals(INT96)]
         self._stream = file_io.open_output(path)
@@ -94,8 +94,8 @@ class ParquetWriter(DataFileWriter):
             use_dictionary=self._dictionary_columns(sample),
             write_statistics=[p for p, _ in leaves(self._schema) if p not in self._int96] if self._int96 else True,
             data_page_version="1.0",
-            data_page_size=settings.size("page.size", _PAGE_SIZE),
-            dictionary_pagesize_limit=settings.size("dictionary.page.size", _PAGE_SIZE),
+            data_page_size=settings.size(PARQUET_PROPERTY.for_name("page.size"), _PAGE_SIZE),
+            dictionary_pagesize_limit=settings.size(PARQUET_PROPERTY.for_name("dictionary.page.size"), _PAGE_SIZE),
             write_page_index=True,
             store_schema=False,
             store_decimal_as_integer=True,
@@ -128,9 +128,9 @@ class ParquetWriter(DataFileWriter):
 
     def _bloom_filters(self) -> dict[str, dict[str, object]] | None:
         settings = self._settings
-        wanted = settings.flags_by_column("bloom.filter.enabled")
-        ndv = settings.texts_by_column("bloom.filter.expected.ndv")
-        fpp = settings.texts_by_column("bloom.filter.fpp")
+        wanted = settings.flags_by_column(PARQUET_PROPERTY.for_name("bloom.filter.enabled"))
+        ndv = settings.texts_by_column(PARQUET_PROPERTY.for_name("bloom.filter.expected.ndv"))
+        fpp = settings.texts_by_column(PARQUET_PROPERTY.for_name("bloom.filter.fpp"))
         filters: dict[str, dict[str, object]] = {}
         for column in (c for c, flag in wanted.items() if flag):
             filters[column] = {"ndv": int(ndv[column])} if column in ndv else {}
