@@ -84,7 +84,7 @@ def test_a_successor_that_does_not_get_its_name_is_whole_and_said(sql: Sql, monk
 
     with monkeypatch.context() as patch:
         patch.setattr(FileSystemCatalog, "rename_table", fails)
-        with pytest.raises(Exception, match=r"t was dropped, and .*t__replacing_.*out of order.*ALTER TABLE"):
+        with pytest.raises(Exception, match=r"t was dropped, but .*t__replacing_.*out of order.*ALTER TABLE"):
             sql("CREATE OR REPLACE TABLE t PARTITIONED BY (p) AS SELECT 2 AS a, 'y' AS p")
     (aside,) = _tables(sql)
     sql(f"ALTER TABLE {aside} RENAME TO t")

@@ -159,7 +159,7 @@ def test_a_newest_snapshot_whose_manifests_are_lost_is_set_aside(
     found = repair(fresh(table))
     assert found.problems == []
     assert f"The commit of user {latest.commit_user}, of 20" in found.repaired[0]
-    assert found.repaired[0].endswith("with 1 rows.") and Path(path).name in found.repaired[0]
+    assert found.repaired[0].endswith(", with 1 rows, is lost.") and Path(path).name in found.repaired[0]
     assert shown(table) == [1, 2]
 
 
