@@ -1,4 +1,4 @@
--- A page with pictures of how a table is doing: its history, its files, what holds the space, what expiry would do.
+-- A page with charts of how a table is doing: its history, its files, what holds the space, what expiry would do.
 DROP TABLE IF EXISTS orders;
 CREATE TABLE orders (id BIGINT, city STRING, amount DOUBLE, PRIMARY KEY (id) NOT ENFORCED)
 WITH ('bucket' = '2', 'snapshot.num-retained.min' = '2', 'snapshot.num-retained.max' = '4', 'write-only' = 'true');
@@ -14,7 +14,7 @@ INSERT INTO orders VALUES (2, 'Lima', 99.0);
 CALL sys.report(table => 'orders', path => '/tmp/paimon-sql-orders.html');
 
 -- The same charts as PNG, with a search for files that nobody uses.
-CALL sys.report(table => 'orders', path => '/tmp/paimon-sql-orders.html', pictures => '/tmp/paimon-sql-orders', orphans => true);
+CALL sys.report(table => 'orders', path => '/tmp/paimon-sql-orders.html', images => '/tmp/paimon-sql-orders', orphans => true);
 
 -- What the page advises stands in a system table as well.
 SELECT metric, value, advice FROM orders$summary WHERE advice IS NOT NULL;

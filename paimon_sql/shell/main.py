@@ -241,8 +241,8 @@ def report_on(
     path: Annotated[
         str | None, typer.Option("-o", "--output", metavar="FILE", help="The file to write, or a directory for it.")
     ] = None,
-    pictures: Annotated[
-        str | None, typer.Option("--pictures", metavar="DIRECTORY", help="Directory for the charts as PNG.")
+    images: Annotated[
+        str | None, typer.Option("--images", metavar="DIRECTORY", help="Directory for the charts as PNG.")
     ] = None,
     orphans: Annotated[bool, typer.Option("--orphans", help="Search for orphan files.")] = False,
     warehouse: _Warehouse = None,
@@ -254,7 +254,7 @@ def report_on(
     ] = None,
 ) -> None:
     """Run ``paimon-sql report``: call the procedure ``report``."""
-    given = {"--table": table, "--path": path, "--pictures": pictures, "--orphans": "true" if orphans else None}
+    given = {"--table": table, "--path": path, "--images": images, "--orphans": "true" if orphans else None}
     words = [word for name, value in given.items() if value is not None for word in (name, value)]
     _call(context, "report", words, warehouse, catalog_option)
 

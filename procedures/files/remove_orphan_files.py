@@ -50,7 +50,7 @@ class RemoveOrphanFiles(Procedure):
         data_files: Long = detail("of these, data and changelog files")
         metadata_files: Long = detail("of these, manifests, index files and statistics")
         temporary_files: Long = detail("of these, temporary files")
-        empty_folders: Long = detail("removed directories of empty buckets")
+        empty_directories: Long = detail("removed directories of empty buckets")
         tables: Long = detail("tables that were searched")
         checked_files: Long = detail("files in their directories")
         unknown_files: Long = detail("old files not written by the table's writers, which are kept")
@@ -83,7 +83,7 @@ class RemoveOrphanFiles(Procedure):
             data_files=removed.data,
             metadata_files=removed.metadata,
             temporary_files=removed.temporary,
-            empty_folders=removed.directories,
+            empty_directories=removed.directories,
             tables=len(plans),
             checked_files=sum(plan.listed.files for plan in plans),
             unknown_files=sum(plan.listed.strange for plan in plans),

@@ -27,7 +27,7 @@ class MarkPartitionDone(Procedure):
     class Result:
         result: bool = column("always true")
         marked_partitions: Long = detail("number of marked partitions")
-        folders: str = detail("their directories, relative to the table's")
+        directories: str = detail("their directories, relative to the table's")
         actions: str = detail("the actions that were run for each")
         note: str | None = detail("why nothing was done")
 
@@ -40,7 +40,7 @@ class MarkPartitionDone(Procedure):
         yield self.Result(
             result=True,
             marked_partitions=len(directories),
-            folders=", ".join(directories),
+            directories=", ".join(directories),
             actions=", ".join(action.name for action in actions),
             note=NOTHING_DONE if dry_run else None,
         )

@@ -31,7 +31,7 @@ class Report(Procedure):
         path: str | None = optional(
             "The file, or a directory for it; by default `<db>.<table>-report.html` in the current directory."
         )
-        pictures: str | None = optional("A directory in which each chart is also written as PNG.")
+        images: str | None = optional("A directory in which each chart is also written as PNG.")
         orphans: bool | None = optional("Whether to search for orphan files, which lists all directories.")
         dry_run: bool | None = optional(DRY_RUN)
 
@@ -40,7 +40,7 @@ class Report(Procedure):
         path: str = column("the file", nullable=False)
         charts: Int = column("number of charts", nullable=False)
         bytes: Long = column("its size in bytes", nullable=False)
-        pictures: str | None = column("the directory of the PNG charts; null if not requested")
+        images: str | None = column("the directory of the PNG charts; null if not requested")
         advice: str | None = column("recommendations for the table, one per line")
         seconds: float = column("duration in seconds", nullable=False)
         note: str | None = column("whether nothing was written")
@@ -52,22 +52,20 @@ class Report(Procedure):
         started = time.monotonic()
         table = context.table(arguments.table)
         page = _page_path(arguments.path, f"{table.name.partition('.')[2] or table.name}-report.html")
-        directory = None if arguments.pictures is None else _local(arguments.pictures, "pictures").absolute()
+        directory = None if arguments.images is None else _local(arguments.images, "images").absolute()
         facts = facts_of(table, _orphans(context, arguments.table) if arguments.orphans else None)
         data = html_of(facts).encode()
-        pictures = images_of(facts) if directory else {}
+        charts = images_of(facts) if directory else {}
         if directory is not None and directory.exists() and not directory.is_dir():
-            raise InvalidInputError(
-                f"pictures is {directory}, which is not a directory.", remedy="Specify another one."
-            )
-        files = {page: data, **{directory / f"{name}.png": picture for name, picture in pictures.items() if directory}}
+            raise InvalidInputError(f"images is {directory}, which is not a directory.", remedy="Specify another one.")
+        files = {page: data, **{directory / f"{name}.png": image for name, image in charts.items() if directory}}
         for path, content in () if arguments.dry_run else files.items():
             _write(path, content)
         yield self.Result(
             path=str(page),
             charts=data.count(b'<div class="wide">'),
             bytes=len(data),
-            pictures=str(directory) if directory else None,
+            images=str(directory) if directory else None,
             advice="\n".join(advice for _, advice in facts.advice) or None,
             seconds=round(time.monotonic() - started, 3),
             note="dry run, nothing was written" if arguments.dry_run else None,

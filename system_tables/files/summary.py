@@ -109,9 +109,9 @@ def _shape(table: Table, layout: Layout) -> Iterator[Summary.Row]:
     yield Summary.Row("levels", levels, len(layout.levels), advice.unread_files(table, layout))
     mean = layout.runs / layout.buckets if layout.buckets else 0
     yield Summary.Row("mean_sorted_runs", f"{mean:.1f}", mean)
-    yield _count("most_sorted_runs", layout.max_runs, advice.sorted_runs(table, layout))
+    yield _count("max_sorted_runs", layout.max_runs, advice.sorted_runs(table, layout))
     if layout.postponed_files:
-        yield _count("waiting_files", layout.postponed_files, advice.postponed_files(table))
+        yield _count("postponed_files", layout.postponed_files, advice.postponed_files(table))
 
 
 def _history(table: Table, seen: SnapshotView, latest: Snapshot | None) -> Iterator[Summary.Row]:

@@ -32,7 +32,7 @@ class Metrics(CatalogTable):
         metric: str = column("what was measured")
         last: float = column("the latest value")
         mean: float = column("the mean of all values")
-        greatest: float = column("the max value")
+        max: float = column("the max value")
         total: float = column("the sum of all values")
         count: Long = column("the number of values")
         measured_at: Timestamp = column("when the latest value was measured")
@@ -53,7 +53,7 @@ class Metrics(CatalogTable):
                 metric=metric.name,
                 last=metric.last,
                 mean=metric.total / metric.count,
-                greatest=metric.maximum,
+                max=metric.maximum,
                 total=metric.total,
                 count=metric.count,
                 measured_at=wall_clock(metric.at_millis),

@@ -113,7 +113,7 @@ def test_bad_arguments_of_expiry_are_refused(
 
 def test_partitions_are_marked_in_the_folders_of_their_values(context: Context, call: Call) -> None:
     (row,) = call("mark_partition_done", table="two", partitions="day=2024-10-04,dt='a/b';day=2024-10-04", dry_run=True)
-    assert (row["marked_partitions"], row["folders"]) == (2, "day=20000/dt=a%2Fb, day=20000")
+    assert (row["marked_partitions"], row["directories"]) == (2, "day=20000/dt=a%2Fb, day=20000")
     root = Path(context.table("two").path)
     assert not list(root.rglob("_SUCCESS"))
     call("mark_partition_done", table="two", partitions="dt='a/b', day=2024-10-04")

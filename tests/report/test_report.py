@@ -158,14 +158,14 @@ def report(context: Context, **arguments: Any) -> dict[str, Any]:
 
 
 def test_a_report_is_written_here_or_where_it_is_said(context: Context, tmp_path: Path) -> None:
-    assert report(context, pictures="pics", dry_run=True)["note"] == "dry run, nothing was written"
+    assert report(context, images="pics", dry_run=True)["note"] == "dry run, nothing was written"
     assert list((tmp_path / "here").iterdir()) == []
     assert report(context)["path"] == str(tmp_path / "here" / "d.t-report.html")
     assert report(context, path=str(tmp_path))["path"] == str(tmp_path / "d.t-report.html")
-    told = report(context, path=str(tmp_path / "new" / "x.html"), pictures="pics", orphans=True)
+    told = report(context, path=str(tmp_path / "new" / "x.html"), images="pics", orphans=True)
     assert told["bytes"] == Path(told["path"]).stat().st_size
-    assert told["pictures"] == str(tmp_path / "here" / "pics")
-    assert len(list(Path(told["pictures"]).iterdir())) == told["charts"]
+    assert told["images"] == str(tmp_path / "here" / "pics")
+    assert len(list(Path(told["images"]).iterdir())) == told["charts"]
     assert "Orphan files were not searched for" not in Path(told["path"]).read_text()
     assert sorted(p.name for p in (tmp_path / "new").iterdir()) == ["x.html"]
 
@@ -175,7 +175,7 @@ def test_a_report_that_cannot_be_written_says_where_and_leaves_nothing(context: 
     with pytest.raises(PaimonError, match=r"file/x\.html cannot be written"):
         report(context, path=str(tmp_path / "file" / "x.html"))
     with pytest.raises(InvalidInputError, match="which is not a directory"):
-        report(context, path="p.html", pictures=str(tmp_path / "file"))
+        report(context, path="p.html", images=str(tmp_path / "file"))
     with pytest.raises(InvalidInputError, match="the local file system"):
         report(context, path="s3://bucket/x.html")
     with pytest.raises(InvalidInputError, match="blank"):

@@ -74,12 +74,12 @@ def test_a_tables_health_is_one_query(sql: Sql) -> None:
     assert sql("SELECT metric, number, advice FROM well$summary WHERE advice IS NOT NULL OR metric = 'files'") == [
         ("files", 5.0, None),
         (
-            "most_sorted_runs",
+            "max_sorted_runs",
             5.0,
             f"1 bucket has 5 or more sorted runs to merge on read: CALL sys.compact(table => '{database}.well')",
         ),
     ]
-    ((call,),) = sql("SELECT split(advice, ': ')[1] FROM well$summary WHERE metric = 'most_sorted_runs'")
+    ((call,),) = sql("SELECT split(advice, ': ')[1] FROM well$summary WHERE metric = 'max_sorted_runs'")
     sql(str(call))
     assert sql("SELECT value FROM well$summary WHERE metric = 'levels'") == [("L5: 1",)]
     assert [row[:2] for row in sql("DESCRIBE well$summary")] == [

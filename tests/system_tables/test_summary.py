@@ -70,11 +70,11 @@ def test_sorted_runs_are_files_of_level_0_and_deeper_levels(tmp_path: Path) -> N
         insert(table, (i, "a", "x"))
     insert(table, (1, "a", "y"))
     found = figures(table)
-    assert (found["mean_sorted_runs"], found["most_sorted_runs"]) == (2.5, 4)
+    assert (found["mean_sorted_runs"], found["max_sorted_runs"]) == (2.5, 4)
     assert (found["partitions"], found["buckets"], found["files"], found["levels"]) == (2, 2, 5, 2)
-    assert advice(table, "most_sorted_runs") is None
+    assert advice(table, "max_sorted_runs") is None
     insert(table, (1, "b", "x"))
-    assert advice(table, "most_sorted_runs") == (
+    assert advice(table, "max_sorted_runs") == (
         "1 bucket has 5 or more sorted runs to merge on read: CALL sys.compact(table => 't')"
     )
     compact(table)
@@ -206,7 +206,7 @@ def test_figures_of_the_connectors_tables_agree_with_their_files() -> None:
         found, files = figures(table), system_tables()["files"].rows(fresh(table))
         told = (found["files"], found["records"], found["live_size"])
         sums = [pc.sum(files[c]).as_py() or 0 for c in ("record_count", "file_size_in_bytes")]
-        assert told == (len(files), *sums) or "waiting_files" in found, case.name
+        assert told == (len(files), *sums) or "postponed_files" in found, case.name
 
 
 @pytest.mark.parametrize(
@@ -222,4 +222,4 @@ def test_the_documentation_tells_what_every_figure_is(tmp_path: Path) -> None:
     told = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
     table = make_table(tmp_path / "t", primary_keys=("id",))
     insert(table, (1, "a", "x"))
-    assert told == {*figures(table), "waiting_files"}
+    assert told == {*figures(table), "postponed_files"}

@@ -37,6 +37,7 @@ from paimon_sql.spark.tables.base import SchemaTable
 from paimon_sql.spark.tables.data_table import TableProxy
 from paimon_sql.spark.write.builder import V1WriteProxy, WriteBuilderProxy
 from paimon_sql.spark.write.job import write_rows
+from paimon_sql.spark.write.request import WriteRequest
 from paimon_sql.storage.commit.transaction import Outcome, Transaction
 from paimon_sql.storage.compact.compaction import compact_due
 from paimon_sql.storage.operations import operations
@@ -123,7 +124,7 @@ class StagedTableProxy(TableProxy):
 
     def newWriteBuilder(self, info: WriteInfo) -> WriteBuilderProxy:
         builder = StagedWriteBuilder(self, info)
-        self.transaction = Transaction(builder.table)  # the options of the write apply to its commit
+        self.transaction = Transaction(builder.request.table)  # the options of the write apply to its commit
         return builder
 
     def write(self, rows: DataFrame) -> None:
@@ -222,14 +223,14 @@ class StagedWriteBuilder(WriteBuilderProxy):
         self._target = target
 
     def build(self) -> StagedWriteProxy:
-        return StagedWriteProxy(self._target, self.table)
+        return StagedWriteProxy(self._target, self.request.table)
 
 
 class StagedWriteProxy(V1WriteProxy):
     """A write to staged files, which the statement commits."""
 
     def __init__(self, target: StagedTableProxy, table: Table) -> None:
-        super().__init__(target.session, table, None, None, ())
+        super().__init__(target.session, WriteRequest(table, target.overwrite))
         self._target = target
 
     def toInsertableRelation(self) -> Proxy:

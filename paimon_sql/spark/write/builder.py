@@ -1,13 +1,10 @@
-"""Write builder: Spark's V1 write of a statement's rows, dynamic overwrite, or streaming write.
-
-Rows are clustered by partition first, so that one task owns all buckets of a partition.
-"""
+"""Write builder: collects Spark's request, and starts its V1 write, dynamic overwrite, or streaming write."""
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -32,6 +29,7 @@ from paimon_sql.spark.jvm.session import JvmSession
 from paimon_sql.spark.options.session import warn_of_ineffective
 from paimon_sql.spark.options.statement import write_options
 from paimon_sql.spark.write.job import run_write
+from paimon_sql.spark.write.request import WriteRequest
 from paimon_sql.spark.write.stream_sink import StreamingWriteProxy
 from paimon_sql.storage.branches.management import moved_to_branch
 from paimon_sql.storage.commit.transaction import Transaction
@@ -59,23 +57,19 @@ class WriteBuilderProxy(Proxy):
         super().__init__(session.jvm)
         given = write_options(session.jvm, table, info.options())
         warn_of_ineffective(session, given)
-        self.table = moved_to_branch(table, given, writes=True).with_options(given)
         self.session = session
         self._struct = info.schema()
-        self._stream = info.queryId()
-        self._called = called
-        self._overwrite: Overwrite | None = None
-        self._is_batch = False
-        self._dynamic = self.table.options.get(DYNAMIC_PARTITION_OVERWRITE) if _DYNAMIC in given else None
+        target = moved_to_branch(table, given, writes=True).with_options(given)
+        self.request = WriteRequest(target, stream=info.queryId(), called=called)
+        # The statement's own option overrides Spark's partitionOverwriteMode.
+        is_own = _DYNAMIC in given and bool(target.schema.partition_keys)
+        self._dynamic = target.options.get(DYNAMIC_PARTITION_OVERWRITE) if is_own else None
 
     def build(self) -> V1WriteProxy | DynamicOverwriteProxy:
-        overwrite = self._overwrite
-        if overwrite is not None and self._dynamic is not None and self.table.schema.partition_keys:
-            # The statement's own option overrides Spark's partitionOverwriteMode.
-            overwrite = Overwrite(None if self._dynamic else overwrite.partitions, self._dynamic)
-        if overwrite is not None and self._is_batch:
-            return DynamicOverwriteProxy(self.session, self.table, self._struct, overwrite)
-        return V1WriteProxy(self.session, self.table, overwrite, self._stream, self._called)
+        request = self.request
+        if request.by_partition:
+            return DynamicOverwriteProxy(self.session, request, self._struct)
+        return V1WriteProxy(self.session, request)
 
     def buildForBatch(self) -> Proxy:
         raise UnsupportedError("A V1 write has no batch form.")
@@ -84,19 +78,21 @@ class WriteBuilderProxy(Proxy):
         raise UnsupportedError("A V1 write has no streaming form of its own.")
 
     def truncate(self) -> WriteBuilderProxy:
-        self._overwrite = Overwrite()
-        return self
+        return self._replaces(Overwrite())
 
     def canOverwrite(self, filters: Sequence[ConnectorExpression]) -> bool:
         return True
 
     def overwrite(self, filters: Sequence[ConnectorExpression]) -> WriteBuilderProxy:
-        self._overwrite = Overwrite(partition_condition(self.table, filters))
-        return self
+        return self._replaces(Overwrite(partition_condition(self.request.table, filters)))
 
     def overwriteDynamicPartitions(self) -> WriteBuilderProxy:
-        self._overwrite = Overwrite(dynamic=True)
-        self._is_batch = True
+        return self._replaces(Overwrite(dynamic=True), by_partition=True)
+
+    def _replaces(self, overwrite: Overwrite, *, by_partition: bool = False) -> WriteBuilderProxy:
+        if self._dynamic is not None:
+            overwrite = Overwrite(None if self._dynamic else overwrite.partitions, self._dynamic)
+        self.request = replace(self.request, overwrite=overwrite, by_partition=by_partition)
         return self
 
     class Java:
@@ -106,45 +102,34 @@ class WriteBuilderProxy(Proxy):
 class V1WriteProxy(WriteInterface):
     """A write that Spark executes as one call with the statement's rows (Spark: ``V1Write``)."""
 
-    def __init__(
-        self,
-        session: JvmSession,
-        table: Table,
-        overwrite: Overwrite | None,
-        query: str | None,
-        called: tuple[str, ...],
-    ) -> None:
+    def __init__(self, session: JvmSession, request: WriteRequest) -> None:
         super().__init__(session.jvm)
-        self.table = table
         self.session = session
-        self._overwrite = overwrite
-        self._query = query
-        self._called = called
+        self.request = request
 
     def toString(self) -> str:
-        return f"paimon {self.table.name}"
+        return self.request.describe()
 
     def toStreaming(self) -> StreamingWriteProxy:
-        if self._query is None:
+        if self.request.stream is None:
             raise UnsupportedError("A table that a statement is creating does not support streaming writes.")
-        return StreamingWriteProxy(self.session, self.table, self._overwrite, self._query, self._called)
+        return StreamingWriteProxy(self.session, self.request, self.request.stream)
 
     def toInsertableRelation(self) -> Proxy:
-        return InsertableProxy(self.session, self.table, self._overwrite)
+        return InsertableProxy(self.session, self.request)
 
 
 class InsertableProxy(Proxy):
     """The relation into which Spark inserts the rows."""
 
-    def __init__(self, session: JvmSession, table: Table, overwrite: Overwrite | None) -> None:
+    def __init__(self, session: JvmSession, request: WriteRequest) -> None:
         super().__init__(session.jvm)
-        self.table = table
         self.session = session
-        self._overwrite = overwrite
+        self._request = request
 
     def insert(self, frame: Dataset, overwrite: bool) -> None:
-        with Transaction(self.table) as transaction:
-            run_write(self.jvm, transaction, DataFrame(frame, self.session.python), self._overwrite)
+        with Transaction(self._request.table) as transaction:
+            run_write(self.jvm, transaction, DataFrame(frame, self.session.python), self._request.overwrite)
         cached_tables.renew(self.session)
 
     class Java:
@@ -167,18 +152,21 @@ class _Target(DataSource):
 
 
 class DynamicOverwriteProxy(WriteInterface):
-    """A write that replaces the partitions of its rows, or those of the statement's own overwrite."""
+    """A write that replaces the partitions of its rows, or those of the statement's own overwrite.
 
-    def __init__(self, session: JvmSession, table: Table, struct: JavaStruct, overwrite: Overwrite) -> None:
+    Spark brings the rows of a partition together first, so that one task owns all its buckets.
+    """
+
+    def __init__(self, session: JvmSession, request: WriteRequest, struct: JavaStruct) -> None:
         super().__init__(session.jvm)
-        self.table = table
+        self.table = request.table
         self.session = session
+        self._request = request
         self._struct = struct
-        self._overwrite = overwrite
         self._committed = False
 
     def toString(self) -> str:
-        return f"paimon {self.table.name}, dynamic overwrite"
+        return self._request.describe()
 
     def toBatch(self) -> Proxy:
         return self
@@ -219,7 +207,8 @@ class DynamicOverwriteProxy(WriteInterface):
 
     def commit(self, answers: Sequence[JavaObject], *summary: object) -> None:
         messages = _messages(answers)
-        overwrite = self._overwrite
+        overwrite = self._request.overwrite
+        assert overwrite is not None
         if overwrite.dynamic and not messages:
             return
         with Transaction(self.table) as transaction:

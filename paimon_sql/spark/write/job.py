@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from paimon_sql.spark.java.catalyst import LogicalPlan
 from paimon_sql.spark.jvm.compat import local_batches
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.write.bucket_distribution import distributed, in_partitions, in_ranges
+from paimon_sql.spark.write.request import WritePath
 from paimon_sql.storage.columns.blobs_and_vectors import has_blobs
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.compact.compaction import compact_due
@@ -25,6 +27,8 @@ from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from paimon_sql.storage.write.task import WriteTask
 
+LOG = logging.getLogger("paimon_sql.writes")
+"""Logs the writers of each statement on level DEBUG."""
 _LOCAL = "org.apache.spark.sql.catalyst.plans.logical.LocalRelation"
 
 
@@ -86,20 +90,29 @@ def commit_write(
     return snapshots[-1] if snapshots else None
 
 
+def choose_path(jvm: Jvm, task: WriteTask, plan: LogicalPlan) -> WritePath:
+    """Choose the writers of the rows of an optimized plan."""
+    if plan.getClass().getName() == _LOCAL:
+        return WritePath.DRIVER
+    return WritePath.ONE_TASK if task.grows_with_rows and fits_one_task(jvm, plan) else WritePath.TASKS
+
+
 def write_rows(jvm: Jvm, task: WriteTask, frame: DataFrame) -> list[CommitMessage]:
     """Write rows to uncommitted files and return their commit messages.
 
     The rows have the table's columns by position, for a primary key table optionally followed by the row kind.
     """
     plan: LogicalPlan = frame._jdf.queryExecution().optimizedPlan()
-    if plan.getClass().getName() == _LOCAL:
+    path = choose_path(jvm, task, plan)
+    LOG.debug("%s is written by %s", task.table.name, path.value)
+    if path is WritePath.DRIVER:
         return task.run(local_batches(jvm, plan))
     names = [*task.table.schema.names, VALUE_KIND.name]
     named = frame.toDF(*names[: len(frame.columns)])
-    is_small = task.grows_with_rows and fits_one_task(jvm, plan)
     with row_limited_batches(frame, blobs=has_blobs(task.table.schema.fields)):
-        writer, rows = (
-            (task, named.coalesce(1)) if is_small else distributed(task, in_ranges(task, in_partitions(task, named)))
-        )
+        if path is WritePath.ONE_TASK:
+            writer, rows = task, named.coalesce(1)
+        else:
+            writer, rows = distributed(task, in_ranges(task, in_partitions(task, named)))
         shares = run_on_executors(task.table, rows, writer.run, lambda messages: messages)
     return list(task.finalize([message for share in shares for message in share], SparkExecutor(jvm)))

@@ -36,11 +36,11 @@ from paimon_sql.spark.rules.optimizer import PlanRule, new_alias, new_id, with_l
 from paimon_sql.spark.write.bucket_distribution import distributed
 from paimon_sql.spark.write.job import commit_write
 from paimon_sql.spark.write.merge_schema import SchemaMerge
+from paimon_sql.spark.write.request import WriteRequest
 from paimon_sql.storage.commit.snapshot.carried_properties import EpochCommittedError, EpochSkippedError, committed_once
 from paimon_sql.storage.commit.transaction import Transaction
 from paimon_sql.storage.operations import operations
 from paimon_sql.storage.staging.commit_messages import CommitMessage, StagedFiles
-from paimon_sql.storage.staging.proposal import Overwrite
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.plan import plan_write
 from paimon_sql.storage.write.task import WriteTask
@@ -86,31 +86,22 @@ class StreamingWriteProxy(StreamingWriteInterface):
 
     Args:
         session: the session that started the stream.
-        table: the table.
-        overwrite: the rows to replace; None appends.
+        request: the request.
         stream: the stream's id, which is the same after each restart from its checkpoint.
-        called: the name or path of the table in the stream, beginning with the catalog.
     """
 
-    def __init__(
-        self,
-        session: JvmSession,
-        table: Table,
-        overwrite: Overwrite | None,
-        stream: str,
-        called: tuple[str, ...],
-    ) -> None:
+    def __init__(self, session: JvmSession, request: WriteRequest, stream: str) -> None:
         super().__init__(session.jvm)
         self._session = session
-        self.table = table.reopened()  # each micro-batch is a statement of its own
-        self._overwrite = overwrite
+        self._request = request
+        self.table = request.table.reopened()  # each micro-batch is a statement of its own
         self._stream = stream
-        self.called = called
+        self.called = request.called
         self._task: WriteTask | None = None
         self._begun = -1
 
     def toString(self) -> str:
-        return f"paimon {self.table.name}"
+        return self._request.describe()
 
     def write_plan(self, session: JvmSession, query: LogicalPlan, home: TableLocation | None) -> LogicalPlan | None:
         """The plan that writes a query's rows by workers and returns their answers; None if the rule has run already.
@@ -127,7 +118,7 @@ class StreamingWriteProxy(StreamingWriteInterface):
             merge = SchemaMerge(self.table, rows, case_sensitive=session.case_sensitive)
             self.table = merge.apply(home.catalog, replace(home.identifier, branch=self.table.branch))
             rows = merge.rows(self.table)
-        self._task = plan_write(self.table, self._overwrite)
+        self._task = plan_write(self.table, self._request.overwrite)
         return _write_plan(session, self._task, rows, query)
 
     def createStreamingWriterFactory(self, info: object) -> JavaObject:
@@ -150,7 +141,9 @@ class StreamingWriteProxy(StreamingWriteInterface):
             written = [message for share in shares for message in share]
             settled = list(self._task.finalize(written, SparkExecutor(self.jvm)))
             try:
-                commit_write(self.jvm, transaction, self._task, settled, self._overwrite, self._compacted_as(epoch))
+                commit_write(
+                    self.jvm, transaction, self._task, settled, self._request.overwrite, self._compacted_as(epoch)
+                )
             except EpochSkippedError:
                 self._record_skipped(epoch)
             except EpochCommittedError:

@@ -73,6 +73,11 @@ class Overwrite:
     partitions: Predicate | None = None
     dynamic: bool = False
 
+    def __str__(self) -> str:
+        if self.dynamic:
+            return "overwrite of the partitions of the rows"
+        return "overwrite of the whole table" if self.partitions is None else f"overwrite where {self.partitions}"
+
     def replaces(self, table: Table, partitions: Collection[bytes]) -> frozenset[bytes]:
         """Return those partitions of new rows that the overwrite replaces; to the others it appends.
 

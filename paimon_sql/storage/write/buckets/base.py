@@ -50,6 +50,10 @@ class BucketMode(ABC):
     def plan(self, state: WriteState) -> WriteTask:
         """Plan the task that each writer of a statement runs."""
 
+    def describe(self, table: Table) -> str:
+        """How a table's rows find their buckets, in a few words."""
+        return f"bucket mode {self.name}"
+
 
 @dataclass(frozen=True)
 class WriteState:

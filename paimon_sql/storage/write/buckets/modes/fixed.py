@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from paimon_sql.format.options.table.bucket import BUCKET
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.storage.table.partitions import Router
+from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.write.buckets.assignment.routers import FixedRouter
 from paimon_sql.storage.write.buckets.base import BucketMode, WriteState
 from paimon_sql.storage.write.task import WriteTask
@@ -22,6 +23,9 @@ class Fixed(BucketMode):
     @classmethod
     def suits(cls, schema: TableSchema) -> bool:
         return True
+
+    def describe(self, table: Table) -> str:
+        return f"{table.options.get(BUCKET)} buckets by {', '.join(table.schema.bucket_keys)}"
 
     def plan(self, state: WriteState) -> WriteTask:
         return FixedTask(state.table, state.sequences, state.bucket_numbers)
