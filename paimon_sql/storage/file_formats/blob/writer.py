@@ -8,10 +8,9 @@ import zlib
 import numpy as np
 import pyarrow as pa
 
-from paimon_sql.errors import ConstraintViolationError
 from paimon_sql.format.bytes.delta_varint import encode
 from paimon_sql.format.schema import types as t
-from paimon_sql.storage.file_formats.base import DataFileWriter
+from paimon_sql.storage.file_formats.base import StreamWriter, refuse_nulls
 from paimon_sql.storage.file_formats.blob.elements import (
     BEHIND,
     CHECKSUM,
@@ -27,7 +26,7 @@ from paimon_sql.storage.file_formats.blob.fetch import BlobFetcher
 from paimon_sql.storage.file_io.base import FileIO, translate_errors
 
 
-class BlobWriter(DataFileWriter):
+class BlobWriter(StreamWriter):
     """A writer of one blob file.
 
     Each record has its own checksum, so values are written one by one; their bytes are not copied.
@@ -40,15 +39,13 @@ class BlobWriter(DataFileWriter):
     """
 
     def __init__(self, file_io: FileIO, path: str, field: t.DataField, fetcher: BlobFetcher | None = None) -> None:
-        self.path = path
-        self._file_io = file_io
         self._field = field
         self._element = BlobElement.of(field.type)
         self._fetcher = fetcher
         self._lengths: list[int] = []
         self._size = 0
         self._crc: int | None = None
-        self._stream = file_io.open_output(path)
+        super().__init__(file_io, path)
 
     @property
     def rows(self) -> int:
@@ -68,8 +65,7 @@ class BlobWriter(DataFileWriter):
         Raises:
             ConstraintViolationError: a null in a NOT NULL column.
         """
-        if column.null_count and not self._field.type.nullable:
-            raise ConstraintViolationError(f"{self.path}: column '{self._field.name}' is NOT NULL and got a null.")
+        refuse_nulls(self.path, [column], [self._field])
         taken = 0
         with translate_errors("write", self.path):
             for record in self._element.pieces(column):
@@ -123,9 +119,7 @@ class BlobWriter(DataFileWriter):
 
     def abort(self) -> None:
         self._close_fetcher()
-        if not self._stream.closed:
-            self._stream.close()
-        self._file_io.delete(self.path)
+        super().abort()
 
     def _close_fetcher(self) -> None:
         if self._fetcher is not None:

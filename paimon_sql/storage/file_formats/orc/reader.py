@@ -50,7 +50,7 @@ def _stripes(
         if not wanted.touches(first, stripe.rows):
             first = end
             continue
-        times = StripeTimestamps.of(source, tail, stripe, legacy)
+        times = StripeTimestamps(source, tail, tail.stripe_footer(source, stripe), legacy)
         while first < end:
             rows, stored = next(pieces)
             arrays = []

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.expressions.kernels.conform import map_leaves, rebuild_list, rebuild_map, rebuild_struct
-from paimon_sql.storage.file_formats.int96 import instants
+from paimon_sql.storage.file_formats.int96 import instants, with_validity_of
 from paimon_sql.storage.file_formats.orc.encodings import UnsignedRuns, decode_unsigned, encode_unsigned
 from paimon_sql.storage.file_formats.orc.schema import orc_types
 from paimon_sql.storage.file_formats.orc.tail import (
@@ -111,11 +111,6 @@ class StripeTimestamps:
     legacy: bool
     ahead: dict[int, UnsignedRuns] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, source: pa.NativeFile, tail: OrcTail, stripe: Stripe, legacy: bool) -> StripeTimestamps:
-        """Create the decoder for a stripe of an open file."""
-        return cls(source, tail, tail.stripe_footer(source, stripe), legacy)
-
     def complete(self, array: pa.Array, column: int, data_type: t.DataType | None) -> pa.Array:
         """Convert seconds since 2015 to timestamps at any depth, for the stripe's next values.
 
@@ -156,7 +151,9 @@ class StripeTimestamps:
         target = pa.timestamp("ns" if precise else "us", "UTC" if zoned else None)
         known = array.is_valid().to_numpy(zero_copy_only=False)
         nanos = np.zeros(len(array), np.int64)
-        nanos[known] = self._next_nanos(column, int(known.sum()))
+        if column not in self.ahead:
+            self.ahead[column] = self._nanos(column)
+        nanos[known] = decode_nanos(self.ahead[column].take(int(known.sum())))
         seconds = pc.fill_null(array, 0).to_numpy(zero_copy_only=False)
         is_instant = self.tail.kind(column) == Kind.TIMESTAMP_INSTANT
         zone = self.footer.time_zone
@@ -166,13 +163,7 @@ class StripeTimestamps:
         if not is_instant or self.legacy:
             seconds = _wall_clock(seconds, zone)
         seconds, nanos = np.where(known, seconds, 0), np.where(known, nanos, 0)
-        return _masked(instants(seconds, nanos, target), array, target)
-
-    def _next_nanos(self, column: int, count: int) -> npt.NDArray[np.int64]:
-        """Decode the nanoseconds of the next non-null values."""
-        if column not in self.ahead:
-            self.ahead[column] = self._nanos(column)
-        return decode_nanos(self.ahead[column].take(count))
+        return with_validity_of(array, instants(seconds, nanos, target), target)
 
     def _nanos(self, column: int) -> UnsignedRuns:
         """Return the encoded nanoseconds of all non-null values of the stripe."""
@@ -184,16 +175,6 @@ class StripeTimestamps:
             if stream.kind == StreamKind.SECONDARY and stream.column == column
         )
         return UnsignedRuns(data)
-
-
-def _masked(counts: npt.NDArray[np.int64], array: pa.Array, target: pa.DataType) -> pa.Array:
-    validity = pc.and_(array.is_valid(), True).buffers()[1] if array.null_count else None
-    return pa.Array.from_buffers(target, len(array), [validity, pa.py_buffer(counts)])
-
-
-def _arrow_zone(zone: str) -> str:
-    """Return a time zone's name for Arrow; Java also names zones by their offset, like GMT+08:00."""
-    return zone.removeprefix("GMT") if zone.startswith(("GMT+", "GMT-")) else zone
 
 
 def _start_of_2015(zone: str) -> int:
@@ -227,7 +208,8 @@ def _standard_offset(zone: str) -> int:
 
 def _in_zone(zone: str, convert: Callable[[str], pa.Array]) -> pa.Array:
     try:
-        return convert(_arrow_zone(zone))
+        # Java also names zones by their offset, like GMT+08:00.
+        return convert(zone.removeprefix("GMT") if zone.startswith(("GMT+", "GMT-")) else zone)
     except pa.ArrowInvalid as error:
         raise UnsupportedError(
             f"The ORC file was written in the time zone '{zone}', which this machine does not know: {error}."
@@ -317,11 +299,11 @@ class EarlyFractions:
                     here = (positions[column] >= done[column]) & (positions[column] < done[column] + len(values))
                     values[positions[column][here] - done[column]] = nanos[column][here]
                     done[column] += len(values)
-                    content = tail.pack(encode_unsigned(encode_nanos(values)))
+                    content = tail.pack(encode_unsigned(values << 3))
                 streams.append(Stream(stream.kind, column, len(out), len(content)))
                 out += content
             data_length = len(out) - offset
-            coded = tail.pack(footer.with_streams(streams).encode())
+            coded = tail.pack(footer.encoded_with(streams))
             out += coded
             stripes.append(Stripe(offset, 0, data_length, len(coded), stripe.rows))
         return bytes(out + tail.metadata(source) + tail.with_stripes(stripes, len(out)).encode())
@@ -348,11 +330,6 @@ def whole_seconds(array: pa.Array) -> pa.Array:
 
 
 def decode_nanos(coded: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Decode ORC's nanoseconds: the low three bits are the number of removed zeros minus one."""
+    """Decode ORC's nanoseconds: the low three bits are the number of removed zeros minus one, or 0 for none."""
     zeros = coded & 7
     return np.where(zeros > 0, (coded >> 3) * 10 ** (zeros + 1), coded >> 3)
-
-
-def encode_nanos(nanos: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Encode nanoseconds of a second for ORC."""
-    return nanos << 3
