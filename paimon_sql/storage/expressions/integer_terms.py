@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.storage.expressions.predicates import KERNELS, OPPOSITE, ColumnStats, Predicate, may_match_all
+from paimon_sql.storage.expressions.predicates import KERNELS, OPPOSITE, Predicate
 
 
 class Term(ABC):
@@ -164,9 +164,6 @@ class TermComparison(Predicate):
             return KERNELS[self.operator](self.left.evaluate(columns), self.right.evaluate(columns))
         except pa.ArrowInvalid:
             return pa.array(np.ones(len(next(iter(columns.values()))), dtype=np.bool_))
-
-    def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
-        return may_match_all(stats)
 
     def negate(self) -> Predicate:
         return TermComparison(self.left, OPPOSITE[self.operator], self.right)

@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, Context, Decimal
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +22,7 @@ import pyarrow.compute as pc
 
 from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.format.schema.types import BigIntType, DataType, DecimalType, DoubleType, is_floating
-from paimon_sql.storage.expressions.kernels.sorting import comparable
+from paimon_sql.storage.expressions.kernels.sorting import combined, comparable
 
 MOST_DIGITS = 32
 """Maximum precision of decimals that are summed: a sum over the rows that fit in memory then needs at most 38 digits.
@@ -112,10 +113,8 @@ class OfColumn(PartialAggregate):
 
     column: str
 
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """The SQL function."""
+    name: ClassVar[str]
+    """The SQL function."""
 
     @property
     def label(self) -> str:
@@ -130,9 +129,7 @@ class OfColumn(PartialAggregate):
 class CountValues(OfColumn):
     """The number of values that are not null."""
 
-    @property
-    def name(self) -> str:
-        return "count"
+    name = "count"
 
     @property
     def type(self) -> DataType:
@@ -154,10 +151,7 @@ class Sum(OfColumn):
     """The sum of floating-point numbers, or of integers that are too small to overflow."""
 
     floating: bool
-
-    @property
-    def name(self) -> str:
-        return "sum"
+    name = "sum"
 
     @property
     def type(self) -> DataType:
@@ -179,10 +173,7 @@ class WideSum(OfColumn):
     """
 
     kind: BigIntType | DecimalType
-
-    @property
-    def name(self) -> str:
-        return "sum"
+    name = "sum"
 
     @property
     def type(self) -> DataType:
@@ -234,26 +225,22 @@ class Extreme(OfColumn):
     function: str
 
     @property
-    def name(self) -> str:
-        return self.function
+    def label(self) -> str:
+        return f"{self.function}({self.column})"
 
     @property
     def type(self) -> DataType:
         return self.kind.as_nullable()
 
-    @property
-    def _floating(self) -> bool:
-        return is_floating(self.kind)
-
     def input(self, rows: pa.Table) -> tuple[pa.ChunkedArray | pa.Array, str]:
         values = rows[self.column]
-        return comparable(values) if self._floating else values, self.function
+        return comparable(values) if is_floating(self.kind) else values, self.function
 
     def alone(self, rows: pa.Table) -> pa.ChunkedArray | pa.Array:
         return rows[self.column]
 
     def result(self, found: pa.Array) -> tuple[pa.Array, Leftover | None]:
-        return (_floats(found), None) if self._floating else super().result(found)
+        return (_floats(found), None) if is_floating(self.kind) else super().result(found)
 
 
 def _sum_fits(values: pa.ChunkedArray) -> bool:
@@ -352,9 +339,9 @@ class PartialAggregation:
         table = pa.table([*(rows[name] for name in self.groups), *(v for v, _ in inputs)], names=[*keys, *values])
         wanted = [(name, how) for name, (_, how) in zip(values, inputs, strict=True)]
         found = pa.TableGroupBy(table, keys, use_threads=False).aggregate(wanted)
-        groups = [_combined(found[name]) for name in keys]
+        groups = [combined(found[name]) for name in keys]
         results = [
-            aggregate.result(_combined(found[f"{name}_{how}"]))
+            aggregate.result(combined(found[f"{name}_{how}"]))
             for aggregate, (name, how) in zip(self.aggregates, wanted, strict=True)
         ]
         further = [self._further(groups, i, left) for i, (_, left) in enumerate(results) if left is not None]
@@ -367,7 +354,7 @@ class PartialAggregation:
         return self._batch([*(g.take(left.groups) for g in groups), *others])
 
     def _batch(self, columns: Iterable[pa.ChunkedArray | pa.Array]) -> pa.RecordBatch:
-        return pa.RecordBatch.from_arrays([_combined(c) for c in columns], names=self.names)
+        return pa.RecordBatch.from_arrays([combined(c) for c in columns], names=self.names)
 
 
 class _Portion:
@@ -389,10 +376,6 @@ class _Portion:
 
     def table(self) -> pa.Table:
         return pa.Table.from_batches(self._batches)
-
-
-def _combined(column: pa.ChunkedArray | pa.Array) -> pa.Array:
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
 def _in_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

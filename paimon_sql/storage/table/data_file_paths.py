@@ -20,6 +20,7 @@ from paimon_sql.format.options.table.data_file import (
     DATA_FILE_EXTERNAL_PATHS_WEIGHTS,
 )
 from paimon_sql.format.options.values import comma_separated
+from paimon_sql.storage.expressions.kernels.sorting import combined
 from paimon_sql.storage.file_io.paths import scheme_of
 from paimon_sql.storage.table.table import Table
 
@@ -33,8 +34,8 @@ def bucket_folders(table: Table, entries: pa.Table) -> pa.Array:
     """
     if not len(entries):
         return pa.array([], pa.string())
-    partitions = _combined(entries["partition"]).dictionary_encode()
-    buckets = _combined(entries["bucket"]).to_numpy().astype(np.int64)
+    partitions = combined(entries["partition"]).dictionary_encode()
+    buckets = combined(entries["bucket"]).to_numpy().astype(np.int64)
     min_bucket = buckets.min()
     width = buckets.max() - min_bucket + 1
     owners = pa.array(partitions.indices.to_numpy() * width + (buckets - min_bucket)).dictionary_encode()
@@ -50,8 +51,8 @@ def data_file_paths(table: Table, entries: pa.Table) -> pa.Array:
         table: the table.
         entries: files, with the columns of `bucket_folders`, ``file_name`` and ``external_path``.
     """
-    inside = pc.binary_join_element_wise(bucket_folders(table, entries), _combined(entries["file_name"]), "/")
-    return pc.coalesce(_combined(entries["external_path"]), inside)
+    inside = pc.binary_join_element_wise(bucket_folders(table, entries), combined(entries["file_name"]), "/")
+    return pc.coalesce(combined(entries["external_path"]), inside)
 
 
 def extra_file_paths(table: Table, entries: pa.Table) -> pa.Array:
@@ -61,17 +62,13 @@ def extra_file_paths(table: Table, entries: pa.Table) -> pa.Array:
         table: the table.
         entries: files, with the columns of `data_file_paths` and ``extra_files``.
     """
-    extras = _combined(entries["extra_files"])
+    extras = combined(entries["extra_files"])
     names = pc.list_flatten(extras)
     if not len(names):
         return pa.array([], pa.string())
     owners = data_file_paths(table, entries).take(pc.list_parent_indices(extras))
     directories = pc.replace_substring_regex(owners, r"/[^/]*$", "")
     return pc.binary_join_element_wise(directories, names, "/")
-
-
-def _combined(column: pa.ChunkedArray) -> pa.Array:
-    return column.combine_chunks()
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ _MAX_PLAIN, _MIN_PLAIN = 1e7, 1e-3
 _NULL = "null"
 
 
+@rule(TEXTS, TEXTS)
 def fitted_text(text: pa.Array, call: CastCall) -> pa.Array:
     """Truncate strings to the length of the target type, padded with spaces for CHAR."""
     target = call.target
@@ -33,26 +34,15 @@ def fitted_text(text: pa.Array, call: CastCall) -> pa.Array:
     return text
 
 
-@rule(TEXTS, TEXTS)
-def text_to_text(array: pa.Array, call: CastCall) -> pa.Array:
-    """Truncated to the new length, padded for CHAR."""
-    return fitted_text(array, call)
-
-
-@rule((t.BooleanType, *INTEGERS), TEXTS)
+@rule((t.BooleanType, *INTEGERS, t.DateType, *BYTES), TEXTS)
 def plainly_to_text(array: pa.Array, call: CastCall) -> pa.Array:
-    """``true``, ``false``, digits."""
+    """``true``, ``false``, digits, ``yyyy-MM-dd``, the bytes as UTF-8."""
     return fitted_text(array.cast(pa.string()), call)
 
 
 @rule((t.DecimalType,), TEXTS)
 def decimal_to_text(array: pa.Array, call: CastCall) -> pa.Array:
-    """All digits of the scale, never an exponent."""
-    return fitted_text(decimal_text(array), call)
-
-
-def decimal_text(array: pa.Array) -> pa.Array:
-    """Return decimals as digits with a point, such as ``-0.050``."""
+    """All digits of the scale, never an exponent, such as ``-0.050``."""
     scale = array.type.scale
     unscaled = pa.Array.from_buffers(pa.decimal128(38, 0), len(array), array.buffers(), array.null_count, array.offset)
     digits = pc.utf8_lpad(pc.abs(unscaled).cast(pa.string()), scale + 1, "0")
@@ -61,17 +51,12 @@ def decimal_text(array: pa.Array) -> pa.Array:
             pc.utf8_slice_codeunits(digits, 0, -scale), pc.utf8_slice_codeunits(digits, -scale), "."
         )
     negative = pc.less(unscaled, pa.scalar(0).cast(pa.decimal128(38, 0)))
-    return pc.binary_join_element_wise(pc.if_else(negative, "-", ""), digits, "")
+    return fitted_text(pc.binary_join_element_wise(pc.if_else(negative, "-", ""), digits, ""), call)
 
 
 @rule(FLOATS, TEXTS)
 def float_to_text(array: pa.Array, call: CastCall) -> pa.Array:
-    """Like Java's doubles: ``1.0``, ``1.0E10``, ``1.5E-5``, ``NaN``, ``-Infinity``."""
-    return fitted_text(float_text(array), call)
-
-
-def float_text(array: pa.Array) -> pa.Array:
-    """Return floating-point numbers as Java writes them, with the fewest digits that identify them."""
+    """Like Java's doubles, with the fewest digits: ``1.0``, ``1.0E10``, ``1.5E-5``, ``NaN``, ``-Infinity``."""
     shortest = array.cast(pa.string())
     special = pc.replace_substring(pc.replace_substring(shortest, "nan", "NaN"), "inf", "Infinity")
     size = pc.abs(array.cast(pa.float64()))
@@ -81,7 +66,7 @@ def float_text(array: pa.Array) -> pa.Array:
         pc.match_substring(shortest, "."), shortest, pc.binary_join_element_wise(shortest, ".0", "")
     )
     written = pc.if_else(plain, with_point, _scientific(shortest))
-    return pc.if_else(pc.is_finite(array), written, special)
+    return fitted_text(pc.if_else(pc.is_finite(array), written, special), call)
 
 
 def _scientific(text: pa.Array) -> pa.Array:
@@ -107,12 +92,6 @@ def _scientific(text: pa.Array) -> pa.Array:
     )
 
 
-@rule((t.DateType,), TEXTS)
-def date_to_text(array: pa.Array, call: CastCall) -> pa.Array:
-    """``yyyy-MM-dd``."""
-    return fitted_text(array.cast(pa.string()), call)
-
-
 @rule((t.TimeType,), TEXTS)
 def time_to_text(array: pa.Array, call: CastCall) -> pa.Array:
     """``HH:mm:ss`` and the required digits after the point, at least one, none for TIME(0)."""
@@ -133,12 +112,6 @@ def timestamp_to_text(array: pa.Array, call: CastCall) -> pa.Array:
         text = pc.replace_substring_regex(text, rf"0{{1,{spare}}}$", "")
         text = pc.replace_substring_regex(text, r"\.$", "")
     return fitted_text(text, call)
-
-
-@rule(BYTES, TEXTS)
-def bytes_to_text(array: pa.Array, call: CastCall) -> pa.Array:
-    """The bytes as UTF-8."""
-    return fitted_text(array.cast(pa.string()), call)
 
 
 @rule(TEXTS, BYTES)
@@ -183,9 +156,7 @@ def map_to_text(array: pa.Array, call: CastCall) -> pa.Array:
 def row_to_text(array: pa.Array, call: CastCall) -> pa.Array:
     """``{a, null}``."""
     parts = [_element_text(array.field(i), part, call) for i, part in enumerate(call.source.children())]
-    if not parts:
-        return fitted_text(pc.if_else(array.is_valid(), "{}", pa.scalar(None, pa.string())), call)
-    text = _enclosed("{", pc.binary_join_element_wise(*parts, ", "), "}")
+    text = _enclosed("{", pc.binary_join_element_wise(*parts, ", "), "}") if parts else "{}"
     return fitted_text(pc.if_else(array.is_valid(), text, pa.scalar(None, pa.string())), call)
 
 

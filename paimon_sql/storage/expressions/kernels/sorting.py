@@ -27,11 +27,17 @@ class SortColumn:
     descending: bool = False
 
 
+def combined(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Return a column as one array."""
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if isinstance(whole, pa.ChunkedArray):
+        return pa.concat_arrays(whole.chunks) if whole.num_chunks else pa.array([], whole.type)
+    return whole
+
+
 def comparable(array: pa.Array | pa.ChunkedArray) -> pa.Array:
     """Convert a column to a type whose natural order is the order of keys."""
-    flat = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-    if isinstance(flat, pa.ChunkedArray):
-        flat = pa.concat_arrays(flat.chunks) if flat.num_chunks else pa.array([], flat.type)
+    flat = combined(array)
     if pa.types.is_dictionary(flat.type):
         flat = flat.dictionary_decode()
     kind = flat.type

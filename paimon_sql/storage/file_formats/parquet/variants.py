@@ -28,6 +28,7 @@ from paimon_sql.format.schema.arrow_types import arrow_schema, arrow_type
 from paimon_sql.format.variant.shredding.infer import Limits, ShapeHistory, shapes_of
 from paimon_sql.format.variant.shredding.shred import TYPED_VALUE, VALUE, assemble, group_type, shred
 from paimon_sql.storage.expressions.kernels.conform import conform, rebuild_list, rebuild_map, rebuild_struct
+from paimon_sql.storage.expressions.kernels.sorting import combined
 from paimon_sql.storage.file_formats.base import DataFileWriter, WriteSettings
 
 VariantPath = tuple[str, ...]
@@ -274,10 +275,7 @@ class ShreddingWriter(DataFileWriter):
 
     def _begin(self) -> DataFileWriter:
         first = pa.Table.from_batches(self._buffered, self._table_schema).slice(0, self._shredding.rows)
-        columns = [
-            pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
-            for column in first.columns
-        ]
+        columns = [combined(column) for column in first.columns]
         with self._malformed_refused():
             self._shapes = self._shredding.shapes(pa.RecordBatch.from_arrays(columns, schema=self._table_schema))
         fields = apart(self._fields, self._shapes)

@@ -17,14 +17,8 @@ from paimon_sql.format.options.table.merge_engine import (
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.system_fields import RowKind
 from paimon_sql.storage.columns.blobs_and_vectors import managed_by_key
-from paimon_sql.storage.merge.aggregates.base import (
-    AggregateFunction,
-    Effect,
-    Steps,
-    first_retraction_error,
-    keeps_values,
-)
-from paimon_sql.storage.merge.aggregates.of_schema import aggregation_functions, with_stored_values
+from paimon_sql.storage.merge.aggregates.base import AggregateFunction, Effect, Steps, first_retraction_error
+from paimon_sql.storage.merge.aggregates.of_schema import aggregation_functions
 from paimon_sql.storage.merge.engines.base import RowKinds, is_retract
 from paimon_sql.storage.merge.engines.reducing import (
     Bundle,
@@ -47,7 +41,6 @@ class Aggregation(ReducingEngine):
     """
 
     name = "aggregation"
-    aggregates = True
 
     @classmethod
     def problems(cls, table: Definition) -> Iterator[PaimonError]:
@@ -67,11 +60,8 @@ class Aggregation(ReducingEngine):
         self._removes = self.options.get(AGGREGATION_REMOVE_RECORD_ON_DELETE)
 
     @cached_property
-    def _functions(self) -> dict[str, AggregateFunction]:
+    def functions(self) -> dict[str, AggregateFunction]:
         return aggregation_functions(self.schema)
-
-    def keeps_values(self, column: str) -> bool:
-        return keeps_values(self._functions.get(column))
 
     @property
     def merges_all_at_once(self) -> bool:
@@ -88,11 +78,7 @@ class Aggregation(ReducingEngine):
         counted = bundle
         if retract.any() and self.ignores_deletes:
             rest = drop_retractions(bundle, ~retract, newest)
-            counted, kinds, retract = (
-                rest.bundle,
-                rest.kinds,
-                np.zeros(len(rest.bundle.rows), dtype=np.bool_),
-            )
+            counted, kinds, retract = rest.bundle, rest.kinds, np.zeros(len(rest.bundle.rows), dtype=np.bool_)
         elif retract.any() and self._removes:
             rest = drop_retractions(bundle, after(bundle, removals(bundle)), newest)
             counted, kinds = rest.bundle, rest.kinds
@@ -101,7 +87,7 @@ class Aggregation(ReducingEngine):
         made = stamp(bundle, newest, kinds)
         for name in bundle.table.column_names:
             if name not in made:
-                made[name] = self._functions[name].apply(Steps(counted.column(name), counted.segments, effects))
+                made[name] = self.functions[name].apply(Steps(counted.column(name), counted.segments, effects))
         return made
 
     def write_error(self, kinds: RowKinds) -> PaimonError | None:
@@ -110,13 +96,7 @@ class Aggregation(ReducingEngine):
             retractions &= kinds != RowKind.DELETE
         if self.ignores_deletes or not retractions.any():
             return None
-        return first_retraction_error(self._functions)
-
-    def prepare(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        return with_stored_values(rows, self._functions)
+        return first_retraction_error(self.functions)
 
     def split(self, window: Window) -> Iterator[Window]:
-        if self._removes:
-            yield from split_behind_deletes(window)
-        else:
-            yield window
+        return split_behind_deletes(window) if self._removes else super().split(window)

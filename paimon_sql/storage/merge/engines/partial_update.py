@@ -38,11 +38,10 @@ from paimon_sql.storage.merge.aggregates.base import (
     Effect,
     Steps,
     first_retraction_error,
-    keeps_values,
     valid_mask,
 )
 from paimon_sql.storage.merge.aggregates.functions.first_last import LastNonNullValue
-from paimon_sql.storage.merge.aggregates.of_schema import group_functions, with_stored_values
+from paimon_sql.storage.merge.aggregates.of_schema import group_functions
 from paimon_sql.storage.merge.engines.base import RowKinds, is_retract
 from paimon_sql.storage.merge.engines.reducing import (
     Bundle,
@@ -121,7 +120,6 @@ class PartialUpdate(ReducingEngine):
     """
 
     name = "partial-update"
-    aggregates = True
     replaces = True
 
     @classmethod
@@ -158,11 +156,8 @@ class PartialUpdate(ReducingEngine):
         self._removing = tuple(g for g in self._groups if removing & set(g.ordering))
 
     @cached_property
-    def _functions(self) -> Mapping[str, AggregateFunction]:
+    def functions(self) -> Mapping[str, AggregateFunction]:
         return group_functions(self.schema, {name for group in self._groups for name in group.ordering})
-
-    def keeps_values(self, column: str) -> bool:
-        return keeps_values(self._functions.get(column))
 
     @property
     def merges_all_at_once(self) -> bool:
@@ -186,27 +181,20 @@ class PartialUpdate(ReducingEngine):
         for group in self._groups:
             if names & set(group.columns):
                 made |= self._grouped(group, counted, retract, names)
-        fixed = set(self.schema.primary_keys)
         for name in bundle.table.column_names:
             if name not in made:
-                made[name] = self._free(name, counted, retract, name in fixed)
+                made[name] = self._free(name, counted, retract)
         return made
 
     def write_error(self, kinds: RowKinds) -> PaimonError | None:
         if self.ignores_deletes or self._removes or not is_retract(kinds).any():
             return None
-        return first_retraction_error(self._functions) if self._groups else _refused()
-
-    def prepare(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        return with_stored_values(rows, self._functions)
+        return first_retraction_error(self.functions) if self._groups else _refused()
 
     def split(self, window: Window) -> Iterator[Window]:
         if self._removing:
-            yield from split_around_deletes(window)
-        elif self._removes:
-            yield from split_behind_deletes(window)
-        else:
-            yield window
+            return split_around_deletes(window)
+        return split_behind_deletes(window) if self._removes else super().split(window)
 
     def _newest(self, bundle: Bundle) -> Indices:
         """Return the rows whose sequence numbers the merged rows get: the newest that are not ignored."""
@@ -224,8 +212,7 @@ class PartialUpdate(ReducingEngine):
         if self.ignores_deletes:
             remaining = drop_retractions(bundle, ~retract, bundle.segments.last())
         elif self._groups:
-            remaining = self._after_group_removals(bundle)
-            return self._with_retractions_alone(remaining)
+            return self._with_retractions_alone(self._after_group_removals(bundle))
         elif self._removes:
             removed = removals(bundle)
             placeholders = np.where(removed != NOWHERE, removed, bundle.segments.last())
@@ -282,7 +269,7 @@ class PartialUpdate(ReducingEngine):
         for name in group.members:
             if name not in names:
                 continue
-            function = self._functions.get(name)
+            function = self.functions.get(name)
             if function is None:
                 made[name] = bundle.taken(name, values)
                 continue
@@ -291,14 +278,13 @@ class PartialUpdate(ReducingEngine):
             made[name] = function.apply(Steps(counted, bundle.segments.where(counts), effects))
         return made
 
-    def _free(self, name: str, bundle: Bundle, retract: Mask, fixed: bool) -> pa.Array:
+    def _free(self, name: str, bundle: Bundle, retract: Mask) -> pa.Array:
         """Merge a column of no group: its newest non-null value, as retractions do not affect it."""
-        if fixed:
+        if name in self.schema.primary_keys:
             return bundle.taken(name, bundle.segments.last())
         wanted = ~retract
         if bundle.table[name].null_count:
-            column = bundle.column(name)
-            wanted &= column.is_valid().to_numpy(zero_copy_only=False)
+            wanted &= valid_mask(bundle.column(name))
         return bundle.taken(name, bundle.segments.last(wanted))
 
 

@@ -24,7 +24,7 @@ class Maximum(ChoosingFunction):
 
     @classmethod
     def supports(cls, data_type: DataType) -> bool:
-        return not isinstance(data_type, UNORDERED)
+        return super().supports(data_type) and not isinstance(data_type, UNORDERED)
 
     def choose(self, steps: Steps) -> Indices:
         rows = np.flatnonzero(steps.valid)
@@ -66,22 +66,16 @@ class BoolAnd(Minimum):
     """Whether all non-null values are true."""
 
     name = "bool_and"
+    types = (BooleanType,)
     supported_types = "BOOLEAN"
-
-    @classmethod
-    def supports(cls, data_type: DataType) -> bool:
-        return isinstance(data_type, BooleanType)
 
 
 class BoolOr(Maximum):
     """Whether any value is true."""
 
     name = "bool_or"
+    types = (BooleanType,)
     supported_types = "BOOLEAN"
-
-    @classmethod
-    def supports(cls, data_type: DataType) -> bool:
-        return isinstance(data_type, BooleanType)
 
 
 def _is_wide(kind: pa.DataType) -> bool:

@@ -29,12 +29,9 @@ class MergeMap(AggregateFunction):
     """The union of maps, with the newest value per map key; a retraction removes its keys."""
 
     name = "merge_map"
+    types = (MapType,)
     supported_types = "MAP"
     can_retract = True
-
-    @classmethod
-    def supports(cls, data_type: DataType) -> bool:
-        return isinstance(data_type, MapType)
 
     def reduce(self, steps: Steps) -> pa.Array:
         entries = Entries.of(steps)

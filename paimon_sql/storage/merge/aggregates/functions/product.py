@@ -6,7 +6,6 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_sql.errors import ConstraintViolationError
-from paimon_sql.format.schema.types import DataType
 from paimon_sql.storage.expressions.kernels.sorting import Indices, Mask
 from paimon_sql.storage.merge.aggregates.arithmetic import Numbers, divided, fold, scaled, spread, unscaled, walk
 from paimon_sql.storage.merge.aggregates.base import NUMBERS, AggregateFunction, Steps
@@ -20,12 +19,9 @@ class Product(AggregateFunction):
     """
 
     name = "product"
+    types = NUMBERS
     supported_types = "a number"
     can_retract = True
-
-    @classmethod
-    def supports(cls, data_type: DataType) -> bool:
-        return isinstance(data_type, NUMBERS)
 
     def reduce(self, steps: Steps) -> pa.Array:
         steps = steps.only_valid()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from paimon_sql.format.schema.types import DataType
 from paimon_sql.storage.expressions.kernels.sorting import Indices, Mask, Segments
 from paimon_sql.storage.merge.aggregates.arithmetic import (
     LONG_DIGITS,
@@ -31,12 +30,9 @@ class Sum(AggregateFunction):
     """
 
     name = "sum"
+    types = NUMBERS
     supported_types = "a number"
     can_retract = True
-
-    @classmethod
-    def supports(cls, data_type: DataType) -> bool:
-        return isinstance(data_type, NUMBERS)
 
     def reduce(self, steps: Steps) -> pa.Array:
         steps = steps.only_valid()
@@ -63,11 +59,8 @@ class Count(Sum):
     """
 
     name = "count"
+    types = WHOLE_NUMBERS
     supported_types = "an integer"
-
-    @classmethod
-    def supports(cls, data_type: DataType) -> bool:
-        return isinstance(data_type, WHOLE_NUMBERS)
 
     def lift(self, values: pa.Array) -> pa.Array:
         return values.is_valid().cast(pa.int8()).cast(values.type)
