@@ -36,11 +36,9 @@ from paimon_sql.format.schema.types import (
 def is_blob(data_type: DataType) -> bool:
     """Whether a type is a blob, an array of blobs or a map with blob values."""
     match data_type:
-        case ArrayType():
-            return isinstance(data_type.element, BlobType)
-        case MapType():
-            return isinstance(data_type.value, BlobType)
-    return isinstance(data_type, BlobType)
+        case BlobType() | ArrayType(element=BlobType()) | MapType(value=BlobType()):
+            return True
+    return False
 
 
 def has_blobs(fields: Iterable[DataField]) -> bool:

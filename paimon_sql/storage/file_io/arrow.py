@@ -28,7 +28,13 @@ from paimon_sql.storage.file_io.paths import S3_SCHEMES, join, name_of, parent_o
 from paimon_sql.storage.file_io.s3 import S3Backend
 
 _MAX_OPEN = 64
-_BACKENDS: dict[str, Backend] = {}
+_BACKENDS: dict[str, Backend] = {
+    **dict.fromkeys(S3_SCHEMES, S3Backend()),
+    "oss": OssBackend(),
+    "gs": GcsBackend(),
+    **dict.fromkeys(("abfs", "abfss", "wasb", "wasbs"), AzureBackend()),
+    **dict.fromkeys(("hdfs", "viewfs"), HdfsBackend()),
+}
 
 
 def register_backend(scheme: str, backend: Backend) -> None:
@@ -50,17 +56,6 @@ def backend_of(scheme: str) -> Backend:
             remedy=f"Supported are file, {', '.join(sorted(_BACKENDS))}, and those of fsspec if it is installed.",
         )
     return FsspecBackend(scheme)
-
-
-for _schemes, _backend in (
-    (S3_SCHEMES, S3Backend()),
-    (("oss",), OssBackend()),
-    (("gs",), GcsBackend()),
-    (("abfs", "abfss", "wasb", "wasbs"), AzureBackend()),
-    (("hdfs", "viewfs"), HdfsBackend()),
-):
-    for _scheme in _schemes:
-        register_backend(_scheme, _backend)
 
 
 _THREADS = 8

@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import TypedDict
 
-from paimon_sql.errors import CatalogUnavailableError, MissingFileError, PaimonError
+from paimon_sql.errors import CatalogUnavailableError, PaimonError
 from paimon_sql.format.bytes.bounded import load_json
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.schema.types import TypeJson
@@ -352,7 +352,5 @@ class MaintenanceLog:
         return [(s.name, s.path) for s in self.file_io.list(self.folder) if s.name.endswith(_SUFFIX)]
 
     def _read(self, path: str) -> MaintenanceRun | None:
-        try:
-            return parse_run(self.file_io.read_bytes(path))
-        except MissingFileError:
-            return None
+        text = self.file_io.read_if_exists(path)
+        return None if text is None else parse_run(text)

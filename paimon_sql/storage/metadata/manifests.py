@@ -90,13 +90,12 @@ class ManifestStore:
 
     def read(self, name: str) -> pa.Table:
         """Return a manifest's entries as a table of ``MANIFEST_SCHEMA``."""
-        path = self.path(name)
-        table = manifest_cache().get(path)
+        table = self.cached(name)
         if table is None:
             table = self.read_uncached(name)
-            manifest_cache().put(path, table)
+            self.cache(name, table)
         else:
-            self._check_external(table, path)
+            self._check_external(table, self.path(name))
         return table
 
     def read_uncached(self, name: str) -> pa.Table:
@@ -116,11 +115,11 @@ class ManifestStore:
 
     def read_once(self, name: str) -> pa.Table:
         """Read a manifest's entries without caching them: before it is deleted, or among very many."""
-        return self.read(name) if manifest_cache().get(self.path(name)) is not None else self.read_uncached(name)
+        return self.read_uncached(name) if self.cached(name) is None else self.read(name)
 
     def read_all(self, names: Sequence[str]) -> list[pa.Table]:
         """Read several manifests, in order; those that are not cached are read in parallel."""
-        missing = [n for n in names if manifest_cache().get(self.path(n)) is None]
+        missing = [n for n in names if self.cached(n) is None]
         read = dict(zip(missing, map_in_threads(self.read, missing, self._threads), strict=True))
         return [read[n] if n in read else self.read(n) for n in names]
 
@@ -151,7 +150,7 @@ class ManifestStore:
         self._check_external(table, self.path(name))
         data = write_manifest(table, self._compression)
         self.file_io.write_bytes(self.path(name), data)
-        manifest_cache().put(self.path(name), table)
+        self.cache(name, table)
         stats = partition_stats(table["partition"], self._schema.partition_fields)
         return describe_manifest(table, file_name=name, file_size=len(data), partition_stats=stats, schema_id=schema_id)
 

@@ -331,7 +331,7 @@ class RollbackMark:
         Raises:
             CorruptFileError: the file is invalid.
         """
-        stored = self._stored()
+        stored = self._file_io.read_if_exists(self.path)
         return None if stored is None else self._parse(stored)
 
     def write(self, target: Snapshot | None, until: int) -> Rollback:
@@ -365,12 +365,12 @@ class RollbackMark:
 
     def take_back(self, rewind: Rollback) -> None:
         """Delete a mark that was written into the directory of another table."""
-        if self._stored() == _serialize(rewind):
+        if self._file_io.read_if_exists(self.path) == _serialize(rewind):
             self._file_io.delete_durably(self.path)
 
     def _change(self, change: Callable[[Rollback], Rollback]) -> Rollback:
         for _ in range(_ATTEMPTS):
-            stored = self._stored()
+            stored = self._file_io.read_if_exists(self.path)
             old = Rollback(0, 0, 0, self._of_main) if stored is None else self._parse(stored)
             new = change(old)
             if self._file_io.replace_if(self.path, stored, _serialize(new), durable=True):
@@ -378,12 +378,6 @@ class RollbackMark:
         raise CommitConflictError(
             f"{self.path}: other jobs are rolling the table back concurrently.", remedy="Run it again."
         )
-
-    def _stored(self) -> bytes | None:
-        try:
-            return self._file_io.read_bytes(self.path)
-        except MissingFileError:
-            return None
 
     def _parse(self, stored: bytes) -> Rollback:
         try:

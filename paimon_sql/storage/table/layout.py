@@ -36,7 +36,7 @@ class TableLayout(ABC):
     @classmethod
     @abstractmethod
     def applies_to(cls, schema: TableSchema) -> bool:
-        """Whether tables of a schema have this layout; a layout is asked before those that it derives from."""
+        """Whether tables of a schema have this layout; a layout is checked before those that it derives from."""
 
     @classmethod
     def of(cls: type[Facet], table: HasLayout) -> Facet:

@@ -69,7 +69,7 @@ class BlobFetcher:
     _last_file: tuple[str, _Stream] | None = field(default=None, init=False, repr=False)
 
     @classmethod
-    def asked(cls, table: Table) -> BlobFetcher | None:
+    def for_write(cls, table: Table) -> BlobFetcher | None:
         """Return the fetcher for blobs written to a table; None unless the write accepts descriptors.
 
         Raises:

@@ -9,7 +9,7 @@ people.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -68,6 +68,14 @@ class Location:
                 raise ValueError(f"its links cannot be followed: {error}") from None
         parts = _parts(path)
         return cls(S3_SCHEMES[0] if scheme in S3_SCHEMES else scheme, authority.lower(), parts)
+
+    @classmethod
+    def of_web(cls, url: str) -> Location:
+        """Parse an HTTP URL; ValueError if it is none."""
+        place = cls.of(url)
+        if place.scheme not in WEB_PORTS:
+            raise ValueError("it does not begin with http:// or https://")
+        return place
 
     @property
     def local_path(self) -> Path:
@@ -144,11 +152,11 @@ class ExternalAccess:
             InvalidOptionError: an option is not a list of locations.
         """
         read = TableOptions(options).get
-        roots = _locations(read(BLOB_ALLOWED_ROOTS), BLOB_ALLOWED_ROOTS, web_only=False)
-        urls = _locations(read(HTTP_ALLOWED_URLS), HTTP_ALLOWED_URLS, web_only=True)
+        roots = _locations(read(BLOB_ALLOWED_ROOTS), BLOB_ALLOWED_ROOTS)
+        urls = _locations(read(HTTP_ALLOWED_URLS), HTTP_ALLOWED_URLS, Location.of_web)
         seconds = read(BLOB_FETCH_TIMEOUT).total_seconds()
         given = read(EXTERNAL_ALLOWED_ROOTS)
-        tables = None if given is None else _locations(given, EXTERNAL_ALLOWED_ROOTS, web_only=False)
+        tables = None if given is None else _locations(given, EXTERNAL_ALLOWED_ROOTS)
         return cls(warehouse, roots, urls, read(BLOB_FETCH_MAX_SIZE), seconds, tables)
 
     def allows_root(self, root: str) -> bool:
@@ -199,9 +207,7 @@ class ExternalAccess:
             NotAllowedError: the catalog does not allow it.
         """
         try:
-            place = Location.of(url)
-            if place.scheme not in WEB_PORTS:
-                raise ValueError("it does not begin with http:// or https://")
+            place = Location.of_web(url)
         except ValueError as error:
             raise InvalidOptionError(f"Invalid value '{redacted(url)}' of option '{key}': {error}.", key=key) from None
         if not any(place.is_below(Location.of(root)) for root in self.urls):
@@ -226,13 +232,13 @@ NO_ACCESS = ExternalAccess()
 """A policy that allows nothing outside of a table."""
 
 
-def _locations(text: str | None, option: Option[str | None], *, web_only: bool) -> tuple[str, ...]:
+def _locations(
+    text: str | None, option: Option[str | None], parse: Callable[[str], Location] = Location.of
+) -> tuple[str, ...]:
     locations = tuple(comma_separated(text))
     for location in locations:
         try:
-            Location.of(location)
-            if web_only and scheme_of(location) not in WEB_PORTS:
-                raise ValueError("it does not begin with http:// or https://")
+            parse(location)
         except ValueError as error:
             raise InvalidOptionError(
                 f"The option '{option.key}' has the invalid location '{redacted(location)}': {error}.", key=option.key

@@ -89,10 +89,8 @@ class TagManager:
     def find(self, name: str) -> Tag | None:
         """Return the tag of a name, None if it does not exist; CorruptFileError if its file is invalid."""
         path = self.path(name)
-        try:
-            return parse_tag(self.file_io.read_bytes(path), path)
-        except MissingFileError:
-            return None
+        data = self.file_io.read_if_exists(path)
+        return None if data is None else parse_tag(data, path)
 
     def get(self, name: str) -> Tag:
         """Return the tag of a name.

@@ -99,7 +99,7 @@ def version_to_read(table: Table, zone: tzinfo | None = None) -> Version:
         if (since := options.get(creation)) is not None:
             return _created_from(table, since, by_snapshot=creation is SCAN_CREATION_TIME_MILLIS)
     if (tag := options.get(SCAN_TAG_NAME)) is not None:
-        return _tagged(table, tag)
+        return _travelled(table.tags.get(tag).snapshot, tag)
     if (snapshot_id := options.get(SCAN_SNAPSHOT_ID)) is not None:
         return _travelled(retained_snapshot(table, snapshot_id))
     if (watermark := options.get(SCAN_WATERMARK)) is not None:
@@ -273,10 +273,6 @@ def _check(mode: str, given: list[Option[object]]) -> None:
 
 def _travelled(snapshot: Snapshot, tag: str | None = None) -> Version:
     return Version(snapshot, snapshot.schema_id, True, tag)
-
-
-def _tagged(table: Table, name: str) -> Version:
-    return _travelled(table.tags.get(name).snapshot, name)
 
 
 def _named(table: Table, version: str) -> Version:
