@@ -12,37 +12,27 @@ from paimon_sql.cache import Cache
 from paimon_sql.errors import MissingFileError, UnsupportedError
 from paimon_sql.process import share
 from paimon_sql.storage.execution.threads import map_in_threads
-from paimon_sql.storage.file_io.backends import (
-    AzureBackend,
-    Backend,
-    ConditionRefusedError,
-    FsspecBackend,
-    GcsBackend,
-    HdfsBackend,
-    Objects,
-    OssBackend,
-    has_fsspec,
-)
+from paimon_sql.storage.file_io import backends
 from paimon_sql.storage.file_io.base import FileIO, FileStatus, no_exclusive_create, translate_errors
 from paimon_sql.storage.file_io.paths import S3_SCHEMES, join, name_of, parent_of, temporary_sibling, without_scheme
 from paimon_sql.storage.file_io.s3 import S3Backend
 
 _MAX_OPEN = 64
-_BACKENDS: dict[str, Backend] = {
+_BACKENDS: dict[str, backends.Backend] = {
     **dict.fromkeys(S3_SCHEMES, S3Backend()),
-    "oss": OssBackend(),
-    "gs": GcsBackend(),
-    **dict.fromkeys(("abfs", "abfss", "wasb", "wasbs"), AzureBackend()),
-    **dict.fromkeys(("hdfs", "viewfs"), HdfsBackend()),
+    "oss": backends.OssBackend(),
+    "gs": backends.GcsBackend(),
+    **dict.fromkeys(("abfs", "abfss", "wasb", "wasbs"), backends.AzureBackend()),
+    **dict.fromkeys(("hdfs", "viewfs"), backends.HdfsBackend()),
 }
 
 
-def register_backend(scheme: str, backend: Backend) -> None:
+def register_backend(scheme: str, backend: backends.Backend) -> None:
     """Register the file system of a scheme."""
     _BACKENDS[scheme] = backend
 
 
-def backend_of(scheme: str) -> Backend:
+def backend_of(scheme: str) -> backends.Backend:
     """Return the backend of a scheme.
 
     Raises:
@@ -50,12 +40,12 @@ def backend_of(scheme: str) -> Backend:
     """
     if scheme in _BACKENDS:
         return _BACKENDS[scheme]
-    if not has_fsspec(scheme):
+    if not backends.has_fsspec(scheme):
         raise UnsupportedError(
             f"Unsupported file system scheme '{scheme}'.",
             remedy=f"Supported are file, {', '.join(sorted(_BACKENDS))}, and those of fsspec if it is installed.",
         )
-    return FsspecBackend(scheme)
+    return backends.FsspecBackend(scheme)
 
 
 _THREADS = 8
@@ -80,7 +70,7 @@ class ArrowFileIO(FileIO):
         return type(self), (self.scheme, self.authority, self.options)
 
     @cached_property
-    def _backend(self) -> Backend:
+    def _backend(self) -> backends.Backend:
         return backend_of(self.scheme)
 
     @cached_property
@@ -89,7 +79,7 @@ class ArrowFileIO(FileIO):
             return _open(self.scheme, self.authority, frozenset(self.options.items()))[0]
 
     @cached_property
-    def _objects(self) -> Objects | None:
+    def _objects(self) -> backends.Objects | None:
         return _open(self.scheme, self.authority, frozenset(self.options.items()))[1]
 
     def can_create_exclusively(self, path: str) -> bool:
@@ -131,7 +121,7 @@ class ArrowFileIO(FileIO):
             if self._objects is not None:
                 try:
                     return self._objects.create(self._inner(path), data)
-                except ConditionRefusedError:
+                except backends.ConditionRefusedError:
                     why = "the store does not support conditional puts"
             if not locked:
                 raise no_exclusive_create(path, why)
@@ -232,7 +222,7 @@ class ArrowFileIO(FileIO):
         return found.size
 
 
-_OpenFileSystem = tuple[pafs.FileSystem, Objects | None]
+_OpenFileSystem = tuple[pafs.FileSystem, backends.Objects | None]
 _left: list[object] = []
 """File systems of a parent process: destroying them here would wait for their threads, which exist only there."""
 _file_systems = share(

@@ -16,14 +16,8 @@ import pyarrow as pa
 
 from paimon_sql.errors import CommitConflictError, CorruptFileError
 from paimon_sql.storage.execution.threads import map_in_threads
-from paimon_sql.storage.file_io.base import (
-    MAKE_DIRECTORY,
-    FileIO,
-    FileStatus,
-    check_size,
-    no_exclusive_create,
-    translate_errors,
-)
+from paimon_sql.storage.file_io import base
+from paimon_sql.storage.file_io.base import FileIO, FileStatus, translate_errors
 from paimon_sql.storage.file_io.paths import join, name_of, parent_of, temporary_sibling, without_scheme
 
 _NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
@@ -111,7 +105,7 @@ class LocalFileIO(FileIO):
                 if error.errno not in _NO_HARD_LINKS:
                     raise
                 if not locked:
-                    raise no_exclusive_create(path, "its file system has no hard links") from error
+                    raise base.no_exclusive_create(path, "its file system has no hard links") from error
                 temporary.rename(target)
                 created = True
             finally:
@@ -208,7 +202,7 @@ class LocalFileIO(FileIO):
             return True
 
     def mkdirs(self, path: str) -> None:
-        with translate_errors(MAKE_DIRECTORY, path):
+        with translate_errors(base.MAKE_DIRECTORY, path):
             fresh = _missing_above(_local(path) / "_")
             _local(path).mkdir(parents=True, exist_ok=True)
             self._sync_directories(fresh)
@@ -245,7 +239,7 @@ class LocalFileIO(FileIO):
     def read_bytes(self, path: str) -> bytes:
         with translate_errors("read", path):
             target = _local(path)
-            check_size(_regular_size(target, path), path)
+            base.check_size(_regular_size(target, path), path)
             return target.read_bytes()
 
     def link_below(self, root: str, path: str) -> str | None:

@@ -21,18 +21,9 @@ import pyarrow.compute as pc
 from paimon_sql.cache import Cache
 from paimon_sql.errors import UnsafePathError
 from paimon_sql.format.layout.paths import MAIN_BRANCH, TablePaths
+from paimon_sql.format.metadata import manifest
 from paimon_sql.format.metadata.index_manifest import IndexManifestEntry, read_index_manifest, write_index_manifest
-from paimon_sql.format.metadata.manifest import (
-    ManifestEntry,
-    ManifestFileMeta,
-    check_names,
-    describe_manifest,
-    manifest_table,
-    read_manifest,
-    read_manifest_list,
-    write_manifest,
-    write_manifest_list,
-)
+from paimon_sql.format.metadata.manifest import ManifestEntry, ManifestFileMeta
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import EXTERNAL_ALLOWED_ROOTS
 from paimon_sql.format.options.operations.scan import SCAN_MANIFEST_PARALLELISM
@@ -101,7 +92,7 @@ class ManifestStore:
     def read_uncached(self, name: str) -> pa.Table:
         """Read a manifest's entries from the file, ignoring the cache."""
         path = self.path(name)
-        table = read_manifest(self.file_io.read_bytes(path), path)
+        table = manifest.read_manifest(self.file_io.read_bytes(path), path)
         self._check_external(table, path)
         return table
 
@@ -133,35 +124,37 @@ class ManifestStore:
         metas = list_cache().get((path, status.size)) if status else None
         if metas is None:
             data = self.file_io.read_bytes(path)
-            metas = read_manifest_list(data, path)
+            metas = manifest.read_manifest_list(data, path)
             list_cache().put((path, len(data)), metas)
         return list(metas)
 
     def read_list_once(self, name: str) -> list[ManifestFileMeta]:
         """Read the manifests of a manifest list without caching them, as in `read_once`."""
         path = self.path(name)
-        return read_manifest_list(self.file_io.read_bytes(path), path)
+        return manifest.read_manifest_list(self.file_io.read_bytes(path), path)
 
     def write(self, entries: pa.Table | Iterable[ManifestEntry], schema_id: int) -> ManifestFileMeta:
         """Write one manifest; return its metadata for manifest lists."""
-        table = entries if isinstance(entries, pa.Table) else manifest_table(entries)
+        table = entries if isinstance(entries, pa.Table) else manifest.manifest_table(entries)
         name = self.new_name("manifest")
-        check_names(table, self.path(name))
+        manifest.check_names(table, self.path(name))
         self._check_external(table, self.path(name))
-        data = write_manifest(table, self._compression)
+        data = manifest.write_manifest(table, self._compression)
         self.file_io.write_bytes(self.path(name), data)
         self.cache(name, table)
         stats = partition_stats(table["partition"], self._schema.partition_fields)
-        return describe_manifest(table, file_name=name, file_size=len(data), partition_stats=stats, schema_id=schema_id)
+        return manifest.describe_manifest(
+            table, file_name=name, file_size=len(data), partition_stats=stats, schema_id=schema_id
+        )
 
     def measure(self, entries: pa.Table) -> int:
         """Return the size in bytes of a manifest with these entries."""
-        return len(write_manifest(entries, self._compression))
+        return len(manifest.write_manifest(entries, self._compression))
 
     def write_list(self, metas: Iterable[ManifestFileMeta]) -> tuple[str, int]:
         """Write a manifest list; return its name and size in bytes."""
         name, metas = self.new_name("manifest-list"), list(metas)
-        data = write_manifest_list(metas, self._compression)
+        data = manifest.write_manifest_list(metas, self._compression)
         self.file_io.write_bytes(self.path(name), data)
         list_cache().put((self.path(name), len(data)), metas)
         return name, len(data)

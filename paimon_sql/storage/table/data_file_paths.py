@@ -13,12 +13,7 @@ from paimon_sql.errors import InvalidOptionError, NotAllowedError
 from paimon_sql.format.layout.external_paths import external_placer
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import EXTERNAL_ALLOWED_ROOTS
-from paimon_sql.format.options.table.data_file import (
-    DATA_FILE_EXTERNAL_PATHS,
-    DATA_FILE_EXTERNAL_PATHS_SPECIFIC_FS,
-    DATA_FILE_EXTERNAL_PATHS_STRATEGY,
-    DATA_FILE_EXTERNAL_PATHS_WEIGHTS,
-)
+from paimon_sql.format.options.table import data_file
 from paimon_sql.format.options.values import comma_separated
 from paimon_sql.storage.expressions.kernels.sorting import combined
 from paimon_sql.storage.file_io.paths import scheme_of
@@ -87,20 +82,22 @@ class ExternalPlacement:
             InvalidOptionError: a directory has no scheme, none has the requested one, or weights do not match.
         """
         options = TableOptions(given)
-        strategy = options.get(DATA_FILE_EXTERNAL_PATHS_STRATEGY)
-        roots = tuple(root.rstrip("/") for root in comma_separated(options.get(DATA_FILE_EXTERNAL_PATHS)))
+        strategy = options.get(data_file.DATA_FILE_EXTERNAL_PATHS_STRATEGY)
+        roots = tuple(root.rstrip("/") for root in comma_separated(options.get(data_file.DATA_FILE_EXTERNAL_PATHS)))
         if strategy == "none" or not roots:
             return cls("none", ())
         if plain := [root for root in roots if ":" not in root.partition("/")[0]]:
             raise _invalid(
-                DATA_FILE_EXTERNAL_PATHS.key, f"names '{plain[0]}', which has no scheme.", "Use file:///.. or s3://.."
+                data_file.DATA_FILE_EXTERNAL_PATHS.key,
+                f"names '{plain[0]}', which has no scheme.",
+                "Use file:///.. or s3://..",
             )
         if strategy == "specific-fs":
-            scheme = (options.get(DATA_FILE_EXTERNAL_PATHS_SPECIFIC_FS) or "").strip().lower()
+            scheme = (options.get(data_file.DATA_FILE_EXTERNAL_PATHS_SPECIFIC_FS) or "").strip().lower()
             roots = tuple(root for root in roots if scheme_of(root) == scheme)
             if not roots:
                 raise _invalid(
-                    DATA_FILE_EXTERNAL_PATHS_SPECIFIC_FS.key,
+                    data_file.DATA_FILE_EXTERNAL_PATHS_SPECIFIC_FS.key,
                     "must be the scheme of one of 'data-file.external-paths'.",
                     f"It is '{scheme}'.",
                 )
@@ -114,7 +111,7 @@ def external_place(table: Table, partition: bytes, bucket: int) -> Callable[[str
         InvalidOptionError: the table's options are invalid.
         NotAllowedError: its catalog does not allow the directory.
     """
-    if table.options.get(DATA_FILE_EXTERNAL_PATHS_STRATEGY) == "none":
+    if table.options.get(data_file.DATA_FILE_EXTERNAL_PATHS_STRATEGY) == "none":
         return None
     placement = ExternalPlacement.of(table.schema.options)
     for root in placement.roots:
@@ -131,12 +128,14 @@ def external_place(table: Table, partition: bytes, bucket: int) -> Callable[[str
 
 
 def _weights(options: TableOptions, roots: int) -> tuple[int, ...] | None:
-    text = options.get(DATA_FILE_EXTERNAL_PATHS_WEIGHTS)
+    text = options.get(data_file.DATA_FILE_EXTERNAL_PATHS_WEIGHTS)
     if text is None:
         return None
     parts = comma_separated(text)
     if len(parts) != roots or not all(part.isdecimal() and int(part) > 0 for part in parts):
-        raise _invalid(DATA_FILE_EXTERNAL_PATHS_WEIGHTS.key, f"cannot be '{text}'.", f"Use {roots} positive integers.")
+        raise _invalid(
+            data_file.DATA_FILE_EXTERNAL_PATHS_WEIGHTS.key, f"cannot be '{text}'.", f"Use {roots} positive integers."
+        )
     return tuple(map(int, parts))
 
 

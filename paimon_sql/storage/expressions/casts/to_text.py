@@ -6,16 +6,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.format.schema import types as t
-from paimon_sql.storage.expressions.casts.registry import (
-    BYTES,
-    FLOATS,
-    INTEGERS,
-    TEXTS,
-    TIMESTAMPS,
-    CastCall,
-    cast,
-    rule,
-)
+from paimon_sql.storage.expressions.casts import registry
+from paimon_sql.storage.expressions.casts.registry import TEXTS, CastCall, cast, rule
 from paimon_sql.storage.expressions.casts.times import wall_clock
 from paimon_sql.storage.expressions.kernels.conform import rebuild_list
 
@@ -34,7 +26,7 @@ def fitted_text(text: pa.Array, call: CastCall) -> pa.Array:
     return text
 
 
-@rule((t.BooleanType, *INTEGERS, t.DateType, *BYTES), TEXTS)
+@rule((t.BooleanType, *registry.INTEGERS, t.DateType, *registry.BYTES), TEXTS)
 def plainly_to_text(array: pa.Array, call: CastCall) -> pa.Array:
     """``true``, ``false``, digits, ``yyyy-MM-dd``, the bytes as UTF-8."""
     return fitted_text(array.cast(pa.string()), call)
@@ -54,7 +46,7 @@ def decimal_to_text(array: pa.Array, call: CastCall) -> pa.Array:
     return fitted_text(pc.binary_join_element_wise(pc.if_else(negative, "-", ""), digits, ""), call)
 
 
-@rule(FLOATS, TEXTS)
+@rule(registry.FLOATS, TEXTS)
 def float_to_text(array: pa.Array, call: CastCall) -> pa.Array:
     """Like Java's doubles, with the fewest digits: ``1.0``, ``1.0E10``, ``1.5E-5``, ``NaN``, ``-Infinity``."""
     shortest = array.cast(pa.string())
@@ -101,7 +93,7 @@ def time_to_text(array: pa.Array, call: CastCall) -> pa.Array:
     return fitted_text(pc.replace_substring_regex(text, r"(\.\d+?)0+$", r"\1"), call)
 
 
-@rule(TIMESTAMPS, TEXTS)
+@rule(registry.TIMESTAMPS, TEXTS)
 def timestamp_to_text(array: pa.Array, call: CastCall) -> pa.Array:
     """``yyyy-MM-dd HH:mm:ss`` and the digits of the type's precision; a local time zone is shown in the session's."""
     precision = getattr(call.source, "precision", 6)
@@ -114,13 +106,13 @@ def timestamp_to_text(array: pa.Array, call: CastCall) -> pa.Array:
     return fitted_text(text, call)
 
 
-@rule(TEXTS, BYTES)
+@rule(TEXTS, registry.BYTES)
 def text_to_bytes(array: pa.Array, call: CastCall) -> pa.Array:
     """The UTF-8 bytes, truncated to the length of the type."""
     return bytes_to_bytes(array.cast(pa.binary()), call)
 
 
-@rule(BYTES, BYTES)
+@rule(registry.BYTES, registry.BYTES)
 def bytes_to_bytes(array: pa.Array, call: CastCall) -> pa.Array:
     """Truncated to the new length; BINARY is padded with zero bytes."""
     target = call.target

@@ -11,17 +11,7 @@ import pyarrow as pa
 from paimon_sql.format.bytes.delta_varint import encode
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.file_formats.base import StreamWriter, refuse_nulls
-from paimon_sql.storage.file_formats.blob.elements import (
-    BEHIND,
-    CHECKSUM,
-    ELSEWHERE,
-    FOOTER,
-    LENGTH,
-    MAGIC,
-    NULL,
-    VERSION,
-    BlobElement,
-)
+from paimon_sql.storage.file_formats.blob import elements
 from paimon_sql.storage.file_formats.blob.fetch import BlobFetcher
 from paimon_sql.storage.file_io.base import FileIO, translate_errors
 
@@ -40,7 +30,7 @@ class BlobWriter(StreamWriter):
 
     def __init__(self, file_io: FileIO, path: str, field: t.DataField, fetcher: BlobFetcher | None = None) -> None:
         self._field = field
-        self._element = BlobElement.of(field.type)
+        self._element = elements.BlobElement.of(field.type)
         self._fetcher = fetcher
         self._lengths: list[int] = []
         self._size = 0
@@ -71,11 +61,11 @@ class BlobWriter(StreamWriter):
             for record in self._element.pieces(column):
                 begin = self._size
                 if record is None or not record(self):
-                    self._lengths.append(NULL)
+                    self._lengths.append(elements.NULL)
                 else:
                     # The checksum is over the magic number, the content and the length.
-                    self.put(LENGTH.pack(self._size - begin + BEHIND))
-                    self._emit(CHECKSUM.pack(self._crc or 0))
+                    self.put(elements.LENGTH.pack(self._size - begin + elements.BEHIND))
+                    self._emit(elements.CHECKSUM.pack(self._crc or 0))
                     self._lengths.append(self._size - begin)
                     self._crc = None
                 taken += 1
@@ -85,13 +75,13 @@ class BlobWriter(StreamWriter):
 
     def skip(self, rows: int) -> None:
         """Mark rows whose values older files store."""
-        self._lengths += [ELSEWHERE] * rows
+        self._lengths += [elements.ELSEWHERE] * rows
 
     def put(self, data: bytes | memoryview) -> None:
         """Append bytes to the current record."""
         if self._crc is None:
-            self._crc = zlib.crc32(MAGIC)
-            self._emit(MAGIC)
+            self._crc = zlib.crc32(elements.MAGIC)
+            self._emit(elements.MAGIC)
         self._crc = zlib.crc32(data, self._crc)
         self._emit(data)
 
@@ -113,7 +103,7 @@ class BlobWriter(StreamWriter):
         self._close_fetcher()
         with translate_errors("write", self.path):
             index = encode(np.array(self._lengths, dtype=np.int64))
-            self._emit(index + FOOTER.pack(len(index), VERSION))
+            self._emit(index + elements.FOOTER.pack(len(index), elements.VERSION))
             self._stream.close()
         return self._size
 

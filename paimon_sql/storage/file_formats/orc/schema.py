@@ -10,18 +10,9 @@ from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.format.schema.system_fields import element_id, key_id
-from paimon_sql.storage.file_formats.orc import encodings
+from paimon_sql.storage.file_formats.orc import encodings, tail
 from paimon_sql.storage.file_formats.orc.encodings import Message
-from paimon_sql.storage.file_formats.orc.tail import (
-    ATTRIBUTES,
-    KIND,
-    MAXIMUM_LENGTH,
-    NAMES,
-    PRECISION,
-    SCALE,
-    SUBTYPES,
-    Kind,
-)
+from paimon_sql.storage.file_formats.orc.tail import Kind
 
 _ID = b"paimon.id"
 _KINDS: dict[type[t.DataType], Kind] = {
@@ -75,7 +66,7 @@ def _struct(types: list[Message], fields: Sequence[t.DataField], field_id: int |
         children.append(len(types))
         _append(types, field.type, field.id, 0, field.id)
     message = _message(Kind.STRUCT, children, field_id)
-    types[own] = message.with_texts(NAMES, [f.name.encode() for f in fields])
+    types[own] = message.with_texts(tail.NAMES, [f.name.encode() for f in fields])
 
 
 def _append(types: list[Message], data_type: t.DataType, field_id: int, depth: int, own_id: int) -> None:
@@ -107,20 +98,20 @@ def _kind(data_type: t.DataType) -> Kind:
 
 
 def _message(kind: Kind, children: Sequence[int], own_id: int | None) -> Message:
-    message = Message().with_number(KIND, kind)
+    message = Message().with_number(tail.KIND, kind)
     if children:
-        message = message.with_texts(SUBTYPES, [encodings.packed(children)])
+        message = message.with_texts(tail.SUBTYPES, [encodings.packed(children)])
     if own_id is not None:
         pair = Message().with_texts(1, [_ID]).with_texts(2, [str(own_id).encode()])
-        message = message.with_texts(ATTRIBUTES, [encodings.encode(pair)])
+        message = message.with_texts(tail.ATTRIBUTES, [encodings.encode(pair)])
     return message
 
 
 def _with_sizes(message: Message, data_type: t.DataType) -> Message:
     if isinstance(data_type, t.DecimalType):
-        return message.with_number(PRECISION, data_type.precision).with_number(SCALE, data_type.scale)
+        return message.with_number(tail.PRECISION, data_type.precision).with_number(tail.SCALE, data_type.scale)
     if isinstance(data_type, t.CharType) or (isinstance(data_type, t.VarCharType) and data_type.length < t.MAX_LENGTH):
-        return message.with_number(MAXIMUM_LENGTH, data_type.length)
+        return message.with_number(tail.MAXIMUM_LENGTH, data_type.length)
     return message
 
 

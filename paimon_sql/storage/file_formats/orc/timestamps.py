@@ -24,21 +24,10 @@ from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.expressions.kernels.conform import map_leaves, rebuild_list, rebuild_map, rebuild_struct
 from paimon_sql.storage.file_formats.int96 import instants, with_validity_of
+from paimon_sql.storage.file_formats.orc import tail as orc_tail
 from paimon_sql.storage.file_formats.orc.encodings import UnsignedRuns, decode_unsigned, encode_unsigned
 from paimon_sql.storage.file_formats.orc.schema import orc_types
-from paimon_sql.storage.file_formats.orc.tail import (
-    KIND,
-    NAMES,
-    SUBTYPES,
-    TIMESTAMPS,
-    Kind,
-    OrcTail,
-    Stream,
-    StreamKind,
-    Stripe,
-    StripeFooter,
-    read_tail,
-)
+from paimon_sql.storage.file_formats.orc.tail import Kind, OrcTail
 
 _DIRECT_V2 = 2
 _SECONDS_TO_2015 = 1_420_070_400
@@ -51,7 +40,10 @@ _UTC = ("UTC", "GMT", "Etc/UTC", "Z", "Universal", "Zulu", "GMT0", "Etc/GMT", "U
 def plain_tail(tail: OrcTail) -> OrcTail:
     """Return the tail of the file with its timestamps declared as integers."""
     return tail.with_types(
-        [one.with_number(KIND, Kind.LONG) if tail.kind(i) in TIMESTAMPS else one for i, one in enumerate(tail.types)]
+        [
+            one.with_number(orc_tail.KIND, Kind.LONG) if tail.kind(i) in orc_tail.TIMESTAMPS else one
+            for i, one in enumerate(tail.types)
+        ]
     )
 
 
@@ -107,7 +99,7 @@ class StripeTimestamps:
 
     source: pa.NativeFile
     tail: OrcTail
-    footer: StripeFooter
+    footer: orc_tail.StripeFooter
     legacy: bool
     ahead: dict[int, UnsignedRuns] = field(default_factory=dict)
 
@@ -120,14 +112,16 @@ class StripeTimestamps:
             data_type: the type of the values; None if not requested.
         """
         kind = self.tail.kind(column)
-        if kind in TIMESTAMPS:
+        if kind in orc_tail.TIMESTAMPS:
             return self._timestamps(array, column, data_type)
         if not self._holds_timestamps(column):
             return array
         inside = self.tail.children(column)
         if kind == Kind.STRUCT:
             wanted = {f.name: f.type for f in data_type.fields} if isinstance(data_type, t.RowType) else {}
-            columns = dict(zip((name.decode() for name in self.tail.types[column].texts(NAMES)), inside, strict=True))
+            columns = dict(
+                zip((name.decode() for name in self.tail.types[column].texts(orc_tail.NAMES)), inside, strict=True)
+            )
             names = [array.type.field(i).name for i in range(array.type.num_fields)]
             children = [self.complete(array.field(i), columns[name], wanted.get(name)) for i, name in enumerate(names)]
             fields = [array.type.field(i).with_type(child.type) for i, child in enumerate(children)]
@@ -143,7 +137,9 @@ class StripeTimestamps:
         raise UnsupportedError(f"Timestamps inside ORC's {kind.name} cannot be read.")
 
     def _holds_timestamps(self, column: int) -> bool:
-        return self.tail.kind(column) in TIMESTAMPS or any(map(self._holds_timestamps, self.tail.children(column)))
+        return self.tail.kind(column) in orc_tail.TIMESTAMPS or any(
+            map(self._holds_timestamps, self.tail.children(column))
+        )
 
     def _timestamps(self, array: pa.Array, column: int, data_type: t.DataType | None) -> pa.Array:
         zoned = isinstance(data_type, t.LocalZonedTimestampType)
@@ -172,7 +168,7 @@ class StripeTimestamps:
         data = b"".join(
             self.tail.expand(self.source.read_at(stream.length, stream.offset))
             for stream in self.footer.streams
-            if stream.kind == StreamKind.SECONDARY and stream.column == column
+            if stream.kind == orc_tail.StreamKind.SECONDARY and stream.column == column
         )
         return UnsignedRuns(data)
 
@@ -218,7 +214,7 @@ def _in_zone(zone: str, convert: Callable[[str], pa.Array]) -> pa.Array:
 
 def columns_of(tail: OrcTail, names: Sequence[str]) -> dict[str, int]:
     """Return the ids of top-level columns by name."""
-    found = dict(zip((name.decode() for name in tail.types[0].texts(NAMES)), tail.children(0), strict=True))
+    found = dict(zip((name.decode() for name in tail.types[0].texts(orc_tail.NAMES)), tail.children(0), strict=True))
     return {name: found[name] for name in names if name in found}
 
 
@@ -242,7 +238,7 @@ class EarlyFractions:
 
     def truncate(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return the next rows, of the canonical Arrow types, without these fractions, which are recorded."""
-        tops = self._types[0].numbers(SUBTYPES)
+        tops = self._types[0].numbers(orc_tail.SUBTYPES)
         columns = []
         for array, member, column in zip(batch.columns, self._fields, tops, strict=True):
             found = [self._record(leaf, values) for leaf, values in self._timestamps(array, member.type, column)]
@@ -262,7 +258,7 @@ class EarlyFractions:
 
     def _timestamps(self, array: pa.Array, data_type: t.DataType, column: int) -> Iterator[tuple[int, pa.Array]]:
         """Yield the non-null timestamps of a column, per column id of a timestamp in its type."""
-        inside = self._types[column].numbers(SUBTYPES)
+        inside = self._types[column].numbers(orc_tail.SUBTYPES)
         match data_type:
             case t.TimestampType() | t.LocalZonedTimestampType():
                 yield column, array.drop_null()
@@ -281,7 +277,7 @@ class EarlyFractions:
     def corrected(self, data: bytes) -> bytes:
         """Return the file with the corrected fractions."""
         source = pa.BufferReader(data)
-        tail = read_tail(source)
+        tail = orc_tail.read_tail(source)
         positions = {column: np.concatenate(parts) for column, parts in self._positions.items()}
         nanos = {column: np.concatenate(parts) for column, parts in self._nanos.items()}
         done = dict.fromkeys(positions, 0)
@@ -290,22 +286,26 @@ class EarlyFractions:
             footer = tail.stripe_footer(source, stripe)
             streams, offset = [], len(out)
             for stream in footer.streams:
-                if stream.kind in (StreamKind.ROW_INDEX, StreamKind.BLOOM_FILTER, StreamKind.BLOOM_FILTER_UTF8):
+                if stream.kind in (
+                    orc_tail.StreamKind.ROW_INDEX,
+                    orc_tail.StreamKind.BLOOM_FILTER,
+                    orc_tail.StreamKind.BLOOM_FILTER_UTF8,
+                ):
                     continue
                 content = data[stream.offset : stream.offset + stream.length]
                 column = stream.column
-                if stream.kind == StreamKind.SECONDARY and column in positions:
+                if stream.kind == orc_tail.StreamKind.SECONDARY and column in positions:
                     values = decode_nanos(decode_unsigned(tail.expand(content)))
                     here = (positions[column] >= done[column]) & (positions[column] < done[column] + len(values))
                     values[positions[column][here] - done[column]] = nanos[column][here]
                     done[column] += len(values)
                     content = tail.pack(encode_unsigned(values << 3))
-                streams.append(Stream(stream.kind, column, len(out), len(content)))
+                streams.append(orc_tail.Stream(stream.kind, column, len(out), len(content)))
                 out += content
             data_length = len(out) - offset
             coded = tail.pack(footer.encoded_with(streams))
             out += coded
-            stripes.append(Stripe(offset, 0, data_length, len(coded), stripe.rows))
+            stripes.append(orc_tail.Stripe(offset, 0, data_length, len(coded), stripe.rows))
         return bytes(out + tail.metadata(source) + tail.with_stripes(stripes, len(out)).encode())
 
 

@@ -16,13 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 from paimon_sql.errors import InvalidInputError, InvalidOptionError, NotAllowedError
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.engines.catalog import (
-    BLOB_ALLOWED_ROOTS,
-    BLOB_FETCH_MAX_SIZE,
-    BLOB_FETCH_TIMEOUT,
-    EXTERNAL_ALLOWED_ROOTS,
-    HTTP_ALLOWED_URLS,
-)
+from paimon_sql.format.options.engines import catalog
 from paimon_sql.format.options.values import Option, comma_separated
 from paimon_sql.storage.file_io.paths import S3_SCHEMES, scheme_of, without_scheme
 
@@ -140,8 +134,8 @@ class ExternalAccess:
     warehouse: str | None = None
     blob_roots: tuple[str, ...] = ()
     urls: tuple[str, ...] = ()
-    blob_bytes: int = BLOB_FETCH_MAX_SIZE.default
-    blob_seconds: float = BLOB_FETCH_TIMEOUT.default.total_seconds()
+    blob_bytes: int = catalog.BLOB_FETCH_MAX_SIZE.default
+    blob_seconds: float = catalog.BLOB_FETCH_TIMEOUT.default.total_seconds()
     table_roots: tuple[str, ...] | None = None
 
     @classmethod
@@ -152,12 +146,12 @@ class ExternalAccess:
             InvalidOptionError: an option is not a list of locations.
         """
         read = TableOptions(options).get
-        roots = _locations(read(BLOB_ALLOWED_ROOTS), BLOB_ALLOWED_ROOTS)
-        urls = _locations(read(HTTP_ALLOWED_URLS), HTTP_ALLOWED_URLS, Location.of_web)
-        seconds = read(BLOB_FETCH_TIMEOUT).total_seconds()
-        given = read(EXTERNAL_ALLOWED_ROOTS)
-        tables = None if given is None else _locations(given, EXTERNAL_ALLOWED_ROOTS)
-        return cls(warehouse, roots, urls, read(BLOB_FETCH_MAX_SIZE), seconds, tables)
+        roots = _locations(read(catalog.BLOB_ALLOWED_ROOTS), catalog.BLOB_ALLOWED_ROOTS)
+        urls = _locations(read(catalog.HTTP_ALLOWED_URLS), catalog.HTTP_ALLOWED_URLS, Location.of_web)
+        seconds = read(catalog.BLOB_FETCH_TIMEOUT).total_seconds()
+        given = read(catalog.EXTERNAL_ALLOWED_ROOTS)
+        tables = None if given is None else _locations(given, catalog.EXTERNAL_ALLOWED_ROOTS)
+        return cls(warehouse, roots, urls, read(catalog.BLOB_FETCH_MAX_SIZE), seconds, tables)
 
     def allows_root(self, root: str) -> bool:
         """Whether a directory that table options name may hold files of the table.
@@ -191,7 +185,7 @@ class ExternalAccess:
         if not any(place.is_below(Location.of(root)) for root in (*self.blob_roots, *own)):
             raise NotAllowedError(
                 f"A blob descriptor names {redacted(uri)}, from which the catalog does not allow blobs.",
-                remedy=f"Add its directory, bucket or URL to the catalog's option '{BLOB_ALLOWED_ROOTS.key}'.",
+                remedy=f"Add its directory, bucket or URL to the catalog's option '{catalog.BLOB_ALLOWED_ROOTS.key}'.",
             )
         return place
 
@@ -213,7 +207,7 @@ class ExternalAccess:
         if not any(place.is_below(Location.of(root)) for root in self.urls):
             raise NotAllowedError(
                 f"The option '{key}' of a table names {redacted(url)}, which the catalog does not allow.",
-                remedy=f"Add the URL to the catalog's option '{HTTP_ALLOWED_URLS.key}'.",
+                remedy=f"Add the URL to the catalog's option '{catalog.HTTP_ALLOWED_URLS.key}'.",
             )
 
     def check_settings(self, settings: Mapping[str, str], prefix: str) -> None:

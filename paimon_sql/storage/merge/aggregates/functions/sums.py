@@ -6,16 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_sql.storage.expressions.kernels.sorting import Indices, Mask, Segments
-from paimon_sql.storage.merge.aggregates.arithmetic import (
-    LONG_DIGITS,
-    Numbers,
-    fold,
-    scaled,
-    spread,
-    unscaled,
-    unscaled_longs,
-    walk,
-)
+from paimon_sql.storage.merge.aggregates import arithmetic
 from paimon_sql.storage.merge.aggregates.base import NUMBERS, WHOLE_NUMBERS, AggregateFunction, Steps
 
 _SAFE = 0.999
@@ -46,10 +37,10 @@ class Sum(AggregateFunction):
             if steps.effects is not None:
                 values = np.where(steps.retracts, -values, values)
             if pa.types.is_floating(kind):
-                sums = fold(values, segments, np.add)
+                sums = arithmetic.fold(values, segments, np.add)
             else:
                 sums = np.add.reduceat(values, segments.starts, dtype=values.dtype)
-        return spread(segments, pa.array(sums, kind))
+        return arithmetic.spread(segments, pa.array(sums, kind))
 
 
 class Count(Sum):
@@ -69,7 +60,11 @@ class Count(Sum):
 def _decimal_sums(steps: Steps) -> pa.Array:
     kind, segments = steps.values.type, steps.segments
     bound = 10**kind.precision
-    values: Numbers = unscaled_longs(steps.values) if kind.precision <= LONG_DIGITS else unscaled(steps.values)
+    values: arithmetic.Numbers = (
+        arithmetic.unscaled_longs(steps.values)
+        if kind.precision <= arithmetic.LONG_DIGITS
+        else arithmetic.unscaled(steps.values)
+    )
     if steps.effects is not None:
         values = np.where(steps.retracts, -values, values)
     # If the sum of absolute values is below the bound, so is every intermediate sum.
@@ -80,11 +75,11 @@ def _decimal_sums(steps: Steps) -> pa.Array:
     if len(risky):
         sums = sums.astype(object)
         _sum_step_by_step(values.astype(object), segments, risky, bound, sums, valid)
-    return spread(segments, scaled(sums, kind, valid))
+    return arithmetic.spread(segments, arithmetic.scaled(sums, kind, valid))
 
 
 def _sum_step_by_step(
-    values: Numbers, segments: Segments, groups: Indices, bound: int, sums: Numbers, valid: Mask
+    values: arithmetic.Numbers, segments: Segments, groups: Indices, bound: int, sums: arithmetic.Numbers, valid: Mask
 ) -> None:
     """Sum the values of some groups, starting from 0 after an overflow."""
     chosen = np.isin(segments.owners, segments.present[groups])
@@ -98,4 +93,4 @@ def _sum_step_by_step(
         sums[at] = np.where(fits, total, 0)
         valid[at] = fits
 
-    walk(segments.where(chosen), step)
+    arithmetic.walk(segments.where(chosen), step)
