@@ -254,7 +254,7 @@ mutation(
 mutation(
     "marks of rollbacks are not heeded",
     "found by this model",
-    {"metadata.rollback_marks.Rollback.is_late": _always(False)},
+    {"metadata.snapshots.Rollback.is_late": _always(False)},
 )
 
 # 9: power loss.

@@ -56,10 +56,10 @@ class _Nested(AggregateFunction):
             for child in fields_of(elements, self._key):
                 has_key &= valid_mask(child)
             if self._nulls == "error" and (valid & ~has_key)[entries.positions].any():
+                option = merge_engine.FIELD_NESTED_KEY_NULL_STRATEGY.for_name(self.column.name)
                 raise ConstraintViolationError(
                     f"A nested row in column '{self.column.name}' has a null in its key ({', '.join(self._key)}).",
-                    remedy=f"Leave such rows out, or set '{merge_engine.FIELD_NESTED_KEY_NULL_STRATEGY.for_name(self.column.name)}'"
-                    " to 'ignore' or 'merge'.",
+                    remedy=f"Leave such rows out, or set '{option}' to 'ignore' or 'merge'.",
                 )
             valid = valid & has_key
         counts = valid[entries.positions]
