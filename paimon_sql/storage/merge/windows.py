@@ -84,8 +84,7 @@ class Window:
     @property
     def oldest(self) -> Indices:
         """The row number of each key's oldest row."""
-        first: Indices = self.order[self.starts]
-        return first
+        return self.order[self.starts]
 
 
 @dataclass(frozen=True)

@@ -97,8 +97,7 @@ def group_starts(columns: Sequence[pa.Array], order: Indices) -> Indices:
                 both = pc.and_(pc.is_null(values[1:]), pc.is_null(values[:-1]))
                 same = pc.or_(pc.fill_null(same, False), both)
             changes |= ~same.to_numpy(zero_copy_only=False)
-    starts: Indices = np.concatenate([[0], np.flatnonzero(changes) + 1])
-    return starts
+    return np.concatenate([[0], np.flatnonzero(changes) + 1])
 
 
 def _is_plain(column: SortColumn) -> bool:
@@ -141,8 +140,7 @@ class Segments:
         """The start positions of the non-empty groups, for ``reduceat``."""
         if not len(self.owners):
             return np.empty(0, dtype=np.int64)
-        changes: Indices = np.concatenate([[0], np.flatnonzero(self.owners[1:] != self.owners[:-1]) + 1])
-        return changes
+        return np.concatenate([[0], np.flatnonzero(self.owners[1:] != self.owners[:-1]) + 1])
 
     @cached_property
     def present(self) -> Indices:
@@ -153,8 +151,7 @@ class Segments:
     def places(self) -> Indices:
         """The position of each row in its group, from 0."""
         lengths = np.diff(self.starts, append=len(self.owners))
-        places: Indices = np.arange(len(self.owners)) - np.repeat(self.starts, lengths)
-        return places
+        return np.arange(len(self.owners)) - np.repeat(self.starts, lengths)
 
     def where(self, mask: Mask) -> Segments:
         """Return the same groups with only the rows of the mask."""

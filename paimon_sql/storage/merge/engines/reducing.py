@@ -149,8 +149,7 @@ class Remaining:
     @property
     def placeholders(self) -> Mask:
         """Mask of the placeholder rows."""
-        found: Mask = self.empty_keys[self.bundle.segments.owners]
-        return found
+        return self.empty_keys[self.bundle.segments.owners]
 
 
 def drop_retractions(bundle: Bundle, counts: Mask, stand_ins: Indices) -> Remaining:
@@ -176,8 +175,7 @@ def removals(bundle: Bundle) -> Indices:
 
 def after(bundle: Bundle, positions: Indices) -> Mask:
     """Return a mask of the rows after a position in their key; all rows for NOWHERE."""
-    mask: Mask = np.arange(len(bundle.segments)) > positions[bundle.segments.owners]
-    return mask
+    return np.arange(len(bundle.segments)) > positions[bundle.segments.owners]
 
 
 def split_behind_deletes(window: Window) -> Iterator[Window]:

@@ -71,8 +71,7 @@ class Product(AggregateFunction):
 
     def _over(self, left: Numbers, right: Numbers, unit: int | None) -> Numbers:
         if left.dtype.kind == "f":
-            quotients: Numbers = left / right
-            return quotients
+            return left / right
         if (right == 0).any():
             raise ConstraintViolationError(
                 f"The product in column '{self.column.name}' cannot retract a zero.",
