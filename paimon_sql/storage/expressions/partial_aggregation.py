@@ -80,17 +80,25 @@ class PartialAggregate(ABC):
         return pa.scalar(None, arrow_type(self.type))
 
 
+class _Count(PartialAggregate):
+    """A number, 0 for nothing."""
+
+    @property
+    def type(self) -> DataType:
+        return BigIntType(False)
+
+    @property
+    def neutral(self) -> pa.Scalar:
+        return pa.scalar(0, pa.int64())
+
+
 @dataclass(frozen=True)
-class CountRows(PartialAggregate):
+class CountRows(_Count):
     """The number of rows."""
 
     @property
     def label(self) -> str:
         return "count(*)"
-
-    @property
-    def type(self) -> DataType:
-        return BigIntType(False)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -101,10 +109,6 @@ class CountRows(PartialAggregate):
 
     def alone(self, rows: pa.Table) -> pa.ChunkedArray | pa.Array:
         return pa.array(np.ones(len(rows), np.int64))
-
-    @property
-    def neutral(self) -> pa.Scalar:
-        return pa.scalar(0, pa.int64())
 
 
 @dataclass(frozen=True)
@@ -124,20 +128,15 @@ class OfColumn(PartialAggregate):
     def columns(self) -> tuple[str, ...]:
         return (self.column,)
 
+    def alone(self, rows: pa.Table) -> pa.ChunkedArray | pa.Array:
+        return rows[self.column]
+
 
 @dataclass(frozen=True)
-class CountValues(OfColumn):
+class CountValues(OfColumn, _Count):
     """The number of values that are not null."""
 
     name = "count"
-
-    @property
-    def type(self) -> DataType:
-        return BigIntType(False)
-
-    @property
-    def neutral(self) -> pa.Scalar:
-        return pa.scalar(0, pa.int64())
 
     def input(self, rows: pa.Table) -> tuple[pa.ChunkedArray | pa.Array, str]:
         return rows[self.column], "count"
@@ -184,9 +183,6 @@ class WideSum(OfColumn):
         if isinstance(self.kind, BigIntType) and not _sum_fits(values):
             values = values.cast(pa.decimal128(19, 0))
         return values, "sum"
-
-    def alone(self, rows: pa.Table) -> pa.ChunkedArray | pa.Array:
-        return rows[self.column]
 
     def result(self, found: pa.Array) -> tuple[pa.Array, Leftover | None]:
         if pa.types.is_integer(found.type):
@@ -235,9 +231,6 @@ class Extreme(OfColumn):
     def input(self, rows: pa.Table) -> tuple[pa.ChunkedArray | pa.Array, str]:
         values = rows[self.column]
         return comparable(values) if is_floating(self.kind) else values, self.function
-
-    def alone(self, rows: pa.Table) -> pa.ChunkedArray | pa.Array:
-        return rows[self.column]
 
     def result(self, found: pa.Array) -> tuple[pa.Array, Leftover | None]:
         return (_floats(found), None) if is_floating(self.kind) else super().result(found)

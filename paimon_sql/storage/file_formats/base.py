@@ -93,10 +93,6 @@ class FileRead:
     row_ranges: Sequence[tuple[int, int]] | None = None
     options: Mapping[str, str] | None = None
 
-    def option(self, key: str, default: str) -> str:
-        """Return the value of a table option."""
-        return (self.options or {}).get(key, default)
-
     @property
     def wanted(self) -> list[t.DataField]:
         """The fields of the requested columns."""
@@ -256,9 +252,8 @@ class FileFormat(ABC):
         """Implement `column_names` for an open file; optional for formats that are not general."""
         raise UnsupportedError(f"Files of the format {self.name} have no columns of their own.")
 
-    @abstractmethod
-    def check_fields(self, fields: Sequence[t.DataField]) -> None:
-        """Raise `UnsupportedError` with the column's name if the format does not support a column."""
+    def check_fields(self, fields: Sequence[t.DataField]) -> None:  # noqa: B027
+        """Raise `UnsupportedError` with the column's name if the format does not support a column; by default none."""
 
 
 def canonical(array: pa.Array, field: t.DataField, path: str, leaf: Leaf | None = None) -> pa.Array:
@@ -308,11 +303,7 @@ class WriteSettings:
 
     @classmethod
     def of(
-        cls,
-        name: str,
-        options: Mapping[str, str] | None,
-        compression: str | None,
-        history: ShapeHistory | None = None,
+        cls, name: str, options: Mapping[str, str] | None, compression: str | None, history: ShapeHistory | None = None
     ) -> WriteSettings:
         """Create the settings from a table's options."""
         given = options or {}

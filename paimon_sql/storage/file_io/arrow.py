@@ -233,12 +233,9 @@ _file_systems = share(
 
 def _open(scheme: str, authority: str, options: frozenset[tuple[str, str]]) -> _OpenFileSystem:
     """Open a file system, or return the open one."""
-
-    def opened() -> _OpenFileSystem:
-        backend, given = backend_of(scheme), dict(options)
-        return backend.open(authority, given), backend.objects(authority, given)
-
-    return _file_systems().compute((scheme, authority, options), opened)
+    backend, given = backend_of(scheme), dict(options)
+    key = scheme, authority, options
+    return _file_systems().compute(key, lambda: (backend.open(authority, given), backend.objects(authority, given)))
 
 
 def _status(path: str, info: pafs.FileInfo) -> FileStatus | None:

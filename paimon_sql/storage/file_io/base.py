@@ -278,11 +278,7 @@ _UNREACHABLE = (
 )
 _OF_STORES = (
     (("NoSuchBucket", "NO_SUCH_BUCKET"), "has no such bucket", "Create the bucket, or check the path."),
-    (
-        _WRONG_CREDENTIALS,
-        "refuses the credentials",
-        "Check the catalog's options 's3.access-key' and 's3.secret-key'.",
-    ),
+    (_WRONG_CREDENTIALS, "refuses the credentials", "Check the catalog's options 's3.access-key' and 's3.secret-key'."),
     (_UNREACHABLE, "does not answer", "Check the catalog's option 's3.endpoint' and the network."),
 )
 """Words of a store's error, what it means, and the remedy."""

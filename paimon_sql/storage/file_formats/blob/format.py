@@ -36,7 +36,14 @@ class BlobFormat(FileFormat):
     is_general: ClassVar[bool] = False
 
     def batches(self, file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
-        return _read(file_io, wanted)
+        self.check_fields(wanted.fields)
+        with translate_errors("read", wanted.path), file_io.open_input(wanted.path) as source:
+            file = BlobFile.open(source, wanted.path, wanted.fields[0])
+            count = len(file.lengths)
+            for low, high in wanted.row_ranges if wanted.row_ranges is not None else [(0, count)]:
+                for at, stop in windows(file.sizes, low, high, wanted.batch_rows):
+                    values = file.take(source, np.arange(at, stop))
+                    yield at, pa.RecordBatch.from_arrays([values] * len(wanted.columns), schema=wanted.schema)
 
     def writer(
         self, file_io: FileIO, path: str, fields: Sequence[t.DataField], settings: WriteSettings
@@ -118,17 +125,6 @@ def windows(sizes: _Numbers, low: int, high: int, rows: int) -> Iterator[tuple[i
         stop = min(max(upto, at + 1), at + rows, high, len(sizes))
         yield at, stop
         at = stop
-
-
-def _read(file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
-    BlobFormat().check_fields(wanted.fields)
-    with translate_errors("read", wanted.path), file_io.open_input(wanted.path) as source:
-        file = BlobFile.open(source, wanted.path, wanted.fields[0])
-        count = len(file.lengths)
-        for low, high in wanted.row_ranges if wanted.row_ranges is not None else [(0, count)]:
-            for at, stop in windows(file.sizes, low, high, wanted.batch_rows):
-                values = file.take(source, np.arange(at, stop))
-                yield at, pa.RecordBatch.from_arrays([values] * len(wanted.columns), schema=wanted.schema)
 
 
 def _lengths(source: pa.NativeFile, path: str) -> _Numbers:
