@@ -1,8 +1,4 @@
-"""Execution of tasks: executors in local threads or on an engine's workers, progress and cancellation.
-
-The code that does the work registers it; shells and notebooks observe it, without knowing each other. Counting is cheap
-enough to be always on.
-"""
+"""Execution of tasks: executors in local threads or on an engine's workers, progress and cancellation."""
 
 from __future__ import annotations
 
@@ -124,6 +120,9 @@ def items_per_task(items: int, tasks: int | None, min_items: int) -> int:
 
 class Work:
     """One piece of work: executors count their tasks in it, and check whether it was cancelled.
+
+    The code that does the work registers it; shells and notebooks observe it, without knowing each other. Counting is
+    cheap enough to be always on.
 
     Args:
         what: description of the work.

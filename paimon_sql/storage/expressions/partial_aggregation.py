@@ -1,12 +1,4 @@
-"""Partial aggregation of rows where they are read; the caller aggregates the partial results again.
-
-Each reads at most one column. Partial results have one type, in which they are combined further: counts and sums are
-added, of extremes the extreme is taken.
-
-A group occurs at most once per portion of rows, apart from sums that exceed their type, so that memory is bounded by
-the portion and not by the number of groups. If there are nearly as many groups as rows, rows are passed on
-unaggregated.
-"""
+"""Partial aggregation of rows where they are read; the caller aggregates the partial results again."""
 
 from __future__ import annotations
 
@@ -45,7 +37,11 @@ class Leftover:
 
 
 class PartialAggregate(ABC):
-    """One aggregate function over its column."""
+    """One aggregate function, over at most one column.
+
+    Partial results have one type, in which they are combined further: counts and sums are added, of extremes the
+    extreme is taken.
+    """
 
     @property
     @abstractmethod
@@ -263,6 +259,10 @@ _BATCH_ROWS = 64 * 1024
 @dataclass(frozen=True)
 class PartialAggregation:
     """Aggregates of groups; a result has the columns of the groups, then the aggregates.
+
+    A group occurs at most once per portion of rows, apart from sums that exceed their type, so that memory is bounded
+    by the portion and not by the number of groups. If there are nearly as many groups as rows, rows are passed on
+    unaggregated.
 
     Attributes:
         groups: the grouping columns; none makes all rows one group.

@@ -1,10 +1,4 @@
-"""Merge of sorted runs in windows of whole keys, in bounded memory: many runs are spilled to local disk.
-
-The bytes buffered of each run are proportional to its size, so that the buffers of all runs end at about the same key.
-Rows after the smallest of these end keys stay buffered for the next window.
-
-The memory of an open file does not shrink with its share of a window, so it would grow with the number of runs.
-"""
+"""Merge of sorted runs in windows of whole keys, in bounded memory: many runs are spilled to local disk."""
 
 from __future__ import annotations
 
@@ -111,6 +105,9 @@ class RowOrder:
 
 def windows(runs: Sequence[Run], by: RowOrder, window_bytes: int) -> Iterator[Window]:
     """Merge runs into windows of ascending keys.
+
+    The bytes buffered of each run are proportional to its size, so that the buffers of all runs end at about the same
+    key. Rows after the smallest of these end keys stay buffered for the next window.
 
     Args:
         runs: the sorted runs, from the oldest to the newest.
@@ -238,8 +235,9 @@ _BATCHES_PER_WINDOW = 16
 def merged_windows(runs: Sequence[Run], by: RowOrder, options: TableOptions) -> Iterator[Window]:
     """Merge sorted runs in windows, within the memory limits of the table's options.
 
-    ``sort-spill-buffer-size`` bounds a window, ``sort-spill-threshold`` the number of open runs. More runs are first
-    merged on disk, unless all fit in one window.
+    ``sort-spill-buffer-size`` bounds a window, ``sort-spill-threshold`` the number of open runs, because the memory of
+    an open file does not shrink with its share of a window. More runs are first merged on disk, unless all fit in one
+    window.
     """
     window_bytes = options.get(write.SORT_SPILL_BUFFER_SIZE)
     max_runs = _max_runs(options)

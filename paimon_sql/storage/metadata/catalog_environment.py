@@ -1,8 +1,4 @@
-"""What a catalog gives its tables: locks, version management, a maintenance log (Paimon: `CatalogEnvironment`).
-
-One small file per run, written after the run, beside the databases. No read or write of a table depends on it: a run
-never fails because of its record, and old records are deleted automatically (decision 8).
-"""
+"""What a catalog gives its tables: locks, version management, a maintenance log (Paimon: `CatalogEnvironment`)."""
 
 from __future__ import annotations
 
@@ -307,7 +303,10 @@ def parse_run(text: bytes) -> MaintenanceRun | None:
 
 @dataclass(frozen=True)
 class MaintenanceLog:
-    """The records of a catalog.
+    """The records of a catalog: one small file per run, written after the run, beside the databases.
+
+    No read or write of a table depends on it: a run never fails because of its record, and old records are deleted
+    automatically (decision 8).
 
     Attributes:
         file_io: the file system of the records.

@@ -1,12 +1,4 @@
-"""Manifests of a table, cached when decoded, and the external directories that their files may lie in.
-
-Manifests and manifest lists are immutable, so decoded ones are cached until the least recently used are evicted.
-
-A manifest may give a file an external path. Files are read and deleted there only if the path is below a directory that
-some schema of the table, of any branch, names in ``data-file.external-paths`` or ``global-index.external-path``, or
-that the statement's options name: files may be older than the current schema. The catalog's option
-``external-paths.allowed-roots`` limits these directories.
-"""
+"""Manifests of a table, cached when decoded, and the external directories that their files may lie in."""
 
 from __future__ import annotations
 
@@ -55,8 +47,9 @@ _THREADS = 4
 
 
 class ManifestStore:
-    """The ``manifest`` directory of a table.
+    """The ``manifest`` directory of a table (spec: Manifest).
 
+    Manifests and manifest lists are immutable, so decoded ones are cached until the least recently used are evicted.
     Entries name only files in the table's directories: reads and writes raise `UnsafePathError` otherwise.
     """
 
@@ -197,6 +190,11 @@ def partition_stats(partitions: pa.ChunkedArray, fields: Sequence[DataField]) ->
 
 class ExternalRoots:
     """The external directories of one table; old schemas are read only for a path that is below none known so far.
+
+    A manifest may give a file an external path. Files are read and deleted there only if the path is below a directory
+    that some schema of the table, of any branch, names in ``data-file.external-paths`` or
+    ``global-index.external-path``, or that the statement's options name: files may be older than the current schema.
+    The catalog's option ``external-paths.allowed-roots`` limits these directories.
 
     Args:
         file_io: the file system of the table.

@@ -26,7 +26,7 @@ FIRST_SCHEMA_ID = 0
 
 
 class SchemaManager:
-    """The schema files of one table or branch.
+    """The schema files of one table or branch (Paimon: `SchemaManager`).
 
     The latest and the newest version are always read; a version that was read is immutable, so `get` reads it once.
 

@@ -39,7 +39,7 @@ _SHOWN_AS_CAST = t.DateType | t.TimeType | t.TimestampType | t.LocalZonedTimesta
 
 
 class PartitionTimes:
-    """Extracts the time of partitions.
+    """Extracts the time of partitions (Paimon: `PartitionTimeExtractor`).
 
     A single date or timestamp is the time itself. Strings and numbers are combined by the pattern and parsed by the
     formatter, or as ``2024-01-31`` or ``2024-01-31 08:00:00`` without one.

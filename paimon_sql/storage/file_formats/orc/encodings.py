@@ -1,7 +1,4 @@
-"""Encodings of ORC files: Protocol Buffers of the metadata, and run lengths of integers (spec: Apache ORC v1).
-
-The meaning of fields is unknown here, so rewritten metadata preserves its content.
-"""
+"""Encodings of ORC files: Protocol Buffers of the metadata, and run lengths of integers (spec: Apache ORC v1)."""
 
 from __future__ import annotations
 
@@ -21,7 +18,10 @@ Value: TypeAlias = "int | bytes"
 
 @dataclass
 class Message:
-    """A message: its fields in order, as number, wire type and value; a varint is an int, all else bytes."""
+    """A message: its fields in order, as number, wire type and value; a varint is an int, all else bytes.
+
+    The meaning of fields is unknown here, so rewritten metadata preserves its content.
+    """
 
     fields: list[tuple[int, int, Value]] = field(default_factory=list)
 

@@ -1,13 +1,4 @@
-"""Timestamps of ORC files, exact in every year; fractions of seconds before 1970 are corrected on write.
-
-Arrow's reader converts them to nanoseconds since 1970, which end in 2262. So Arrow reads the file with its timestamps
-declared as integers: the seconds since 2015 of their first stream. The second stream, the nanoseconds, is decoded here
-(spec: Apache ORC v1, "Timestamp Columns").
-
-Arrow's writer stores such a fraction as negative nanoseconds, which Java refuses to read. So Arrow gets only seconds,
-the fractions are recorded, and a finished file with any of them is rewritten: its nanosecond streams are encoded again.
-Its row indexes point to the old streams and are dropped.
-"""
+"""Timestamps of ORC files, exact in every year; fractions of seconds before 1970 are corrected on write."""
 
 from __future__ import annotations
 
@@ -88,6 +79,10 @@ class WithTail(RawIOBase):
 @dataclass(frozen=True)
 class StripeTimestamps:
     """Decoder of the timestamps of one stripe.
+
+    Arrow's reader converts them to nanoseconds since 1970, which end in 2262. So Arrow reads the file with its
+    timestamps declared as integers: the seconds since 2015 of their first stream. The second stream, the nanoseconds,
+    is decoded here (spec: Apache ORC v1, "Timestamp Columns").
 
     Attributes:
         source: the file.
@@ -224,7 +219,12 @@ _NANOS_PER_MILLI = 1_000_000
 
 
 class EarlyFractions:
-    """Records the fractions before 1970 of a file's timestamps, by column id and position among its values."""
+    """Records the fractions before 1970 of a file's timestamps, by column id and position among its values.
+
+    Arrow's writer stores such a fraction as negative nanoseconds, which Java refuses to read. So Arrow gets only
+    seconds, the fractions are recorded, and a finished file with any of them is rewritten: its nanosecond streams are
+    encoded again. Its row indexes point to the old streams and are dropped.
+    """
 
     def __init__(self, fields: Sequence[t.DataField]) -> None:
         self._fields = fields

@@ -2,8 +2,6 @@
 
 Arrow writes INT96 for all timestamps of a file or for none, and reads it without overflow checks. As 12 bytes it is
 passed through unchanged (spec: Apache Parquet, "FileMetaData").
-
-The meaning of fields is unknown here, so rewritten metadata preserves its content.
 """
 
 from __future__ import annotations
@@ -111,7 +109,10 @@ Value: TypeAlias = "bool | int | bytes | Struct | Items"
 
 @dataclass
 class Struct:
-    """A struct: its fields by id, each with type code and value, in the order of the ids."""
+    """A struct: its fields by id, each with type code and value, in the order of the ids.
+
+    The meaning of fields is unknown here, so rewritten metadata preserves its content.
+    """
 
     fields: dict[int, tuple[int, Value]] = field(default_factory=dict)
 

@@ -1,11 +1,4 @@
-"""Locations outside of a warehouse, normalized for containment checks, and a catalog's policy for them.
-
-A URI with a part ``..``, plain or percent-encoded, is invalid: nothing may climb out of a location.
-
-Data refers to locations by blob descriptors, options by the URL of ``partition.mark-done-action`` and the endpoints of
-``blob-descriptor.<property>``. A table's options never widen the policy: table and catalog options are set by different
-people.
-"""
+"""Locations outside of a warehouse, normalized for containment checks, and a catalog's policy for them."""
 
 from __future__ import annotations
 
@@ -29,6 +22,8 @@ _DOT_PARTS = (".", "..")
 @dataclass(frozen=True)
 class Location:
     """A file, directory or URL.
+
+    A URI with a part ``..``, plain or percent-encoded, is invalid: nothing may climb out of a location.
 
     Attributes:
         scheme: in lower case, the same for all schemes of one store.
@@ -121,6 +116,10 @@ _ENDPOINTS = ("endpoint", "url", "uri", "host", "address", "proxy")
 @dataclass(frozen=True)
 class ExternalAccess:
     """The locations that one catalog allows.
+
+    Data refers to locations by blob descriptors, options by the URL of ``partition.mark-done-action`` and the endpoints
+    of ``blob-descriptor.<property>``. A table's options never widen the policy: table and catalog options are set by
+    different people.
 
     Attributes:
         warehouse: the catalog's warehouse, which may hold blobs; None without one.

@@ -22,7 +22,7 @@ from paimon_sql.storage.metadata.definition import Definition, conflict
 
 
 class Aggregation(reducing.ReducingEngine):
-    """Aggregates every column by its function, by default ``last_non_null_value``.
+    """Aggregates every column by its function, by default ``last_non_null_value`` (Paimon: `AggregateMergeFunction`).
 
     Retractions retract their values. With ``aggregation.remove-record-on-delete``, ``-D`` removes the row instead, and
     later rows start a new one.

@@ -87,7 +87,7 @@ def accepted(rank: Indices, segments: Segments, begins: Mask | None = None) -> M
 
 
 class PartialUpdate(reducing.ReducingEngine):
-    """Replaces values by newer non-null ones, column by column.
+    """Replaces values by newer non-null ones, column by column (Paimon: `PartialUpdateMergeFunction`).
 
     The columns of a sequence group change together, nulls included, and only by rows that are not older by its sequence
     columns; a retraction sets them to null, or retracts from their aggregate functions. Otherwise deletes are rejected,

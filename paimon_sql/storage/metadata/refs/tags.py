@@ -36,7 +36,7 @@ class NamedTag:
 
 
 class TagManager:
-    """The tag files of one table or branch; data files are not accessed.
+    """The tag files of one table or branch; data files are not accessed (Paimon: `TagManager`).
 
     Args:
         file_io: the file system.
@@ -220,7 +220,7 @@ _CREATION, _MODIFICATION = "creationTime", "modificationTime"
 
 
 def write_success_file(file_io: FileIO, path: str, now_millis: int | None = None) -> None:
-    """Write a success file; an existing one keeps its creation time.
+    """Write a success file; an existing one keeps its creation time (Paimon: `SuccessFile`).
 
     Args:
         file_io: the file system.

@@ -16,7 +16,7 @@ from paimon_sql.storage.merge.aggregates.elements import Entries, array_of, iden
 
 
 class Collect(AggregateFunction):
-    """Concatenates arrays, with ``distinct`` without duplicates.
+    """Concatenates arrays, with ``distinct`` without duplicates (Paimon: `FieldCollectAgg`).
 
     A retraction removes one element per element of its array, the first of equal ones, as Paimon does.
     """

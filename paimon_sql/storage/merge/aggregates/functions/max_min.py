@@ -15,7 +15,7 @@ from paimon_sql.storage.merge.aggregates.base import UNORDERED, ChoosingFunction
 
 
 class Maximum(ChoosingFunction):
-    """The maximum non-null value in key order: NaN above all, -0.0 < 0.0, strings by bytes."""
+    """The maximum non-null value in key order: NaN above all, -0.0 < 0.0, strings by bytes (Paimon: `FieldMaxAgg`)."""
 
     name = "max"
     supported_types = "a type whose values can be compared"
@@ -55,7 +55,7 @@ class Maximum(ChoosingFunction):
 
 
 class Minimum(Maximum):
-    """The minimum non-null value."""
+    """The minimum non-null value (Paimon: `FieldMinAgg`)."""
 
     name = "min"
     pick = np.minimum
@@ -63,7 +63,7 @@ class Minimum(Maximum):
 
 
 class BoolAnd(Minimum):
-    """Whether all non-null values are true."""
+    """Whether all non-null values are true (Paimon: `FieldBoolAndAgg`)."""
 
     name = "bool_and"
     types = (BooleanType,)
@@ -71,7 +71,7 @@ class BoolAnd(Minimum):
 
 
 class BoolOr(Maximum):
-    """Whether any value is true."""
+    """Whether any value is true (Paimon: `FieldBoolOrAgg`)."""
 
     name = "bool_or"
     types = (BooleanType,)

@@ -12,7 +12,7 @@ from paimon_sql.storage.merge.aggregates.base import NUMBERS, AggregateFunction,
 
 
 class Product(AggregateFunction):
-    """The product of the non-null values; a retraction divides it, if there is a product.
+    """The product of the non-null values; a retraction divides it, if there is a product (Paimon: `FieldProductAgg`).
 
     Integers overflow as in Java, and their quotients truncate towards zero. Decimals are rounded to their scale at each
     step; one that exceeds its precision becomes null, and the next value starts a new product.

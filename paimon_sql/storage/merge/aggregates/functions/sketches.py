@@ -49,7 +49,7 @@ class _Union(AggregateFunction):
 
 
 class RoaringBitmap32(_Union):
-    """The union of bitmaps of 32-bit integers in the portable Roaring format."""
+    """The union of bitmaps of 32-bit integers in the portable Roaring format (Paimon: `FieldRoaringBitmap32Agg`)."""
 
     name = "rbm32"
 
@@ -72,7 +72,7 @@ class RoaringBitmap64(_Union):
 
 
 class HllSketch(_Union):
-    """The union of HyperLogLog sketches, as a compact HLL_4 sketch."""
+    """The union of HyperLogLog sketches, as a compact HLL_4 sketch (Paimon: `FieldHllSketchAgg`)."""
 
     name = "hll_sketch"
 
@@ -88,7 +88,7 @@ class HllSketch(_Union):
 
 
 class ThetaSketch(_Union):
-    """The union of Theta sketches, as an ordered compact sketch."""
+    """The union of Theta sketches, as an ordered compact sketch (Paimon: `FieldThetaSketchAgg`)."""
 
     name = "theta_sketch"
 

@@ -14,7 +14,7 @@ _SAFE = 0.999
 
 
 class Sum(AggregateFunction):
-    """The sum of the non-null values; retractions are subtracted.
+    """The sum of the non-null values; retractions are subtracted (Paimon: `FieldSumAgg`).
 
     Integers overflow as in Java. A decimal that exceeds its precision becomes null, and the next value starts a new
     sum.
