@@ -172,9 +172,8 @@ class ArrowFileIO(FileIO):
         targets = list(paths)
         if not targets or self._objects is None:
             return super().delete_many(targets, threads)
-        with translate_errors(
-            "delete", targets[0] if len(targets) == 1 else f"{len(targets)} files, including {targets[0]}"
-        ):
+        shown = targets[0] if len(targets) == 1 else f"{len(targets)} files, including {targets[0]}"
+        with translate_errors("delete", shown):
             if self._objects.remove([self._inner(path) for path in targets]):
                 return len(targets)
         return super().delete_many(targets, threads)

@@ -328,17 +328,16 @@ def _translated(action: str, path: str, error: OSError) -> PaimonError:
 
 
 def _too_long(action: str, path: str) -> InvalidInputError:
-    parents: list[str] = []
-    for part in path.split("/"):
+    parts = path.split("/")
+    for i, part in enumerate(parts):
         length = len(part.encode("utf-8", "surrogateescape"))
         if length > _MAX_NAME_BYTES:
-            parent = "/".join(parents)
+            parent = "/".join(parts[:i])
             return InvalidInputError(
                 f"Cannot {action} a file under {parent}: the name '{part[:40]}…' has {length} bytes, more than"
                 " the file system supports.",
                 remedy=f"Names of tables and values of partition columns must leave room for {_MAX_NAME_BYTES} bytes.",
             )
-        parents.append(part)
     return InvalidInputError(f"Cannot {action} {path[:200]}…: the path is too long for the file system.")
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
@@ -66,42 +65,34 @@ def extra_file_paths(table: Table, entries: pa.Table) -> pa.Array:
     return pc.binary_join_element_wise(directories, names, "/")
 
 
-@dataclass(frozen=True)
-class ExternalPlacement:
-    """The external directories and the strategy for new files; without any, files are in the table's directory."""
+def external_placement(options: TableOptions) -> tuple[str, tuple[str, ...], tuple[int, ...] | None]:
+    """Return the strategy of a table for new files, its external directories, and their weights if it uses any.
 
-    strategy: str
-    roots: tuple[str, ...]
-    weights: tuple[int, ...] | None = None
+    Without directories, files are in the table's own.
 
-    @classmethod
-    def of(cls, given: Mapping[str, str]) -> ExternalPlacement:
-        """Create the placement from a table's options.
-
-        Raises:
-            InvalidOptionError: a directory has no scheme, none has the requested one, or weights do not match.
-        """
-        options = TableOptions(given)
-        strategy = options.get(data_file.DATA_FILE_EXTERNAL_PATHS_STRATEGY)
-        roots = tuple(root.rstrip("/") for root in comma_separated(options.get(data_file.DATA_FILE_EXTERNAL_PATHS)))
-        if strategy == "none" or not roots:
-            return cls("none", ())
-        if plain := [root for root in roots if ":" not in root.partition("/")[0]]:
+    Raises:
+        InvalidOptionError: a directory has no scheme, none has the requested one, or weights do not match.
+    """
+    strategy = options.get(data_file.DATA_FILE_EXTERNAL_PATHS_STRATEGY)
+    roots = tuple(root.rstrip("/") for root in comma_separated(options.get(data_file.DATA_FILE_EXTERNAL_PATHS)))
+    if strategy == "none" or not roots:
+        return "none", (), None
+    if plain := [root for root in roots if ":" not in root.partition("/")[0]]:
+        raise _invalid(
+            data_file.DATA_FILE_EXTERNAL_PATHS.key,
+            f"names '{plain[0]}', which has no scheme.",
+            "Use file:///.. or s3://..",
+        )
+    if strategy == "specific-fs":
+        scheme = (options.get(data_file.DATA_FILE_EXTERNAL_PATHS_SPECIFIC_FS) or "").strip().lower()
+        roots = tuple(root for root in roots if scheme_of(root) == scheme)
+        if not roots:
             raise _invalid(
-                data_file.DATA_FILE_EXTERNAL_PATHS.key,
-                f"names '{plain[0]}', which has no scheme.",
-                "Use file:///.. or s3://..",
+                data_file.DATA_FILE_EXTERNAL_PATHS_SPECIFIC_FS.key,
+                "must be the scheme of one of 'data-file.external-paths'.",
+                f"It is '{scheme}'.",
             )
-        if strategy == "specific-fs":
-            scheme = (options.get(data_file.DATA_FILE_EXTERNAL_PATHS_SPECIFIC_FS) or "").strip().lower()
-            roots = tuple(root for root in roots if scheme_of(root) == scheme)
-            if not roots:
-                raise _invalid(
-                    data_file.DATA_FILE_EXTERNAL_PATHS_SPECIFIC_FS.key,
-                    "must be the scheme of one of 'data-file.external-paths'.",
-                    f"It is '{scheme}'.",
-                )
-        return cls(strategy, roots, _weights(options, len(roots)) if strategy == "weight-robin" else None)
+    return strategy, roots, (_weights(options, len(roots)) if strategy == "weight-robin" else None)
 
 
 def external_place(table: Table, partition: bytes, bucket: int) -> Callable[[str], str] | None:
@@ -113,14 +104,14 @@ def external_place(table: Table, partition: bytes, bucket: int) -> Callable[[str
     """
     if table.options.get(data_file.DATA_FILE_EXTERNAL_PATHS_STRATEGY) == "none":
         return None
-    placement = ExternalPlacement.of(table.schema.options)
-    for root in placement.roots:
+    strategy, roots, weights = external_placement(table.options)
+    for root in roots:
         if not table.access.allows_root(root):
             raise NotAllowedError(
                 f"{table.name}: no file may be written to '{root}'.",
                 remedy=f"List it in the catalog's option '{EXTERNAL_ALLOWED_ROOTS.key}'.",
             )
-    place = external_placer(placement.strategy, placement.roots, placement.weights)
+    place = external_placer(strategy, roots, weights)
     if place is None:
         return None
     directory = table.paths.relative_bucket(table.locations.partition(partition), bucket)
