@@ -37,7 +37,7 @@ class HeldLock(ABC):
 
         Raises:
             CommitConflictError: the lock expired and was taken by another holder.
-            CatalogUnavailableError: the catalog cannot tell.
+            CatalogUnavailableError: the catalog does not answer.
         """
 
 

@@ -152,19 +152,19 @@ class Remaining:
         return self.empty_keys[self.bundle.segments.owners]
 
 
-def drop_retractions(bundle: Bundle, counts: Mask, stand_ins: Indices) -> Remaining:
+def drop_retractions(bundle: Bundle, counts: Mask, placeholders: Indices) -> Remaining:
     """Drop the rows that do not count.
 
     Args:
         bundle: the rows.
         counts: mask of the rows that count.
-        stand_ins: the placeholder row of each key, in case none counts.
+        placeholders: the placeholder row of each key, in case none counts.
     """
     without_rows = ~bundle.segments.any(counts)
-    kinds = np.where(without_rows, bundle.kinds[stand_ins], np.int8(RowKind.INSERT))
+    kinds = np.where(without_rows, bundle.kinds[placeholders], np.int8(RowKind.INSERT))
     if without_rows.any():
         counts = counts.copy()
-        counts[stand_ins[without_rows]] = True
+        counts[placeholders[without_rows]] = True
     return Remaining(bundle.where(counts), without_rows, kinds)
 
 
