@@ -146,7 +146,7 @@ class FaultyFileIO(FileIO):
         asked: Callable[[bytes], bool] = meant
         if not self.driver.final:
             # The request says which content is meant, which decides when it is carried out.
-            content = self._content(path)
+            content = self.read_if_exists(path)
             if content is None or not is_meant(content):
                 return False
             asked = content.__eq__

@@ -254,14 +254,14 @@ mutation(
 mutation(
     "marks of rollbacks are not heeded",
     "found by this model",
-    {"metadata.rollback_marks.Rollback.is_late": _always(False)},
+    {"metadata.snapshots.Rollback.is_late": _always(False)},
 )
 
 # 9: power loss.
 
 mutation("nothing is flushed", "9", {"file_io.local.LocalFileIO.sync": _nothing, "file_io.local._sync_file": _nothing})
 mutation("staged files are not flushed", "9", {"file_io.local.LocalFileIO.sync": _nothing})
-mutation("directories are not flushed", "9", {"file_io.local._sync_directories": _nothing})
+mutation("directories are not flushed", "9", {"file_io.local.LocalFileIO._sync_directories": _nothing})
 
 
 def _write_unflushed(file: Any, data: bytes, *, durable: bool) -> None:

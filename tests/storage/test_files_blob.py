@@ -35,7 +35,7 @@ from paimon_sql.format.schema.types import (
     VarBinaryType,
     VarCharType,
 )
-from paimon_sql.storage.file_formats.registry import file_format, format_names
+from paimon_sql.storage.file_formats import FileRead, file_format, format_names
 from paimon_sql.storage.file_io import LocalFileIO
 
 MAGIC = bytes.fromhex("cf114e58")
@@ -67,9 +67,8 @@ def blob_file(values: list[bytes | None], lengths: list[int] | None = None) -> b
 
 def read(path: Path, data: bytes, ranges: list[tuple[int, int]] | None = None, rows: int = 65_536) -> dict[int, object]:
     path.write_bytes(data)
-    read = file_format("blob").read_with_positions(
-        LocalFileIO(), str(path), len(data), [FIELD], ["b"], row_ranges=ranges, batch_rows=rows
-    )
+    wanted = FileRead(str(path), [FIELD], ["b"], len(data), row_ranges=ranges, batch_rows=rows)
+    read = file_format("blob").batches(LocalFileIO(), wanted)
     return {at + i: value for at, batch in read for i, value in enumerate(batch.column("b").to_pylist())}
 
 

@@ -13,7 +13,7 @@ import pytest
 from paimon_sql.errors import ConstraintViolationError, CorruptFileError, InvalidOptionError, MissingFileError
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_schema
-from paimon_sql.storage.file_formats import ColumnRange, file_format
+from paimon_sql.storage.file_formats import ColumnRange, FileRead, file_format
 from paimon_sql.storage.file_io import LocalFileIO
 
 IO = LocalFileIO()
@@ -116,7 +116,7 @@ class _Keys:
 def test_row_groups_that_cannot_match_are_passed_over_and_positions_stay(tmp_path: Path) -> None:
     path = tmp_path / "f.parquet"
     write(path, [batch(i * 1000, 1000) for i in range(10)], {"file.block-size": "1 kb"})
-    read = list(PARQUET.read_with_positions(IO, str(path), None, FIELDS, ["k"], predicate=_Keys(7500)))
+    read = list(PARQUET.batches(IO, FileRead(str(path), FIELDS, ["k"], predicate=_Keys(7500))))
     assert [at for at, _ in read] == [7000, 8000, 9000]
     assert read[0][1].column(0)[0].as_py() == 7000
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_schema
-from paimon_sql.storage.file_formats import file_format
+from paimon_sql.storage.file_formats import FileRead, file_format
 from paimon_sql.storage.file_io import LocalFileIO
 from tests.storage.typed_columns import columns
 
@@ -131,9 +131,8 @@ def test_batches_tell_where_they_stand(tmp_path: Path, name: str) -> None:
     path = written(tmp_path, name, fields, [pa.record_batch({"a": pa.array(range(1000), pa.int32())})] * 5)
     for ranges in (None, [(0, 3), (998, 1003), (4999, 9000)]):
         at: list[int] = []
-        for start, batch in file_format(name).read_with_positions(
-            IO, path, None, fields, ["a"], batch_rows=300, row_ranges=ranges
-        ):
+        read = FileRead(path, fields, ["a"], batch_rows=300, row_ranges=ranges)
+        for start, batch in file_format(name).batches(IO, read):
             assert batch.num_rows <= 300
             assert batch.column(0).to_pylist() == [i % 1000 for i in range(start, start + batch.num_rows)]
             at += range(start, start + batch.num_rows)

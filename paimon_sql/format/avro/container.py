@@ -74,7 +74,7 @@ def _snappy(data: bytes) -> bytes:
     return bytes(cramjam.snappy.compress_raw(data)) + zlib.crc32(data).to_bytes(_CRC_SIZE, "big")
 
 
-_CODECS = {
+CODECS = {
     "null": _Codec(bytes, "null"),
     "deflate": _Codec(_deflate, "deflate"),
     "snappy": _Codec(_snappy, "snappy-crc"),
@@ -127,7 +127,7 @@ class AvroContainer:
                 raise CorruptFileError(f"no sync marker after the block at byte {at}", path=self.path)
             limit = max_block if max_total is None else min(max_block, max_total)
             try:
-                block = decompress(_CODECS[self.codec].unpacked_as, data[:size], limit)
+                block = decompress(CODECS[self.codec].unpacked_as, data[:size], limit)
                 check_count(count, len(block) // self.min_record_size, "records of a block")
             except CorruptFileError:
                 raise
@@ -213,8 +213,8 @@ def container_at(read: Read, size: int, path: str) -> AvroContainer:
     except Exception as error:  # on invalid bytes the decoder raises errors of any type
         raise CorruptFileError(f"not an Avro file: {error}", path=path) from error
     codec = header["meta"].get("avro.codec", b"null").decode(errors="replace")
-    if codec not in _CODECS:
-        raise UnsupportedError(f"{path}: unsupported Avro codec '{codec}'; supported are {', '.join(_CODECS)}.")
+    if codec not in CODECS:
+        raise UnsupportedError(f"{path}: unsupported Avro codec '{codec}'; supported are {', '.join(CODECS)}.")
     return AvroContainer(schema_text, codec, within(read, size), size, stream.at, header["sync"], path, minimum)
 
 
@@ -262,8 +262,8 @@ def write_container(
     schema = _array_schema(coded_by or schema_text)
     for first in range(0, len(rows), _BLOCK_RECORDS):
         chunk = rows[first : first + _BLOCK_RECORDS]
-        block = _CODECS[codec].compress(_encode(schema, chunk))
-        out.write(_zigzag(len(chunk)) + _zigzag(len(block)) + block + sync)
+        block = CODECS[codec].compress(_encode(schema, chunk))
+        out.write(zigzag(len(chunk)) + zigzag(len(block)) + block + sync)
     return out.getvalue()
 
 
@@ -274,8 +274,8 @@ def codec_name(compression: str) -> str:
         UnsupportedError: Avro has no such codec.
     """
     name = _ALIASES.get(compression.lower(), compression.lower())
-    if name not in _CODECS:
-        known = ", ".join([*_CODECS, "zstd"])
+    if name not in CODECS:
+        known = ", ".join([*CODECS, "zstd"])
         raise UnsupportedError(f"Unsupported Avro codec '{compression}'.", remedy=f"Choose one of {known}.")
     return name
 
@@ -283,7 +283,7 @@ def codec_name(compression: str) -> str:
 def _encode(schema: _Parsed, rows: Sequence[Mapping[str, object]]) -> bytes:
     array = io.BytesIO()
     schemaless_writer(array, schema, rows)
-    return array.getvalue()[len(_zigzag(len(rows))) : -1]
+    return array.getvalue()[len(zigzag(len(rows))) : -1]
 
 
 def _decode(count: int, block: bytes, schema_text: str) -> Iterator[list[AvroRecord]]:
@@ -292,7 +292,7 @@ def _decode(count: int, block: bytes, schema_text: str) -> Iterator[list[AvroRec
         return
     large = len(block) > _LARGE_BLOCK
     # Records that are wrapped as an array's items are decoded with a single call.
-    source = io.BytesIO(block if large else _zigzag(count) + block + b"\0")
+    source = io.BytesIO(block if large else zigzag(count) + block + b"\0")
     if large:
         schema = _record_schema(schema_text)
         for first in range(0, count, _BATCH_RECORDS):
@@ -316,7 +316,8 @@ def _array_schema(schema_text: str) -> _Parsed:
     return parse_schema({"type": "array", "items": load_json(schema_text)})
 
 
-def _zigzag(value: int) -> bytes:
+def zigzag(value: int) -> bytes:
+    """Encode a non-negative number."""
     rest, coded = value << 1, bytearray()
     while rest > 0x7F:
         coded.append(rest & 0x7F | 0x80)

@@ -1,4 +1,4 @@
-"""Vectorized varints: non-negative integers, seven bits per byte, the lowest first."""
+"""Varints: non-negative integers, seven bits per byte, the lowest first; vectorized, and one by one."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ Longs = npt.NDArray[np.int64]
 
 _BITS, _LOW, _MORE = 7, 0x7F, 0x80
 _MAX_BYTES = 9
+_MAX_BITS = 64
 
 
 def sizes_of(numbers: Longs) -> Longs:
@@ -91,3 +92,25 @@ def decode(data: Bytes) -> tuple[Longs, Longs]:
     index = np.arange(len(data)) - np.repeat(starts, sizes)
     parts = (data & _LOW).astype(np.int64) << (_BITS * index)
     return np.add.reduceat(parts, starts), starts
+
+
+def encode_one(number: int) -> bytes:
+    """Encode one number."""
+    out = bytearray()
+    while number > _LOW:
+        out.append(number & _LOW | _MORE)
+        number >>= _BITS
+    out.append(number)
+    return bytes(out)
+
+
+def decode_one(data: bytes, at: int) -> tuple[int, int]:
+    """Decode the number at an offset; with its end offset. ValueError or IndexError if invalid."""
+    number = 0
+    for shift in range(0, _MAX_BITS, _BITS):
+        byte = data[at]
+        at += 1
+        number |= (byte & _LOW) << shift
+        if byte < _MORE:
+            return number, at
+    raise ValueError("a number is cut off")

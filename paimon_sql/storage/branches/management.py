@@ -32,7 +32,7 @@ from paimon_sql.format.text.instants import current_millis
 from paimon_sql.storage.data_files.live_files import live_files
 from paimon_sql.storage.file_io.paths import name_of
 from paimon_sql.storage.metadata.directories import remove_if_dropped
-from paimon_sql.storage.metadata.partial_changes import asked_for
+from paimon_sql.storage.metadata.partial_changes import unknown_unless_final
 from paimon_sql.storage.metadata.refs.branches import BranchManager, check_branch_name
 from paimon_sql.storage.retention.tags import guard_tag, is_referenced
 from paimon_sql.storage.staging.proposal import changed_table, is_same_table
@@ -232,7 +232,7 @@ def create_branch(
 
 
 def _create(table: Table, name: str, files: Mapping[str, bytes]) -> None:
-    with asked_for(f"{table.name}: branch '{name}'", table.file_io, table.branches.root(name)):
+    with unknown_unless_final(f"{table.name}: branch '{name}'", table.file_io, table.branches.root(name)):
         table.branches.create(name, files)
     # If the table was renamed meanwhile, so was the branch with it.
     if not is_same_table(table) and table.branches.exists(name):

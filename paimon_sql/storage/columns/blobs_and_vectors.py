@@ -12,45 +12,29 @@ from dataclasses import replace
 
 from paimon_sql.errors import InvalidOptionError, InvalidSchemaError
 from paimon_sql.format.options import TableOptions
+from paimon_sql.format.options.table import row_tracking
 from paimon_sql.format.options.table.index import VECTOR_FIELD, VECTOR_FILE_FORMAT
-from paimon_sql.format.options.table.row_tracking import (
-    BLOB_DESCRIPTOR_FIELD,
-    BLOB_FIELD,
-    BLOB_VIEW_FIELD,
-    DATA_EVOLUTION_ENABLED,
-)
 from paimon_sql.format.options.values import Option, comma_separated
+from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.schema import TableSchema
-from paimon_sql.format.schema.types import (
-    ArrayType,
-    BinaryType,
-    BlobType,
-    DataField,
-    DataType,
-    MapType,
-    VarBinaryType,
-    VectorType,
-)
 
 
-def is_blob(data_type: DataType) -> bool:
+def is_blob(data_type: t.DataType) -> bool:
     """Whether a type is a blob, an array of blobs or a map with blob values."""
     match data_type:
-        case ArrayType():
-            return isinstance(data_type.element, BlobType)
-        case MapType():
-            return isinstance(data_type.value, BlobType)
-    return isinstance(data_type, BlobType)
+        case t.BlobType() | t.ArrayType(element=t.BlobType()) | t.MapType(value=t.BlobType()):
+            return True
+    return False
 
 
-def has_blobs(fields: Iterable[DataField]) -> bool:
+def has_blobs(fields: Iterable[t.DataField]) -> bool:
     """Whether any column is a blob column."""
     return any(is_blob(f.type) for f in fields)
 
 
 def descriptor_columns(schema: TableSchema) -> frozenset[str]:
     """Return the columns stored as blob descriptors in data files; readers fetch the blobs that they refer to."""
-    named = {name for name in _named(schema, BLOB_DESCRIPTOR_FIELD) if name in schema.names}
+    named = {name for name in _named(schema, row_tracking.BLOB_DESCRIPTOR_FIELD) if name in schema.names}
     if schema.has_key:
         named |= {f.name for f in schema.fields if is_blob(f.type)} - view_columns(schema)
     return frozenset(named)
@@ -58,10 +42,10 @@ def descriptor_columns(schema: TableSchema) -> frozenset[str]:
 
 def view_columns(schema: TableSchema) -> frozenset[str]:
     """Return the columns stored as references to blobs of other tables in data files."""
-    return frozenset(name for name in _named(schema, BLOB_VIEW_FIELD) if name in schema.names)
+    return frozenset(name for name in _named(schema, row_tracking.BLOB_VIEW_FIELD) if name in schema.names)
 
 
-def fields_in_blob_files(schema: TableSchema) -> tuple[DataField, ...]:
+def fields_in_blob_files(schema: TableSchema) -> tuple[t.DataField, ...]:
     """Return the columns stored in blob files beside the data files."""
     blobs = tuple(f for f in schema.fields if is_blob(f.type))
     if not blobs or schema.has_key:
@@ -74,7 +58,7 @@ def managed_by_key(schema: TableSchema) -> tuple[str, ...]:
     """Return a primary-key table's columns with blobs of its own, in blob files that rows of any data file refer to."""
     if not schema.has_key:
         return ()
-    inline = {*_named(schema, BLOB_DESCRIPTOR_FIELD), *_named(schema, BLOB_VIEW_FIELD)}
+    inline = {*_named(schema, row_tracking.BLOB_DESCRIPTOR_FIELD), *_named(schema, row_tracking.BLOB_VIEW_FIELD)}
     return tuple(f.name for f in schema.fields if is_blob(f.type) and f.name not in inline)
 
 
@@ -82,28 +66,28 @@ def _named(schema: TableSchema, option: Option[str | None]) -> tuple[str, ...]:
     return tuple(comma_separated(TableOptions(schema.options).get(option)))
 
 
-def fields_in_vector_files(schema: TableSchema) -> tuple[DataField, ...]:
+def fields_in_vector_files(schema: TableSchema) -> tuple[t.DataField, ...]:
     """Return the columns that are stored in vector files, all in the same ones."""
     options = TableOptions(schema.options)
-    if not options.get(VECTOR_FILE_FORMAT) or not options.get(DATA_EVOLUTION_ENABLED):
+    if not options.get(VECTOR_FILE_FORMAT) or not options.get(row_tracking.DATA_EVOLUTION_ENABLED):
         return ()
-    return tuple(f for f in schema.fields if isinstance(f.type, VectorType))
+    return tuple(f for f in schema.fields if isinstance(f.type, t.VectorType))
 
 
-_BYTES = (BinaryType, VarBinaryType, BlobType)
-_BLOB_OPTIONS = (BLOB_FIELD, BLOB_DESCRIPTOR_FIELD, BLOB_VIEW_FIELD)
+_BYTES = (t.BinaryType, t.VarBinaryType, t.BlobType)
+_BLOB_OPTIONS = (row_tracking.BLOB_FIELD, row_tracking.BLOB_DESCRIPTOR_FIELD, row_tracking.BLOB_VIEW_FIELD)
 _DIRECTIVES: dict[str, Option[str | None]] = {
-    "__BLOB_VIEW_FIELD": BLOB_VIEW_FIELD,
-    "__BLOB_DESCRIPTOR_FIELD": BLOB_DESCRIPTOR_FIELD,
-    "__BLOB_FIELD": BLOB_FIELD,
+    "__BLOB_VIEW_FIELD": row_tracking.BLOB_VIEW_FIELD,
+    "__BLOB_DESCRIPTOR_FIELD": row_tracking.BLOB_DESCRIPTOR_FIELD,
+    "__BLOB_FIELD": row_tracking.BLOB_FIELD,
     "__VECTOR_FIELD": VECTOR_FIELD,
 }
 _DIRECTIVE = re.compile(r"\s*(__(?:BLOB|VECTOR)\w*)\s*(?:;(.*))?", re.DOTALL)
 
 
 def blobs_and_vectors(
-    fields: Iterable[DataField], options: Mapping[str, str]
-) -> tuple[list[DataField], dict[str, str]]:
+    fields: Iterable[t.DataField], options: Mapping[str, str]
+) -> tuple[list[t.DataField], dict[str, str]]:
     """Return a new table's columns with the types that its options and comments set, and the resulting options.
 
     Raises:
@@ -126,7 +110,7 @@ def is_directive(comment: str | None) -> bool:
     return _DIRECTIVE.fullmatch(comment or "") is not None
 
 
-def directed_column(field: DataField, options: Mapping[str, str]) -> tuple[DataField, dict[str, str]]:
+def directed_column(field: t.DataField, options: Mapping[str, str]) -> tuple[t.DataField, dict[str, str]]:
     """Return an added column with the type that its comment sets, and the resulting options.
 
     Raises:
@@ -137,7 +121,7 @@ def directed_column(field: DataField, options: Mapping[str, str]) -> tuple[DataF
     return column, stored
 
 
-def _directed(field: DataField, options: dict[str, str]) -> tuple[DataField, bool]:
+def _directed(field: t.DataField, options: dict[str, str]) -> tuple[t.DataField, bool]:
     match = _DIRECTIVE.fullmatch(field.description or "")
     if match is None:
         return field, False
@@ -158,12 +142,12 @@ def _directed(field: DataField, options: dict[str, str]) -> tuple[DataField, boo
     return replace(field, type=data_type, description=rest.strip() or None), True
 
 
-def _optioned(field: DataField, options: Mapping[str, str]) -> DataField:
+def _optioned(field: t.DataField, options: Mapping[str, str]) -> t.DataField:
     opts = TableOptions(options)
     for option in _BLOB_OPTIONS:
         if field.name in comma_separated(opts.get(option)):
             return replace(field, type=_blob(field, option))
-    if field.name in comma_separated(opts.get(VECTOR_FIELD)) and not isinstance(field.type, VectorType):
+    if field.name in comma_separated(opts.get(VECTOR_FIELD)) and not isinstance(field.type, t.VectorType):
         key = f"field.{field.name}.vector-dim"
         if key not in options:
             raise InvalidOptionError(
@@ -175,37 +159,39 @@ def _optioned(field: DataField, options: Mapping[str, str]) -> DataField:
     return field
 
 
-def _name_blob(field: DataField, options: dict[str, str]) -> None:
+def _name_blob(field: t.DataField, options: dict[str, str]) -> None:
     """Add a column that was declared as a blob to the options."""
     opts = TableOptions(options)
     if is_blob(field.type) and not any(field.name in comma_separated(opts.get(option)) for option in _BLOB_OPTIONS):
-        options[BLOB_FIELD.key] = ",".join((*comma_separated(opts.get(BLOB_FIELD)), field.name))
+        options[row_tracking.BLOB_FIELD.key] = ",".join(
+            (*comma_separated(opts.get(row_tracking.BLOB_FIELD)), field.name)
+        )
 
 
-def _blob(field: DataField, option: Option[str | None]) -> DataType:
+def _blob(field: t.DataField, option: Option[str | None]) -> t.DataType:
     found = field.type
     match found:
-        case ArrayType() if option is BLOB_FIELD and isinstance(found.element, _BYTES):
-            return ArrayType(found.nullable, BlobType(found.element.nullable))
-        case MapType() if option is BLOB_FIELD and isinstance(found.value, _BYTES):
-            return MapType(found.nullable, found.key, BlobType(found.value.nullable))
+        case t.ArrayType() if option is row_tracking.BLOB_FIELD and isinstance(found.element, _BYTES):
+            return t.ArrayType(found.nullable, t.BlobType(found.element.nullable))
+        case t.MapType() if option is row_tracking.BLOB_FIELD and isinstance(found.value, _BYTES):
+            return t.MapType(found.nullable, found.key, t.BlobType(found.value.nullable))
     if isinstance(found, _BYTES):
-        return BlobType(found.nullable)
-    wanted = "BINARY, ARRAY<BINARY> or MAP<.., BINARY>" if option is BLOB_FIELD else "BINARY"
+        return t.BlobType(found.nullable)
+    wanted = "BINARY, ARRAY<BINARY> or MAP<.., BINARY>" if option is row_tracking.BLOB_FIELD else "BINARY"
     raise InvalidSchemaError(
         f"Column '{field.name}' of type {found.sql()} cannot be a blob by '{option.key}'.",
         remedy=f"Declare it as {wanted}.",
     )
 
 
-def _vector(field: DataField, length: str) -> DataType:
+def _vector(field: t.DataField, length: str) -> t.DataType:
     if not re.fullmatch(r"\s*[1-9]\d*\s*", length):
         raise InvalidSchemaError(
             f"Column '{field.name}': the length of a vector must be a positive integer, not '{length}'."
         )
-    if not isinstance(field.type, ArrayType):
+    if not isinstance(field.type, t.ArrayType):
         raise InvalidSchemaError(
             f"Column '{field.name}' of type {field.type.sql()} cannot be a vector.",
             remedy="Declare it as ARRAY<FLOAT>.",
         )
-    return VectorType(field.type.nullable, field.type.element, int(length))
+    return t.VectorType(field.type.nullable, field.type.element, int(length))

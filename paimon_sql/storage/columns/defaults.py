@@ -20,14 +20,8 @@ from paimon_sql.errors import InvalidInputError, InvalidSchemaError, PaimonError
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.format.schema.system_fields import VALUE_KIND, RowKind
-from paimon_sql.storage.columns.literals import (
-    Constant,
-    ConstantCall,
-    ConstantError,
-    ConstantText,
-    element_text,
-    parse_constant,
-)
+from paimon_sql.storage.columns import literals
+from paimon_sql.storage.columns.literals import Constant, ConstantError, ConstantText
 from paimon_sql.storage.expressions.casts import cast
 
 _TEXTS = (t.CharType, t.VarCharType)
@@ -51,7 +45,7 @@ def default_constant(field: t.DataField) -> Constant | None:
     if not field.type.children():
         return ConstantText(_without_quotes(field.default, field.type))
     try:
-        return parse_constant(field.default, sql=False)
+        return literals.parse_constant(field.default, sql=False)
     except ConstantError as error:
         raise _unreadable(field, str(error)) from None
 
@@ -89,12 +83,12 @@ def stored_default(field: t.DataField, sql: str | None) -> t.DataField:
     if not sql:
         return replace(field, default=None)
     try:
-        constant = parse_constant(sql, sql=True)
+        constant = literals.parse_constant(sql, sql=True)
     except ConstantError as error:
         raise _unreadable(replace(field, default=sql), str(error)) from None
     text: str | None
-    if isinstance(constant, ConstantCall):
-        text = element_text(constant)
+    if isinstance(constant, literals.ConstantCall):
+        text = literals.element_text(constant)
     else:
         bare = not isinstance(field.type, _TEXTS) and _BARE.fullmatch(constant.text or "")
         text = constant.text if constant.text is None or bare else f"'{constant.text}'"

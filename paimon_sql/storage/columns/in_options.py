@@ -7,60 +7,41 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from paimon_sql.format.options import Option, find_option
-from paimon_sql.format.options.operations.changelog import CHANGELOG_PRODUCER_ROW_DEDUPLICATE_IGNORE_FIELDS
-from paimon_sql.format.options.operations.compaction import CLUSTERING_COLUMNS
-from paimon_sql.format.options.table.bucket import BUCKET_KEY
-from paimon_sql.format.options.table.data_file import ORC_COLUMN_ENCODING_DIRECT
-from paimon_sql.format.options.table.index import (
-    FILE_INDEX_COLUMNS,
-    PK_BITMAP_INDEX_COLUMNS,
-    PK_BTREE_INDEX_COLUMNS,
-    PK_FULL_TEXT_INDEX_COLUMNS,
-    PK_MULTIVALUE_INDEX_COLUMNS,
-    PK_VECTOR_INDEX_COLUMNS,
-    VECTOR_FIELD,
-)
-from paimon_sql.format.options.table.merge_engine import (
-    FIELD_MAP_SHARED_SHREDDING_MAX_COLUMNS,
-    FIELD_MAP_SHARED_SHREDDING_PLACEMENT,
-    FIELD_MAP_STORAGE_LAYOUT,
-    FIELD_NESTED_KEY,
-    FIELD_NESTED_SEQUENCE_FIELD,
-    FIELD_SEQUENCE_GROUP,
-    FIELD_TS_FIELD,
-    PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP,
-    ROWKIND_FIELD,
-    SEQUENCE_FIELD,
-)
-from paimon_sql.format.options.table.partition import RECORD_LEVEL_TIME_FIELD
-from paimon_sql.format.options.table.row_tracking import BLOB_DESCRIPTOR_FIELD, BLOB_FIELD, BLOB_VIEW_FIELD
+from paimon_sql.format.options.operations import changelog, compaction
+from paimon_sql.format.options.table import bucket, data_file, index, merge_engine, partition, row_tracking
 
 GLOBAL_INDEXES = (
-    PK_BTREE_INDEX_COLUMNS,
-    PK_BITMAP_INDEX_COLUMNS,
-    PK_MULTIVALUE_INDEX_COLUMNS,
-    PK_FULL_TEXT_INDEX_COLUMNS,
-    PK_VECTOR_INDEX_COLUMNS,
+    index.PK_BTREE_INDEX_COLUMNS,
+    index.PK_BITMAP_INDEX_COLUMNS,
+    index.PK_MULTIVALUE_INDEX_COLUMNS,
+    index.PK_FULL_TEXT_INDEX_COLUMNS,
+    index.PK_VECTOR_INDEX_COLUMNS,
 )
 """The options that define global indexes of columns."""
 
-_STORAGE_LISTS = (BLOB_FIELD, BLOB_DESCRIPTOR_FIELD, BLOB_VIEW_FIELD, VECTOR_FIELD)
+_STORAGE_LISTS = (
+    row_tracking.BLOB_FIELD,
+    row_tracking.BLOB_DESCRIPTOR_FIELD,
+    row_tracking.BLOB_VIEW_FIELD,
+    index.VECTOR_FIELD,
+)
 _STORAGE_KEYS = (
-    FIELD_MAP_STORAGE_LAYOUT,
-    FIELD_MAP_SHARED_SHREDDING_MAX_COLUMNS,
-    FIELD_MAP_SHARED_SHREDDING_PLACEMENT,
+    merge_engine.FIELD_MAP_STORAGE_LAYOUT,
+    merge_engine.FIELD_MAP_SHARED_SHREDDING_MAX_COLUMNS,
+    merge_engine.FIELD_MAP_SHARED_SHREDDING_PLACEMENT,
 )
 _LISTS: frozenset[Option[object]] = frozenset(
     (
-        *(BUCKET_KEY, SEQUENCE_FIELD, ROWKIND_FIELD, PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP),
-        *(CHANGELOG_PRODUCER_ROW_DEDUPLICATE_IGNORE_FIELDS, CLUSTERING_COLUMNS, RECORD_LEVEL_TIME_FIELD),
-        *(FILE_INDEX_COLUMNS, FIELD_SEQUENCE_GROUP, ORC_COLUMN_ENCODING_DIRECT),
+        *(bucket.BUCKET_KEY, data_file.ORC_COLUMN_ENCODING_DIRECT, index.FILE_INDEX_COLUMNS),
+        *(merge_engine.SEQUENCE_FIELD, merge_engine.FIELD_SEQUENCE_GROUP, merge_engine.ROWKIND_FIELD),
+        *(merge_engine.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP, partition.RECORD_LEVEL_TIME_FIELD),
+        *(changelog.CHANGELOG_PRODUCER_ROW_DEDUPLICATE_IGNORE_FIELDS, compaction.CLUSTERING_COLUMNS),
         *GLOBAL_INDEXES,
         *_STORAGE_LISTS,
     )
 )
 """The options whose values are lists of columns."""
-_MEMBERS = (FIELD_NESTED_KEY, FIELD_NESTED_SEQUENCE_FIELD, FIELD_TS_FIELD)
+_MEMBERS = (merge_engine.FIELD_NESTED_KEY, merge_engine.FIELD_NESTED_SEQUENCE_FIELD, merge_engine.FIELD_TS_FIELD)
 _VECTOR_DIM = re.compile(r"field\.(.+)\.vector-dim")
 _PLACEHOLDER = re.compile(r"<([^<>]+)>")
 

@@ -27,7 +27,7 @@ class Metric:
         group: ``scan`` or ``commit``.
         name: name of the metric.
         last: the newest value.
-        max: the maximum.
+        maximum: the maximum.
         total: the sum.
         count: number of values.
         at_millis: time of the newest value, in milliseconds since the epoch.
@@ -43,15 +43,8 @@ class Metric:
 
     def then(self, value: float, at_millis: int) -> Metric:
         """Return the metric with one more value."""
-        return Metric(
-            self.group,
-            self.name,
-            value,
-            max(self.maximum, value),
-            self.total + value,
-            self.count + 1,
-            at_millis,
-        )
+        maximum, total = max(self.maximum, value), self.total + value
+        return Metric(self.group, self.name, value, maximum, total, self.count + 1, at_millis)
 
 
 class Measured(Protocol):

@@ -1,8 +1,4 @@
-"""Execution of tasks: executors in local threads or on an engine's workers, progress and cancellation.
-
-The code that does the work registers it; shells and notebooks observe it, without knowing each other. Counting is cheap
-enough to be always on.
-"""
+"""Execution of tasks: executors in local threads or on an engine's workers, progress and cancellation."""
 
 from __future__ import annotations
 
@@ -13,6 +9,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
+from operator import methodcaller
 from typing import Protocol, TypeVar
 
 from paimon_sql.errors import CancelledError
@@ -29,10 +27,6 @@ class Task(Protocol[Result]):
 
     def run(self) -> Result:
         """Do the work."""
-
-
-def _run(task: Task[R]) -> R:
-    return task.run()
 
 
 class Executor(ABC):
@@ -58,7 +52,7 @@ class Executor(ABC):
 
     def run(self, tasks: Sequence[Task[R]]) -> Iterator[R]:
         """Yield the results of tasks, as `map`."""
-        return self.map(_run, tasks)
+        return self.map(methodcaller("run"), tasks)
 
     def watched(self: E, work: Work | None) -> E:
         """Return a copy of this executor that counts its tasks for `work`."""
@@ -76,7 +70,7 @@ class LocalExecutor(Executor):
     def map(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[R]:
         self._check()
         if self.work is not None:
-            function = _counted(function, self.work)
+            function = partial(_counted, function, self.work)
             self.work.expect(len(tasks))
         if len(tasks) < 2 or self.threads < 2:
             for task in tasks:
@@ -103,13 +97,10 @@ class LocalExecutor(Executor):
             self.work.check()
 
 
-def _counted(function: Callable[[T], R], work: Work) -> Callable[[T], R]:
-    def run(task: T) -> R:
-        answer = function(task)
-        work.advance()
-        return answer
-
-    return run
+def _counted(function: Callable[[T], R], work: Work, task: T) -> R:
+    answer = function(task)
+    work.advance()
+    return answer
 
 
 _MAX_TASKS = 256
@@ -129,6 +120,9 @@ def items_per_task(items: int, tasks: int | None, min_items: int) -> int:
 
 class Work:
     """One piece of work: executors count their tasks in it, and check whether it was cancelled.
+
+    The code that does the work registers it; shells and notebooks observe it, without knowing each other. Counting is
+    cheap enough to be always on.
 
     Args:
         what: description of the work.

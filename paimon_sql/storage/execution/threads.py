@@ -25,9 +25,8 @@ def map_in_threads(function: Callable[[A], R], items: Sequence[A], threads: int)
     threads = min(threads, len(items))
     if threads < 2:
         return [function(item) for item in items]
-    results: list[list[R]] = []
     with ThreadPoolExecutor(threads) as pool:
-        results.extend(pool.map(lambda first: [function(item) for item in items[first::threads]], range(threads)))
+        results = list(pool.map(lambda first: [function(item) for item in items[first::threads]], range(threads)))
     return [results[i % threads][i // threads] for i in range(len(items))]
 
 

@@ -13,20 +13,25 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.storage.expressions.predicates import KERNELS, OPPOSITE, ColumnStats, Predicate, may_match_all
+from paimon_sql.storage.expressions.predicates import KERNELS, OPPOSITE, Predicate
 
 
 class Term(ABC):
     """An integer per row."""
 
     @property
+    def parts(self) -> tuple[Term, ...]:
+        """The terms that it is computed from."""
+        return ()
+
+    @property
     def may_overflow(self) -> bool:
         """Whether it may exceed the range of its type."""
-        return False
+        return any(part.may_overflow for part in self.parts)
 
-    @abstractmethod
     def columns(self) -> frozenset[str]:
         """Return the columns that it reads."""
+        return frozenset().union(*(part.columns() for part in self.parts))
 
     @abstractmethod
     def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
@@ -59,9 +64,6 @@ class Constant(Term):
 
     value: pa.Scalar
 
-    def columns(self) -> frozenset[str]:
-        return frozenset()
-
     def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
         return self.value
 
@@ -70,18 +72,21 @@ class Constant(Term):
 
 
 @dataclass(frozen=True)
-class Widened(Term):
-    """A number cast to a wider type."""
+class _OfTerm(Term):
+    """A number computed from another one."""
 
     term: Term
-    type: pa.DataType
 
     @property
-    def may_overflow(self) -> bool:
-        return self.term.may_overflow
+    def parts(self) -> tuple[Term, ...]:
+        return (self.term,)
 
-    def columns(self) -> frozenset[str]:
-        return self.term.columns()
+
+@dataclass(frozen=True)
+class Widened(_OfTerm):
+    """A number cast to a wider type."""
+
+    type: pa.DataType
 
     def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
         return self.term.evaluate(columns).cast(self.type)
@@ -102,8 +107,9 @@ class Arithmetic(Term):
     def may_overflow(self) -> bool:
         return True
 
-    def columns(self) -> frozenset[str]:
-        return self.left.columns() | self.right.columns()
+    @property
+    def parts(self) -> tuple[Term, ...]:
+        return self.left, self.right
 
     def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
         return ARITHMETIC[self.operator](self.left.evaluate(columns), self.right.evaluate(columns))
@@ -113,19 +119,11 @@ class Arithmetic(Term):
 
 
 @dataclass(frozen=True)
-class Remainder(Term):
+class Remainder(_OfTerm):
     """The remainder of a division by a constant: with the number's sign, or never below 0 with ``positive``."""
 
-    term: Term
     divisor: int
     positive: bool = False
-
-    @property
-    def may_overflow(self) -> bool:
-        return self.term.may_overflow
-
-    def columns(self) -> frozenset[str]:
-        return self.term.columns()
 
     def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
         values = self.term.evaluate(columns)
@@ -164,9 +162,6 @@ class TermComparison(Predicate):
             return KERNELS[self.operator](self.left.evaluate(columns), self.right.evaluate(columns))
         except pa.ArrowInvalid:
             return pa.array(np.ones(len(next(iter(columns.values()))), dtype=np.bool_))
-
-    def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
-        return may_match_all(stats)
 
     def negate(self) -> Predicate:
         return TermComparison(self.left, OPPOSITE[self.operator], self.right)

@@ -1,12 +1,4 @@
-"""Partial aggregation of rows where they are read; the caller aggregates the partial results again.
-
-Each reads at most one column. Partial results have one type, in which they are combined further: counts and sums are
-added, of extremes the extreme is taken.
-
-A group occurs at most once per portion of rows, apart from sums that exceed their type, so that memory is bounded by
-the portion and not by the number of groups. If there are nearly as many groups as rows, rows are passed on
-unaggregated.
-"""
+"""Partial aggregation of rows where they are read; the caller aggregates the partial results again."""
 
 from __future__ import annotations
 
@@ -14,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, Context, Decimal
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +14,7 @@ import pyarrow.compute as pc
 
 from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.format.schema.types import BigIntType, DataType, DecimalType, DoubleType, is_floating
-from paimon_sql.storage.expressions.kernels.sorting import comparable
+from paimon_sql.storage.expressions.kernels.sorting import combined, comparable
 
 MOST_DIGITS = 32
 """Maximum precision of decimals that are summed: a sum over the rows that fit in memory then needs at most 38 digits.
@@ -44,7 +37,11 @@ class Leftover:
 
 
 class PartialAggregate(ABC):
-    """One aggregate function over its column."""
+    """One aggregate function, over at most one column.
+
+    Partial results have one type, in which they are combined further: counts and sums are added, of extremes the
+    extreme is taken.
+    """
 
     @property
     @abstractmethod
@@ -79,17 +76,25 @@ class PartialAggregate(ABC):
         return pa.scalar(None, arrow_type(self.type))
 
 
+class _Count(PartialAggregate):
+    """A number, 0 for nothing."""
+
+    @property
+    def type(self) -> DataType:
+        return BigIntType(False)
+
+    @property
+    def neutral(self) -> pa.Scalar:
+        return pa.scalar(0, pa.int64())
+
+
 @dataclass(frozen=True)
-class CountRows(PartialAggregate):
+class CountRows(_Count):
     """The number of rows."""
 
     @property
     def label(self) -> str:
         return "count(*)"
-
-    @property
-    def type(self) -> DataType:
-        return BigIntType(False)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -101,10 +106,6 @@ class CountRows(PartialAggregate):
     def alone(self, rows: pa.Table) -> pa.ChunkedArray | pa.Array:
         return pa.array(np.ones(len(rows), np.int64))
 
-    @property
-    def neutral(self) -> pa.Scalar:
-        return pa.scalar(0, pa.int64())
-
 
 @dataclass(frozen=True)
 class OfColumn(PartialAggregate):
@@ -112,10 +113,8 @@ class OfColumn(PartialAggregate):
 
     column: str
 
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """The SQL function."""
+    name: ClassVar[str]
+    """The SQL function."""
 
     @property
     def label(self) -> str:
@@ -125,22 +124,15 @@ class OfColumn(PartialAggregate):
     def columns(self) -> tuple[str, ...]:
         return (self.column,)
 
+    def alone(self, rows: pa.Table) -> pa.ChunkedArray | pa.Array:
+        return rows[self.column]
+
 
 @dataclass(frozen=True)
-class CountValues(OfColumn):
+class CountValues(OfColumn, _Count):
     """The number of values that are not null."""
 
-    @property
-    def name(self) -> str:
-        return "count"
-
-    @property
-    def type(self) -> DataType:
-        return BigIntType(False)
-
-    @property
-    def neutral(self) -> pa.Scalar:
-        return pa.scalar(0, pa.int64())
+    name = "count"
 
     def input(self, rows: pa.Table) -> tuple[pa.ChunkedArray | pa.Array, str]:
         return rows[self.column], "count"
@@ -154,10 +146,7 @@ class Sum(OfColumn):
     """The sum of floating-point numbers, or of integers that are too small to overflow."""
 
     floating: bool
-
-    @property
-    def name(self) -> str:
-        return "sum"
+    name = "sum"
 
     @property
     def type(self) -> DataType:
@@ -179,10 +168,7 @@ class WideSum(OfColumn):
     """
 
     kind: BigIntType | DecimalType
-
-    @property
-    def name(self) -> str:
-        return "sum"
+    name = "sum"
 
     @property
     def type(self) -> DataType:
@@ -193,9 +179,6 @@ class WideSum(OfColumn):
         if isinstance(self.kind, BigIntType) and not _sum_fits(values):
             values = values.cast(pa.decimal128(19, 0))
         return values, "sum"
-
-    def alone(self, rows: pa.Table) -> pa.ChunkedArray | pa.Array:
-        return rows[self.column]
 
     def result(self, found: pa.Array) -> tuple[pa.Array, Leftover | None]:
         if pa.types.is_integer(found.type):
@@ -234,26 +217,19 @@ class Extreme(OfColumn):
     function: str
 
     @property
-    def name(self) -> str:
-        return self.function
+    def label(self) -> str:
+        return f"{self.function}({self.column})"
 
     @property
     def type(self) -> DataType:
         return self.kind.as_nullable()
 
-    @property
-    def _floating(self) -> bool:
-        return is_floating(self.kind)
-
     def input(self, rows: pa.Table) -> tuple[pa.ChunkedArray | pa.Array, str]:
         values = rows[self.column]
-        return comparable(values) if self._floating else values, self.function
-
-    def alone(self, rows: pa.Table) -> pa.ChunkedArray | pa.Array:
-        return rows[self.column]
+        return comparable(values) if is_floating(self.kind) else values, self.function
 
     def result(self, found: pa.Array) -> tuple[pa.Array, Leftover | None]:
-        return (_floats(found), None) if self._floating else super().result(found)
+        return (_floats(found), None) if is_floating(self.kind) else super().result(found)
 
 
 def _sum_fits(values: pa.ChunkedArray) -> bool:
@@ -283,6 +259,10 @@ _BATCH_ROWS = 64 * 1024
 @dataclass(frozen=True)
 class PartialAggregation:
     """Aggregates of groups; a result has the columns of the groups, then the aggregates.
+
+    A group occurs at most once per portion of rows, apart from sums that exceed their type, so that memory is bounded
+    by the portion and not by the number of groups. If there are nearly as many groups as rows, rows are passed on
+    unaggregated.
 
     Attributes:
         groups: the grouping columns; none makes all rows one group.
@@ -352,9 +332,9 @@ class PartialAggregation:
         table = pa.table([*(rows[name] for name in self.groups), *(v for v, _ in inputs)], names=[*keys, *values])
         wanted = [(name, how) for name, (_, how) in zip(values, inputs, strict=True)]
         found = pa.TableGroupBy(table, keys, use_threads=False).aggregate(wanted)
-        groups = [_combined(found[name]) for name in keys]
+        groups = [combined(found[name]) for name in keys]
         results = [
-            aggregate.result(_combined(found[f"{name}_{how}"]))
+            aggregate.result(combined(found[f"{name}_{how}"]))
             for aggregate, (name, how) in zip(self.aggregates, wanted, strict=True)
         ]
         further = [self._further(groups, i, left) for i, (_, left) in enumerate(results) if left is not None]
@@ -367,7 +347,7 @@ class PartialAggregation:
         return self._batch([*(g.take(left.groups) for g in groups), *others])
 
     def _batch(self, columns: Iterable[pa.ChunkedArray | pa.Array]) -> pa.RecordBatch:
-        return pa.RecordBatch.from_arrays([_combined(c) for c in columns], names=self.names)
+        return pa.RecordBatch.from_arrays([combined(c) for c in columns], names=self.names)
 
 
 class _Portion:
@@ -389,10 +369,6 @@ class _Portion:
 
     def table(self) -> pa.Table:
         return pa.Table.from_batches(self._batches)
-
-
-def _combined(column: pa.ChunkedArray | pa.Array) -> pa.Array:
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
 def _in_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -47,13 +47,14 @@ class Predicate(ABC):
         """Return whether it is true for each row of a batch, like `evaluate`; never null."""
         return pc.fill_null(self.evaluate({name: rows.column(name) for name in self.columns()}), False)
 
-    @abstractmethod
     def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
         """Return false for each file only if it is true for none of the file's rows; never null."""
+        files = len(next(iter(stats.values())).row_count) if stats else 1
+        return pa.array([True] * files, pa.bool_())
 
-    @abstractmethod
     def negate(self) -> Predicate | None:
         """The predicate that is true where this one is false, and null where it is null; None if not expressible."""
+        return None
 
     @property
     def is_exact(self) -> bool:
@@ -96,15 +97,32 @@ OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
 @dataclass(frozen=True)
-class Comparison(Predicate):
-    """A comparison with a non-null value; NaN is greater than all other numbers and equal to itself."""
+class OfColumn(Predicate):
+    """A predicate on one column."""
 
     column: str
-    operator: str
-    value: pa.Scalar
 
     def columns(self) -> frozenset[str]:
         return frozenset([self.column])
+
+    def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
+        known = stats.get(self.column)
+        outside = None if known is None else self._outside(known)
+        if known is None or outside is None:
+            return super().may_hold(stats)
+        return pc.invert(pc.or_(pc.fill_null(outside, False), _only_nulls(known)))
+
+    def _outside(self, known: ColumnStats) -> pa.Array | None:
+        """Return true for each file whose bounds exclude it, null if unknown; None if bounds do not help."""
+        return None
+
+
+@dataclass(frozen=True)
+class Comparison(OfColumn):
+    """A comparison with a non-null value; NaN is greater than all other numbers and equal to itself."""
+
+    operator: str
+    value: pa.Scalar
 
     def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
         values = columns[self.column]
@@ -112,24 +130,18 @@ class Comparison(Predicate):
             return KERNELS[self.operator](values, self.value)
         return _compare_floats(values, self.operator, self.value)
 
-    def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
-        known = stats.get(self.column)
-        if known is None or pa.types.is_floating(self.value.type):
-            # Statistics of floating-point columns do not cover NaN.
-            return may_match_all(stats)
+    def _outside(self, known: ColumnStats) -> pa.Array | None:
         minimum, maximum, value = known.minimum, known.maximum, self.value
+        if pa.types.is_floating(value.type):
+            return None  # statistics of floating-point columns do not cover NaN
         if self.operator == "=":
-            outside = pc.or_kleene(pc.greater(minimum, value), pc.less(maximum, value))
-        elif self.operator == "!=":
-            outside = pc.and_kleene(pc.equal(minimum, value), pc.equal(maximum, value))
+            return pc.or_kleene(pc.greater(minimum, value), pc.less(maximum, value))
+        if self.operator == "!=":
             if pa.types.is_string(value.type) or pa.types.is_binary(value.type):
                 # A truncated bound may equal the value although the full strings do not.
-                outside = pa.array([False] * len(minimum))
-        elif self.operator in ("<", "<="):
-            outside = KERNELS[OPPOSITE[self.operator]](minimum, value)
-        else:
-            outside = KERNELS[OPPOSITE[self.operator]](maximum, value)
-        return pc.invert(pc.or_(pc.fill_null(outside, False), _only_nulls(known)))
+                return pa.array([False] * len(minimum))
+            return pc.and_kleene(pc.equal(minimum, value), pc.equal(maximum, value))
+        return KERNELS[OPPOSITE[self.operator]](minimum if self.operator in ("<", "<=") else maximum, value)
 
     def negate(self) -> Predicate:
         return Comparison(self.column, OPPOSITE[self.operator], self.value)
@@ -139,14 +151,10 @@ class Comparison(Predicate):
 
 
 @dataclass(frozen=True)
-class IsNull(Predicate):
+class IsNull(OfColumn):
     """A column is null, or, with ``negated``, is not."""
 
-    column: str
     negated: bool = False
-
-    def columns(self) -> frozenset[str]:
-        return frozenset([self.column])
 
     def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
         values = columns[self.column]
@@ -155,10 +163,8 @@ class IsNull(Predicate):
     def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
         known = stats.get(self.column)
         if known is None:
-            return may_match_all(stats)
-        if self.negated:
-            return pc.invert(_only_nulls(known))
-        return pc.fill_null(pc.greater(known.null_count, 0), True)
+            return super().may_hold(stats)
+        return pc.invert(_only_nulls(known)) if self.negated else pc.fill_null(pc.greater(known.null_count, 0), True)
 
     def negate(self) -> Predicate:
         return IsNull(self.column, not self.negated)
@@ -168,14 +174,10 @@ class IsNull(Predicate):
 
 
 @dataclass(frozen=True)
-class In(Predicate):
+class In(OfColumn):
     """A column equals one of several non-null values."""
 
-    column: str
     values: pa.Array
-
-    def columns(self) -> frozenset[str]:
-        return frozenset([self.column])
 
     def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
         values, wanted = columns[self.column], self.values
@@ -184,16 +186,11 @@ class In(Predicate):
         found = pc.is_in(values, value_set=wanted)
         return pc.if_else(pc.is_valid(values), found, pa.scalar(None, pa.bool_()))
 
-    def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
-        known = stats.get(self.column)
-        if known is None or not len(self.values) or pa.types.is_floating(self.values.type):
-            return may_match_all(stats)
+    def _outside(self, known: ColumnStats) -> pa.Array | None:
+        if not len(self.values) or pa.types.is_floating(self.values.type):
+            return None
         minimum, maximum = pc.min(self.values), pc.max(self.values)
-        outside = pc.or_kleene(pc.greater(known.minimum, maximum), pc.less(known.maximum, minimum))
-        return pc.invert(pc.or_(pc.fill_null(outside, False), _only_nulls(known)))
-
-    def negate(self) -> Predicate | None:
-        return None
+        return pc.or_kleene(pc.greater(known.minimum, maximum), pc.less(known.maximum, minimum))
 
     def __str__(self) -> str:
         return f"{self.column} IN ({', '.join(str(v) for v in self.values[:5])}{', …' if len(self.values) > 5 else ''})"
@@ -206,28 +203,17 @@ def canonical_floats(values: pa.Array) -> pa.Array:
 
 
 @dataclass(frozen=True)
-class StartsWith(Predicate):
+class StartsWith(OfColumn):
     """A string column begins with a prefix."""
 
-    column: str
     prefix: str
-
-    def columns(self) -> frozenset[str]:
-        return frozenset([self.column])
 
     def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
         return pc.starts_with(columns[self.column], self.prefix)
 
-    def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
-        known = stats.get(self.column)
-        if known is None:
-            return may_match_all(stats)
+    def _outside(self, known: ColumnStats) -> pa.Array | None:
         above = pc.greater(pc.utf8_slice_codeunits(known.minimum, 0, len(self.prefix)), self.prefix)
-        below = pc.less(known.maximum, self.prefix)
-        return pc.invert(pc.or_(pc.fill_null(pc.or_kleene(above, below), False), _only_nulls(known)))
-
-    def negate(self) -> Predicate | None:
-        return None
+        return pc.or_kleene(above, pc.less(known.maximum, self.prefix))
 
     def __str__(self) -> str:
         return f"{self.column} LIKE '{self.prefix}%'"
@@ -256,10 +242,12 @@ class _Junction(Predicate):
     def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
         return reduce(self._join_known, [p.may_hold(stats) for p in self.parts])
 
-    def _negated_parts(self) -> tuple[Predicate, ...] | None:
+    def negate(self) -> Predicate | None:
         parts = [p.negate() for p in self.parts]
         known = tuple(p for p in parts if p is not None)
-        return known if len(known) == len(parts) else None
+        if len(known) < len(parts):
+            return None
+        return Or(known) if isinstance(self, And) else And(known)
 
     def __str__(self) -> str:
         return "(" + f" {self.word} ".join(str(p) for p in self.parts) + ")"
@@ -272,10 +260,6 @@ class And(_Junction):
     _join = staticmethod(pc.and_kleene)
     _join_known = staticmethod(pc.and_)
 
-    def negate(self) -> Predicate | None:
-        parts = self._negated_parts()
-        return None if parts is None else Or(parts)
-
 
 class Or(_Junction):
     """At least one of the predicates is true."""
@@ -283,16 +267,6 @@ class Or(_Junction):
     word = "OR"
     _join = staticmethod(pc.or_kleene)
     _join_known = staticmethod(pc.or_)
-
-    def negate(self) -> Predicate | None:
-        parts = self._negated_parts()
-        return None if parts is None else And(parts)
-
-
-def may_match_all(stats: Mapping[str, ColumnStats]) -> pa.Array:
-    """Return true for each file: the result of a predicate that statistics do not cover."""
-    files = len(next(iter(stats.values())).row_count) if stats else 1
-    return pa.array([True] * files, pa.bool_())
 
 
 def _only_nulls(known: ColumnStats) -> pa.Array:
@@ -318,7 +292,7 @@ def _compare_floats(values: pa.Array, operator: str, value: pa.Scalar) -> pa.Arr
 
 
 @dataclass(frozen=True)
-class ContainsAny(Predicate):
+class ContainsAny(OfColumn):
     """An array contains one of several non-null values; null if it contains none of them but has nulls.
 
     Attributes:
@@ -326,11 +300,7 @@ class ContainsAny(Predicate):
         values: the values.
     """
 
-    column: str
     values: pa.Array
-
-    def columns(self) -> frozenset[str]:
-        return frozenset([self.column])
 
     def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
         arrays = columns[self.column]
@@ -348,19 +318,13 @@ class ContainsAny(Predicate):
         unknown = pc.is_null(arrays).to_numpy(zero_copy_only=False) | (has_null & ~found)
         return pa.array(found, mask=unknown)
 
-    def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
-        return may_match_all(stats)
-
-    def negate(self) -> Predicate | None:
-        return None
-
     def __str__(self) -> str:
         shown = ", ".join(str(v) for v in self.values[:5])
         return f"{self.column} CONTAINS ANY OF ({shown}{', …' if len(self.values) > 5 else ''})"
 
 
 @dataclass(frozen=True)
-class OfMapKey(Predicate):
+class OfMapKey(OfColumn):
     """A predicate on the value of a key, for a map with string keys; null if the map or the key is missing.
 
     Attributes:
@@ -369,21 +333,14 @@ class OfMapKey(Predicate):
         inner: the predicate on the value, whose column is called ``value``.
     """
 
-    column: str
     key: str
     inner: Predicate
 
     VALUE = "value"
 
-    def columns(self) -> frozenset[str]:
-        return frozenset([self.column])
-
     def evaluate(self, columns: Mapping[str, pa.Array]) -> pa.Array:
         found = pc.map_lookup(columns[self.column], pa.scalar(self.key), "first")
         return self.inner.evaluate({self.VALUE: found})
-
-    def may_hold(self, stats: Mapping[str, ColumnStats]) -> pa.Array:
-        return may_match_all(stats)
 
     def negate(self) -> Predicate | None:
         opposite = self.inner.negate()

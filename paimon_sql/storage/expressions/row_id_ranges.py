@@ -75,8 +75,5 @@ class RowIds(Predicate):
         last = int(np.searchsorted(self.starts, end, side="left"))
         return RowIds(np.maximum(self.starts[first:last], start), np.minimum(self.ends[first:last], end))
 
-    def negate(self) -> None:
-        return None
-
     def __str__(self) -> str:
         return f"{ROW_ID.name} IN {self.count} ids"

@@ -6,11 +6,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import pyarrow as pa
 
-from paimon_sql.errors import CorruptFileError, InvalidOptionError, PaimonError, UnsupportedError
+from paimon_sql.errors import (
+    ConstraintViolationError,
+    CorruptFileError,
+    InvalidOptionError,
+    PaimonError,
+    UnsupportedError,
+)
 from paimon_sql.format.options.values import parse_memory_size
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_field, arrow_schema
@@ -75,7 +81,6 @@ class FileRead:
         predicate: a hint for skipping row groups; rows are not filtered.
         batch_rows: maximum rows per batch.
         row_ranges: the requested positions, as sorted ``(first, last + 1)``; None for all rows.
-        threads: whether columns may be decoded in parallel.
         options: the table's options, for formats that depend on them.
     """
 
@@ -86,12 +91,7 @@ class FileRead:
     predicate: RowGroupFilter | None = None
     batch_rows: int = BATCH_ROWS
     row_ranges: Sequence[tuple[int, int]] | None = None
-    threads: bool = False
     options: Mapping[str, str] | None = None
-
-    def option(self, key: str, default: str) -> str:
-        """Return the value of a table option."""
-        return (self.options or {}).get(key, default)
 
     @property
     def wanted(self) -> list[t.DataField]:
@@ -146,6 +146,27 @@ class DataFileWriter(ABC):
         """Delete the file."""
 
 
+class StreamWriter(DataFileWriter):
+    """A writer of one file through one output stream, which its constructor opens."""
+
+    def __init__(self, file_io: FileIO, path: str) -> None:
+        self.path = path
+        self._file_io = file_io
+        self._stream = file_io.open_output(path)
+
+    def abort(self) -> None:
+        if not self._stream.closed:
+            self._stream.close()
+        self._file_io.delete(self.path)
+
+
+def refuse_nulls(path: str, columns: Iterable[pa.Array], fields: Sequence[t.DataField]) -> None:
+    """Raise `ConstraintViolationError` if a column of a file that is NOT NULL has a null."""
+    for column, field in zip(columns, fields, strict=True):
+        if column.null_count and not field.type.nullable:
+            raise ConstraintViolationError(f"{path}: column '{field.name}' is NOT NULL and got a null.")
+
+
 class FileFormat(ABC):
     """Data files of one format.
 
@@ -166,56 +187,22 @@ class FileFormat(ABC):
         file_size: int | None,
         file_fields: Sequence[t.DataField],
         columns: Sequence[str],
-        *,
-        predicate: RowGroupFilter | None = None,
-        batch_rows: int = BATCH_ROWS,
-        row_ranges: Sequence[tuple[int, int]] | None = None,
-        threads: bool = False,
-        options: Mapping[str, str] | None = None,
+        **settings: Any,
     ) -> Iterator[pa.RecordBatch]:
-        """Yield a file's rows in order, as batches of the canonical Arrow types; the arguments are those of `FileRead`.
+        """Yield a file's rows like `batches`, without positions; the arguments are those of `FileRead`."""
+        for _, batch in self.batches(file_io, FileRead(path, file_fields, columns, file_size, **settings)):
+            yield batch
 
-        A column that the file lacks is null.
+    @abstractmethod
+    def batches(self, file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Yield a file's rows in order, as batches of the canonical Arrow types.
+
+        Each comes with the 0-based position of its first row in the file. A column that the file lacks is null.
 
         Raises:
             MissingFileError: the file is missing.
             CorruptFileError: it is not of this format, is corrupt, or a column has an incompatible type.
         """
-        for _, batch in self.read_with_positions(
-            file_io,
-            path,
-            file_size,
-            file_fields,
-            columns,
-            predicate=predicate,
-            batch_rows=batch_rows,
-            row_ranges=row_ranges,
-            threads=threads,
-            options=options,
-        ):
-            yield batch
-
-    def read_with_positions(
-        self,
-        file_io: FileIO,
-        path: str,
-        file_size: int | None,
-        file_fields: Sequence[t.DataField],
-        columns: Sequence[str],
-        *,
-        predicate: RowGroupFilter | None = None,
-        batch_rows: int = BATCH_ROWS,
-        row_ranges: Sequence[tuple[int, int]] | None = None,
-        threads: bool = False,
-        options: Mapping[str, str] | None = None,
-    ) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """Yield the batches of `read`, each with the 0-based position of its first row in the file."""
-        wanted = FileRead(path, file_fields, columns, file_size, predicate, batch_rows, row_ranges, threads, options)
-        return self.batches(file_io, wanted)
-
-    @abstractmethod
-    def batches(self, file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """Implement `read_with_positions`."""
 
     def open_writer(
         self,
@@ -265,9 +252,8 @@ class FileFormat(ABC):
         """Implement `column_names` for an open file; optional for formats that are not general."""
         raise UnsupportedError(f"Files of the format {self.name} have no columns of their own.")
 
-    @abstractmethod
-    def check_fields(self, fields: Sequence[t.DataField]) -> None:
-        """Raise `UnsupportedError` with the column's name if the format does not support a column."""
+    def check_fields(self, fields: Sequence[t.DataField]) -> None:  # noqa: B027
+        """Raise `UnsupportedError` with the column's name if the format does not support a column; by default none."""
 
 
 def canonical(array: pa.Array, field: t.DataField, path: str, leaf: Leaf | None = None) -> pa.Array:
@@ -317,11 +303,7 @@ class WriteSettings:
 
     @classmethod
     def of(
-        cls,
-        name: str,
-        options: Mapping[str, str] | None,
-        compression: str | None,
-        history: ShapeHistory | None = None,
+        cls, name: str, options: Mapping[str, str] | None, compression: str | None, history: ShapeHistory | None = None
     ) -> WriteSettings:
         """Create the settings from a table's options."""
         given = options or {}
@@ -350,8 +332,7 @@ class WriteSettings:
 
     def flags_by_column(self, key: str) -> dict[str, bool]:
         """Return the booleans of ``<key>#<column>``, by column."""
-        prefix = f"{key}#"
-        return {k.removeprefix(prefix): _flag(k, v, False) for k, v in self.options.items() if k.startswith(prefix)}
+        return {column: _flag(f"{key}#{column}", v, False) for column, v in self.texts_by_column(key).items()}
 
     def texts_by_column(self, key: str) -> dict[str, str]:
         """Return the values of ``<key>#<column>``, by column."""

@@ -29,7 +29,7 @@ def to_int96(array: pa.Array) -> pa.Array:
     parts = np.empty(len(counts), _PARTS)
     parts["nanos"] = counts - days * _NANOS_PER_DAY
     parts["day"] = days + _JULIAN_DAY_OF_1970
-    return pa.Array.from_buffers(INT96, len(counts), [_validity(array), pa.py_buffer(parts)])
+    return with_validity_of(array, parts, INT96)
 
 
 def from_int96(array: pa.Array, target: pa.TimestampType) -> pa.Array:
@@ -46,7 +46,7 @@ def from_int96(array: pa.Array, target: pa.TimestampType) -> pa.Array:
     seconds = days * _SECONDS_PER_DAY + nanos // _NANOS_PER_SECOND
     fraction = nanos % _NANOS_PER_SECOND
     counts = instants(seconds, fraction, target)
-    return pa.Array.from_buffers(target, len(array), [_validity(array), pa.py_buffer(counts)])
+    return with_validity_of(array, counts, target)
 
 
 def instants(
@@ -66,5 +66,7 @@ def instants(
     return np.ascontiguousarray(seconds * _NANOS_PER_SECOND + nanos)
 
 
-def _validity(array: pa.Array) -> pa.Buffer | None:
-    return pc.and_(array.is_valid(), True).buffers()[1] if array.null_count else None
+def with_validity_of(array: pa.Array, values: np.ndarray, target: pa.DataType) -> pa.Array:
+    """Return an array of these stored values, with nulls where ``array`` is null."""
+    validity = pc.and_(array.is_valid(), True).buffers()[1] if array.null_count else None
+    return pa.Array.from_buffers(target, len(array), [validity, pa.py_buffer(values)])

@@ -25,8 +25,7 @@ def file_format(name: str) -> FileFormat:
     found = formats().get(name.strip().lower())
     if found is None:
         raise UnsupportedError(
-            f"Unknown file format '{name}'.",
-            remedy=f"Set 'file.format' to one of {', '.join(format_names())}.",
+            f"Unknown file format '{name}'.", remedy=f"Set 'file.format' to one of {', '.join(format_names())}."
         )
     return found
 

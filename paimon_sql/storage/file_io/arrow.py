@@ -12,31 +12,27 @@ from paimon_sql.cache import Cache
 from paimon_sql.errors import MissingFileError, UnsupportedError
 from paimon_sql.process import share
 from paimon_sql.storage.execution.threads import map_in_threads
-from paimon_sql.storage.file_io.backends import (
-    AzureBackend,
-    Backend,
-    ConditionRefusedError,
-    FsspecBackend,
-    GcsBackend,
-    HdfsBackend,
-    Objects,
-    OssBackend,
-    has_fsspec,
-)
+from paimon_sql.storage.file_io import backends
 from paimon_sql.storage.file_io.base import FileIO, FileStatus, no_exclusive_create, translate_errors
 from paimon_sql.storage.file_io.paths import S3_SCHEMES, join, name_of, parent_of, temporary_sibling, without_scheme
 from paimon_sql.storage.file_io.s3 import S3Backend
 
 _MAX_OPEN = 64
-_BACKENDS: dict[str, Backend] = {}
+_BACKENDS: dict[str, backends.Backend] = {
+    **dict.fromkeys(S3_SCHEMES, S3Backend()),
+    "oss": backends.OssBackend(),
+    "gs": backends.GcsBackend(),
+    **dict.fromkeys(("abfs", "abfss", "wasb", "wasbs"), backends.AzureBackend()),
+    **dict.fromkeys(("hdfs", "viewfs"), backends.HdfsBackend()),
+}
 
 
-def register_backend(scheme: str, backend: Backend) -> None:
+def register_backend(scheme: str, backend: backends.Backend) -> None:
     """Register the file system of a scheme."""
     _BACKENDS[scheme] = backend
 
 
-def backend_of(scheme: str) -> Backend:
+def backend_of(scheme: str) -> backends.Backend:
     """Return the backend of a scheme.
 
     Raises:
@@ -44,23 +40,12 @@ def backend_of(scheme: str) -> Backend:
     """
     if scheme in _BACKENDS:
         return _BACKENDS[scheme]
-    if not has_fsspec(scheme):
+    if not backends.has_fsspec(scheme):
         raise UnsupportedError(
             f"Unsupported file system scheme '{scheme}'.",
             remedy=f"Supported are file, {', '.join(sorted(_BACKENDS))}, and those of fsspec if it is installed.",
         )
-    return FsspecBackend(scheme)
-
-
-for _schemes, _backend in (
-    (S3_SCHEMES, S3Backend()),
-    (("oss",), OssBackend()),
-    (("gs",), GcsBackend()),
-    (("abfs", "abfss", "wasb", "wasbs"), AzureBackend()),
-    (("hdfs", "viewfs"), HdfsBackend()),
-):
-    for _scheme in _schemes:
-        register_backend(_scheme, _backend)
+    return backends.FsspecBackend(scheme)
 
 
 _THREADS = 8
@@ -85,7 +70,7 @@ class ArrowFileIO(FileIO):
         return type(self), (self.scheme, self.authority, self.options)
 
     @cached_property
-    def _backend(self) -> Backend:
+    def _backend(self) -> backends.Backend:
         return backend_of(self.scheme)
 
     @cached_property
@@ -94,7 +79,7 @@ class ArrowFileIO(FileIO):
             return _open(self.scheme, self.authority, frozenset(self.options.items()))[0]
 
     @cached_property
-    def _objects(self) -> Objects | None:
+    def _objects(self) -> backends.Objects | None:
         return _open(self.scheme, self.authority, frozenset(self.options.items()))[1]
 
     def can_create_exclusively(self, path: str) -> bool:
@@ -136,7 +121,7 @@ class ArrowFileIO(FileIO):
             if self._objects is not None:
                 try:
                     return self._objects.create(self._inner(path), data)
-                except ConditionRefusedError:
+                except backends.ConditionRefusedError:
                     why = "the store does not support conditional puts"
             if not locked:
                 raise no_exclusive_create(path, why)
@@ -187,9 +172,8 @@ class ArrowFileIO(FileIO):
         targets = list(paths)
         if not targets or self._objects is None:
             return super().delete_many(targets, threads)
-        with translate_errors(
-            "delete", targets[0] if len(targets) == 1 else f"{len(targets)} files, including {targets[0]}"
-        ):
+        shown = targets[0] if len(targets) == 1 else f"{len(targets)} files, including {targets[0]}"
+        with translate_errors("delete", shown):
             if self._objects.remove([self._inner(path) for path in targets]):
                 return len(targets)
         return super().delete_many(targets, threads)
@@ -237,7 +221,7 @@ class ArrowFileIO(FileIO):
         return found.size
 
 
-_OpenFileSystem = tuple[pafs.FileSystem, Objects | None]
+_OpenFileSystem = tuple[pafs.FileSystem, backends.Objects | None]
 _left: list[object] = []
 """File systems of a parent process: destroying them here would wait for their threads, which exist only there."""
 _file_systems = share(
@@ -248,12 +232,9 @@ _file_systems = share(
 
 def _open(scheme: str, authority: str, options: frozenset[tuple[str, str]]) -> _OpenFileSystem:
     """Open a file system, or return the open one."""
-
-    def opened() -> _OpenFileSystem:
-        backend, given = backend_of(scheme), dict(options)
-        return backend.open(authority, given), backend.objects(authority, given)
-
-    return _file_systems().compute((scheme, authority, options), opened)
+    backend, given = backend_of(scheme), dict(options)
+    key = scheme, authority, options
+    return _file_systems().compute(key, lambda: (backend.open(authority, given), backend.objects(authority, given)))
 
 
 def _status(path: str, info: pafs.FileInfo) -> FileStatus | None:

@@ -189,12 +189,9 @@ class FsspecBackend(Backend):
         self.conditional = protocol if protocol == "memory" else None
 
     def open(self, authority: str, options: Options) -> pafs.FileSystem:
-        return pafs.PyFileSystem(pafs.FSSpecHandler(_fsspec(self._protocol, self._arguments(options))))
+        return pafs.PyFileSystem(pafs.FSSpecHandler(_fsspec(self._protocol, self.fsspec_arguments(options))))
 
     def fsspec_arguments(self, options: Options) -> dict[str, object]:
-        return self._arguments(options)
-
-    def _arguments(self, options: Options) -> dict[str, object]:
         prefix = f"fs.{self._protocol}."
         return {k.removeprefix(prefix): v for k, v in options.items() if k.startswith(prefix)}
 

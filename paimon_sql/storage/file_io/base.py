@@ -129,7 +129,7 @@ class FileIO(ABC):
             data: the new content.
             durable: whether the new content must survive a loss of power, like after `write_durably`.
         """
-        if self._content(path) != expected:
+        if self.read_if_exists(path) != expected:
             return False
         write = self.write_durably if durable else self.write_bytes
         write(path, data)
@@ -150,12 +150,13 @@ class FileIO(ABC):
         Raises:
             CommitConflictError: another process holds the lock for its deletion and does not proceed.
         """
-        content = self._content(path)
+        content = self.read_if_exists(path)
         if content is None or not is_meant(content):
             return False
         return self.delete_durably(path) if durable else self.delete(path)
 
-    def _content(self, path: str) -> bytes | None:
+    def read_if_exists(self, path: str) -> bytes | None:
+        """Read a metadata file like `read_bytes`; None if it does not exist."""
         try:
             return self.read_bytes(path)
         except MissingFileError:
@@ -267,22 +268,20 @@ class FileIO(ABC):
         return sum(map_in_threads(self.delete, list(paths), threads))
 
 
-_NO_BUCKET = ("NoSuchBucket", "NO_SUCH_BUCKET")
 _WRONG_CREDENTIALS = (
-    "SignatureDoesNotMatch",
-    "SIGNATURE_DOES_NOT_MATCH",
-    "InvalidAccessKeyId",
-    "INVALID_ACCESS_KEY_ID",
-    "INVALID_CLIENT_TOKEN_ID",
-    "Unable to locate credentials",
+    *("SignatureDoesNotMatch", "SIGNATURE_DOES_NOT_MATCH", "InvalidAccessKeyId", "INVALID_ACCESS_KEY_ID"),
+    *("INVALID_CLIENT_TOKEN_ID", "Unable to locate credentials"),
 )
 _UNREACHABLE = (
-    "NETWORK_CONNECTION",
-    "Could not connect to the endpoint",
-    "Connect timeout",
-    "Read timeout",
+    *("NETWORK_CONNECTION", "Could not connect to the endpoint", "Connect timeout", "Read timeout"),
     "Couldn't resolve",
 )
+_OF_STORES = (
+    (("NoSuchBucket", "NO_SUCH_BUCKET"), "has no such bucket", "Create the bucket, or check the path."),
+    (_WRONG_CREDENTIALS, "refuses the credentials", "Check the catalog's options 's3.access-key' and 's3.secret-key'."),
+    (_UNREACHABLE, "does not answer", "Check the catalog's option 's3.endpoint' and the network."),
+)
+"""Words of a store's error, what it means, and the remedy."""
 _DENIED = ("ACCESS_DENIED", "AccessDenied", "PERMISSION_DENIED", "Permission denied", "HTTP status 403", "Forbidden")
 _NOT_FOUND = ("NoSuchKey", "NO_SUCH_KEY", "HTTP status 404")
 _MAX_NAME_BYTES = 255
@@ -309,20 +308,9 @@ def _translated(action: str, path: str, error: OSError) -> PaimonError:
         return PaimonError(
             f"Cannot {action} {path}: a directory cannot be created there.", remedy="Check the warehouse's path."
         )
-    if any(word in text for word in _NO_BUCKET):
-        return PaimonError(
-            f"Cannot {action} {path}: the store has no such bucket.", remedy="Create the bucket, or check the path."
-        )
-    if any(word in text for word in _WRONG_CREDENTIALS):
-        return PaimonError(
-            f"Cannot {action} {path}: the store refuses the credentials.",
-            remedy="Check the catalog's options 's3.access-key' and 's3.secret-key'.",
-        )
-    if any(word in text for word in _UNREACHABLE):
-        return PaimonError(
-            f"Cannot {action} {path}: the store does not answer.",
-            remedy="Check the catalog's option 's3.endpoint' and the network.",
-        )
+    for words, what, remedy in _OF_STORES:
+        if any(word in text for word in words):
+            return PaimonError(f"Cannot {action} {path}: the store {what}.", remedy=remedy)
     if isinstance(error, FileNotFoundError) or any(word in text for word in _NOT_FOUND):
         return MissingFileError(
             f"Cannot {action} {path}: it does not exist.",
@@ -340,17 +328,16 @@ def _translated(action: str, path: str, error: OSError) -> PaimonError:
 
 
 def _too_long(action: str, path: str) -> InvalidInputError:
-    parents: list[str] = []
-    for part in path.split("/"):
+    parts = path.split("/")
+    for i, part in enumerate(parts):
         length = len(part.encode("utf-8", "surrogateescape"))
         if length > _MAX_NAME_BYTES:
-            parent = "/".join(parents)
+            parent = "/".join(parts[:i])
             return InvalidInputError(
                 f"Cannot {action} a file under {parent}: the name '{part[:40]}…' has {length} bytes, more than"
                 " the file system supports.",
                 remedy=f"Names of tables and values of partition columns must leave room for {_MAX_NAME_BYTES} bytes.",
             )
-        parents.append(part)
     return InvalidInputError(f"Cannot {action} {path[:200]}…: the path is too long for the file system.")
 
 

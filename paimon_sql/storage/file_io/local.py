@@ -16,14 +16,8 @@ import pyarrow as pa
 
 from paimon_sql.errors import CommitConflictError, CorruptFileError
 from paimon_sql.storage.execution.threads import map_in_threads
-from paimon_sql.storage.file_io.base import (
-    MAKE_DIRECTORY,
-    FileIO,
-    FileStatus,
-    check_size,
-    no_exclusive_create,
-    translate_errors,
-)
+from paimon_sql.storage.file_io import base
+from paimon_sql.storage.file_io.base import FileIO, FileStatus, translate_errors
 from paimon_sql.storage.file_io.paths import join, name_of, parent_of, temporary_sibling, without_scheme
 
 _NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
@@ -71,24 +65,33 @@ class LocalFileIO(FileIO):
                 return pa.OSFile(str(target), "wb")
 
     def write_bytes(self, path: str, data: bytes) -> None:
-        with translate_errors("write", path):
-            self._replace(_local(path), data, durable=False)
+        self._replace(path, data, durable=False)
 
     def write_durably(self, path: str, data: bytes) -> None:
-        with translate_errors("write", path):
-            self._replace(_local(path), data, durable=self.durable)
+        self._replace(path, data, durable=self.durable)
 
-    def _replace(self, target: Path, data: bytes, *, durable: bool) -> None:
-        temporary, fresh = _write_temporary(target, data, durable=durable)
-        try:
-            temporary.replace(target)
-        except OSError:
-            temporary.unlink()
-            raise
-        if durable:
-            _sync_directories([target.parent, *fresh])
-        elif fresh and self.durable:
-            _sync_directories(fresh)  # a later durable write flushes only its own directory
+    def _replace(self, path: str, data: bytes, *, durable: bool) -> None:
+        target = _local(path)
+        with translate_errors("write", path):
+            temporary, fresh = _write_temporary(target, data, durable=durable)
+            try:
+                temporary.replace(target)
+            except OSError:
+                temporary.unlink()
+                raise
+            # A later durable write flushes only its own directory.
+            self._sync_directories([target.parent, *fresh] if durable else fresh)
+
+    def _sync_directories(self, directories: Iterable[Path]) -> None:
+        """Flush the entries of directories, the deepest first; one that was removed concurrently is skipped."""
+        for directory in sorted(set(directories) if self.durable else (), key=lambda d: len(d.parts), reverse=True):
+            try:
+                _sync_file(directory)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                if error.errno not in _NO_SYNC:
+                    raise
 
     def try_create_exclusive(self, path: str, data: bytes, *, locked: bool = False) -> bool:
         target = _local(path)
@@ -102,13 +105,13 @@ class LocalFileIO(FileIO):
                 if error.errno not in _NO_HARD_LINKS:
                     raise
                 if not locked:
-                    raise no_exclusive_create(path, "its file system has no hard links") from error
+                    raise base.no_exclusive_create(path, "its file system has no hard links") from error
                 temporary.rename(target)
                 created = True
             finally:
                 temporary.unlink(missing_ok=True)
-            if created and self.durable:
-                _sync_directories([target.parent, *fresh])
+            if created:
+                self._sync_directories([target.parent, *fresh])
             return created
 
     def replace_if(self, path: str, expected: bytes | None, data: bytes, *, durable: bool = False) -> bool:
@@ -136,8 +139,8 @@ class LocalFileIO(FileIO):
                 target.unlink()
             finally:
                 os.close(descriptor)
-            if durable and self.durable:
-                _sync_directories([target.parent])
+            if durable:
+                self._sync_directories([target.parent])
             return True
 
     def sync(self, paths: Iterable[str], root: str) -> None:
@@ -148,12 +151,11 @@ class LocalFileIO(FileIO):
             threads = self.threads_for(root, len(files), _SYNC_THREADS)
             map_in_threads(_sync_file, files, threads)
             parents = {file.parent for file in files}
-            _sync_directories(parents | {up for parent in parents for up in _possibly_created_above(parent, top)})
+            self._sync_directories(parents | {up for parent in parents for up in _possibly_created_above(parent, top)})
 
     def sync_directory(self, path: str) -> None:
-        if self.durable:
-            with translate_errors("flush", path):
-                _sync_directories([_local(path)])
+        with translate_errors("flush", path):
+            self._sync_directories([_local(path)])
 
     def failures_are_final(self, path: str) -> bool:
         return True
@@ -200,11 +202,10 @@ class LocalFileIO(FileIO):
             return True
 
     def mkdirs(self, path: str) -> None:
-        with translate_errors(MAKE_DIRECTORY, path):
+        with translate_errors(base.MAKE_DIRECTORY, path):
             fresh = _missing_above(_local(path) / "_")
             _local(path).mkdir(parents=True, exist_ok=True)
-            if self.durable:
-                _sync_directories(fresh)
+            self._sync_directories(fresh)
 
     def rename(self, src: str, dst: str) -> bool:
         source, target = _local(src), _local(dst)
@@ -227,10 +228,9 @@ class LocalFileIO(FileIO):
             return True
 
     def _sync_renamed(self, source: Path, target: Path) -> None:
-        if self.durable:
-            # The new name first: one of the two names is durable at any moment.
-            _sync_directories([target.parent])
-            _sync_directories({source.parent} - {target.parent})
+        # The new name first: one of the two names is durable at any moment.
+        self._sync_directories([target.parent])
+        self._sync_directories({source.parent} - {target.parent})
 
     def size(self, path: str) -> int:
         with translate_errors("access", path):
@@ -239,7 +239,7 @@ class LocalFileIO(FileIO):
     def read_bytes(self, path: str) -> bytes:
         with translate_errors("read", path):
             target = _local(path)
-            check_size(_regular_size(target, path), path)
+            base.check_size(_regular_size(target, path), path)
             return target.read_bytes()
 
     def link_below(self, root: str, path: str) -> str | None:
@@ -323,18 +323,6 @@ def _sync_file(file: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _sync_directories(directories: Iterable[Path]) -> None:
-    """Flush the entries of directories, the deepest first; one that was removed concurrently is skipped."""
-    for directory in sorted(set(directories), key=lambda d: len(d.parts), reverse=True):
-        try:
-            _sync_file(directory)
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            if error.errno not in _NO_SYNC:
-                raise
 
 
 @contextmanager

@@ -225,7 +225,7 @@ class _S3Objects(Objects):
                 if code in _PRECONDITION_FAILED:
                     # The response to our own first attempt may have been lost: then the object is ours.
                     retried = attempt or error.response.get("ResponseMetadata", {}).get("RetryAttempts", 0)
-                    return bool(retried) and self._holds(bucket, key, data)
+                    return bool(retried) and self._call("get_object", Bucket=bucket, Key=key)["Body"].read() == data
                 if code in _REFUSED:
                     raise ConditionRefusedError from error
                 if code not in _CONCURRENT:
@@ -233,9 +233,6 @@ class _S3Objects(Objects):
             except errors.BotoCoreError as error:
                 raise _os_error(error) from error
         return False
-
-    def _holds(self, bucket: str, key: str, data: bytes) -> bool:
-        return bool(self._call("get_object", Bucket=bucket, Key=key)["Body"].read() == data)
 
     def remove(self, paths: Sequence[str]) -> bool:
         keys_by_bucket: dict[str, list[dict[str, str]]] = {}

@@ -65,8 +65,7 @@ def newest_above(window: Window) -> Indices:
     # Stable, and per key by level, those of level 0 last.
     ranked = np.lexsort((np.where(levels > 0, levels, np.iinfo(np.int32).max), segments.owners))
     first = ranked[window.starts]
-    found: Indices = np.where(levels[first] > 0, first, NOWHERE)
-    return found
+    return np.where(levels[first] > 0, first, NOWHERE)
 
 
 def up_to_date(window: Window) -> Window:

@@ -1,10 +1,4 @@
-"""Merge of sorted runs in windows of whole keys, in bounded memory: many runs are spilled to local disk.
-
-The bytes buffered of each run are proportional to its size, so that the buffers of all runs end at about the same key.
-Rows after the smallest of these end keys stay buffered for the next window.
-
-The memory of an open file does not shrink with its share of a window, so it would grow with the number of runs.
-"""
+"""Merge of sorted runs in windows of whole keys, in bounded memory: many runs are spilled to local disk."""
 
 from __future__ import annotations
 
@@ -21,26 +15,10 @@ import pyarrow as pa
 
 from paimon_sql.errors import PaimonError
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.operations.compaction import (
-    NUM_SORTED_RUNS_COMPACTION_TRIGGER,
-    NUM_SORTED_RUNS_STOP_TRIGGER,
-)
-from paimon_sql.format.options.operations.write import (
-    SORT_SPILL_BUFFER_SIZE,
-    SORT_SPILL_THRESHOLD,
-    SPILL_COMPRESSION,
-    SPILL_COMPRESSION_ZSTD_LEVEL,
-)
+from paimon_sql.format.options.operations import compaction, write
 from paimon_sql.format.schema.system_fields import VALUE_KIND
-from paimon_sql.storage.expressions.kernels.sorting import (
-    Indices,
-    Mask,
-    Segments,
-    SortColumn,
-    comparable,
-    group_starts,
-    sort_order,
-)
+from paimon_sql.storage.expressions.kernels import sorting
+from paimon_sql.storage.expressions.kernels.sorting import Indices, Mask, Segments
 
 BATCH_ROWS = 65_536
 """Max number of rows per batch."""
@@ -100,8 +78,7 @@ class Window:
     @property
     def oldest(self) -> Indices:
         """The row number of each key's oldest row."""
-        first: Indices = self.order[self.starts]
-        return first
+        return self.order[self.starts]
 
 
 @dataclass(frozen=True)
@@ -116,18 +93,21 @@ class RowOrder:
 
     def sort(self, table: pa.Table) -> tuple[Indices, Indices]:
         """Return the sorted row numbers, and the positions where keys begin."""
-        keys = [comparable(table[name]) for name in self.keys]
-        ties = [SortColumn(comparable(table[name]), descending) for name, descending in self.ties]
-        order = sort_order([*(SortColumn(k) for k in keys), *ties])
-        return order, group_starts(keys, order)
+        keys = [sorting.comparable(table[name]) for name in self.keys]
+        ties = [sorting.SortColumn(sorting.comparable(table[name]), descending) for name, descending in self.ties]
+        order = sorting.sort_order([*(sorting.SortColumn(k) for k in keys), *ties])
+        return order, sorting.group_starts(keys, order)
 
     def key(self, table: pa.Table, row: int) -> tuple[object, ...]:
         """Return the key of a row as values that compare like keys."""
-        return tuple(comparable(table[name].slice(row, 1))[0].as_py() for name in self.keys)
+        return tuple(sorting.comparable(table[name].slice(row, 1))[0].as_py() for name in self.keys)
 
 
 def windows(runs: Sequence[Run], by: RowOrder, window_bytes: int) -> Iterator[Window]:
     """Merge runs into windows of ascending keys.
+
+    The bytes buffered of each run are proportional to its size, so that the buffers of all runs end at about the same
+    key. Rows after the smallest of these end keys stay buffered for the next window.
 
     Args:
         runs: the sorted runs, from the oldest to the newest.
@@ -255,10 +235,11 @@ _BATCHES_PER_WINDOW = 16
 def merged_windows(runs: Sequence[Run], by: RowOrder, options: TableOptions) -> Iterator[Window]:
     """Merge sorted runs in windows, within the memory limits of the table's options.
 
-    ``sort-spill-buffer-size`` bounds a window, ``sort-spill-threshold`` the number of open runs. More runs are first
-    merged on disk, unless all fit in one window.
+    ``sort-spill-buffer-size`` bounds a window, ``sort-spill-threshold`` the number of open runs, because the memory of
+    an open file does not shrink with its share of a window. More runs are first merged on disk, unless all fit in one
+    window.
     """
-    window_bytes = options.get(SORT_SPILL_BUFFER_SIZE)
+    window_bytes = options.get(write.SORT_SPILL_BUFFER_SIZE)
     max_runs = _max_runs(options)
     if len(runs) <= max_runs or sum(run.size for run in runs) <= window_bytes:
         yield from windows(runs, by, window_bytes)
@@ -311,17 +292,19 @@ def spill(given: Iterable[Window], path: Path, options: TableOptions, name: str)
 
 def _compressed(options: TableOptions) -> pa.ipc.IpcWriteOptions:
     """Return the compression of spill files; Arrow IPC supports two codecs."""
-    chosen = options.get(SPILL_COMPRESSION)
+    chosen = options.get(write.SPILL_COMPRESSION)
     if chosen == "zstd":
-        return pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", options.get(SPILL_COMPRESSION_ZSTD_LEVEL)))
+        return pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", options.get(write.SPILL_COMPRESSION_ZSTD_LEVEL)))
     return pa.ipc.IpcWriteOptions(compression="lz4" if chosen == "lz4" else None)
 
 
 def _max_runs(options: TableOptions) -> int:
     """Return the max number of open runs; by default the number at which writers of a bucket would have to wait."""
-    threshold = options.get(SORT_SPILL_THRESHOLD)
+    threshold = options.get(write.SORT_SPILL_THRESHOLD)
     if threshold is not None:
         return threshold
-    stop = options.get(NUM_SORTED_RUNS_STOP_TRIGGER)
-    default = stop + 1 if stop is not None else options.get(NUM_SORTED_RUNS_COMPACTION_TRIGGER) + _BEYOND_TRIGGER
+    stop = options.get(compaction.NUM_SORTED_RUNS_STOP_TRIGGER)
+    default = (
+        stop + 1 if stop is not None else options.get(compaction.NUM_SORTED_RUNS_COMPACTION_TRIGGER) + _BEYOND_TRIGGER
+    )
     return max(default, _MIN_RUNS)

@@ -1,8 +1,4 @@
-"""What a catalog gives its tables: locks, version management, a maintenance log (Paimon: `CatalogEnvironment`).
-
-One small file per run, written after the run, beside the databases. No read or write of a table depends on it: a run
-never fails because of its record, and old records are deleted automatically (decision 8).
-"""
+"""What a catalog gives its tables: locks, version management, a maintenance log (Paimon: `CatalogEnvironment`)."""
 
 from __future__ import annotations
 
@@ -15,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import TypedDict
 
-from paimon_sql.errors import CatalogUnavailableError, MissingFileError, PaimonError
+from paimon_sql.errors import CatalogUnavailableError, PaimonError
 from paimon_sql.format.bytes.bounded import load_json
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.schema.types import TypeJson
@@ -41,7 +37,7 @@ class HeldLock(ABC):
 
         Raises:
             CommitConflictError: the lock expired and was taken by another holder.
-            CatalogUnavailableError: the catalog cannot tell.
+            CatalogUnavailableError: the catalog does not answer.
         """
 
 
@@ -307,7 +303,10 @@ def parse_run(text: bytes) -> MaintenanceRun | None:
 
 @dataclass(frozen=True)
 class MaintenanceLog:
-    """The records of a catalog.
+    """The records of a catalog: one small file per run, written after the run, beside the databases.
+
+    No read or write of a table depends on it: a run never fails because of its record, and old records are deleted
+    automatically (decision 8).
 
     Attributes:
         file_io: the file system of the records.
@@ -352,7 +351,5 @@ class MaintenanceLog:
         return [(s.name, s.path) for s in self.file_io.list(self.folder) if s.name.endswith(_SUFFIX)]
 
     def _read(self, path: str) -> MaintenanceRun | None:
-        try:
-            return parse_run(self.file_io.read_bytes(path))
-        except MissingFileError:
-            return None
+        text = self.file_io.read_if_exists(path)
+        return None if text is None else parse_run(text)

@@ -1,12 +1,4 @@
-"""Manifests of a table, cached when decoded, and the external directories that their files may lie in.
-
-Manifests and manifest lists are immutable, so decoded ones are cached until the least recently used are evicted.
-
-A manifest may give a file an external path. Files are read and deleted there only if the path is below a directory that
-some schema of the table, of any branch, names in ``data-file.external-paths`` or ``global-index.external-path``, or
-that the statement's options name: files may be older than the current schema. The catalog's option
-``external-paths.allowed-roots`` limits these directories.
-"""
+"""Manifests of a table, cached when decoded, and the external directories that their files may lie in."""
 
 from __future__ import annotations
 
@@ -21,18 +13,9 @@ import pyarrow.compute as pc
 from paimon_sql.cache import Cache
 from paimon_sql.errors import UnsafePathError
 from paimon_sql.format.layout.paths import MAIN_BRANCH, TablePaths
+from paimon_sql.format.metadata import manifest
 from paimon_sql.format.metadata.index_manifest import IndexManifestEntry, read_index_manifest, write_index_manifest
-from paimon_sql.format.metadata.manifest import (
-    ManifestEntry,
-    ManifestFileMeta,
-    check_names,
-    describe_manifest,
-    manifest_table,
-    read_manifest,
-    read_manifest_list,
-    write_manifest,
-    write_manifest_list,
-)
+from paimon_sql.format.metadata.manifest import ManifestEntry, ManifestFileMeta
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import EXTERNAL_ALLOWED_ROOTS
 from paimon_sql.format.options.operations.scan import SCAN_MANIFEST_PARALLELISM
@@ -64,8 +47,9 @@ _THREADS = 4
 
 
 class ManifestStore:
-    """The ``manifest`` directory of a table.
+    """The ``manifest`` directory of a table (spec: Manifest).
 
+    Manifests and manifest lists are immutable, so decoded ones are cached until the least recently used are evicted.
     Entries name only files in the table's directories: reads and writes raise `UnsafePathError` otherwise.
     """
 
@@ -90,19 +74,18 @@ class ManifestStore:
 
     def read(self, name: str) -> pa.Table:
         """Return a manifest's entries as a table of ``MANIFEST_SCHEMA``."""
-        path = self.path(name)
-        table = manifest_cache().get(path)
+        table = self.cached(name)
         if table is None:
             table = self.read_uncached(name)
-            manifest_cache().put(path, table)
+            self.cache(name, table)
         else:
-            self._check_external(table, path)
+            self._check_external(table, self.path(name))
         return table
 
     def read_uncached(self, name: str) -> pa.Table:
         """Read a manifest's entries from the file, ignoring the cache."""
         path = self.path(name)
-        table = read_manifest(self.file_io.read_bytes(path), path)
+        table = manifest.read_manifest(self.file_io.read_bytes(path), path)
         self._check_external(table, path)
         return table
 
@@ -116,11 +99,11 @@ class ManifestStore:
 
     def read_once(self, name: str) -> pa.Table:
         """Read a manifest's entries without caching them: before it is deleted, or among very many."""
-        return self.read(name) if manifest_cache().get(self.path(name)) is not None else self.read_uncached(name)
+        return self.read_uncached(name) if self.cached(name) is None else self.read(name)
 
     def read_all(self, names: Sequence[str]) -> list[pa.Table]:
         """Read several manifests, in order; those that are not cached are read in parallel."""
-        missing = [n for n in names if manifest_cache().get(self.path(n)) is None]
+        missing = [n for n in names if self.cached(n) is None]
         read = dict(zip(missing, map_in_threads(self.read, missing, self._threads), strict=True))
         return [read[n] if n in read else self.read(n) for n in names]
 
@@ -134,35 +117,37 @@ class ManifestStore:
         metas = list_cache().get((path, status.size)) if status else None
         if metas is None:
             data = self.file_io.read_bytes(path)
-            metas = read_manifest_list(data, path)
+            metas = manifest.read_manifest_list(data, path)
             list_cache().put((path, len(data)), metas)
         return list(metas)
 
     def read_list_once(self, name: str) -> list[ManifestFileMeta]:
         """Read the manifests of a manifest list without caching them, as in `read_once`."""
         path = self.path(name)
-        return read_manifest_list(self.file_io.read_bytes(path), path)
+        return manifest.read_manifest_list(self.file_io.read_bytes(path), path)
 
     def write(self, entries: pa.Table | Iterable[ManifestEntry], schema_id: int) -> ManifestFileMeta:
         """Write one manifest; return its metadata for manifest lists."""
-        table = entries if isinstance(entries, pa.Table) else manifest_table(entries)
+        table = entries if isinstance(entries, pa.Table) else manifest.manifest_table(entries)
         name = self.new_name("manifest")
-        check_names(table, self.path(name))
+        manifest.check_names(table, self.path(name))
         self._check_external(table, self.path(name))
-        data = write_manifest(table, self._compression)
+        data = manifest.write_manifest(table, self._compression)
         self.file_io.write_bytes(self.path(name), data)
-        manifest_cache().put(self.path(name), table)
+        self.cache(name, table)
         stats = partition_stats(table["partition"], self._schema.partition_fields)
-        return describe_manifest(table, file_name=name, file_size=len(data), partition_stats=stats, schema_id=schema_id)
+        return manifest.describe_manifest(
+            table, file_name=name, file_size=len(data), partition_stats=stats, schema_id=schema_id
+        )
 
     def measure(self, entries: pa.Table) -> int:
         """Return the size in bytes of a manifest with these entries."""
-        return len(write_manifest(entries, self._compression))
+        return len(manifest.write_manifest(entries, self._compression))
 
     def write_list(self, metas: Iterable[ManifestFileMeta]) -> tuple[str, int]:
         """Write a manifest list; return its name and size in bytes."""
         name, metas = self.new_name("manifest-list"), list(metas)
-        data = write_manifest_list(metas, self._compression)
+        data = manifest.write_manifest_list(metas, self._compression)
         self.file_io.write_bytes(self.path(name), data)
         list_cache().put((self.path(name), len(data)), metas)
         return name, len(data)
@@ -205,6 +190,11 @@ def partition_stats(partitions: pa.ChunkedArray, fields: Sequence[DataField]) ->
 
 class ExternalRoots:
     """The external directories of one table; old schemas are read only for a path that is below none known so far.
+
+    A manifest may give a file an external path. Files are read and deleted there only if the path is below a directory
+    that some schema of the table, of any branch, names in ``data-file.external-paths`` or
+    ``global-index.external-path``, or that the statement's options name: files may be older than the current schema.
+    The catalog's option ``external-paths.allowed-roots`` limits these directories.
 
     Args:
         file_io: the file system of the table.

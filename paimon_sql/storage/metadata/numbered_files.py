@@ -126,7 +126,7 @@ class NumberedDirectory:
         """Advance a hint to at least the number, and return its number now; concurrent writes never decrease it."""
         path = f"{self.directory}/{name}"
         for _ in range(_ATTEMPTS):
-            stored = self._stored(path)
+            stored = self.file_io.read_if_exists(path)
             hinted = _number(stored)
             if hinted is not None and (hinted == version or (hinted > version and self.exists(hinted))):
                 return hinted
@@ -145,7 +145,7 @@ class NumberedDirectory:
         """
         path = f"{self.directory}/{LATEST}"
         for _ in range(_ATTEMPTS):
-            stored = self._stored(path)
+            stored = self.file_io.read_if_exists(path)
             hinted = _number(stored)
             is_last = hinted is not None and self.exists(hinted) and not self.exists(hinted + 1)
             if hinted is not None and is_last and (hinted == sure or self._counts(hinted)):
@@ -191,14 +191,8 @@ class NumberedDirectory:
     def hint(self, name: str) -> int | None:
         """Return the number of a hint; None if it is missing, unreadable or invalid."""
         try:
-            return _number(self._stored(f"{self.directory}/{name}"))
+            return _number(self.file_io.read_if_exists(f"{self.directory}/{name}"))
         except PaimonError:
-            return None
-
-    def _stored(self, path: str) -> bytes | None:
-        try:
-            return self.file_io.read_bytes(path)
-        except MissingFileError:
             return None
 
 

@@ -34,7 +34,7 @@ def begun(what: str) -> Iterator[None]:
 
 
 @contextmanager
-def asked_for(what: str, file_io: FileIO, path: str) -> Iterator[None]:
+def unknown_unless_final(what: str, file_io: FileIO, path: str) -> Iterator[None]:
     """Turn errors inside into `CommitUnknownError` if the store may still execute the request.
 
     Args:

@@ -26,7 +26,7 @@ FIRST_SCHEMA_ID = 0
 
 
 class SchemaManager:
-    """The schema files of one table or branch.
+    """The schema files of one table or branch (Paimon: `SchemaManager`).
 
     The latest and the newest version are always read; a version that was read is immutable, so `get` reads it once.
 
@@ -174,7 +174,7 @@ class SchemaManager:
         """Whether the stored version is the one that was read: another table's has another time, or other columns.
 
         Raises:
-            PaimonError: the file system cannot tell.
+            PaimonError: the file system does not answer.
         """
         try:
             stored = parse_schema(self.directory.read(schema.id), self.directory.path(schema.id))

@@ -1,14 +1,4 @@
-"""Snapshots of a table, and rollback marks that identify late ones, whose base snapshot was rolled back.
-
-A rollback frees the numbers of the snapshots that it drops. A writer that built on a dropped snapshot and was paused
-meanwhile can create its snapshot under a number that the history reaches again: a late snapshot, called a stray, which
-the writer withdraws after its next check (`commit/snapshot/standing.py`). Until then no commit may build on it.
-
-So a rollback first writes a mark: its generation, its target snapshot, and the maximum number of a stray. Our snapshots
-in that range record the generation that their writer knew. One of an earlier generation is a stray: no reader takes it
-for the latest, and writers wait until it is deleted. Snapshots of other engines are always valid, as are those of a
-branch that another engine fast-forwarded, whose writers knew only their branch's mark.
-"""
+"""Snapshots of a table, and rollback marks that identify late ones, whose base snapshot was rolled back."""
 
 from __future__ import annotations
 
@@ -37,7 +27,7 @@ _listed = share(lambda: Cache[FileStatus, Snapshot](_MAX_LISTED))
 
 
 class SnapshotManager:
-    """The snapshot files of one table or branch; each call reads their current state.
+    """The snapshot files of one table or branch; each call reads their current state (Paimon: `SnapshotManager`).
 
     Args:
         file_io: the file system.
@@ -313,6 +303,16 @@ class Rollback:
 class RollbackMark:
     """The file that records the last rollback of a table or branch.
 
+    A rollback frees the numbers of the snapshots that it drops. A writer that built on a dropped snapshot and was
+    paused meanwhile can create its snapshot under a number that the history reaches again: a late snapshot, called a
+    stray, which the writer withdraws after its next check (`commit/snapshot/standing.py`). Until then no commit may
+    build on it.
+
+    So a rollback first writes a mark: its generation, its target snapshot, and the maximum number of a stray. Our
+    snapshots in that range record the generation that their writer knew. One of an earlier generation is a stray: no
+    reader takes it for the latest, and writers wait until it is deleted. Snapshots of other engines are always valid,
+    as are those of a branch that another engine fast-forwarded, whose writers knew only their branch's mark.
+
     It is in a directory where other engines do not look for orphan files.
 
     Args:
@@ -331,7 +331,7 @@ class RollbackMark:
         Raises:
             CorruptFileError: the file is invalid.
         """
-        stored = self._stored()
+        stored = self._file_io.read_if_exists(self.path)
         return None if stored is None else self._parse(stored)
 
     def write(self, target: Snapshot | None, until: int) -> Rollback:
@@ -365,12 +365,12 @@ class RollbackMark:
 
     def take_back(self, rewind: Rollback) -> None:
         """Delete a mark that was written into the directory of another table."""
-        if self._stored() == _serialize(rewind):
+        if self._file_io.read_if_exists(self.path) == _serialize(rewind):
             self._file_io.delete_durably(self.path)
 
     def _change(self, change: Callable[[Rollback], Rollback]) -> Rollback:
         for _ in range(_ATTEMPTS):
-            stored = self._stored()
+            stored = self._file_io.read_if_exists(self.path)
             old = Rollback(0, 0, 0, self._of_main) if stored is None else self._parse(stored)
             new = change(old)
             if self._file_io.replace_if(self.path, stored, _serialize(new), durable=True):
@@ -378,12 +378,6 @@ class RollbackMark:
         raise CommitConflictError(
             f"{self.path}: other jobs are rolling the table back concurrently.", remedy="Run it again."
         )
-
-    def _stored(self) -> bytes | None:
-        try:
-            return self._file_io.read_bytes(self.path)
-        except MissingFileError:
-            return None
 
     def _parse(self, stored: bytes) -> Rollback:
         try:

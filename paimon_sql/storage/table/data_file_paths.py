@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
@@ -13,13 +12,9 @@ from paimon_sql.errors import InvalidOptionError, NotAllowedError
 from paimon_sql.format.layout.external_paths import external_placer
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.engines.catalog import EXTERNAL_ALLOWED_ROOTS
-from paimon_sql.format.options.table.data_file import (
-    DATA_FILE_EXTERNAL_PATHS,
-    DATA_FILE_EXTERNAL_PATHS_SPECIFIC_FS,
-    DATA_FILE_EXTERNAL_PATHS_STRATEGY,
-    DATA_FILE_EXTERNAL_PATHS_WEIGHTS,
-)
+from paimon_sql.format.options.table import data_file
 from paimon_sql.format.options.values import comma_separated
+from paimon_sql.storage.expressions.kernels.sorting import combined
 from paimon_sql.storage.file_io.paths import scheme_of
 from paimon_sql.storage.table.table import Table
 
@@ -33,8 +28,8 @@ def bucket_folders(table: Table, entries: pa.Table) -> pa.Array:
     """
     if not len(entries):
         return pa.array([], pa.string())
-    partitions = _combined(entries["partition"]).dictionary_encode()
-    buckets = _combined(entries["bucket"]).to_numpy().astype(np.int64)
+    partitions = combined(entries["partition"]).dictionary_encode()
+    buckets = combined(entries["bucket"]).to_numpy().astype(np.int64)
     min_bucket = buckets.min()
     width = buckets.max() - min_bucket + 1
     owners = pa.array(partitions.indices.to_numpy() * width + (buckets - min_bucket)).dictionary_encode()
@@ -50,8 +45,8 @@ def data_file_paths(table: Table, entries: pa.Table) -> pa.Array:
         table: the table.
         entries: files, with the columns of `bucket_folders`, ``file_name`` and ``external_path``.
     """
-    inside = pc.binary_join_element_wise(bucket_folders(table, entries), _combined(entries["file_name"]), "/")
-    return pc.coalesce(_combined(entries["external_path"]), inside)
+    inside = pc.binary_join_element_wise(bucket_folders(table, entries), combined(entries["file_name"]), "/")
+    return pc.coalesce(combined(entries["external_path"]), inside)
 
 
 def extra_file_paths(table: Table, entries: pa.Table) -> pa.Array:
@@ -61,7 +56,7 @@ def extra_file_paths(table: Table, entries: pa.Table) -> pa.Array:
         table: the table.
         entries: files, with the columns of `data_file_paths` and ``extra_files``.
     """
-    extras = _combined(entries["extra_files"])
+    extras = combined(entries["extra_files"])
     names = pc.list_flatten(extras)
     if not len(names):
         return pa.array([], pa.string())
@@ -70,44 +65,34 @@ def extra_file_paths(table: Table, entries: pa.Table) -> pa.Array:
     return pc.binary_join_element_wise(directories, names, "/")
 
 
-def _combined(column: pa.ChunkedArray) -> pa.Array:
-    return column.combine_chunks()
+def external_placement(options: TableOptions) -> tuple[str, tuple[str, ...], tuple[int, ...] | None]:
+    """Return the strategy of a table for new files, its external directories, and their weights if it uses any.
 
+    Without directories, files are in the table's own.
 
-@dataclass(frozen=True)
-class ExternalPlacement:
-    """The external directories and the strategy for new files; without any, files are in the table's directory."""
-
-    strategy: str
-    roots: tuple[str, ...]
-    weights: tuple[int, ...] | None = None
-
-    @classmethod
-    def of(cls, given: Mapping[str, str]) -> ExternalPlacement:
-        """Create the placement from a table's options.
-
-        Raises:
-            InvalidOptionError: a directory has no scheme, none has the requested one, or weights do not match.
-        """
-        options = TableOptions(given)
-        strategy = options.get(DATA_FILE_EXTERNAL_PATHS_STRATEGY)
-        roots = tuple(root.rstrip("/") for root in comma_separated(options.get(DATA_FILE_EXTERNAL_PATHS)))
-        if strategy == "none" or not roots:
-            return cls("none", ())
-        if plain := [root for root in roots if ":" not in root.partition("/")[0]]:
+    Raises:
+        InvalidOptionError: a directory has no scheme, none has the requested one, or weights do not match.
+    """
+    strategy = options.get(data_file.DATA_FILE_EXTERNAL_PATHS_STRATEGY)
+    roots = tuple(root.rstrip("/") for root in comma_separated(options.get(data_file.DATA_FILE_EXTERNAL_PATHS)))
+    if strategy == "none" or not roots:
+        return "none", (), None
+    if plain := [root for root in roots if ":" not in root.partition("/")[0]]:
+        raise _invalid(
+            data_file.DATA_FILE_EXTERNAL_PATHS.key,
+            f"names '{plain[0]}', which has no scheme.",
+            "Use file:///.. or s3://..",
+        )
+    if strategy == "specific-fs":
+        scheme = (options.get(data_file.DATA_FILE_EXTERNAL_PATHS_SPECIFIC_FS) or "").strip().lower()
+        roots = tuple(root for root in roots if scheme_of(root) == scheme)
+        if not roots:
             raise _invalid(
-                DATA_FILE_EXTERNAL_PATHS.key, f"names '{plain[0]}', which has no scheme.", "Use file:///.. or s3://.."
+                data_file.DATA_FILE_EXTERNAL_PATHS_SPECIFIC_FS.key,
+                "must be the scheme of one of 'data-file.external-paths'.",
+                f"It is '{scheme}'.",
             )
-        if strategy == "specific-fs":
-            scheme = (options.get(DATA_FILE_EXTERNAL_PATHS_SPECIFIC_FS) or "").strip().lower()
-            roots = tuple(root for root in roots if scheme_of(root) == scheme)
-            if not roots:
-                raise _invalid(
-                    DATA_FILE_EXTERNAL_PATHS_SPECIFIC_FS.key,
-                    "must be the scheme of one of 'data-file.external-paths'.",
-                    f"It is '{scheme}'.",
-                )
-        return cls(strategy, roots, _weights(options, len(roots)) if strategy == "weight-robin" else None)
+    return strategy, roots, (_weights(options, len(roots)) if strategy == "weight-robin" else None)
 
 
 def external_place(table: Table, partition: bytes, bucket: int) -> Callable[[str], str] | None:
@@ -117,16 +102,16 @@ def external_place(table: Table, partition: bytes, bucket: int) -> Callable[[str
         InvalidOptionError: the table's options are invalid.
         NotAllowedError: its catalog does not allow the directory.
     """
-    if table.options.get(DATA_FILE_EXTERNAL_PATHS_STRATEGY) == "none":
+    if table.options.get(data_file.DATA_FILE_EXTERNAL_PATHS_STRATEGY) == "none":
         return None
-    placement = ExternalPlacement.of(table.schema.options)
-    for root in placement.roots:
+    strategy, roots, weights = external_placement(table.options)
+    for root in roots:
         if not table.access.allows_root(root):
             raise NotAllowedError(
                 f"{table.name}: no file may be written to '{root}'.",
                 remedy=f"List it in the catalog's option '{EXTERNAL_ALLOWED_ROOTS.key}'.",
             )
-    place = external_placer(placement.strategy, placement.roots, placement.weights)
+    place = external_placer(strategy, roots, weights)
     if place is None:
         return None
     directory = table.paths.relative_bucket(table.locations.partition(partition), bucket)
@@ -134,12 +119,14 @@ def external_place(table: Table, partition: bytes, bucket: int) -> Callable[[str
 
 
 def _weights(options: TableOptions, roots: int) -> tuple[int, ...] | None:
-    text = options.get(DATA_FILE_EXTERNAL_PATHS_WEIGHTS)
+    text = options.get(data_file.DATA_FILE_EXTERNAL_PATHS_WEIGHTS)
     if text is None:
         return None
     parts = comma_separated(text)
     if len(parts) != roots or not all(part.isdecimal() and int(part) > 0 for part in parts):
-        raise _invalid(DATA_FILE_EXTERNAL_PATHS_WEIGHTS.key, f"cannot be '{text}'.", f"Use {roots} positive integers.")
+        raise _invalid(
+            data_file.DATA_FILE_EXTERNAL_PATHS_WEIGHTS.key, f"cannot be '{text}'.", f"Use {roots} positive integers."
+        )
     return tuple(map(int, parts))
 
 

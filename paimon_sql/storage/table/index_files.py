@@ -14,12 +14,8 @@ from paimon_sql.format.metadata.index_manifest import (
     IndexManifestEntry,
 )
 from paimon_sql.format.metadata.snapshot import Snapshot
+from paimon_sql.format.options.table import index
 from paimon_sql.format.options.table.bucket import BUCKET
-from paimon_sql.format.options.table.index import (
-    DELETION_VECTOR_INDEX_FILE_TARGET_SIZE,
-    DELETION_VECTORS_BITMAP64,
-    INDEX_FILE_IN_DATA_FILE_DIR,
-)
 from paimon_sql.storage.table.table import Table
 
 
@@ -68,11 +64,11 @@ def write_deletions(
 ) -> tuple[IndexFileMeta, ...]:
     """Write the deletion vectors of data files of one bucket, by file name; on an error no file is left."""
     options = table.options
-    target = None if has_buckets(table) else options.get(DELETION_VECTOR_INDEX_FILE_TARGET_SIZE)
+    target = None if has_buckets(table) else options.get(index.DELETION_VECTOR_INDEX_FILE_TARGET_SIZE)
     files: list[IndexFileMeta] = []
     try:
         for data, ranges in files_of_deletion_vectors(
-            vectors, bitmap64=options.get(DELETION_VECTORS_BITMAP64), target=target
+            vectors, bitmap64=options.get(index.DELETION_VECTORS_BITMAP64), target=target
         ):
             kind, count = DELETION_VECTORS_INDEX, len(ranges)
             files.append(
@@ -90,6 +86,6 @@ def has_buckets(table: Table) -> bool:
 
 
 def _path(table: Table, partition: bytes, bucket: int, file: IndexFileMeta) -> str:
-    beside_data = file.global_index is None and table.options.get(INDEX_FILE_IN_DATA_FILE_DIR)
+    beside_data = file.global_index is None and table.options.get(index.INDEX_FILE_IN_DATA_FILE_DIR)
     directory = table.locations.bucket(partition, bucket) if beside_data else None
     return table.paths.index(file.file_name, file.external_path, directory)

@@ -1,9 +1,4 @@
-"""Table layouts: how the rows of a table lie in files, one class each, chosen by the schema when a table is opened.
-
-Here stands what the lowest packages ask of a layout. A package above whose work depends on it declares a facet: an
-abstract class that derives from `TableLayout` and lists what this package asks. The layouts in ``storage/layouts/``
-derive from all facets (decision 22).
-"""
+"""Table layouts: how the rows of a table lie in files, one class each, chosen by the schema when a table is opened."""
 
 from __future__ import annotations
 
@@ -15,12 +10,16 @@ from paimon_sql.discovery import implementations
 from paimon_sql.format.schema.schema import TableSchema
 
 LAYOUTS = "paimon_sql.storage.layouts"
-"""The package of the layouts, which is above all others that ask them."""
+"""The package of the layouts, which is above all others that use them."""
 Facet = TypeVar("Facet", bound="TableLayout")
 
 
 class TableLayout(ABC):
     """A layout of tables; it has no state.
+
+    This class has what the lowest packages need of a layout. A package above whose work depends on it declares a facet:
+    an abstract class that derives from this one and lists what the package needs. The layouts in ``storage/layouts/``
+    derive from all facets (decision 22).
 
     Class attributes:
         has_final_rows: whether each row lies complete and in its only version in one file, so that nothing but a
@@ -36,7 +35,7 @@ class TableLayout(ABC):
     @classmethod
     @abstractmethod
     def applies_to(cls, schema: TableSchema) -> bool:
-        """Whether tables of a schema have this layout; a layout is asked before those that it derives from."""
+        """Whether tables of a schema have this layout; a layout is checked before those that it derives from."""
 
     @classmethod
     def of(cls: type[Facet], table: HasLayout) -> Facet:

@@ -39,7 +39,7 @@ _SHOWN_AS_CAST = t.DateType | t.TimeType | t.TimestampType | t.LocalZonedTimesta
 
 
 class PartitionTimes:
-    """Extracts the time of partitions.
+    """Extracts the time of partitions (Paimon: `PartitionTimeExtractor`).
 
     A single date or timestamp is the time itself. Strings and numbers are combined by the pattern and parsed by the
     formatter, or as ``2024-01-31`` or ``2024-01-31 08:00:00`` without one.
@@ -83,7 +83,8 @@ class PartitionTimes:
             time = self._own_time(chosen[0], self._types[self._names[0]])
             if time is not None:
                 return time
-        shown = [self._text(value, self._types[name]) for value, name in zip(chosen, self._names, strict=True)]
+        typed = [(value, self._types[name]) for value, name in zip(chosen, self._names, strict=True)]
+        shown = [cast_text(*pair) if isinstance(pair[1], _SHOWN_AS_CAST) else java_text(*pair) for pair in typed]
         return self._parse("".join(prefix + value for prefix, value in zip(self._literals, [*shown, ""], strict=True)))
 
     def _own_time(self, value: Any, data_type: t.DataType) -> int | None:
@@ -99,10 +100,6 @@ class PartitionTimes:
                 return nanos
             return wall * _NANOS_A_MILLI + nanos % 1_000_000_000
         return None
-
-    @staticmethod
-    def _text(value: object, data_type: t.DataType) -> str:
-        return cast_text(value, data_type) if isinstance(data_type, _SHOWN_AS_CAST) else java_text(value, data_type)
 
 
 class StrictPartitions:

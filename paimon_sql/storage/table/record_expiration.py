@@ -26,7 +26,7 @@ _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 @dataclass(frozen=True)
 class RecordExpiration:
-    """The expiration rule of a table.
+    """The expiration rule of a table (Paimon: `RecordLevelExpire`).
 
     Attributes:
         column: the column with a row's time.

@@ -16,7 +16,7 @@ from paimon_sql.storage.table.table import Table
 
 
 class ChangelogManager:
-    """The changelog files of one table or branch."""
+    """The changelog files of one table or branch (Paimon: `ChangelogManager`)."""
 
     def __init__(self, file_io: FileIO, root: str) -> None:
         self.directory = NumberedDirectory(file_io, f"{root}/changelog", "changelog-")

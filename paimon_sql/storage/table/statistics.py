@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 
-from paimon_sql.errors import CorruptFileError, MissingFileError
+from paimon_sql.errors import CorruptFileError
 from paimon_sql.format.layout.paths import statistics_name
 from paimon_sql.format.metadata.snapshot import Snapshot
 from paimon_sql.format.statistics.table_statistics import TableStatistics, parse_statistics
@@ -16,10 +16,8 @@ def statistics_of(table: Table, snapshot: Snapshot | None) -> TableStatistics | 
     if snapshot is None or snapshot.statistics is None:
         return None
     path = table.paths.statistics(snapshot.statistics)
-    try:
-        return parse_statistics(table.file_io.read_bytes(path), path)
-    except MissingFileError:
-        return None
+    data = table.file_io.read_if_exists(path)
+    return None if data is None else parse_statistics(data, path)
 
 
 def inherited_statistics(table: Table, latest: Snapshot | None) -> str | None:

@@ -73,7 +73,7 @@ class Table:
     """A table or one of its branches, opened at the current schema.
 
     An instance belongs to one statement: it reads each schema, and its creation time, once. Snapshots, tags and
-    branches are read whenever they are asked for. Pickling preserves the schemas.
+    branches are read at every use. Pickling preserves the schemas.
 
     Attributes:
         name: the full name, for messages.

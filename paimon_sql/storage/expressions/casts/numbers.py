@@ -61,9 +61,9 @@ def float_to_integer(array: pa.Array, call: CastCall) -> pa.Array:
     return with_validity_of(array, pa.array(_typed(ints, call)))
 
 
-@rule(INTEGERS, (t.DecimalType,))
+@rule((t.BooleanType, *INTEGERS), (t.DecimalType,))
 def integer_to_decimal(array: pa.Array, call: CastCall) -> pa.Array:
-    """A number with too many digits becomes null."""
+    """A number with too many digits becomes null; true is 1, false is 0."""
     return fitted(array.cast(pa.int64()).cast(pa.decimal256(_WIDE_DIGITS, 0)), call)
 
 
@@ -113,13 +113,8 @@ def _expand_exponent(text: pa.Array) -> pa.Array:
 
 
 @rule((t.DecimalType,), (t.DecimalType,))
-def decimal_to_decimal(array: pa.Array, call: CastCall) -> pa.Array:
-    """Rounded half up, away from zero; a number with too many digits becomes null."""
-    return fitted(array, call)
-
-
 def fitted(array: pa.Array, call: CastCall) -> pa.Array:
-    """Convert decimals of any type to the precision and scale of the target: rounded half up, null if too big."""
+    """Convert decimals to the target's precision and scale: rounded half away from zero, null if too big."""
     precision, scale = call.arrow.precision, call.arrow.scale
     wide = array.cast(pa.decimal256(_WIDE_DIGITS, array.type.scale))
     if array.type.scale > scale:
@@ -154,12 +149,6 @@ def decimal_to_float(array: pa.Array, call: CastCall) -> pa.Array:
 def boolean_to_number(array: pa.Array, call: CastCall) -> pa.Array:
     """True is 1, false is 0."""
     return array.cast(pa.int8()).cast(call.arrow)
-
-
-@rule((t.BooleanType,), (t.DecimalType,))
-def boolean_to_decimal(array: pa.Array, call: CastCall) -> pa.Array:
-    """True is 1, false is 0; null if the type has no digit before its point."""
-    return fitted(array.cast(pa.int64()).cast(pa.decimal256(_WIDE_DIGITS, 0)), call)
 
 
 @rule(INTEGERS, (t.BooleanType,))

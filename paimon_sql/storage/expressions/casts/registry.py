@@ -64,10 +64,8 @@ def can_cast(source: t.DataType, target: t.DataType) -> bool:
     """
     if source.as_nullable() == target.as_nullable():
         return True
-    pair = (type(source), type(target))
-    if pair not in _RULES:
-        return False
-    return all(can_cast(part, t.string_type()) for part in source.children()) if source.children() else True
+    is_known = (type(source), type(target)) in _RULES
+    return is_known and all(can_cast(part, t.string_type()) for part in source.children())
 
 
 def cast(array: pa.Array, source: t.DataType, target: t.DataType, *, time_zone: str = "UTC") -> pa.Array:

@@ -6,16 +6,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_sql.format.schema import types as t
-from paimon_sql.storage.expressions.casts.registry import (
-    BYTES,
-    FLOATS,
-    INTEGERS,
-    TEXTS,
-    TIMESTAMPS,
-    CastCall,
-    cast,
-    rule,
-)
+from paimon_sql.storage.expressions.casts import registry
+from paimon_sql.storage.expressions.casts.registry import TEXTS, CastCall, cast, rule
 from paimon_sql.storage.expressions.casts.times import wall_clock
 from paimon_sql.storage.expressions.kernels.conform import rebuild_list
 
@@ -23,6 +15,7 @@ _MAX_PLAIN, _MIN_PLAIN = 1e7, 1e-3
 _NULL = "null"
 
 
+@rule(TEXTS, TEXTS)
 def fitted_text(text: pa.Array, call: CastCall) -> pa.Array:
     """Truncate strings to the length of the target type, padded with spaces for CHAR."""
     target = call.target
@@ -33,26 +26,15 @@ def fitted_text(text: pa.Array, call: CastCall) -> pa.Array:
     return text
 
 
-@rule(TEXTS, TEXTS)
-def text_to_text(array: pa.Array, call: CastCall) -> pa.Array:
-    """Truncated to the new length, padded for CHAR."""
-    return fitted_text(array, call)
-
-
-@rule((t.BooleanType, *INTEGERS), TEXTS)
+@rule((t.BooleanType, *registry.INTEGERS, t.DateType, *registry.BYTES), TEXTS)
 def plainly_to_text(array: pa.Array, call: CastCall) -> pa.Array:
-    """``true``, ``false``, digits."""
+    """``true``, ``false``, digits, ``yyyy-MM-dd``, the bytes as UTF-8."""
     return fitted_text(array.cast(pa.string()), call)
 
 
 @rule((t.DecimalType,), TEXTS)
 def decimal_to_text(array: pa.Array, call: CastCall) -> pa.Array:
-    """All digits of the scale, never an exponent."""
-    return fitted_text(decimal_text(array), call)
-
-
-def decimal_text(array: pa.Array) -> pa.Array:
-    """Return decimals as digits with a point, such as ``-0.050``."""
+    """All digits of the scale, never an exponent, such as ``-0.050``."""
     scale = array.type.scale
     unscaled = pa.Array.from_buffers(pa.decimal128(38, 0), len(array), array.buffers(), array.null_count, array.offset)
     digits = pc.utf8_lpad(pc.abs(unscaled).cast(pa.string()), scale + 1, "0")
@@ -61,17 +43,12 @@ def decimal_text(array: pa.Array) -> pa.Array:
             pc.utf8_slice_codeunits(digits, 0, -scale), pc.utf8_slice_codeunits(digits, -scale), "."
         )
     negative = pc.less(unscaled, pa.scalar(0).cast(pa.decimal128(38, 0)))
-    return pc.binary_join_element_wise(pc.if_else(negative, "-", ""), digits, "")
+    return fitted_text(pc.binary_join_element_wise(pc.if_else(negative, "-", ""), digits, ""), call)
 
 
-@rule(FLOATS, TEXTS)
+@rule(registry.FLOATS, TEXTS)
 def float_to_text(array: pa.Array, call: CastCall) -> pa.Array:
-    """Like Java's doubles: ``1.0``, ``1.0E10``, ``1.5E-5``, ``NaN``, ``-Infinity``."""
-    return fitted_text(float_text(array), call)
-
-
-def float_text(array: pa.Array) -> pa.Array:
-    """Return floating-point numbers as Java writes them, with the fewest digits that identify them."""
+    """Like Java's doubles, with the fewest digits: ``1.0``, ``1.0E10``, ``1.5E-5``, ``NaN``, ``-Infinity``."""
     shortest = array.cast(pa.string())
     special = pc.replace_substring(pc.replace_substring(shortest, "nan", "NaN"), "inf", "Infinity")
     size = pc.abs(array.cast(pa.float64()))
@@ -81,7 +58,7 @@ def float_text(array: pa.Array) -> pa.Array:
         pc.match_substring(shortest, "."), shortest, pc.binary_join_element_wise(shortest, ".0", "")
     )
     written = pc.if_else(plain, with_point, _scientific(shortest))
-    return pc.if_else(pc.is_finite(array), written, special)
+    return fitted_text(pc.if_else(pc.is_finite(array), written, special), call)
 
 
 def _scientific(text: pa.Array) -> pa.Array:
@@ -107,12 +84,6 @@ def _scientific(text: pa.Array) -> pa.Array:
     )
 
 
-@rule((t.DateType,), TEXTS)
-def date_to_text(array: pa.Array, call: CastCall) -> pa.Array:
-    """``yyyy-MM-dd``."""
-    return fitted_text(array.cast(pa.string()), call)
-
-
 @rule((t.TimeType,), TEXTS)
 def time_to_text(array: pa.Array, call: CastCall) -> pa.Array:
     """``HH:mm:ss`` and the required digits after the point, at least one, none for TIME(0)."""
@@ -122,7 +93,7 @@ def time_to_text(array: pa.Array, call: CastCall) -> pa.Array:
     return fitted_text(pc.replace_substring_regex(text, r"(\.\d+?)0+$", r"\1"), call)
 
 
-@rule(TIMESTAMPS, TEXTS)
+@rule(registry.TIMESTAMPS, TEXTS)
 def timestamp_to_text(array: pa.Array, call: CastCall) -> pa.Array:
     """``yyyy-MM-dd HH:mm:ss`` and the digits of the type's precision; a local time zone is shown in the session's."""
     precision = getattr(call.source, "precision", 6)
@@ -135,19 +106,13 @@ def timestamp_to_text(array: pa.Array, call: CastCall) -> pa.Array:
     return fitted_text(text, call)
 
 
-@rule(BYTES, TEXTS)
-def bytes_to_text(array: pa.Array, call: CastCall) -> pa.Array:
-    """The bytes as UTF-8."""
-    return fitted_text(array.cast(pa.string()), call)
-
-
-@rule(TEXTS, BYTES)
+@rule(TEXTS, registry.BYTES)
 def text_to_bytes(array: pa.Array, call: CastCall) -> pa.Array:
     """The UTF-8 bytes, truncated to the length of the type."""
     return bytes_to_bytes(array.cast(pa.binary()), call)
 
 
-@rule(BYTES, BYTES)
+@rule(registry.BYTES, registry.BYTES)
 def bytes_to_bytes(array: pa.Array, call: CastCall) -> pa.Array:
     """Truncated to the new length; BINARY is padded with zero bytes."""
     target = call.target
@@ -183,9 +148,7 @@ def map_to_text(array: pa.Array, call: CastCall) -> pa.Array:
 def row_to_text(array: pa.Array, call: CastCall) -> pa.Array:
     """``{a, null}``."""
     parts = [_element_text(array.field(i), part, call) for i, part in enumerate(call.source.children())]
-    if not parts:
-        return fitted_text(pc.if_else(array.is_valid(), "{}", pa.scalar(None, pa.string())), call)
-    text = _enclosed("{", pc.binary_join_element_wise(*parts, ", "), "}")
+    text = _enclosed("{", pc.binary_join_element_wise(*parts, ", "), "}") if parts else "{}"
     return fitted_text(pc.if_else(array.is_valid(), text, pa.scalar(None, pa.string())), call)
 
 

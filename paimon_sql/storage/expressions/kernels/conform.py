@@ -8,6 +8,7 @@ are shared, not copied.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -79,41 +80,37 @@ def with_validity_of(array: pa.Array, values: pa.Array) -> pa.Array:
 def _conform_struct(array: pa.Array, target: pa.StructType, leaf: Leaf | None) -> pa.Array:
     if not pa.types.is_struct(array.type):
         raise pa.ArrowNotImplementedError(f"{array.type} is not a struct")
-    children = []
-    for i in range(target.num_fields):
-        field = target.field(i)
-        index = array.type.get_field_index(field.name)
-        child = pa.nulls(len(array), field.type) if index < 0 else conform(array.field(index), field.type, leaf)
-        children.append(child)
+    indices = [array.type.get_field_index(field.name) for field in target]
+    children = [
+        pa.nulls(len(array), field.type) if index < 0 else conform(array.field(index), field.type, leaf)
+        for field, index in zip(target, indices, strict=True)
+    ]
     return rebuild_struct(array, target, children)
 
 
 def map_leaves(array: pa.Array, change: Callable[[pa.Array], pa.Array]) -> pa.Array:
     """Apply a function to every part without children; it must preserve the part's type and length."""
     kind = array.type
-    if pa.types.is_struct(kind):
-        return rebuild_struct(array, kind, [map_leaves(array.field(i), change) for i in range(kind.num_fields)])
-    if pa.types.is_map(kind):
-        return rebuild_map(array, kind, map_leaves(array.keys, change), map_leaves(array.items, change))
-    if pa.types.is_list(kind):
-        return rebuild_list(array, kind, map_leaves(array.values, change))
+    if pa.types.is_struct(kind) or pa.types.is_map(kind) or pa.types.is_list(kind):
+        return _map_children(array, partial(map_leaves, change=change))
     return change(array)
+
+
+def _map_children(array: pa.Array, change: Callable[[pa.Array], pa.Array]) -> pa.Array:
+    """Apply a function to the children of a struct, map or list; other arrays have none."""
+    kind = array.type
+    if pa.types.is_struct(kind):
+        return rebuild_struct(array, kind, [change(array.field(i)) for i in range(kind.num_fields)])
+    if pa.types.is_map(kind):
+        return rebuild_map(array, kind, change(array.keys), change(array.items))
+    return rebuild_list(array, kind, change(array.values)) if pa.types.is_list(kind) else array
 
 
 def push_nulls_down(array: pa.Array) -> pa.Array:
     """Set every child of a struct to null where the struct is null, at any depth."""
-    kind = array.type
-    if pa.types.is_struct(kind):
-        children = [array.field(i) for i in range(kind.num_fields)]
-        if array.null_count:
-            present = array.is_valid()
-            children = [pc.if_else(present, child, pa.scalar(None, child.type)) for child in children]
-        return rebuild_struct(array, kind, [push_nulls_down(child) for child in children])
-    if pa.types.is_map(kind):
-        return rebuild_map(array, kind, push_nulls_down(array.keys), push_nulls_down(array.items))
-    if pa.types.is_list(kind):
-        return rebuild_list(array, kind, push_nulls_down(array.values))
-    return array
+    if pa.types.is_struct(array.type):
+        return _map_children(array, lambda child: push_nulls_down(with_validity_of(array, child)))
+    return _map_children(array, push_nulls_down)
 
 
 def fill_below_nulls(array: pa.Array) -> pa.Array:
@@ -143,8 +140,7 @@ def rebuild_struct(array: pa.Array, target: pa.StructType, children: list[pa.Arr
     """Return a struct of new children that is null where ``array`` is."""
     if not children:
         return array.cast(target)
-    fields = [target.field(i) for i in range(target.num_fields)]
-    return pa.StructArray.from_arrays(children, fields=fields, mask=array.is_null() if array.null_count else None)
+    return pa.StructArray.from_arrays(children, fields=list(target), mask=array.is_null() if array.null_count else None)
 
 
 def _conform_list(array: pa.Array, target: pa.DataType, leaf: Leaf | None) -> pa.Array:
@@ -158,11 +154,8 @@ def _conform_list(array: pa.Array, target: pa.DataType, leaf: Leaf | None) -> pa
         return pa.Array.from_buffers(
             target, len(array), array.buffers()[:1], array.null_count, array.offset, children=[values]
         )
-    if pa.types.is_fixed_size_list(target):
-        elements = pa.list_(array.type.value_field, target.list_size)
-    else:
-        elements = pa.list_(array.type.value_field)
-    return conform(array.cast(elements), target, leaf)
+    size = target.list_size if pa.types.is_fixed_size_list(target) else -1
+    return conform(array.cast(pa.list_(array.type.value_field, size)), target, leaf)
 
 
 def is_listlike(found: pa.DataType) -> bool:

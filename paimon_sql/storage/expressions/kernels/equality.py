@@ -8,20 +8,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_sql.storage.expressions.kernels.sorting import Mask
+from paimon_sql.storage.expressions.kernels.sorting import Mask, combined
 
 
 def rows_equal(one: pa.Table, other: pa.Table, columns: Sequence[str]) -> Mask:
     """Whether each pair of rows of two tables of equal length has equal values in these columns."""
     equal = np.ones(len(one), dtype=np.bool_)
     for name in columns:
-        equal &= _equal(_flat(one[name]), _flat(other[name]))
+        equal &= _equal(combined(one[name]), combined(other[name]))
     return equal
-
-
-def _flat(column: pa.ChunkedArray) -> pa.Array:
-    flat = column.combine_chunks()
-    return flat if isinstance(flat, pa.Array) else pa.concat_arrays(flat.chunks)
 
 
 def _equal(one: pa.Array, other: pa.Array) -> Mask:

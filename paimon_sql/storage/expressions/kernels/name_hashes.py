@@ -51,5 +51,4 @@ def _hashes(names: pa.Array) -> Hashes:
         at = np.arange(total) - np.repeat(starts - offsets[0], lengths)
         weighted = np.concatenate([[np.uint64(0)], np.cumsum(letters * _WEIGHTS[at % len(_WEIGHTS)])])
         sums = weighted[offsets[1:] - offsets[0]] - weighted[starts - offsets[0]]
-    mixed: Hashes = (sums ^ (sums >> np.uint64(29))) * _MULTIPLIER
-    return mixed
+    return (sums ^ (sums >> np.uint64(29))) * _MULTIPLIER

@@ -27,11 +27,17 @@ class SortColumn:
     descending: bool = False
 
 
+def combined(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Return a column as one array."""
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if isinstance(whole, pa.ChunkedArray):
+        return pa.concat_arrays(whole.chunks) if whole.num_chunks else pa.array([], whole.type)
+    return whole
+
+
 def comparable(array: pa.Array | pa.ChunkedArray) -> pa.Array:
     """Convert a column to a type whose natural order is the order of keys."""
-    flat = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-    if isinstance(flat, pa.ChunkedArray):
-        flat = pa.concat_arrays(flat.chunks) if flat.num_chunks else pa.array([], flat.type)
+    flat = combined(array)
     if pa.types.is_dictionary(flat.type):
         flat = flat.dictionary_decode()
     kind = flat.type
@@ -91,8 +97,7 @@ def group_starts(columns: Sequence[pa.Array], order: Indices) -> Indices:
                 both = pc.and_(pc.is_null(values[1:]), pc.is_null(values[:-1]))
                 same = pc.or_(pc.fill_null(same, False), both)
             changes |= ~same.to_numpy(zero_copy_only=False)
-    starts: Indices = np.concatenate([[0], np.flatnonzero(changes) + 1])
-    return starts
+    return np.concatenate([[0], np.flatnonzero(changes) + 1])
 
 
 def _is_plain(column: SortColumn) -> bool:
@@ -135,8 +140,7 @@ class Segments:
         """The start positions of the non-empty groups, for ``reduceat``."""
         if not len(self.owners):
             return np.empty(0, dtype=np.int64)
-        changes: Indices = np.concatenate([[0], np.flatnonzero(self.owners[1:] != self.owners[:-1]) + 1])
-        return changes
+        return np.concatenate([[0], np.flatnonzero(self.owners[1:] != self.owners[:-1]) + 1])
 
     @cached_property
     def present(self) -> Indices:
@@ -147,8 +151,7 @@ class Segments:
     def places(self) -> Indices:
         """The position of each row in its group, from 0."""
         lengths = np.diff(self.starts, append=len(self.owners))
-        places: Indices = np.arange(len(self.owners)) - np.repeat(self.starts, lengths)
-        return places
+        return np.arange(len(self.owners)) - np.repeat(self.starts, lengths)
 
     def where(self, mask: Mask) -> Segments:
         """Return the same groups with only the rows of the mask."""

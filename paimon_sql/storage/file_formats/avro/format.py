@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pyarrow as pa
 
@@ -12,8 +12,7 @@ from paimon_sql.format.schema import types as t
 from paimon_sql.storage.file_formats.avro.reader import read_avro
 from paimon_sql.storage.file_formats.avro.schema import avro_schema
 from paimon_sql.storage.file_formats.avro.writer import AvroWriter
-from paimon_sql.storage.file_formats.base import DataFileWriter, FileFormat, FileRead, WriteSettings
-from paimon_sql.storage.file_io.base import FileIO
+from paimon_sql.storage.file_formats.base import FileFormat
 
 
 class AvroFormat(FileFormat):
@@ -21,13 +20,8 @@ class AvroFormat(FileFormat):
 
     name = "avro"
 
-    def batches(self, file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
-        return read_avro(file_io, wanted)
-
-    def writer(
-        self, file_io: FileIO, path: str, fields: Sequence[t.DataField], settings: WriteSettings
-    ) -> DataFileWriter:
-        return AvroWriter(file_io, path, fields, settings)
+    batches = staticmethod(read_avro)
+    writer = staticmethod(AvroWriter)
 
     def names_in(self, source: pa.NativeFile, path: str) -> list[str]:
         header = container_at(lambda at, size: source.read_at(size, at), source.size(), path)

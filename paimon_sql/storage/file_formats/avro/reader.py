@@ -172,18 +172,17 @@ def _decimals(values: Sequence[bytes | None], target: pa.Decimal128Type) -> pa.A
 
 def _rows(values: Sequence[AvroRecord | None], branch: AvroMembers, row: t.RowType, target: pa.StructType) -> pa.Array:
     stored = {member["name"]: member["type"] for member in branch["fields"]}
+    if not row.fields:
+        return pa.array(values, target)
     children = []
-    for i, field in enumerate(row.fields):
+    for field in row.fields:
         if field.name in stored:
             column = [None if value is None else value[field.name] for value in values]
             children.append(decode_column(column, stored[field.name], field.type))
         else:
-            children.append(pa.nulls(len(values), target.field(i).type))
-    if not children:
-        return pa.array(values, target)
+            children.append(pa.nulls(len(values), arrow_type(field.type)))
     mask = pa.array([value is None for value in values], pa.bool_())
-    fields = [target.field(i) for i in range(target.num_fields)]
-    return pa.StructArray.from_arrays(children, fields=fields, mask=mask)
+    return pa.StructArray.from_arrays(children, fields=list(target), mask=mask)
 
 
 def _maps(

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import bz2
 import io
 import json
-import lzma
 import sys
-import zlib
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import TypeVar
 
-import cramjam
 import numpy as np
 import pyarrow as pa
 from fastavro import parse_schema, schemaless_writer
 
-from paimon_sql.errors import ConstraintViolationError
-from paimon_sql.format.avro.container import codec_name, write_container
+from paimon_sql.format.avro.container import CODECS, codec_name, write_container, zigzag
 from paimon_sql.format.avro.schemas import without_logical_types
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.expressions.kernels.conform import conform
 from paimon_sql.storage.file_formats.avro.schema import avro_schema, has_text_keys
-from paimon_sql.storage.file_formats.base import DataFileWriter, WriteSettings, unknown_compression
+from paimon_sql.storage.file_formats.base import StreamWriter, WriteSettings, refuse_nulls, unknown_compression
 from paimon_sql.storage.file_io.base import FileIO, translate_errors
 
 T = TypeVar("T")
@@ -92,40 +87,27 @@ def _decimals(array: pa.Array) -> Sequence[bytes | None]:
     return _where_valid(array, [data[i * step + skip : (i + 1) * step] for i, skip in enumerate(leading)])
 
 
-def zigzag(value: int) -> bytes:
-    """Return the bytes of a non-negative number."""
-    rest, coded = value << 1, bytearray()
-    while rest > 0x7F:
-        coded.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    coded.append(rest)
-    return bytes(coded)
-
-
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:
     from backports import zstd
 
 _SYNC_SIZE = 16
-_CRC_SIZE = 4
 _BLOCK_ROWS, _BLOCK_BYTES = 2_000, 256 * 1024
 _CODECS = ("null", "deflate", "snappy", "zstandard", "bzip2", "xz", "none", "zstd")
 
 
-class AvroWriter(DataFileWriter):
+class AvroWriter(StreamWriter):
     """A writer of one Avro file."""
 
     def __init__(self, file_io: FileIO, path: str, fields: Sequence[t.DataField], settings: WriteSettings) -> None:
-        self.path = path
-        self._file_io = file_io
         self._fields = fields
         self._compress = _compressor(settings)
         text = avro_schema(fields)
         self._schema = parse_schema({"type": "array", "items": without_logical_types(json.loads(text))})
         header = write_container(text, [], settings.options.get("avro.codec", settings.compression))
         self._sync = header[-_SYNC_SIZE:]
-        self._stream = file_io.open_output(path)
+        super().__init__(file_io, path)
         self._stream.write(header)
 
     def write(self, batch: pa.RecordBatch) -> None:
@@ -134,9 +116,7 @@ class AvroWriter(DataFileWriter):
             self._write_block(batch.slice(first, rows))
 
     def _write_block(self, batch: pa.RecordBatch) -> None:
-        for column, field in zip(batch.columns, self._fields, strict=True):
-            if column.null_count and not field.type.nullable:
-                raise ConstraintViolationError(f"{self.path}: column '{field.name}' is NOT NULL and got a null.")
+        refuse_nulls(self.path, batch.columns, self._fields)
         columns = [encode_column(c, f.type) for c, f in zip(batch.columns, self._fields, strict=True)]
         names = [f.name for f in self._fields]
         rows = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
@@ -157,34 +137,12 @@ class AvroWriter(DataFileWriter):
             self._stream.close()
         return size
 
-    def abort(self) -> None:
-        if not self._stream.closed:
-            self._stream.close()
-        self._file_io.delete(self.path)
-
 
 def _compressor(settings: WriteSettings) -> Callable[[bytes], bytes]:
     chosen = settings.options.get("avro.codec", settings.compression).lower()
     if chosen not in _CODECS:
         raise unknown_compression("Avro", chosen, _CODECS)
-    match codec_name(chosen):
-        case "deflate":
-            return _deflate
-        case "snappy":
-            return _snappy
-        case "zstandard":
-            return lambda data: zstd.compress(data, settings.zstd_level)
-        case "bzip2":
-            return bz2.compress
-        case "xz":
-            return lzma.compress
-    return bytes
-
-
-def _deflate(data: bytes) -> bytes:
-    packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
-    return packer.compress(data) + packer.flush()
-
-
-def _snappy(data: bytes) -> bytes:
-    return bytes(cramjam.snappy.compress_raw(data)) + zlib.crc32(data).to_bytes(_CRC_SIZE, "big")
+    name = codec_name(chosen)
+    if name == "zstandard":
+        return lambda data: zstd.compress(data, settings.zstd_level)
+    return CODECS[name].compress

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from functools import partial
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -86,9 +87,8 @@ class BlobElement(ABC):
         """Yield a function per value that puts it into a record; None for null."""
 
 
-class _Record(Protocol):
-    def __call__(self, sink: BlobSink) -> bool:
-        """Put the value into a sink; False if it is null after all, and nothing was put."""
+_Record: TypeAlias = Callable[[BlobSink], bool]
+"""Puts a value into a sink; False if it is null after all, and nothing was put."""
 
 
 class _One(BlobElement):
@@ -97,36 +97,33 @@ class _One(BlobElement):
 
     def pieces(self, column: pa.Array) -> Iterator[_Record | None]:
         for data in _views(column):
-            yield None if data is None else _one_record(data)
+            yield None if data is None else partial(_put_one, data)
 
 
-def _one_record(data: memoryview) -> _Record:
-    return lambda sink: sink.blob(data) is not None
+def _put_one(data: memoryview, sink: BlobSink) -> bool:
+    return sink.blob(data) is not None
 
 
 class _Array(BlobElement):
     magic = 1094861634
 
     def read(self, file: ByteRanges, starts: _Numbers, sizes: _Numbers, uri: str | None) -> pa.Array:
-        counts, (index,) = _index(file, starts, sizes, self.magic, 1)
-        blobs, ends = _read_elements(file, starts + _HEADER.size, index.lengths, index.counts, uri)
-        _check(ends, index.begin, file.path)
+        counts, begin, (lengths,) = _index(file, starts, sizes, self.magic, 1)
+        blobs, ends = _read_elements(file, starts + _HEADER.size, lengths, counts, uri)
+        _check(ends, begin, file.path)
         return pa.ListArray.from_arrays(_offsets(counts), blobs)
 
     def pieces(self, column: pa.Array) -> Iterator[_Record | None]:
         flat = list(_views(column.values))
         for low, high in _bounds(column):
-            yield None if high < 0 else _array_record(flat[low:high])
+            yield None if high < 0 else partial(_put_array, flat[low:high])
 
 
-def _array_record(blobs: list[memoryview | None]) -> _Record:
-    def put(sink: BlobSink) -> bool:
-        sink.put(_HEADER.pack(_Array.magic, _VERSION, len(blobs)))
-        lengths = encode(_put_all(sink, blobs))
-        sink.put(lengths + _SIZE.pack(len(lengths)))
-        return True
-
-    return put
+def _put_array(blobs: list[memoryview | None], sink: BlobSink) -> bool:
+    sink.put(_HEADER.pack(_Array.magic, _VERSION, len(blobs)))
+    lengths = encode(_put_all(sink, blobs))
+    sink.put(lengths + _SIZE.pack(len(lengths)))
+    return True
 
 
 class _Map(BlobElement):
@@ -138,12 +135,12 @@ class _Map(BlobElement):
         self._keys = IndexKeys(data_type.key)
 
     def read(self, file: ByteRanges, starts: _Numbers, sizes: _Numbers, uri: str | None) -> pa.Array:
-        counts, (keys, values) = _index(file, starts, sizes, self.magic, 2)
-        if (keys.lengths == _NULL).any():
+        counts, begin, (keys, values) = _index(file, starts, sizes, self.magic, 2)
+        if (keys == _NULL).any():
             raise UnsupportedError(f"{file.path}: a map has a null among its keys, which cannot be read.")
-        names, ends = _read_elements(file, starts + _HEADER.size, keys.lengths, keys.counts, None)
-        blobs, ends = _read_elements(file, ends, values.lengths, values.counts, uri)
-        _check(ends, keys.begin, file.path)
+        names, ends = _read_elements(file, starts + _HEADER.size, keys, counts, None)
+        blobs, ends = _read_elements(file, ends, values, counts, uri)
+        _check(ends, begin, file.path)
         try:
             keys_array = names if self._plain else self._values(self._keys.decoded(names.cast(pa.large_binary())))
         except (ValueError, pa.ArrowInvalid) as error:
@@ -164,23 +161,19 @@ class _Map(BlobElement):
         names = list(_views(keys))
         blobs = list(_views(column.items))
         for low, high in _bounds(column):
-            yield None if high < 0 else _map_record(names[low:high], blobs[low:high])
+            yield None if high < 0 else partial(_put_map, names[low:high], blobs[low:high])
 
 
-def _map_record(keys: list[memoryview | None], blobs: list[memoryview | None]) -> _Record:
+def _put_map(keys: list[memoryview | None], blobs: list[memoryview | None], sink: BlobSink) -> bool:
     if len({bytes(k) for k in keys if k is not None}) < len(keys):
         raise InvalidInputError("A map of blobs has the same key twice, or a null among its keys.")
-
-    def put(sink: BlobSink) -> bool:
-        sink.put(_HEADER.pack(_Map.magic, _VERSION, len(blobs)))
-        for key in keys:
-            sink.put(key or b"")
-        names = encode(np.array([len(k or b"") for k in keys], dtype=np.int64))
-        lengths = encode(_put_all(sink, blobs))
-        sink.put(names + lengths + _SIZE.pack(len(names)) + _SIZE.pack(len(lengths)))
-        return True
-
-    return put
+    sink.put(_HEADER.pack(_Map.magic, _VERSION, len(blobs)))
+    for key in keys:
+        sink.put(key or b"")
+    names = encode(np.array([len(k or b"") for k in keys], dtype=np.int64))
+    lengths = encode(_put_all(sink, blobs))
+    sink.put(names + lengths + _SIZE.pack(len(names)) + _SIZE.pack(len(lengths)))
+    return True
 
 
 def _put_all(sink: BlobSink, blobs: list[memoryview | None]) -> _Numbers:
@@ -208,19 +201,10 @@ def _bounds(column: pa.Array) -> Iterator[tuple[int, int]]:
         yield (offsets[i], offsets[i + 1]) if valid[i] else (-1, -1)
 
 
-class _Lengths:
-    """Lengths of the elements of records: of all elements, the number per record, and their positions in the file."""
-
-    def __init__(self, lengths: _Numbers, counts: _Numbers, begin: _Numbers) -> None:
-        self.lengths = lengths
-        self.counts = counts
-        self.begin = begin
-
-
 def _index(
     file: ByteRanges, starts: _Numbers, sizes: _Numbers, magic: int, parts: int
-) -> tuple[_Numbers, list[_Lengths]]:
-    """Read the number of elements per record, and the lengths of their parts."""
+) -> tuple[_Numbers, _Numbers, list[_Numbers]]:
+    """Read the number of elements per record, where its index begins, and the lengths of each part of all elements."""
     bad = CorruptFileError("is a corrupt blob file: an array or map does not match its index", path=file.path)
     tail = _SIZE.size * parts
     if (sizes < _HEADER.size + tail).any():
@@ -234,7 +218,7 @@ def _index(
     if (stored < 0).any() or (stored.sum(axis=1) > sizes - _HEADER.size - tail).any():
         raise bad
     found = []
-    begin = ends - stored.sum(axis=1)
+    first = begin = ends - stored.sum(axis=1)
     for part in range(parts):
         try:
             lengths, stored_counts = decoded_lists(file.joined(begin, stored[:, part]), stored[:, part])
@@ -242,9 +226,9 @@ def _index(
             raise bad from None
         if (stored_counts != counts).any() or (lengths < _NULL).any():
             raise bad
-        found.append(_Lengths(lengths, counts, begin))
+        found.append(lengths)
         begin = begin + stored[:, part]
-    return counts, found
+    return counts, first, found
 
 
 def _rows(data: bytes, width: int) -> npt.NDArray[np.uint8]:
@@ -303,7 +287,6 @@ NULL, ELSEWHERE = -1, -2
 """Lengths that mark a null, and a value that an older file stores."""
 
 
-_Longs = npt.NDArray[np.int64]
 _MAX_GAP = 64 * 1024
 """Maximum bytes between two ranges that are read along instead of skipped."""
 _LARGE = 64 * 1024
@@ -325,7 +308,7 @@ class ByteRanges:
     path: str
     size: int
 
-    def values(self, starts: _Longs, sizes: _Longs) -> pa.Array:
+    def values(self, starts: _Numbers, sizes: _Numbers) -> pa.Array:
         """Return each range as a binary value.
 
         Args:
@@ -347,11 +330,11 @@ class ByteRanges:
         data = self._joined(starts, sizes, total)
         return pa.Array.from_buffers(pa.binary(), len(sizes), [None, pa.py_buffer(bounds), pa.py_buffer(data)])
 
-    def joined(self, starts: _Longs, sizes: _Longs) -> bytes:
+    def joined(self, starts: _Numbers, sizes: _Numbers) -> bytes:
         """Return the concatenated bytes of all ranges."""
         return self._joined(starts, sizes, int(sizes.sum())).tobytes()
 
-    def _joined(self, starts: _Longs, sizes: _Longs, total: int) -> npt.NDArray[np.uint8]:
+    def _joined(self, starts: _Numbers, sizes: _Numbers, total: int) -> npt.NDArray[np.uint8]:
         if len(starts) and not 0 <= starts.min() <= (starts + sizes).max() <= self.size:
             raise CorruptFileError("ends before a blob in its index", path=self.path)
         result = np.empty(total, dtype=np.uint8)

@@ -11,14 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from paimon_sql.errors import InvalidInputError, MissingFileError, NotAllowedError, PaimonError
-from paimon_sql.format.options.table.row_tracking import (
-    BLOB_AS_DESCRIPTOR,
-    BLOB_COPY_BUFFER_SIZE,
-    BLOB_DESCRIPTOR_PROPERTY,
-    BLOB_DESCRIPTOR_SOURCE_TABLE,
-    BLOB_WRITE_NULL_ON_FETCH_FAILURE,
-    BLOB_WRITE_NULL_ON_MISSING_FILE,
-)
+from paimon_sql.format.options.table import row_tracking
 from paimon_sql.format.rows.blob_reference import TO_THE_END, BlobDescriptor, decode_descriptor, is_descriptor, is_view
 from paimon_sql.storage.file_io import FileIO, ResolvingFileIO
 from paimon_sql.storage.file_io.base import translate_errors
@@ -69,13 +62,13 @@ class BlobFetcher:
     _last_file: tuple[str, _Stream] | None = field(default=None, init=False, repr=False)
 
     @classmethod
-    def asked(cls, table: Table) -> BlobFetcher | None:
+    def for_write(cls, table: Table) -> BlobFetcher | None:
         """Return the fetcher for blobs written to a table; None unless the write accepts descriptors.
 
         Raises:
             NotAllowedError: the table's options contain an endpoint that the catalog does not allow.
         """
-        return cls.stored(table) if table.options.get(BLOB_AS_DESCRIPTOR) else None
+        return cls.stored(table) if table.options.get(row_tracking.BLOB_AS_DESCRIPTOR) else None
 
     @classmethod
     def stored(cls, table: Table, trusted: Iterable[str] = ()) -> BlobFetcher:
@@ -89,8 +82,10 @@ class BlobFetcher:
             NotAllowedError: the table's options contain an endpoint that the catalog does not allow.
         """
         options, access = table.options, table.access
-        settings = {names[0]: v for names, v in options.matching(BLOB_DESCRIPTOR_PROPERTY) if v is not None}
-        if settings and not options.get(BLOB_DESCRIPTOR_SOURCE_TABLE):
+        settings = {
+            names[0]: v for names, v in options.matching(row_tracking.BLOB_DESCRIPTOR_PROPERTY) if v is not None
+        }
+        if settings and not options.get(row_tracking.BLOB_DESCRIPTOR_SOURCE_TABLE):
             # In another store the warehouse's path is another location.
             access.check_settings(settings, _SETTINGS)
             file_io = ResolvingFileIO(settings)
@@ -101,15 +96,15 @@ class BlobFetcher:
         return cls(
             file_io,
             _Guard(access, own, frozenset(trusted)),
-            max(_MIN_CHUNK, options.get(BLOB_COPY_BUFFER_SIZE)),
-            options.get(BLOB_WRITE_NULL_ON_MISSING_FILE),
-            options.get(BLOB_WRITE_NULL_ON_FETCH_FAILURE),
+            max(_MIN_CHUNK, options.get(row_tracking.BLOB_COPY_BUFFER_SIZE)),
+            options.get(row_tracking.BLOB_WRITE_NULL_ON_MISSING_FILE),
+            options.get(row_tracking.BLOB_WRITE_NULL_ON_FETCH_FAILURE),
         )
 
     @classmethod
     def own(cls, table: Table) -> BlobFetcher:
         """Return the fetcher for the table's own blobs, by descriptors of its own read: none may be missing."""
-        return cls(table.file_io, None, max(_MIN_CHUNK, table.options.get(BLOB_COPY_BUFFER_SIZE)))
+        return cls(table.file_io, None, max(_MIN_CHUNK, table.options.get(row_tracking.BLOB_COPY_BUFFER_SIZE)))
 
     @staticmethod
     def is_reference(data: memoryview) -> bool:

@@ -19,17 +19,7 @@ from paimon_sql.format.bytes.bounded import check_total
 from paimon_sql.format.bytes.delta_varint import decode
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.file_formats.base import DataFileWriter, FileFormat, FileRead, WriteSettings
-from paimon_sql.storage.file_formats.blob.elements import (
-    AHEAD,
-    BEHIND,
-    ELSEWHERE,
-    FOOTER,
-    MAGIC,
-    VERSION,
-    BlobElement,
-    ByteRanges,
-    spread,
-)
+from paimon_sql.storage.file_formats.blob import elements
 from paimon_sql.storage.file_formats.blob.writer import BlobWriter
 from paimon_sql.storage.file_io.base import FileIO, translate_errors
 
@@ -46,7 +36,14 @@ class BlobFormat(FileFormat):
     is_general: ClassVar[bool] = False
 
     def batches(self, file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
-        return _read(file_io, wanted)
+        self.check_fields(wanted.fields)
+        with translate_errors("read", wanted.path), file_io.open_input(wanted.path) as source:
+            file = BlobFile.open(source, wanted.path, wanted.fields[0])
+            count = len(file.lengths)
+            for low, high in wanted.row_ranges if wanted.row_ranges is not None else [(0, count)]:
+                for at, stop in windows(file.sizes, low, high, wanted.batch_rows):
+                    values = file.take(source, np.arange(at, stop))
+                    yield at, pa.RecordBatch.from_arrays([values] * len(wanted.columns), schema=wanted.schema)
 
     def writer(
         self, file_io: FileIO, path: str, fields: Sequence[t.DataField], settings: WriteSettings
@@ -58,7 +55,7 @@ class BlobFormat(FileFormat):
         if len(fields) != 1:
             columns = ", ".join(f"{f.name} {f.type.sql()}" for f in fields)
             raise UnsupportedError(f"A blob file holds one blob column, not {columns}.")
-        BlobElement.of(fields[0].type)
+        elements.BlobElement.of(fields[0].type)
 
 
 @dataclass(frozen=True)
@@ -100,14 +97,16 @@ class BlobFile:
         sizes = self.sizes
         begin = (np.cumsum(sizes) - sizes)[rows]
         is_here = self.lengths[rows] >= 0
-        file = ByteRanges(source, self.path, source.size())
+        file = elements.ByteRanges(source, self.path, source.size())
         begin, lengths = begin[is_here], sizes[rows][is_here]
-        if len(begin) and file.joined(begin[:1], np.array([AHEAD])) != MAGIC:
+        if len(begin) and file.joined(begin[:1], np.array([elements.AHEAD])) != elements.MAGIC:
             raise CorruptFileError(
                 "is a corrupt blob file: a record does not begin at its position in the index", path=self.path
             )
-        values = BlobElement.of(self.field.type).read(file, begin + AHEAD, lengths - AHEAD - BEHIND, uri)
-        return values if is_here.all() else spread(values, is_here)
+        values = elements.BlobElement.of(self.field.type).read(
+            file, begin + elements.AHEAD, lengths - elements.AHEAD - elements.BEHIND, uri
+        )
+        return values if is_here.all() else elements.spread(values, is_here)
 
 
 def windows(sizes: _Numbers, low: int, high: int, rows: int) -> Iterator[tuple[int, int]]:
@@ -128,26 +127,15 @@ def windows(sizes: _Numbers, low: int, high: int, rows: int) -> Iterator[tuple[i
         at = stop
 
 
-def _read(file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
-    BlobFormat().check_fields(wanted.fields)
-    with translate_errors("read", wanted.path), file_io.open_input(wanted.path) as source:
-        file = BlobFile.open(source, wanted.path, wanted.fields[0])
-        count = len(file.lengths)
-        for low, high in wanted.row_ranges if wanted.row_ranges is not None else [(0, count)]:
-            for at, stop in windows(file.sizes, low, high, wanted.batch_rows):
-                values = file.take(source, np.arange(at, stop))
-                yield at, pa.RecordBatch.from_arrays([values] * len(wanted.columns), schema=wanted.schema)
-
-
 def _lengths(source: pa.NativeFile, path: str) -> _Numbers:
     """Read the length of each record; negative for records without content."""
     size = source.size()
-    if size >= FOOTER.size:
-        source.seek(size - FOOTER.size)
-        index_size, version = FOOTER.unpack(source.read(FOOTER.size))
-        if version != VERSION:
+    if size >= elements.FOOTER.size:
+        source.seek(size - elements.FOOTER.size)
+        index_size, version = elements.FOOTER.unpack(source.read(elements.FOOTER.size))
+        if version != elements.VERSION:
             raise CorruptFileError(f"is a blob file of the unknown version {version}", path=path)
-        begin = size - FOOTER.size - index_size
+        begin = size - elements.FOOTER.size - index_size
         if index_size >= 0 and begin >= 0:
             source.seek(begin)
             try:
@@ -155,7 +143,7 @@ def _lengths(source: pa.NativeFile, path: str) -> _Numbers:
                 check_total(np.maximum(lengths, 0), begin, "records")
             except ValueError as error:
                 raise CorruptFileError(f"is a corrupt blob file: {error} in its index", path=path) from error
-            invalid = (lengths < ELSEWHERE) | ((lengths >= 0) & (lengths < AHEAD + BEHIND))
+            invalid = (lengths < elements.ELSEWHERE) | ((lengths >= 0) & (lengths < elements.AHEAD + elements.BEHIND))
             if int(np.maximum(lengths, 0).sum()) == begin and not invalid.any():
                 return lengths
     raise CorruptFileError("is not a blob file, or is corrupt: its index does not match its size", path=path)

@@ -8,26 +8,15 @@ import zlib
 import numpy as np
 import pyarrow as pa
 
-from paimon_sql.errors import ConstraintViolationError
 from paimon_sql.format.bytes.delta_varint import encode
 from paimon_sql.format.schema import types as t
-from paimon_sql.storage.file_formats.base import DataFileWriter
-from paimon_sql.storage.file_formats.blob.elements import (
-    BEHIND,
-    CHECKSUM,
-    ELSEWHERE,
-    FOOTER,
-    LENGTH,
-    MAGIC,
-    NULL,
-    VERSION,
-    BlobElement,
-)
+from paimon_sql.storage.file_formats.base import StreamWriter, refuse_nulls
+from paimon_sql.storage.file_formats.blob import elements
 from paimon_sql.storage.file_formats.blob.fetch import BlobFetcher
 from paimon_sql.storage.file_io.base import FileIO, translate_errors
 
 
-class BlobWriter(DataFileWriter):
+class BlobWriter(StreamWriter):
     """A writer of one blob file.
 
     Each record has its own checksum, so values are written one by one; their bytes are not copied.
@@ -40,15 +29,13 @@ class BlobWriter(DataFileWriter):
     """
 
     def __init__(self, file_io: FileIO, path: str, field: t.DataField, fetcher: BlobFetcher | None = None) -> None:
-        self.path = path
-        self._file_io = file_io
         self._field = field
-        self._element = BlobElement.of(field.type)
+        self._element = elements.BlobElement.of(field.type)
         self._fetcher = fetcher
         self._lengths: list[int] = []
         self._size = 0
         self._crc: int | None = None
-        self._stream = file_io.open_output(path)
+        super().__init__(file_io, path)
 
     @property
     def rows(self) -> int:
@@ -68,18 +55,17 @@ class BlobWriter(DataFileWriter):
         Raises:
             ConstraintViolationError: a null in a NOT NULL column.
         """
-        if column.null_count and not self._field.type.nullable:
-            raise ConstraintViolationError(f"{self.path}: column '{self._field.name}' is NOT NULL and got a null.")
+        refuse_nulls(self.path, [column], [self._field])
         taken = 0
         with translate_errors("write", self.path):
             for record in self._element.pieces(column):
                 begin = self._size
                 if record is None or not record(self):
-                    self._lengths.append(NULL)
+                    self._lengths.append(elements.NULL)
                 else:
                     # The checksum is over the magic number, the content and the length.
-                    self.put(LENGTH.pack(self._size - begin + BEHIND))
-                    self._emit(CHECKSUM.pack(self._crc or 0))
+                    self.put(elements.LENGTH.pack(self._size - begin + elements.BEHIND))
+                    self._emit(elements.CHECKSUM.pack(self._crc or 0))
                     self._lengths.append(self._size - begin)
                     self._crc = None
                 taken += 1
@@ -89,13 +75,13 @@ class BlobWriter(DataFileWriter):
 
     def skip(self, rows: int) -> None:
         """Mark rows whose values older files store."""
-        self._lengths += [ELSEWHERE] * rows
+        self._lengths += [elements.ELSEWHERE] * rows
 
     def put(self, data: bytes | memoryview) -> None:
         """Append bytes to the current record."""
         if self._crc is None:
-            self._crc = zlib.crc32(MAGIC)
-            self._emit(MAGIC)
+            self._crc = zlib.crc32(elements.MAGIC)
+            self._emit(elements.MAGIC)
         self._crc = zlib.crc32(data, self._crc)
         self._emit(data)
 
@@ -117,15 +103,13 @@ class BlobWriter(DataFileWriter):
         self._close_fetcher()
         with translate_errors("write", self.path):
             index = encode(np.array(self._lengths, dtype=np.int64))
-            self._emit(index + FOOTER.pack(len(index), VERSION))
+            self._emit(index + elements.FOOTER.pack(len(index), elements.VERSION))
             self._stream.close()
         return self._size
 
     def abort(self) -> None:
         self._close_fetcher()
-        if not self._stream.closed:
-            self._stream.close()
-        self._file_io.delete(self.path)
+        super().abort()
 
     def _close_fetcher(self) -> None:
         if self._fetcher is not None:

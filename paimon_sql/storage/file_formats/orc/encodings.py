@@ -1,7 +1,4 @@
-"""Encodings of ORC files: Protocol Buffers of the metadata, and run lengths of integers (spec: Apache ORC v1).
-
-The meaning of fields is unknown here, so rewritten metadata preserves its content.
-"""
+"""Encodings of ORC files: Protocol Buffers of the metadata, and run lengths of integers (spec: Apache ORC v1)."""
 
 from __future__ import annotations
 
@@ -12,15 +9,19 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from paimon_sql.format.bytes.varints import decode_one, encode_one
+
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
-_MAX_BITS = 64
 
 Value: TypeAlias = "int | bytes"
 
 
 @dataclass
 class Message:
-    """A message: its fields in order, as number, wire type and value; a varint is an int, all else bytes."""
+    """A message: its fields in order, as number, wire type and value; a varint is an int, all else bytes.
+
+    The meaning of fields is unknown here, so rewritten metadata preserves its content.
+    """
 
     fields: list[tuple[int, int, Value]] = field(default_factory=list)
 
@@ -54,14 +55,14 @@ class Message:
 
     def with_number(self, number: int, value: int) -> Message:
         """Return the message with one value in a varint field."""
-        others = [f for f in self.fields if f[0] != number]
-        return Message(sorted([*others, (number, _VARINT, value)], key=lambda f: f[0]))
+        return self._with(number, [(number, _VARINT, value)])
 
     def with_texts(self, number: int, values: Iterable[bytes]) -> Message:
         """Return the message with these values in a bytes field."""
-        others = [f for f in self.fields if f[0] != number]
-        added: list[tuple[int, int, Value]] = [(number, _BYTES, value) for value in values]
-        return Message(sorted([*others, *added], key=lambda f: f[0]))
+        return self._with(number, [(number, _BYTES, value) for value in values])
+
+    def _with(self, number: int, added: list[tuple[int, int, Value]]) -> Message:
+        return Message(sorted([*(f for f in self.fields if f[0] != number), *added], key=lambda f: f[0]))
 
 
 def decode(data: bytes) -> Message:
@@ -69,14 +70,14 @@ def decode(data: bytes) -> Message:
     message = Message()
     at = 0
     while at < len(data):
-        key, at = read_varint(data, at)
+        key, at = decode_one(data, at)
         number, kind = key >> 3, key & 7
         value: Value
         if kind == _VARINT:
-            value, at = read_varint(data, at)
+            value, at = decode_one(data, at)
         else:
             if kind == _BYTES:
-                size, at = read_varint(data, at)
+                size, at = decode_one(data, at)
             elif kind in (_FIXED64, _FIXED32):
                 size = 8 if kind == _FIXED64 else 4
             else:
@@ -92,45 +93,23 @@ def encode(message: Message) -> bytes:
     """Encode a message."""
     out = bytearray()
     for number, kind, value in message.fields:
-        out += varint(number << 3 | kind)
+        out += encode_one(number << 3 | kind)
         if isinstance(value, int):
-            out += varint(value)
+            out += encode_one(value)
         else:
-            out += (varint(len(value)) if kind == _BYTES else b"") + value
+            out += (encode_one(len(value)) if kind == _BYTES else b"") + value
     return bytes(out)
 
 
 def packed(values: Iterable[int]) -> bytes:
     """Encode a packed repeated varint field."""
-    return b"".join(map(varint, values))
-
-
-def varint(value: int) -> bytes:
-    """Encode a non-negative number, seven bits per byte, little-endian."""
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """Decode the number at a position; return it and the next position. ValueError or IndexError if invalid."""
-    value = 0
-    for shift in range(0, _MAX_BITS, 7):
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at
-    raise ValueError("a number is cut off")
+    return b"".join(map(encode_one, values))
 
 
 def _varints(data: bytes) -> Iterator[int]:
     at = 0
     while at < len(data):
-        value, at = read_varint(data, at)
+        value, at = decode_one(data, at)
         yield value
 
 
@@ -239,8 +218,8 @@ def _patched(data: bytes, at: int, width: int, length: int) -> tuple[Numbers, in
 
 
 def _delta(data: bytes, at: int, width: int, length: int) -> tuple[Numbers, int]:
-    base, at = read_varint(data, at)
-    first, at = read_varint(data, at)
+    base, at = decode_one(data, at)
+    first, at = decode_one(data, at)
     step = (first >> 1) ^ -(first & 1)
     if width == 0:
         return base + step * np.arange(length, dtype=np.int64), at

@@ -42,7 +42,7 @@ def _stripes(
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     columns = columns_of(tail, wanted.columns)
     check_count(sum(stripe.rows for stripe in tail.stripes), 1 << 62, "rows")
-    legacy = wanted.option("orc.timestamp-ltz.legacy.type", "true") == "true"
+    legacy = (wanted.options or {}).get("orc.timestamp-ltz.legacy.type", "true") == "true"
     pieces = _pieces(arrow_source, tail, columns, wanted)
     first = 0
     for stripe in tail.stripes:
@@ -50,7 +50,7 @@ def _stripes(
         if not wanted.touches(first, stripe.rows):
             first = end
             continue
-        times = StripeTimestamps.of(source, tail, stripe, legacy)
+        times = StripeTimestamps(source, tail, tail.stripe_footer(source, stripe), legacy)
         while first < end:
             rows, stored = next(pieces)
             arrays = []

@@ -10,18 +10,9 @@ from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_type
 from paimon_sql.format.schema.system_fields import element_id, key_id
-from paimon_sql.storage.file_formats.orc import encodings
+from paimon_sql.storage.file_formats.orc import encodings, tail
 from paimon_sql.storage.file_formats.orc.encodings import Message
-from paimon_sql.storage.file_formats.orc.tail import (
-    ATTRIBUTES,
-    KIND,
-    MAXIMUM_LENGTH,
-    NAMES,
-    PRECISION,
-    SCALE,
-    SUBTYPES,
-    Kind,
-)
+from paimon_sql.storage.file_formats.orc.tail import Kind
 
 _ID = b"paimon.id"
 _KINDS: dict[type[t.DataType], Kind] = {
@@ -63,31 +54,18 @@ def check_orc_fields(fields: Sequence[t.DataField]) -> None:
 def orc_types(fields: Sequence[t.DataField]) -> list[Message]:
     """Return the types of a file with these columns, parents before children."""
     types: list[Message] = []
-    _struct(types, fields, None)
+    _append(types, t.RowType(False, tuple(fields)), 0, 0, None)
     return types
 
 
-def _struct(types: list[Message], fields: Sequence[t.DataField], field_id: int | None) -> None:
-    own = len(types)
-    types.append(Message())
-    children = []
-    for field in fields:
-        children.append(len(types))
-        _append(types, field.type, field.id, 0, field.id)
-    message = _message(Kind.STRUCT, children, field_id)
-    types[own] = message.with_texts(NAMES, [f.name.encode() for f in fields])
-
-
-def _append(types: list[Message], data_type: t.DataType, field_id: int, depth: int, own_id: int) -> None:
+def _append(types: list[Message], data_type: t.DataType, field_id: int, depth: int, own_id: int | None) -> None:
     """Append a type and its children; ``field_id`` is the column's, ``own_id`` that of this part."""
-    own = len(types)
-    if isinstance(data_type, t.RowType):
-        _struct(types, data_type.fields, own_id)
-        return
+    own, below, is_row = len(types), depth + 1, isinstance(data_type, t.RowType)
     types.append(Message())
-    below = depth + 1
     parts: list[tuple[t.DataType, int]] = []
-    if isinstance(data_type, t.ArrayType):
+    if isinstance(data_type, t.RowType):
+        parts = [(f.type, f.id) for f in data_type.fields]
+    elif isinstance(data_type, t.ArrayType):
         parts = [(data_type.element, element_id(field_id, below))]
     elif isinstance(data_type, t.MapType):
         parts = [(data_type.key, key_id(field_id, below)), (data_type.value, element_id(field_id, below))]
@@ -96,8 +74,9 @@ def _append(types: list[Message], data_type: t.DataType, field_id: int, depth: i
     children = []
     for part, part_id in parts:
         children.append(len(types))
-        _append(types, part, field_id, below, part_id)
-    types[own] = _with_sizes(_message(_kind(data_type), children, own_id), data_type)
+        column = (part_id, 0) if is_row else (field_id, below)
+        _append(types, part, *column, part_id)
+    types[own] = _with_details(_message(_kind(data_type), children, own_id), data_type)
 
 
 def _kind(data_type: t.DataType) -> Kind:
@@ -107,20 +86,22 @@ def _kind(data_type: t.DataType) -> Kind:
 
 
 def _message(kind: Kind, children: Sequence[int], own_id: int | None) -> Message:
-    message = Message().with_number(KIND, kind)
+    message = Message().with_number(tail.KIND, kind)
     if children:
-        message = message.with_texts(SUBTYPES, [encodings.packed(children)])
+        message = message.with_texts(tail.SUBTYPES, [encodings.packed(children)])
     if own_id is not None:
         pair = Message().with_texts(1, [_ID]).with_texts(2, [str(own_id).encode()])
-        message = message.with_texts(ATTRIBUTES, [encodings.encode(pair)])
+        message = message.with_texts(tail.ATTRIBUTES, [encodings.encode(pair)])
     return message
 
 
-def _with_sizes(message: Message, data_type: t.DataType) -> Message:
+def _with_details(message: Message, data_type: t.DataType) -> Message:
+    if isinstance(data_type, t.RowType):
+        return message.with_texts(tail.NAMES, [f.name.encode() for f in data_type.fields])
     if isinstance(data_type, t.DecimalType):
-        return message.with_number(PRECISION, data_type.precision).with_number(SCALE, data_type.scale)
+        return message.with_number(tail.PRECISION, data_type.precision).with_number(tail.SCALE, data_type.scale)
     if isinstance(data_type, t.CharType) or (isinstance(data_type, t.VarCharType) and data_type.length < t.MAX_LENGTH):
-        return message.with_number(MAXIMUM_LENGTH, data_type.length)
+        return message.with_number(tail.MAXIMUM_LENGTH, data_type.length)
     return message
 
 

@@ -7,7 +7,7 @@ as their stored integers for the reader, and the writer's types get their length
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, fields
 from enum import IntEnum
 from functools import cached_property
 
@@ -23,7 +23,6 @@ _TAIL_GUESS = 16 * 1024
 _FOOTER_LENGTH, _COMPRESSION, _BLOCK_SIZE, _METADATA_LENGTH = 1, 2, 3, 5
 _DEFAULT_BLOCK_SIZE = 256 * 1024
 _CONTENT_LENGTH, STRIPES, TYPES, _ROW_INDEX_STRIDE = 2, 3, 4, 8
-_OFFSET, _INDEX_LENGTH, _DATA_LENGTH, _STRIPE_FOOTER_LENGTH, _ROWS = 1, 2, 3, 4, 5
 KIND, SUBTYPES, NAMES, MAXIMUM_LENGTH, PRECISION, SCALE, ATTRIBUTES = 1, 2, 3, 4, 5, 6, 7
 _STREAMS, _ENCODINGS, _TIME_ZONE = 1, 2, 3
 
@@ -62,7 +61,7 @@ _MAX_BLOCK_BYTES = (1 << 23) - 1
 
 @dataclass(frozen=True)
 class Stripe:
-    """Position of a stripe: offset, size of its parts, number of rows."""
+    """Position of a stripe: offset, size of its parts, number of rows; in the order of the message's fields."""
 
     offset: int
     index_length: int
@@ -108,16 +107,12 @@ class StripeFooter:
         zone = self.fields.text(_TIME_ZONE)
         return zone.decode() if zone else "UTC"
 
-    def with_streams(self, streams: Sequence[Stream]) -> StripeFooter:
-        """Return the footer with other streams."""
+    def encoded_with(self, streams: Sequence[Stream]) -> bytes:
+        """Encode the footer with other streams, without compression."""
         coded = [
             encode(Message().with_number(1, s.kind).with_number(2, s.column).with_number(3, s.length)) for s in streams
         ]
-        return StripeFooter(streams, self.fields.with_texts(_STREAMS, coded))
-
-    def encode(self) -> bytes:
-        """Encode the footer, without compression."""
-        return encode(self.fields)
+        return encode(self.fields.with_texts(_STREAMS, coded))
 
 
 @dataclass(frozen=True)
@@ -149,7 +144,7 @@ class OrcTail:
     @cached_property
     def stripes(self) -> list[Stripe]:
         """The stripes in order."""
-        parts = (_OFFSET, _INDEX_LENGTH, _DATA_LENGTH, _STRIPE_FOOTER_LENGTH, _ROWS)
+        parts = range(1, len(fields(Stripe)) + 1)
         return [Stripe(*(message.number(part) for part in parts)) for message in self.footer.messages(STRIPES)]
 
     def kind(self, column: int) -> Kind:
@@ -212,10 +207,7 @@ class OrcTail:
 
     def with_stripes(self, stripes: Sequence[Stripe], content_length: int) -> OrcTail:
         """Return the tail with other stripes, without row indexes."""
-        coded = []
-        for stripe in stripes:
-            numbers = (stripe.offset, stripe.index_length, stripe.data_length, stripe.footer_length, stripe.rows)
-            coded.append(encode(Message([(at, 0, number) for at, number in enumerate(numbers, 1)])))
+        coded = [encode(Message([(at, 0, n) for at, n in enumerate(astuple(stripe), 1)])) for stripe in stripes]
         footer = self.footer.with_texts(STRIPES, coded).with_number(_CONTENT_LENGTH, content_length)
         return OrcTail(footer.with_number(_ROW_INDEX_STRIDE, 0), self.postscript, self.body_size)
 

@@ -1,13 +1,4 @@
-"""Timestamps of ORC files, exact in every year; fractions of seconds before 1970 are corrected on write.
-
-Arrow's reader converts them to nanoseconds since 1970, which end in 2262. So Arrow reads the file with its timestamps
-declared as integers: the seconds since 2015 of their first stream. The second stream, the nanoseconds, is decoded here
-(spec: Apache ORC v1, "Timestamp Columns").
-
-Arrow's writer stores such a fraction as negative nanoseconds, which Java refuses to read. So Arrow gets only seconds,
-the fractions are recorded, and a finished file with any of them is rewritten: its nanosecond streams are encoded again.
-Its row indexes point to the old streams and are dropped.
-"""
+"""Timestamps of ORC files, exact in every year; fractions of seconds before 1970 are corrected on write."""
 
 from __future__ import annotations
 
@@ -23,22 +14,11 @@ import pyarrow.compute as pc
 from paimon_sql.errors import UnsupportedError
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.expressions.kernels.conform import map_leaves, rebuild_list, rebuild_map, rebuild_struct
-from paimon_sql.storage.file_formats.int96 import instants
+from paimon_sql.storage.file_formats.int96 import instants, with_validity_of
+from paimon_sql.storage.file_formats.orc import tail as orc_tail
 from paimon_sql.storage.file_formats.orc.encodings import UnsignedRuns, decode_unsigned, encode_unsigned
 from paimon_sql.storage.file_formats.orc.schema import orc_types
-from paimon_sql.storage.file_formats.orc.tail import (
-    KIND,
-    NAMES,
-    SUBTYPES,
-    TIMESTAMPS,
-    Kind,
-    OrcTail,
-    Stream,
-    StreamKind,
-    Stripe,
-    StripeFooter,
-    read_tail,
-)
+from paimon_sql.storage.file_formats.orc.tail import Kind, OrcTail
 
 _DIRECT_V2 = 2
 _SECONDS_TO_2015 = 1_420_070_400
@@ -51,7 +31,10 @@ _UTC = ("UTC", "GMT", "Etc/UTC", "Z", "Universal", "Zulu", "GMT0", "Etc/GMT", "U
 def plain_tail(tail: OrcTail) -> OrcTail:
     """Return the tail of the file with its timestamps declared as integers."""
     return tail.with_types(
-        [one.with_number(KIND, Kind.LONG) if tail.kind(i) in TIMESTAMPS else one for i, one in enumerate(tail.types)]
+        [
+            one.with_number(orc_tail.KIND, Kind.LONG) if tail.kind(i) in orc_tail.TIMESTAMPS else one
+            for i, one in enumerate(tail.types)
+        ]
     )
 
 
@@ -97,6 +80,10 @@ class WithTail(RawIOBase):
 class StripeTimestamps:
     """Decoder of the timestamps of one stripe.
 
+    Arrow's reader converts them to nanoseconds since 1970, which end in 2262. So Arrow reads the file with its
+    timestamps declared as integers: the seconds since 2015 of their first stream. The second stream, the nanoseconds,
+    is decoded here (spec: Apache ORC v1, "Timestamp Columns").
+
     Attributes:
         source: the file.
         tail: its real tail.
@@ -107,14 +94,9 @@ class StripeTimestamps:
 
     source: pa.NativeFile
     tail: OrcTail
-    footer: StripeFooter
+    footer: orc_tail.StripeFooter
     legacy: bool
     ahead: dict[int, UnsignedRuns] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, source: pa.NativeFile, tail: OrcTail, stripe: Stripe, legacy: bool) -> StripeTimestamps:
-        """Create the decoder for a stripe of an open file."""
-        return cls(source, tail, tail.stripe_footer(source, stripe), legacy)
 
     def complete(self, array: pa.Array, column: int, data_type: t.DataType | None) -> pa.Array:
         """Convert seconds since 2015 to timestamps at any depth, for the stripe's next values.
@@ -125,14 +107,16 @@ class StripeTimestamps:
             data_type: the type of the values; None if not requested.
         """
         kind = self.tail.kind(column)
-        if kind in TIMESTAMPS:
+        if kind in orc_tail.TIMESTAMPS:
             return self._timestamps(array, column, data_type)
         if not self._holds_timestamps(column):
             return array
         inside = self.tail.children(column)
         if kind == Kind.STRUCT:
             wanted = {f.name: f.type for f in data_type.fields} if isinstance(data_type, t.RowType) else {}
-            columns = dict(zip((name.decode() for name in self.tail.types[column].texts(NAMES)), inside, strict=True))
+            columns = dict(
+                zip((name.decode() for name in self.tail.types[column].texts(orc_tail.NAMES)), inside, strict=True)
+            )
             names = [array.type.field(i).name for i in range(array.type.num_fields)]
             children = [self.complete(array.field(i), columns[name], wanted.get(name)) for i, name in enumerate(names)]
             fields = [array.type.field(i).with_type(child.type) for i, child in enumerate(children)]
@@ -148,7 +132,9 @@ class StripeTimestamps:
         raise UnsupportedError(f"Timestamps inside ORC's {kind.name} cannot be read.")
 
     def _holds_timestamps(self, column: int) -> bool:
-        return self.tail.kind(column) in TIMESTAMPS or any(map(self._holds_timestamps, self.tail.children(column)))
+        return self.tail.kind(column) in orc_tail.TIMESTAMPS or any(
+            map(self._holds_timestamps, self.tail.children(column))
+        )
 
     def _timestamps(self, array: pa.Array, column: int, data_type: t.DataType | None) -> pa.Array:
         zoned = isinstance(data_type, t.LocalZonedTimestampType)
@@ -156,7 +142,9 @@ class StripeTimestamps:
         target = pa.timestamp("ns" if precise else "us", "UTC" if zoned else None)
         known = array.is_valid().to_numpy(zero_copy_only=False)
         nanos = np.zeros(len(array), np.int64)
-        nanos[known] = self._next_nanos(column, int(known.sum()))
+        if column not in self.ahead:
+            self.ahead[column] = self._nanos(column)
+        nanos[known] = decode_nanos(self.ahead[column].take(int(known.sum())))
         seconds = pc.fill_null(array, 0).to_numpy(zero_copy_only=False)
         is_instant = self.tail.kind(column) == Kind.TIMESTAMP_INSTANT
         zone = self.footer.time_zone
@@ -166,13 +154,7 @@ class StripeTimestamps:
         if not is_instant or self.legacy:
             seconds = _wall_clock(seconds, zone)
         seconds, nanos = np.where(known, seconds, 0), np.where(known, nanos, 0)
-        return _masked(instants(seconds, nanos, target), array, target)
-
-    def _next_nanos(self, column: int, count: int) -> npt.NDArray[np.int64]:
-        """Decode the nanoseconds of the next non-null values."""
-        if column not in self.ahead:
-            self.ahead[column] = self._nanos(column)
-        return decode_nanos(self.ahead[column].take(count))
+        return with_validity_of(array, instants(seconds, nanos, target), target)
 
     def _nanos(self, column: int) -> UnsignedRuns:
         """Return the encoded nanoseconds of all non-null values of the stripe."""
@@ -181,19 +163,9 @@ class StripeTimestamps:
         data = b"".join(
             self.tail.expand(self.source.read_at(stream.length, stream.offset))
             for stream in self.footer.streams
-            if stream.kind == StreamKind.SECONDARY and stream.column == column
+            if stream.kind == orc_tail.StreamKind.SECONDARY and stream.column == column
         )
         return UnsignedRuns(data)
-
-
-def _masked(counts: npt.NDArray[np.int64], array: pa.Array, target: pa.DataType) -> pa.Array:
-    validity = pc.and_(array.is_valid(), True).buffers()[1] if array.null_count else None
-    return pa.Array.from_buffers(target, len(array), [validity, pa.py_buffer(counts)])
-
-
-def _arrow_zone(zone: str) -> str:
-    """Return a time zone's name for Arrow; Java also names zones by their offset, like GMT+08:00."""
-    return zone.removeprefix("GMT") if zone.startswith(("GMT+", "GMT-")) else zone
 
 
 def _start_of_2015(zone: str) -> int:
@@ -227,7 +199,8 @@ def _standard_offset(zone: str) -> int:
 
 def _in_zone(zone: str, convert: Callable[[str], pa.Array]) -> pa.Array:
     try:
-        return convert(_arrow_zone(zone))
+        # Java also names zones by their offset, like GMT+08:00.
+        return convert(zone.removeprefix("GMT") if zone.startswith(("GMT+", "GMT-")) else zone)
     except pa.ArrowInvalid as error:
         raise UnsupportedError(
             f"The ORC file was written in the time zone '{zone}', which this machine does not know: {error}."
@@ -236,7 +209,7 @@ def _in_zone(zone: str, convert: Callable[[str], pa.Array]) -> pa.Array:
 
 def columns_of(tail: OrcTail, names: Sequence[str]) -> dict[str, int]:
     """Return the ids of top-level columns by name."""
-    found = dict(zip((name.decode() for name in tail.types[0].texts(NAMES)), tail.children(0), strict=True))
+    found = dict(zip((name.decode() for name in tail.types[0].texts(orc_tail.NAMES)), tail.children(0), strict=True))
     return {name: found[name] for name in names if name in found}
 
 
@@ -246,7 +219,12 @@ _NANOS_PER_MILLI = 1_000_000
 
 
 class EarlyFractions:
-    """Records the fractions before 1970 of a file's timestamps, by column id and position among its values."""
+    """Records the fractions before 1970 of a file's timestamps, by column id and position among its values.
+
+    Arrow's writer stores such a fraction as negative nanoseconds, which Java refuses to read. So Arrow gets only
+    seconds, the fractions are recorded, and a finished file with any of them is rewritten: its nanosecond streams are
+    encoded again. Its row indexes point to the old streams and are dropped.
+    """
 
     def __init__(self, fields: Sequence[t.DataField]) -> None:
         self._fields = fields
@@ -260,7 +238,7 @@ class EarlyFractions:
 
     def truncate(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return the next rows, of the canonical Arrow types, without these fractions, which are recorded."""
-        tops = self._types[0].numbers(SUBTYPES)
+        tops = self._types[0].numbers(orc_tail.SUBTYPES)
         columns = []
         for array, member, column in zip(batch.columns, self._fields, tops, strict=True):
             found = [self._record(leaf, values) for leaf, values in self._timestamps(array, member.type, column)]
@@ -280,7 +258,7 @@ class EarlyFractions:
 
     def _timestamps(self, array: pa.Array, data_type: t.DataType, column: int) -> Iterator[tuple[int, pa.Array]]:
         """Yield the non-null timestamps of a column, per column id of a timestamp in its type."""
-        inside = self._types[column].numbers(SUBTYPES)
+        inside = self._types[column].numbers(orc_tail.SUBTYPES)
         match data_type:
             case t.TimestampType() | t.LocalZonedTimestampType():
                 yield column, array.drop_null()
@@ -299,7 +277,7 @@ class EarlyFractions:
     def corrected(self, data: bytes) -> bytes:
         """Return the file with the corrected fractions."""
         source = pa.BufferReader(data)
-        tail = read_tail(source)
+        tail = orc_tail.read_tail(source)
         positions = {column: np.concatenate(parts) for column, parts in self._positions.items()}
         nanos = {column: np.concatenate(parts) for column, parts in self._nanos.items()}
         done = dict.fromkeys(positions, 0)
@@ -308,22 +286,26 @@ class EarlyFractions:
             footer = tail.stripe_footer(source, stripe)
             streams, offset = [], len(out)
             for stream in footer.streams:
-                if stream.kind in (StreamKind.ROW_INDEX, StreamKind.BLOOM_FILTER, StreamKind.BLOOM_FILTER_UTF8):
+                if stream.kind in (
+                    orc_tail.StreamKind.ROW_INDEX,
+                    orc_tail.StreamKind.BLOOM_FILTER,
+                    orc_tail.StreamKind.BLOOM_FILTER_UTF8,
+                ):
                     continue
                 content = data[stream.offset : stream.offset + stream.length]
                 column = stream.column
-                if stream.kind == StreamKind.SECONDARY and column in positions:
+                if stream.kind == orc_tail.StreamKind.SECONDARY and column in positions:
                     values = decode_nanos(decode_unsigned(tail.expand(content)))
                     here = (positions[column] >= done[column]) & (positions[column] < done[column] + len(values))
                     values[positions[column][here] - done[column]] = nanos[column][here]
                     done[column] += len(values)
-                    content = tail.pack(encode_unsigned(encode_nanos(values)))
-                streams.append(Stream(stream.kind, column, len(out), len(content)))
+                    content = tail.pack(encode_unsigned(values << 3))
+                streams.append(orc_tail.Stream(stream.kind, column, len(out), len(content)))
                 out += content
             data_length = len(out) - offset
-            coded = tail.pack(footer.with_streams(streams).encode())
+            coded = tail.pack(footer.encoded_with(streams))
             out += coded
-            stripes.append(Stripe(offset, 0, data_length, len(coded), stripe.rows))
+            stripes.append(orc_tail.Stripe(offset, 0, data_length, len(coded), stripe.rows))
         return bytes(out + tail.metadata(source) + tail.with_stripes(stripes, len(out)).encode())
 
 
@@ -348,11 +330,6 @@ def whole_seconds(array: pa.Array) -> pa.Array:
 
 
 def decode_nanos(coded: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Decode ORC's nanoseconds: the low three bits are the number of removed zeros minus one."""
+    """Decode ORC's nanoseconds: the low three bits are the number of removed zeros minus one, or 0 for none."""
     zeros = coded & 7
     return np.where(zeros > 0, (coded >> 3) * 10 ** (zeros + 1), coded >> 3)
-
-
-def encode_nanos(nanos: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Encode nanoseconds of a second for ORC."""
-    return nanos << 3

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.orc as orc
 
-from paimon_sql.errors import ConstraintViolationError
 from paimon_sql.format.options.table.data_file import ORC_PROPERTY
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.expressions.kernels.conform import conform, conform_leaf, push_nulls_down
-from paimon_sql.storage.file_formats.base import DataFileWriter, WriteSettings
+from paimon_sql.storage.file_formats.base import StreamWriter, WriteSettings, refuse_nulls
 from paimon_sql.storage.file_formats.orc.schema import check_orc_fields, orc_arrow_schema, orc_types
 from paimon_sql.storage.file_formats.orc.tail import parse_tail
 from paimon_sql.storage.file_formats.orc.timestamps import EarlyFractions
@@ -34,19 +33,17 @@ _ROW_INDEX_STRIDE = 10_000
 _DICTIONARY_THRESHOLD = 0.8
 
 
-class OrcWriter(DataFileWriter):
+class OrcWriter(StreamWriter):
     """A writer of one ORC file."""
 
     def __init__(self, file_io: FileIO, path: str, fields: Sequence[t.DataField], settings: WriteSettings) -> None:
         check_orc_fields(fields)
-        self.path = path
-        self._file_io = file_io
         self._fields = fields
         self._schema = orc_arrow_schema(fields)
         self._raw = self._flushed_raw = self._flushed = 0
         threshold = settings.options.get("orc.dictionary.key.threshold", str(_DICTIONARY_THRESHOLD))
         codec = settings.codec(_CODECS)
-        self._stream = file_io.open_output(path)
+        super().__init__(file_io, path)
         self._sink = TailSink(self._stream)
         self._writer = orc.ORCWriter(
             self._sink,
@@ -60,9 +57,7 @@ class OrcWriter(DataFileWriter):
         self._fractions = EarlyFractions(fields)
 
     def write(self, batch: pa.RecordBatch) -> None:
-        for column, field in zip(batch.columns, self._fields, strict=True):
-            if column.null_count and not field.type.nullable:
-                raise ConstraintViolationError(f"{self.path}: column '{field.name}' is NOT NULL and got a null.")
+        refuse_nulls(self.path, batch.columns, self._fields)
         columns = [
             # Arrow writes values below a struct's nulls, except for a top-level struct.
             push_nulls_down(conform(column, field.type, _to_physical))
@@ -104,11 +99,6 @@ class OrcWriter(DataFileWriter):
         if isinstance(tail, int):
             raise OSError(f"the footer takes {tail} bytes but only {len(end_of_file)} were reserved")
         return end_of_file[: tail.body_size] + tail.with_types(orc_types(self._fields)).encode()
-
-    def abort(self) -> None:
-        if not self._stream.closed:
-            self._stream.close()
-        self._file_io.delete(self.path)
 
 
 def _to_physical(array: pa.Array, target: pa.DataType) -> pa.Array:

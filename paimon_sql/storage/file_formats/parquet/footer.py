@@ -2,8 +2,6 @@
 
 Arrow writes INT96 for all timestamps of a file or for none, and reads it without overflow checks. As 12 bytes it is
 passed through unchanged (spec: Apache Parquet, "FileMetaData").
-
-The meaning of fields is unknown here, so rewritten metadata preserves its content.
 """
 
 from __future__ import annotations
@@ -17,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from paimon_sql.format.bytes.bounded import check_count, check_range
+from paimon_sql.format.bytes.varints import decode_one, encode_one
 
 MAGIC = b"PAR1"
 _LENGTH = struct.Struct("<I")
@@ -101,7 +100,6 @@ _TRUE, _FALSE = 1, 2
 _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 3, 7, 8, 9, 10, 12
 _INTEGERS = (4, 5, 6)
 _LONG_LIST = 15
-_MAX_BITS = 64
 _MAX_DEPTH = 64
 """Maximum nesting of structs and lists; Parquet's have less than ten levels."""
 
@@ -111,7 +109,10 @@ Value: TypeAlias = "bool | int | bytes | Struct | Items"
 
 @dataclass
 class Struct:
-    """A struct: its fields by id, each with type code and value, in the order of the ids."""
+    """A struct: its fields by id, each with type code and value, in the order of the ids.
+
+    The meaning of fields is unknown here, so rewritten metadata preserves its content.
+    """
 
     fields: dict[int, tuple[int, Value]] = field(default_factory=dict)
 
@@ -161,13 +162,8 @@ class _Reader:
         return taken
 
     def _varint(self) -> int:
-        value = 0
-        for shift in range(0, _MAX_BITS, 7):
-            byte = self._byte()
-            value |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                return value
-        raise ValueError("a number is cut off")
+        value, self._at = decode_one(self._data, self._at)
+        return value
 
     def _zigzag(self) -> int:
         value = self._varint()
@@ -210,15 +206,8 @@ class _Reader:
         raise ValueError(f"type code {kind} is unknown")
 
 
-def _write_varint(out: bytearray, value: int) -> None:
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-
-
-def _write_zigzag(out: bytearray, value: int) -> None:
-    _write_varint(out, (value << 1) ^ (value >> 63))
+def _zigzag(value: int) -> bytes:
+    return encode_one((value << 1) ^ (value >> 63))
 
 
 def _write_struct(out: bytearray, struct: Struct) -> None:
@@ -229,8 +218,7 @@ def _write_struct(out: bytearray, struct: Struct) -> None:
         if 0 < field_id - last < 16:
             out.append((field_id - last) << 4 | kind)
         else:
-            out.append(kind)
-            _write_zigzag(out, field_id)
+            out += bytes([kind]) + _zigzag(field_id)
         last = field_id
         if kind not in (_TRUE, _FALSE):
             _write_value(out, kind, value)
@@ -239,7 +227,7 @@ def _write_struct(out: bytearray, struct: Struct) -> None:
 
 def _write_value(out: bytearray, kind: int, value: Value) -> None:
     if isinstance(value, int):
-        _write_zigzag(out, value)
+        out += _zigzag(value)
     elif isinstance(value, Struct):
         _write_struct(out, value)
     elif isinstance(value, Items):
@@ -247,14 +235,11 @@ def _write_value(out: bytearray, kind: int, value: Value) -> None:
         if size < _LONG_LIST:
             out.append(size << 4 | value.kind)
         else:
-            out.append(_LONG_LIST << 4 | value.kind)
-            _write_varint(out, size)
+            out += bytes([_LONG_LIST << 4 | value.kind]) + encode_one(size)
         for item in value.values:
             if value.kind in (_TRUE, _FALSE):
                 out.append(_TRUE if item else _FALSE)
             else:
                 _write_value(out, value.kind, item)
     else:
-        if kind == _BINARY:
-            _write_varint(out, len(value))
-        out += value
+        out += (encode_one(len(value)) if kind == _BINARY else b"") + value

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import pyarrow as pa
 from pyarrow import parquet
 
 from paimon_sql.format.schema import types as t
-from paimon_sql.storage.file_formats.base import DataFileWriter, FileFormat, FileRead, WriteSettings
+from paimon_sql.storage.file_formats.base import DataFileWriter, FileFormat, WriteSettings
 from paimon_sql.storage.file_formats.parquet.reader import read_parquet
 from paimon_sql.storage.file_formats.parquet.variants import ShreddingWriter, shredding_of
 from paimon_sql.storage.file_formats.parquet.writer import ParquetWriter
@@ -22,8 +22,7 @@ class ParquetFormat(FileFormat):
     name = "parquet"
     shreds_maps = True
 
-    def batches(self, file_io: FileIO, wanted: FileRead) -> Iterator[tuple[int, pa.RecordBatch]]:
-        return read_parquet(file_io, wanted)
+    batches = staticmethod(read_parquet)
 
     def writer(
         self, file_io: FileIO, path: str, fields: Sequence[t.DataField], settings: WriteSettings
@@ -35,6 +34,3 @@ class ParquetFormat(FileFormat):
 
     def names_in(self, source: pa.NativeFile, path: str) -> list[str]:
         return list(parquet.ParquetFile(source).schema_arrow.names)
-
-    def check_fields(self, fields: Sequence[t.DataField]) -> None:
-        return None

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.variant.paths import Path
 from paimon_sql.format.variant.shredding.shred import TYPED_VALUE, VALUE
+from paimon_sql.storage.expressions.kernels.conform import is_listlike
 from paimon_sql.storage.file_formats.base import ColumnRange, FileRead, batch_of, canonical, decoding_file
 from paimon_sql.storage.file_formats.parquet.footer import int96_as_bytes
 from paimon_sql.storage.file_formats.parquet.schema import from_physical_leaf
@@ -64,7 +65,7 @@ def _group_batches(
             size = min(size, _RANGE_BATCH_ROWS)
         # By number: a name with a dot cannot be distinguished from an inner field.
         leaves = leaves_of(file.schema_arrow, wanted.wanted)
-        yield from file.reader.iter_batches(size, row_groups=[group], column_indices=leaves, use_threads=wanted.threads)
+        yield from file.reader.iter_batches(size, row_groups=[group], column_indices=leaves, use_threads=False)
         return
     for at in range(0, count, wanted.batch_rows):
         yield batch_of([], pa.schema([]), min(wanted.batch_rows, count - at))
@@ -134,7 +135,7 @@ def _chosen(kind: pa.DataType, wanted: t.DataType, first: int) -> list[int]:
     if pa.types.is_map(kind) and isinstance(wanted, t.MapType):
         keys = _count(kind.key_type)
         return [*range(first, first + keys), *_chosen(kind.item_type, wanted.value, first + keys)]
-    if _is_list(kind) and isinstance(wanted, t.ArrayType):
+    if is_listlike(kind) and isinstance(wanted, t.ArrayType):
         return _chosen(kind.value_type, wanted.element, first)
     return list(range(first, first + _count(kind)))
 
@@ -167,7 +168,7 @@ def _of_variant(group: pa.StructType, paths: Sequence[Path], first: int) -> list
 def _has_column(typed: pa.DataType, step: str | int) -> bool:
     if isinstance(step, str):
         return bool(pa.types.is_struct(typed) and typed.get_field_index(step) >= 0)
-    return _is_list(typed)
+    return is_listlike(typed)
 
 
 def _of_typed(typed: pa.DataType, paths: dict[str | int, list[Path]], first: int) -> list[int]:
@@ -187,8 +188,4 @@ def _count(kind: pa.DataType) -> int:
         return sum(_count(inner.type) for inner in kind)
     if pa.types.is_map(kind):
         return _count(kind.key_type) + _count(kind.item_type)
-    return _count(kind.value_type) if _is_list(kind) else 1
-
-
-def _is_list(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+    return _count(kind.value_type) if is_listlike(kind) else 1

@@ -12,22 +12,13 @@ import pyarrow.compute as pc
 from paimon_sql.errors import InvalidInputError, InvalidOptionError, PaimonError
 from paimon_sql.format.bytes.bounded import load_json
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.table.data_file import (
-    VARIANT_INFER_SHREDDING_SCHEMA,
-    VARIANT_SHREDDING_ADAPTIVE_MAX_INFER_BUFFER_ROW,
-    VARIANT_SHREDDING_ADAPTIVE_RETENTION_RATIO,
-    VARIANT_SHREDDING_INFERENCE_MODE,
-    VARIANT_SHREDDING_MAX_INFER_BUFFER_ROW,
-    VARIANT_SHREDDING_MAX_SCHEMA_DEPTH,
-    VARIANT_SHREDDING_MAX_SCHEMA_WIDTH,
-    VARIANT_SHREDDING_MIN_FIELD_CARDINALITY_RATIO,
-    VARIANT_SHREDDING_SCHEMA,
-)
+from paimon_sql.format.options.table import data_file
 from paimon_sql.format.schema import types as t
 from paimon_sql.format.schema.arrow_types import arrow_schema, arrow_type
 from paimon_sql.format.variant.shredding.infer import Limits, ShapeHistory, shapes_of
 from paimon_sql.format.variant.shredding.shred import TYPED_VALUE, VALUE, assemble, group_type, shred
 from paimon_sql.storage.expressions.kernels.conform import conform, rebuild_list, rebuild_map, rebuild_struct
+from paimon_sql.storage.expressions.kernels.sorting import combined
 from paimon_sql.storage.file_formats.base import DataFileWriter, WriteSettings
 
 VariantPath = tuple[str, ...]
@@ -159,22 +150,28 @@ def shredding_of(fields: Sequence[t.DataField], settings: WriteSettings) -> Shre
         wanted = {(name,): shape for name, shape in shapes.items() if name in columns}
         return Shredding({p: s for p, s in wanted.items() if not isinstance(s, t.VariantType)}) if wanted else None
     places = tuple(variant_places(fields))
-    if not places or not options.get(VARIANT_INFER_SHREDDING_SCHEMA):
+    if not places or not options.get(data_file.VARIANT_INFER_SHREDDING_SCHEMA):
         return None
     history = settings.history
-    new_writer_rows = VARIANT_SHREDDING_MAX_INFER_BUFFER_ROW
-    rows = new_writer_rows if history is None or history.is_new else VARIANT_SHREDDING_ADAPTIVE_MAX_INFER_BUFFER_ROW
+    new_writer_rows = data_file.VARIANT_SHREDDING_MAX_INFER_BUFFER_ROW
+    rows = (
+        new_writer_rows
+        if history is None or history.is_new
+        else data_file.VARIANT_SHREDDING_ADAPTIVE_MAX_INFER_BUFFER_ROW
+    )
     return Shredding(None, places, options.get(rows), _limits(options), history)
 
 
 def shape_history(options: Mapping[str, str]) -> ShapeHistory | None:
     """Return the history of a writer's files for adaptive inference; None if each file is inferred separately."""
     read = TableOptions(options)
-    adapts = read.get(VARIANT_SHREDDING_INFERENCE_MODE) == "adaptive" and not read.has(VARIANT_SHREDDING_SCHEMA)
-    if not adapts or not read.get(VARIANT_INFER_SHREDDING_SCHEMA):
+    adapts = read.get(data_file.VARIANT_SHREDDING_INFERENCE_MODE) == "adaptive" and not read.has(
+        data_file.VARIANT_SHREDDING_SCHEMA
+    )
+    if not adapts or not read.get(data_file.VARIANT_INFER_SHREDDING_SCHEMA):
         return None
-    max_rows = read.get(VARIANT_SHREDDING_ADAPTIVE_MAX_INFER_BUFFER_ROW)
-    return ShapeHistory(_limits(read), max_rows, read.get(VARIANT_SHREDDING_ADAPTIVE_RETENTION_RATIO))
+    max_rows = read.get(data_file.VARIANT_SHREDDING_ADAPTIVE_MAX_INFER_BUFFER_ROW)
+    return ShapeHistory(_limits(read), max_rows, read.get(data_file.VARIANT_SHREDDING_ADAPTIVE_RETENTION_RATIO))
 
 
 def given_shapes(options: TableOptions) -> dict[str, t.DataType] | None:
@@ -183,7 +180,7 @@ def given_shapes(options: TableOptions) -> dict[str, t.DataType] | None:
     Raises:
         InvalidOptionError: the value is not a row type of valid shredding types.
     """
-    text = options.get(VARIANT_SHREDDING_SCHEMA)
+    text = options.get(data_file.VARIANT_SHREDDING_SCHEMA)
     if text is None:
         return None
     try:
@@ -194,8 +191,8 @@ def given_shapes(options: TableOptions) -> dict[str, t.DataType] | None:
             group_type(field.type)
     except (PaimonError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise InvalidOptionError(
-            f"Invalid value '{text}' of option '{VARIANT_SHREDDING_SCHEMA.key}': {error}.",
-            key=VARIANT_SHREDDING_SCHEMA.key,
+            f"Invalid value '{text}' of option '{data_file.VARIANT_SHREDDING_SCHEMA.key}': {error}.",
+            key=data_file.VARIANT_SHREDDING_SCHEMA.key,
             remedy="Use a ROW type as JSON, with a field for each variant column: its type defines which fields of"
             " the values get separate columns.",
         ) from error
@@ -220,9 +217,9 @@ def _with_ids(kind: t.TypeJson) -> t.TypeJson:
 
 def _limits(options: TableOptions) -> Limits:
     return Limits(
-        options.get(VARIANT_SHREDDING_MAX_SCHEMA_WIDTH),
-        options.get(VARIANT_SHREDDING_MAX_SCHEMA_DEPTH),
-        options.get(VARIANT_SHREDDING_MIN_FIELD_CARDINALITY_RATIO),
+        options.get(data_file.VARIANT_SHREDDING_MAX_SCHEMA_WIDTH),
+        options.get(data_file.VARIANT_SHREDDING_MAX_SCHEMA_DEPTH),
+        options.get(data_file.VARIANT_SHREDDING_MIN_FIELD_CARDINALITY_RATIO),
     )
 
 
@@ -274,10 +271,7 @@ class ShreddingWriter(DataFileWriter):
 
     def _begin(self) -> DataFileWriter:
         first = pa.Table.from_batches(self._buffered, self._table_schema).slice(0, self._shredding.rows)
-        columns = [
-            pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
-            for column in first.columns
-        ]
+        columns = [combined(column) for column in first.columns]
         with self._malformed_refused():
             self._shapes = self._shredding.shapes(pa.RecordBatch.from_arrays(columns, schema=self._table_schema))
         fields = apart(self._fields, self._shapes)

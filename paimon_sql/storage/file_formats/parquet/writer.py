@@ -13,7 +13,7 @@ from paimon_sql.errors import ConstraintViolationError
 from paimon_sql.format.options.table.data_file import PARQUET_ENABLE_DICTIONARY, PARQUET_PROPERTY
 from paimon_sql.format.schema import types as t
 from paimon_sql.storage.expressions.kernels.conform import conform, fill_below_nulls
-from paimon_sql.storage.file_formats.base import DataFileWriter, WriteSettings
+from paimon_sql.storage.file_formats.base import StreamWriter, WriteSettings
 from paimon_sql.storage.file_formats.int96 import INT96
 from paimon_sql.storage.file_formats.parquet.footer import declare_int96
 from paimon_sql.storage.file_formats.parquet.schema import leaves, parquet_schema, to_physical_leaf
@@ -38,18 +38,16 @@ _MAX_DISTINCT_RATIO = 0.5
 _DICTIONARY = PARQUET_ENABLE_DICTIONARY.key
 
 
-class ParquetWriter(DataFileWriter):
+class ParquetWriter(StreamWriter):
     """A writer of one Parquet file; rows are buffered until they fill a row group."""
 
     def __init__(self, file_io: FileIO, path: str, fields: Sequence[t.DataField], settings: WriteSettings) -> None:
-        self.path = path
-        self._file_io = file_io
         self._settings = settings
         self._codec = settings.codec(_CODECS)
         self._block_size = settings.size(PARQUET_PROPERTY.for_name("block.size"), settings.block_size or _BLOCK_SIZE)
         self._schema = parquet_schema(fields)
         self._int96 = [name for name, physical in leaves(self._schema) if physical.equals(INT96)]
-        self._stream = file_io.open_output(path)
+        super().__init__(file_io, path)
         self._sink = TailSink(self._stream) if self._int96 else None
         self._writer: pq.ParquetWriter | None = None
         self._pending: list[pa.RecordBatch] = []
@@ -104,16 +102,16 @@ class ParquetWriter(DataFileWriter):
 
     def _dictionary_columns(self, sample: pa.Table) -> list[str] | bool:
         """Return the leaves with a dictionary: those set by options, else those whose first values repeat."""
+        by_column = self._settings.flags_by_column(_DICTIONARY)
         if not self._settings.flag(_DICTIONARY, True):
-            return [c for c, wanted in self._settings.flags_by_column(_DICTIONARY).items() if wanted]
-        refused = {c for c, wanted in self._settings.flags_by_column(_DICTIONARY).items() if not wanted}
+            return [c for c, wanted in by_column.items() if wanted]
         head = sample.slice(0, _SAMPLE_ROWS)
         chosen = []
         for path, physical in leaves(self._schema):
-            if path in refused or pa.types.is_boolean(physical):
+            if not by_column.get(path, True) or pa.types.is_boolean(physical):
                 continue
             column = head[path] if path in self._schema.names else None
-            if column is None or not _is_flat(column.type) or _repeats(column):
+            if column is None or column.type.num_fields or _repeats(column):
                 chosen.append(path)
         return chosen
 
@@ -126,7 +124,7 @@ class ParquetWriter(DataFileWriter):
             options["bloom_filter_options"] = filters
         return options
 
-    def _bloom_filters(self) -> dict[str, dict[str, object]] | None:
+    def _bloom_filters(self) -> dict[str, dict[str, object]]:
         settings = self._settings
         wanted = settings.flags_by_column(PARQUET_PROPERTY.for_name("bloom.filter.enabled"))
         ndv = settings.texts_by_column(PARQUET_PROPERTY.for_name("bloom.filter.expected.ndv"))
@@ -136,7 +134,7 @@ class ParquetWriter(DataFileWriter):
             filters[column] = {"ndv": int(ndv[column])} if column in ndv else {}
             if column in fpp:
                 filters[column]["fpp"] = float(fpp[column])
-        return filters or None
+        return filters
 
     @property
     def bytes_written(self) -> int:
@@ -161,13 +159,7 @@ class ParquetWriter(DataFileWriter):
 
     def abort(self) -> None:
         self._pending = []
-        if not self._stream.closed:
-            self._stream.close()
-        self._file_io.delete(self.path)
-
-
-def _is_flat(physical: pa.DataType) -> bool:
-    return bool(physical.num_fields == 0)
+        super().abort()
 
 
 def _repeats(column: pa.ChunkedArray) -> bool:

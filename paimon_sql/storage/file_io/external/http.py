@@ -142,7 +142,7 @@ class HttpResponse:
         return error
 
 
-class TimedReading:
+class TimedReading(io.RawIOBase):
     """A connection as ``http.client.HTTPResponse`` reads it, until a deadline.
 
     Args:
@@ -152,19 +152,13 @@ class TimedReading:
 
     def __init__(self, connected: socket.socket, deadline: float) -> None:
         self._socket = connected
+        # It keeps the connection open until it is closed, even if the socket is closed before.
+        self._raw = connected.makefile("rb", buffering=0)
         self._deadline = deadline
 
     def makefile(self, mode: str) -> io.BufferedReader:
         """Return the file to read; reads after the deadline raise ``TimeoutError``."""
-        return io.BufferedReader(_RawReading(self._socket, self._deadline))
-
-
-class _RawReading(io.RawIOBase):
-    def __init__(self, connected: socket.socket, deadline: float) -> None:
-        self._socket = connected
-        # It keeps the connection open until it is closed, even if the socket is closed before.
-        self._raw = connected.makefile("rb", buffering=0)
-        self._deadline = deadline
+        return io.BufferedReader(self)
 
     def readable(self) -> bool:
         return True

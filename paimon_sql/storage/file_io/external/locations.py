@@ -1,28 +1,15 @@
-"""Locations outside of a warehouse, normalized for containment checks, and a catalog's policy for them.
-
-A URI with a part ``..``, plain or percent-encoded, is invalid: nothing may climb out of a location.
-
-Data refers to locations by blob descriptors, options by the URL of ``partition.mark-done-action`` and the endpoints of
-``blob-descriptor.<property>``. A table's options never widen the policy: table and catalog options are set by different
-people.
-"""
+"""Locations outside of a warehouse, normalized for containment checks, and a catalog's policy for them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from paimon_sql.errors import InvalidInputError, InvalidOptionError, NotAllowedError
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.engines.catalog import (
-    BLOB_ALLOWED_ROOTS,
-    BLOB_FETCH_MAX_SIZE,
-    BLOB_FETCH_TIMEOUT,
-    EXTERNAL_ALLOWED_ROOTS,
-    HTTP_ALLOWED_URLS,
-)
+from paimon_sql.format.options.engines import catalog
 from paimon_sql.format.options.values import Option, comma_separated
 from paimon_sql.storage.file_io.paths import S3_SCHEMES, scheme_of, without_scheme
 
@@ -35,6 +22,8 @@ _DOT_PARTS = (".", "..")
 @dataclass(frozen=True)
 class Location:
     """A file, directory or URL.
+
+    A URI with a part ``..``, plain or percent-encoded, is invalid: nothing may climb out of a location.
 
     Attributes:
         scheme: in lower case, the same for all schemes of one store.
@@ -68,6 +57,14 @@ class Location:
                 raise ValueError(f"its links cannot be followed: {error}") from None
         parts = _parts(path)
         return cls(S3_SCHEMES[0] if scheme in S3_SCHEMES else scheme, authority.lower(), parts)
+
+    @classmethod
+    def of_web(cls, url: str) -> Location:
+        """Parse an HTTP URL; ValueError if it is none."""
+        place = cls.of(url)
+        if place.scheme not in WEB_PORTS:
+            raise ValueError("it does not begin with http:// or https://")
+        return place
 
     @property
     def local_path(self) -> Path:
@@ -120,6 +117,10 @@ _ENDPOINTS = ("endpoint", "url", "uri", "host", "address", "proxy")
 class ExternalAccess:
     """The locations that one catalog allows.
 
+    Data refers to locations by blob descriptors, options by the URL of ``partition.mark-done-action`` and the endpoints
+    of ``blob-descriptor.<property>``. A table's options never widen the policy: table and catalog options are set by
+    different people.
+
     Attributes:
         warehouse: the catalog's warehouse, which may hold blobs; None without one.
         blob_roots: further locations that may hold blobs.
@@ -132,8 +133,8 @@ class ExternalAccess:
     warehouse: str | None = None
     blob_roots: tuple[str, ...] = ()
     urls: tuple[str, ...] = ()
-    blob_bytes: int = BLOB_FETCH_MAX_SIZE.default
-    blob_seconds: float = BLOB_FETCH_TIMEOUT.default.total_seconds()
+    blob_bytes: int = catalog.BLOB_FETCH_MAX_SIZE.default
+    blob_seconds: float = catalog.BLOB_FETCH_TIMEOUT.default.total_seconds()
     table_roots: tuple[str, ...] | None = None
 
     @classmethod
@@ -144,12 +145,12 @@ class ExternalAccess:
             InvalidOptionError: an option is not a list of locations.
         """
         read = TableOptions(options).get
-        roots = _locations(read(BLOB_ALLOWED_ROOTS), BLOB_ALLOWED_ROOTS, web_only=False)
-        urls = _locations(read(HTTP_ALLOWED_URLS), HTTP_ALLOWED_URLS, web_only=True)
-        seconds = read(BLOB_FETCH_TIMEOUT).total_seconds()
-        given = read(EXTERNAL_ALLOWED_ROOTS)
-        tables = None if given is None else _locations(given, EXTERNAL_ALLOWED_ROOTS, web_only=False)
-        return cls(warehouse, roots, urls, read(BLOB_FETCH_MAX_SIZE), seconds, tables)
+        roots = _locations(read(catalog.BLOB_ALLOWED_ROOTS), catalog.BLOB_ALLOWED_ROOTS)
+        urls = _locations(read(catalog.HTTP_ALLOWED_URLS), catalog.HTTP_ALLOWED_URLS, Location.of_web)
+        seconds = read(catalog.BLOB_FETCH_TIMEOUT).total_seconds()
+        given = read(catalog.EXTERNAL_ALLOWED_ROOTS)
+        tables = None if given is None else _locations(given, catalog.EXTERNAL_ALLOWED_ROOTS)
+        return cls(warehouse, roots, urls, read(catalog.BLOB_FETCH_MAX_SIZE), seconds, tables)
 
     def allows_root(self, root: str) -> bool:
         """Whether a directory that table options name may hold files of the table.
@@ -183,7 +184,7 @@ class ExternalAccess:
         if not any(place.is_below(Location.of(root)) for root in (*self.blob_roots, *own)):
             raise NotAllowedError(
                 f"A blob descriptor names {redacted(uri)}, from which the catalog does not allow blobs.",
-                remedy=f"Add its directory, bucket or URL to the catalog's option '{BLOB_ALLOWED_ROOTS.key}'.",
+                remedy=f"Add its directory, bucket or URL to the catalog's option '{catalog.BLOB_ALLOWED_ROOTS.key}'.",
             )
         return place
 
@@ -199,15 +200,13 @@ class ExternalAccess:
             NotAllowedError: the catalog does not allow it.
         """
         try:
-            place = Location.of(url)
-            if place.scheme not in WEB_PORTS:
-                raise ValueError("it does not begin with http:// or https://")
+            place = Location.of_web(url)
         except ValueError as error:
             raise InvalidOptionError(f"Invalid value '{redacted(url)}' of option '{key}': {error}.", key=key) from None
         if not any(place.is_below(Location.of(root)) for root in self.urls):
             raise NotAllowedError(
                 f"The option '{key}' of a table names {redacted(url)}, which the catalog does not allow.",
-                remedy=f"Add the URL to the catalog's option '{HTTP_ALLOWED_URLS.key}'.",
+                remedy=f"Add the URL to the catalog's option '{catalog.HTTP_ALLOWED_URLS.key}'.",
             )
 
     def check_settings(self, settings: Mapping[str, str], prefix: str) -> None:
@@ -226,13 +225,13 @@ NO_ACCESS = ExternalAccess()
 """A policy that allows nothing outside of a table."""
 
 
-def _locations(text: str | None, option: Option[str | None], *, web_only: bool) -> tuple[str, ...]:
+def _locations(
+    text: str | None, option: Option[str | None], parse: Callable[[str], Location] = Location.of
+) -> tuple[str, ...]:
     locations = tuple(comma_separated(text))
     for location in locations:
         try:
-            Location.of(location)
-            if web_only and scheme_of(location) not in WEB_PORTS:
-                raise ValueError("it does not begin with http:// or https://")
+            parse(location)
         except ValueError as error:
             raise InvalidOptionError(
                 f"The option '{option.key}' has the invalid location '{redacted(location)}': {error}.", key=option.key

@@ -16,7 +16,7 @@ from paimon_sql.process import share
 from paimon_sql.storage.commit.partition_registration import register_tags
 from paimon_sql.storage.file_io import FileStatus
 from paimon_sql.storage.iceberg import publish_quietly
-from paimon_sql.storage.metadata.partial_changes import asked_for
+from paimon_sql.storage.metadata.partial_changes import unknown_unless_final
 from paimon_sql.storage.metadata.refs.tags import check_tag_name, write_success_file
 from paimon_sql.storage.retention.files_to_delete import FilesToDelete
 from paimon_sql.storage.retention.tags import files_of_tag, free_tagged, guard_tag, is_referenced, withdrawn
@@ -166,7 +166,7 @@ def delete_tags(table: Table, names: Sequence[str], *, dry_run: bool = False) ->
 def _create(table: Table, name: str, snapshot: Snapshot, time_retained: timedelta | None) -> Tag:
     """Create a tag while a guard tag retains the snapshot: whatever happens to this call, a created tag is readable."""
     with guard_tag(table, snapshot, f"{name}-made") as guard:
-        with asked_for(f"{table.name}: tag '{name}'", table.file_io, table.tags.path(name)):
+        with unknown_unless_final(f"{table.name}: tag '{name}'", table.file_io, table.tags.path(name)):
             tag = table.tags.create(name, snapshot, time_retained)
         is_retained = is_referenced(table, snapshot, name, guard)
     if not is_retained:

@@ -102,7 +102,8 @@ class AggregateFunction(ABC):
 
     Class attributes:
         name: the value of the option ``fields.<column>.aggregate-function``.
-        supported_types: the types that it supports, in words.
+        types: the types that it supports.
+        supported_types: these types, in words.
         can_retract: whether it supports retractions.
 
     Args:
@@ -111,6 +112,7 @@ class AggregateFunction(ABC):
     """
 
     name: ClassVar[str]
+    types: ClassVar[tuple[type[DataType], ...]] = (DataType,)
     supported_types: ClassVar[str] = "any type"
     can_retract: ClassVar[bool] = False
 
@@ -121,7 +123,7 @@ class AggregateFunction(ABC):
     @classmethod
     def supports(cls, data_type: DataType) -> bool:
         """Whether the function supports columns of the type."""
-        return True
+        return isinstance(data_type, cls.types)
 
     @classmethod
     def problems(cls, table: Definition, column: DataField) -> Iterator[PaimonError]:
@@ -207,9 +209,7 @@ def no_retraction(function: AggregateFunction) -> ConstraintViolationError:
     )
 
 
-WHOLE_NUMBERS = (t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType)
-NUMBERS = (*WHOLE_NUMBERS, t.FloatType, t.DoubleType, t.DecimalType)
-UNORDERED: tuple[type[t.DataType], ...] = (
-    *(t.ArrayType, t.MapType, t.MultisetType, t.RowType, t.VectorType, t.VariantType, t.BlobType),
-)
+WHOLE_NUMBERS: tuple[type[t.DataType], ...] = (t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType)
+NUMBERS: tuple[type[t.DataType], ...] = (*WHOLE_NUMBERS, t.FloatType, t.DoubleType, t.DecimalType)
+UNORDERED = (t.ArrayType, t.MapType, t.MultisetType, t.RowType, t.VectorType, t.VariantType, t.BlobType)
 """Types without an order."""

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_sql.storage.expressions.kernels.conform import is_listlike
 from paimon_sql.storage.expressions.kernels.sorting import Indices, Mask, Segments, comparable
 from paimon_sql.storage.merge.aggregates.base import Steps, valid_mask
 
@@ -74,7 +75,7 @@ def identities(values: pa.Array) -> Indices:
         # Maps are compared by their entries in the order of keys.
         positions = positions[np.lexsort((keys[positions], rows))]
         return _sequence_codes(values, _combine_codes([keys, items]), positions, rows)
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+    if is_listlike(kind):
         positions, rows = _spans(values)
         return _sequence_codes(values, identities(values.values), positions, rows)
     encoded = pc.dictionary_encode(comparable(values), null_encoding="encode")

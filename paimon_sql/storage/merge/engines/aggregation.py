@@ -9,69 +9,49 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_sql.errors import PaimonError
-from paimon_sql.format.options.table.merge_engine import (
-    AGGREGATION_REMOVE_RECORD_ON_DELETE,
-    FIELD_IGNORE_RETRACT,
-    MERGE_ENGINE,
-)
+from paimon_sql.format.options.table import merge_engine
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.system_fields import RowKind
 from paimon_sql.storage.columns.blobs_and_vectors import managed_by_key
-from paimon_sql.storage.merge.aggregates.base import (
-    AggregateFunction,
-    Effect,
-    Steps,
-    first_retraction_error,
-    keeps_values,
-)
-from paimon_sql.storage.merge.aggregates.of_schema import aggregation_functions, with_stored_values
+from paimon_sql.storage.merge.aggregates.base import AggregateFunction, Effect, Steps, first_retraction_error
+from paimon_sql.storage.merge.aggregates.of_schema import aggregation_functions
+from paimon_sql.storage.merge.engines import reducing
 from paimon_sql.storage.merge.engines.base import RowKinds, is_retract
-from paimon_sql.storage.merge.engines.reducing import (
-    Bundle,
-    ReducingEngine,
-    after,
-    drop_retractions,
-    removals,
-    split_behind_deletes,
-    stamp,
-)
 from paimon_sql.storage.merge.windows import Window
 from paimon_sql.storage.metadata.definition import Definition, conflict
 
 
-class Aggregation(ReducingEngine):
-    """Aggregates every column by its function, by default ``last_non_null_value``.
+class Aggregation(reducing.ReducingEngine):
+    """Aggregates every column by its function, by default ``last_non_null_value`` (Paimon: `AggregateMergeFunction`).
 
     Retractions retract their values. With ``aggregation.remove-record-on-delete``, ``-D`` removes the row instead, and
     later rows start a new one.
     """
 
     name = "aggregation"
-    aggregates = True
 
     @classmethod
     def problems(cls, table: Definition) -> Iterator[PaimonError]:
-        if table.is_on(AGGREGATION_REMOVE_RECORD_ON_DELETE):
-            for names, ignored in table.options.matching(FIELD_IGNORE_RETRACT):
+        if table.is_on(merge_engine.AGGREGATION_REMOVE_RECORD_ON_DELETE):
+            for names, ignored in table.options.matching(merge_engine.FIELD_IGNORE_RETRACT):
                 if ignored:
                     yield conflict(
-                        FIELD_IGNORE_RETRACT.for_name(*names),
-                        f"cannot be true where '{AGGREGATION_REMOVE_RECORD_ON_DELETE.key}' is.",
+                        merge_engine.FIELD_IGNORE_RETRACT.for_name(*names),
+                        f"cannot be true where '{merge_engine.AGGREGATION_REMOVE_RECORD_ON_DELETE.key}' is.",
                         "Leave one of them out.",
                     )
         if blobs := managed_by_key(table.schema):
-            yield conflict(MERGE_ENGINE, f"cannot be 'aggregation' for a table with the blob '{min(blobs)}'.")
+            yield conflict(
+                merge_engine.MERGE_ENGINE, f"cannot be 'aggregation' for a table with the blob '{min(blobs)}'."
+            )
 
     def __init__(self, schema: TableSchema) -> None:
         super().__init__(schema)
-        self._removes = self.options.get(AGGREGATION_REMOVE_RECORD_ON_DELETE)
+        self._removes = self.options.get(merge_engine.AGGREGATION_REMOVE_RECORD_ON_DELETE)
 
     @cached_property
-    def _functions(self) -> dict[str, AggregateFunction]:
+    def functions(self) -> dict[str, AggregateFunction]:
         return aggregation_functions(self.schema)
-
-    def keeps_values(self, column: str) -> bool:
-        return keeps_values(self._functions.get(column))
 
     @property
     def merges_all_at_once(self) -> bool:
@@ -81,27 +61,23 @@ class Aggregation(ReducingEngine):
     def takes_deletes(self) -> bool:
         return self._removes
 
-    def reduce(self, bundle: Bundle) -> dict[str, pa.Array]:
+    def reduce(self, bundle: reducing.Bundle) -> dict[str, pa.Array]:
         retract = is_retract(bundle.kinds)
         newest = bundle.segments.last()
         kinds = np.full(bundle.segments.count, RowKind.INSERT, dtype=np.int8)
         counted = bundle
         if retract.any() and self.ignores_deletes:
-            rest = drop_retractions(bundle, ~retract, newest)
-            counted, kinds, retract = (
-                rest.bundle,
-                rest.kinds,
-                np.zeros(len(rest.bundle.rows), dtype=np.bool_),
-            )
+            rest = reducing.drop_retractions(bundle, ~retract, newest)
+            counted, kinds, retract = rest.bundle, rest.kinds, np.zeros(len(rest.bundle.rows), dtype=np.bool_)
         elif retract.any() and self._removes:
-            rest = drop_retractions(bundle, after(bundle, removals(bundle)), newest)
+            rest = reducing.drop_retractions(bundle, reducing.after(bundle, reducing.removals(bundle)), newest)
             counted, kinds = rest.bundle, rest.kinds
             retract = is_retract(counted.kinds) & ~rest.placeholders
         effects = np.where(retract, Effect.RETRACT, Effect.ADD).astype(np.uint8) if retract.any() else None
-        made = stamp(bundle, newest, kinds)
+        made = reducing.stamp(bundle, newest, kinds)
         for name in bundle.table.column_names:
             if name not in made:
-                made[name] = self._functions[name].apply(Steps(counted.column(name), counted.segments, effects))
+                made[name] = self.functions[name].apply(Steps(counted.column(name), counted.segments, effects))
         return made
 
     def write_error(self, kinds: RowKinds) -> PaimonError | None:
@@ -110,13 +86,7 @@ class Aggregation(ReducingEngine):
             retractions &= kinds != RowKind.DELETE
         if self.ignores_deletes or not retractions.any():
             return None
-        return first_retraction_error(self._functions)
-
-    def prepare(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        return with_stored_values(rows, self._functions)
+        return first_retraction_error(self.functions)
 
     def split(self, window: Window) -> Iterator[Window]:
-        if self._removes:
-            yield from split_behind_deletes(window)
-        else:
-            yield window
+        return reducing.split_behind_deletes(window) if self._removes else super().split(window)

@@ -17,7 +17,7 @@ from paimon_sql.storage.table.changelog_producer import changelog_producer
 
 
 class FirstRow(SelectingEngine):
-    """Selects the oldest row; deletes are rejected or ignored.
+    """Selects the oldest row; deletes are rejected or ignored (Paimon: `FirstRowMergeFunction`).
 
     Reads see compacted files only, and so need not merge.
     """

@@ -11,50 +11,24 @@ import pyarrow as pa
 
 from paimon_sql.errors import ConstraintViolationError, PaimonError
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.table.merge_engine import (
-    FIELD_AGG_FUNCTION,
-    FIELD_SEQUENCE_GROUP,
-    FIELDS_DEFAULT_AGG_FUNCTION,
-    IGNORE_DELETE,
-    PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE,
-    PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP,
-)
+from paimon_sql.format.options.table import merge_engine
 from paimon_sql.format.options.values import comma_separated
 from paimon_sql.format.schema.schema import TableSchema
 from paimon_sql.format.schema.system_fields import RowKind
-from paimon_sql.storage.expressions.kernels.sorting import (
-    NOWHERE,
-    Indices,
-    Mask,
-    Segments,
-    SortColumn,
-    comparable,
-    group_starts,
-    sort_order,
-)
+from paimon_sql.storage.expressions.kernels import sorting
+from paimon_sql.storage.expressions.kernels.sorting import NOWHERE, Indices, Mask, Segments
 from paimon_sql.storage.merge.aggregates.base import (
     UNORDERED,
     AggregateFunction,
     Effect,
     Steps,
     first_retraction_error,
-    keeps_values,
     valid_mask,
 )
 from paimon_sql.storage.merge.aggregates.functions.first_last import LastNonNullValue
-from paimon_sql.storage.merge.aggregates.of_schema import group_functions, with_stored_values
+from paimon_sql.storage.merge.aggregates.of_schema import group_functions
+from paimon_sql.storage.merge.engines import reducing
 from paimon_sql.storage.merge.engines.base import RowKinds, is_retract
-from paimon_sql.storage.merge.engines.reducing import (
-    Bundle,
-    ReducingEngine,
-    Remaining,
-    after,
-    drop_retractions,
-    removals,
-    split_around_deletes,
-    split_behind_deletes,
-    stamp,
-)
 from paimon_sql.storage.merge.windows import Window
 from paimon_sql.storage.metadata.definition import Definition, conflict
 
@@ -81,16 +55,16 @@ def sequence_groups(options: TableOptions) -> tuple[SequenceGroup, ...]:
     """Return the sequence groups that the table's options define."""
     return tuple(
         SequenceGroup(comma_separated(names[0]), comma_separated(text))
-        for names, text in options.matching(FIELD_SEQUENCE_GROUP)
+        for names, text in options.matching(merge_engine.FIELD_SEQUENCE_GROUP)
     )
 
 
 def ranks(ordering: Sequence[pa.Array]) -> Indices:
     """Return dense ranks of the rows by these columns, from 1; 0 for rows with nothing but nulls."""
-    columns = [comparable(column) for column in ordering]
-    order = sort_order([SortColumn(column) for column in columns])
+    columns = [sorting.comparable(column) for column in ordering]
+    order = sorting.sort_order([sorting.SortColumn(column) for column in columns])
     rank = np.empty(len(order), dtype=np.int64)
-    starts = group_starts(columns, order)
+    starts = sorting.group_starts(columns, order)
     rank[order] = np.searchsorted(starts, np.arange(len(order)), side="right")
     has_value = np.zeros(len(order), dtype=np.bool_)
     for column in columns:
@@ -112,8 +86,8 @@ def accepted(rank: Indices, segments: Segments, begins: Mask | None = None) -> M
     return found
 
 
-class PartialUpdate(ReducingEngine):
-    """Replaces values by newer non-null ones, column by column.
+class PartialUpdate(reducing.ReducingEngine):
+    """Replaces values by newer non-null ones, column by column (Paimon: `PartialUpdateMergeFunction`).
 
     The columns of a sequence group change together, nulls included, and only by rows that are not older by its sequence
     columns; a retraction sets them to null, or retracts from their aggregate functions. Otherwise deletes are rejected,
@@ -121,7 +95,6 @@ class PartialUpdate(ReducingEngine):
     """
 
     name = "partial-update"
-    aggregates = True
     replaces = True
 
     @classmethod
@@ -130,8 +103,8 @@ class PartialUpdate(ReducingEngine):
         if not table.has_key:
             return
         groups = [
-            (FIELD_SEQUENCE_GROUP.for_name(*names), comma_separated(names[0]), comma_separated(members))
-            for names, members in table.options.matching(FIELD_SEQUENCE_GROUP)
+            (merge_engine.FIELD_SEQUENCE_GROUP.for_name(*names), comma_separated(names[0]), comma_separated(members))
+            for names, members in table.options.matching(merge_engine.FIELD_SEQUENCE_GROUP)
         ]
         owners: dict[str, str] = {}
         for key, ordering, members in groups:
@@ -153,16 +126,13 @@ class PartialUpdate(ReducingEngine):
     def __init__(self, schema: TableSchema) -> None:
         super().__init__(schema)
         self._groups = sequence_groups(self.options)
-        self._removes = self.options.get(PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE)
-        removing = set(comma_separated(self.options.get(PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP)))
+        self._removes = self.options.get(merge_engine.PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE)
+        removing = set(comma_separated(self.options.get(merge_engine.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP)))
         self._removing = tuple(g for g in self._groups if removing & set(g.ordering))
 
     @cached_property
-    def _functions(self) -> Mapping[str, AggregateFunction]:
+    def functions(self) -> Mapping[str, AggregateFunction]:
         return group_functions(self.schema, {name for group in self._groups for name in group.ordering})
-
-    def keeps_values(self, column: str) -> bool:
-        return keeps_values(self._functions.get(column))
 
     @property
     def merges_all_at_once(self) -> bool:
@@ -179,36 +149,29 @@ class PartialUpdate(ReducingEngine):
                 wanted |= dict.fromkeys(group.ordering)
         return tuple(wanted)
 
-    def reduce(self, bundle: Bundle) -> dict[str, pa.Array]:
+    def reduce(self, bundle: reducing.Bundle) -> dict[str, pa.Array]:
         counted, kinds, retract = self._counted(bundle)
-        made = stamp(bundle, self._newest(bundle), kinds)
+        made = reducing.stamp(bundle, self._newest(bundle), kinds)
         names = set(bundle.table.column_names)
         for group in self._groups:
             if names & set(group.columns):
                 made |= self._grouped(group, counted, retract, names)
-        fixed = set(self.schema.primary_keys)
         for name in bundle.table.column_names:
             if name not in made:
-                made[name] = self._free(name, counted, retract, name in fixed)
+                made[name] = self._free(name, counted, retract)
         return made
 
     def write_error(self, kinds: RowKinds) -> PaimonError | None:
         if self.ignores_deletes or self._removes or not is_retract(kinds).any():
             return None
-        return first_retraction_error(self._functions) if self._groups else _refused()
-
-    def prepare(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        return with_stored_values(rows, self._functions)
+        return first_retraction_error(self.functions) if self._groups else _refused()
 
     def split(self, window: Window) -> Iterator[Window]:
         if self._removing:
-            yield from split_around_deletes(window)
-        elif self._removes:
-            yield from split_behind_deletes(window)
-        else:
-            yield window
+            return reducing.split_around_deletes(window)
+        return reducing.split_behind_deletes(window) if self._removes else super().split(window)
 
-    def _newest(self, bundle: Bundle) -> Indices:
+    def _newest(self, bundle: reducing.Bundle) -> Indices:
         """Return the rows whose sequence numbers the merged rows get: the newest that are not ignored."""
         last = bundle.segments.last()
         if not self.ignores_deletes:
@@ -216,28 +179,27 @@ class PartialUpdate(ReducingEngine):
         counting = bundle.segments.last(~is_retract(bundle.kinds))
         return np.where(counting != NOWHERE, counting, last)
 
-    def _counted(self, bundle: Bundle) -> tuple[Bundle, RowKinds, Mask]:
+    def _counted(self, bundle: reducing.Bundle) -> tuple[reducing.Bundle, RowKinds, Mask]:
         """Return the rows that count, the resulting kind of each key, and a mask of the retractions among the rows."""
         retract = is_retract(bundle.kinds)
         if not retract.any():
             return bundle, np.full(bundle.segments.count, RowKind.INSERT, dtype=np.int8), retract
         if self.ignores_deletes:
-            remaining = drop_retractions(bundle, ~retract, bundle.segments.last())
+            remaining = reducing.drop_retractions(bundle, ~retract, bundle.segments.last())
         elif self._groups:
-            remaining = self._after_group_removals(bundle)
-            return self._with_retractions_alone(remaining)
+            return self._with_retractions_alone(self._after_group_removals(bundle))
         elif self._removes:
-            removed = removals(bundle)
+            removed = reducing.removals(bundle)
             placeholders = np.where(removed != NOWHERE, removed, bundle.segments.last())
-            counts = after(bundle, removed) & ~retract
+            counts = reducing.after(bundle, removed) & ~retract
             # As in Java's engine, the rows after a delete start with its values.
             counts[removed[bundle.segments.any(counts) & (removed != NOWHERE)]] = True
-            remaining = drop_retractions(bundle, counts, placeholders)
+            remaining = reducing.drop_retractions(bundle, counts, placeholders)
         else:
             raise _refused()
         return remaining.bundle, remaining.kinds, np.zeros(len(remaining.bundle.rows), dtype=np.bool_)
 
-    def _after_group_removals(self, bundle: Bundle) -> Remaining:
+    def _after_group_removals(self, bundle: reducing.Bundle) -> reducing.Remaining:
         """Drop the rows up to the last delete that a removing group accepts.
 
         Whether a delete is accepted depends on the rows since the previous removal, so removals are found one by one,
@@ -252,15 +214,17 @@ class PartialUpdate(ReducingEngine):
             removing = np.zeros(len(segments), dtype=np.bool_)
             for group_rank in rank:
                 removing |= accepted(group_rank, segments, begins)
-            first = segments.first(removing & deletes & after(bundle, found))
+            first = segments.first(removing & deletes & reducing.after(bundle, found))
             fresh = first[first != NOWHERE]
             if not len(fresh):
                 break
             found = np.where(first != NOWHERE, first, found)
             begins[fresh[fresh + 1 < len(begins)] + 1] = True
-        return drop_retractions(bundle, after(bundle, found), np.where(found != NOWHERE, found, segments.last()))
+        return reducing.drop_retractions(
+            bundle, reducing.after(bundle, found), np.where(found != NOWHERE, found, segments.last())
+        )
 
-    def _with_retractions_alone(self, remaining: Remaining) -> tuple[Bundle, RowKinds, Mask]:
+    def _with_retractions_alone(self, remaining: reducing.Remaining) -> tuple[reducing.Bundle, RowKinds, Mask]:
         """Replace the rows of keys with nothing but retractions by one retraction of all their values."""
         bundle, kinds = remaining.bundle, remaining.kinds
         retract = is_retract(bundle.kinds) & ~remaining.placeholders
@@ -269,7 +233,9 @@ class PartialUpdate(ReducingEngine):
         kinds = np.where(only, np.where(deleting, np.int8(RowKind.DELETE), np.int8(RowKind.UPDATE_BEFORE)), kinds)
         return bundle, kinds, retract & ~only[bundle.segments.owners]
 
-    def _grouped(self, group: SequenceGroup, bundle: Bundle, retract: Mask, names: set[str]) -> dict[str, pa.Array]:
+    def _grouped(
+        self, group: SequenceGroup, bundle: reducing.Bundle, retract: Mask, names: set[str]
+    ) -> dict[str, pa.Array]:
         """Merge the columns of a sequence group."""
         rank = ranks([bundle.column(name) for name in group.ordering])
         fresh = accepted(rank, bundle.segments)
@@ -282,7 +248,7 @@ class PartialUpdate(ReducingEngine):
         for name in group.members:
             if name not in names:
                 continue
-            function = self._functions.get(name)
+            function = self.functions.get(name)
             if function is None:
                 made[name] = bundle.taken(name, values)
                 continue
@@ -291,14 +257,13 @@ class PartialUpdate(ReducingEngine):
             made[name] = function.apply(Steps(counted, bundle.segments.where(counts), effects))
         return made
 
-    def _free(self, name: str, bundle: Bundle, retract: Mask, fixed: bool) -> pa.Array:
+    def _free(self, name: str, bundle: reducing.Bundle, retract: Mask) -> pa.Array:
         """Merge a column of no group: its newest non-null value, as retractions do not affect it."""
-        if fixed:
+        if name in self.schema.primary_keys:
             return bundle.taken(name, bundle.segments.last())
         wanted = ~retract
         if bundle.table[name].null_count:
-            column = bundle.column(name)
-            wanted &= column.is_valid().to_numpy(zero_copy_only=False)
+            wanted &= valid_mask(bundle.column(name))
         return bundle.taken(name, bundle.segments.last(wanted))
 
 
@@ -311,12 +276,14 @@ def _refused() -> ConstraintViolationError:
 
 
 def _functions_in_groups(table: Definition, members: set[str], ordering: set[str]) -> Iterator[PaimonError]:
-    default = table.options.get(FIELDS_DEFAULT_AGG_FUNCTION)
+    default = table.options.get(merge_engine.FIELDS_DEFAULT_AGG_FUNCTION)
     for name in table.columns:
-        own = table.options.get(FIELD_AGG_FUNCTION, name)
+        own = table.options.get(merge_engine.FIELD_AGG_FUNCTION, name)
         outside = name not in members and name not in ordering and name not in table.schema.primary_keys
         if outside and (own or default) not in (None, LastNonNullValue.name):
-            key = FIELD_AGG_FUNCTION.for_name(name) if own else FIELDS_DEFAULT_AGG_FUNCTION.key
+            key = (
+                merge_engine.FIELD_AGG_FUNCTION.for_name(name) if own else merge_engine.FIELDS_DEFAULT_AGG_FUNCTION.key
+            )
             yield conflict(
                 key,
                 f"needs a sequence group for column '{name}': a partial update has no order without one.",
@@ -325,23 +292,24 @@ def _functions_in_groups(table: Definition, members: set[str], ordering: set[str
 
 
 def _removals(table: Definition, ordering: set[str]) -> Iterator[PaimonError]:
-    on_delete = table.is_on(PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE)
-    groups = table.names_of(PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP)
-    ignored = table.options.key_of(IGNORE_DELETE) if table.is_on(IGNORE_DELETE) else None
+    on_delete = table.is_on(merge_engine.PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE)
+    groups = table.names_of(merge_engine.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP)
+    ignored = table.options.key_of(merge_engine.IGNORE_DELETE) if table.is_on(merge_engine.IGNORE_DELETE) else None
     for option, used in (
-        (PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE, on_delete),
-        (PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP, bool(groups)),
+        (merge_engine.PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE, on_delete),
+        (merge_engine.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP, bool(groups)),
     ):
         if used and ignored:
             yield conflict(option, f"cannot be set where '{ignored}' is true.", "Leave one of them out.")
     if on_delete and ordering:
         yield conflict(
-            PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE,
+            merge_engine.PARTIAL_UPDATE_REMOVE_RECORD_ON_DELETE,
             "cannot be true for a table with sequence groups.",
-            f"Use '{PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP.key}'.",
+            f"Use '{merge_engine.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP.key}'.",
         )
     for name in groups:
         if name not in ordering:
             yield conflict(
-                PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP, f"names '{name}', which orders no sequence group."
+                merge_engine.PARTIAL_UPDATE_REMOVE_RECORD_ON_SEQUENCE_GROUP,
+                f"names '{name}', which orders no sequence group.",
             )

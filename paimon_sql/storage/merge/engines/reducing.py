@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,8 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_sql.format.schema.system_fields import SEQUENCE_NUMBER, VALUE_KIND, RowKind
-from paimon_sql.storage.expressions.kernels.sorting import NOWHERE, Indices, Mask, Segments
-from paimon_sql.storage.merge.aggregates.base import taken
+from paimon_sql.storage.expressions.kernels.sorting import NOWHERE, Indices, Mask, Segments, combined
+from paimon_sql.storage.merge.aggregates.base import AggregateFunction, keeps_values, taken
+from paimon_sql.storage.merge.aggregates.of_schema import with_stored_values
 from paimon_sql.storage.merge.engines.base import MergeEngine, RowKinds, alive_among, is_retract, live_rows
 from paimon_sql.storage.merge.windows import Window
 
@@ -41,9 +42,7 @@ class Bundle:
     def column(self, name: str) -> pa.Array:
         """Return the values of a column in order; cached."""
         if name not in self._columns:
-            found = self.table[name].take(pa.array(self.rows))
-            flat = found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
-            self._columns[name] = flat if isinstance(flat, pa.Array) else pa.concat_arrays(flat.chunks)
+            self._columns[name] = combined(self.table[name].take(pa.array(self.rows)))
         return self._columns[name]
 
     def where(self, mask: Mask) -> Bundle:
@@ -58,12 +57,24 @@ class Bundle:
             return taken(self._columns[name], positions)
         missing = positions < 0
         rows = pa.array(self.rows[positions], mask=missing if missing.any() else None)
-        found = self.table[name].take(rows)
-        return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+        return combined(self.table[name].take(rows))
 
 
 class ReducingEngine(MergeEngine):
     """An engine that computes a new row from the rows of a key; a single row is mostly kept unchanged."""
+
+    aggregates = True
+
+    @property
+    @abstractmethod
+    def functions(self) -> Mapping[str, AggregateFunction]:
+        """The aggregate functions by column, of the columns that have one."""
+
+    def keeps_values(self, column: str) -> bool:
+        return keeps_values(self.functions.get(column))
+
+    def prepare(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        return with_stored_values(rows, self.functions)
 
     @abstractmethod
     def reduce(self, bundle: Bundle) -> dict[str, pa.Array]:
@@ -138,23 +149,22 @@ class Remaining:
     @property
     def placeholders(self) -> Mask:
         """Mask of the placeholder rows."""
-        found: Mask = self.empty_keys[self.bundle.segments.owners]
-        return found
+        return self.empty_keys[self.bundle.segments.owners]
 
 
-def drop_retractions(bundle: Bundle, counts: Mask, stand_ins: Indices) -> Remaining:
+def drop_retractions(bundle: Bundle, counts: Mask, placeholders: Indices) -> Remaining:
     """Drop the rows that do not count.
 
     Args:
         bundle: the rows.
         counts: mask of the rows that count.
-        stand_ins: the placeholder row of each key, in case none counts.
+        placeholders: the placeholder row of each key, in case none counts.
     """
     without_rows = ~bundle.segments.any(counts)
-    kinds = np.where(without_rows, bundle.kinds[stand_ins], np.int8(RowKind.INSERT))
+    kinds = np.where(without_rows, bundle.kinds[placeholders], np.int8(RowKind.INSERT))
     if without_rows.any():
         counts = counts.copy()
-        counts[stand_ins[without_rows]] = True
+        counts[placeholders[without_rows]] = True
     return Remaining(bundle.where(counts), without_rows, kinds)
 
 
@@ -165,8 +175,7 @@ def removals(bundle: Bundle) -> Indices:
 
 def after(bundle: Bundle, positions: Indices) -> Mask:
     """Return a mask of the rows after a position in their key; all rows for NOWHERE."""
-    mask: Mask = np.arange(len(bundle.segments)) > positions[bundle.segments.owners]
-    return mask
+    return np.arange(len(bundle.segments)) > positions[bundle.segments.owners]
 
 
 def split_behind_deletes(window: Window) -> Iterator[Window]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from paimon_sql.errors import MissingFileError
 from paimon_sql.format.metadata.snapshot import Consumer, parse_consumer
 from paimon_sql.storage.file_io import FileIO, FileStatus
 from paimon_sql.storage.file_io.paths import check_file_name
@@ -42,10 +41,8 @@ class ConsumerManager:
     def find(self, name: str) -> Consumer | None:
         """Return a consumer's progress; None if it does not exist."""
         path = self.path(name)
-        try:
-            return parse_consumer(self.file_io.read_bytes(path), path)
-        except MissingFileError:
-            return None
+        data = self.file_io.read_if_exists(path)
+        return None if data is None else parse_consumer(data, path)
 
     def min_next_snapshot(self) -> int | None:
         """Return the minimum next snapshot of all consumers, None without consumers; CorruptFileError like `all`."""

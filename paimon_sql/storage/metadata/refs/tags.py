@@ -36,7 +36,7 @@ class NamedTag:
 
 
 class TagManager:
-    """The tag files of one table or branch; data files are not accessed.
+    """The tag files of one table or branch; data files are not accessed (Paimon: `TagManager`).
 
     Args:
         file_io: the file system.
@@ -89,10 +89,8 @@ class TagManager:
     def find(self, name: str) -> Tag | None:
         """Return the tag of a name, None if it does not exist; CorruptFileError if its file is invalid."""
         path = self.path(name)
-        try:
-            return parse_tag(self.file_io.read_bytes(path), path)
-        except MissingFileError:
-            return None
+        data = self.file_io.read_if_exists(path)
+        return None if data is None else parse_tag(data, path)
 
     def get(self, name: str) -> Tag:
         """Return the tag of a name.
@@ -222,7 +220,7 @@ _CREATION, _MODIFICATION = "creationTime", "modificationTime"
 
 
 def write_success_file(file_io: FileIO, path: str, now_millis: int | None = None) -> None:
-    """Write a success file; an existing one keeps its creation time.
+    """Write a success file; an existing one keeps its creation time (Paimon: `SuccessFile`).
 
     Args:
         file_io: the file system.

@@ -25,7 +25,7 @@ from paimon_sql.storage.data_files.live_files import Deletion, partition_values
 from paimon_sql.storage.data_files.pruning.file_indexes import IndexFilter, as_ranges
 from paimon_sql.storage.data_files.pruning.pinned_columns import pins_key
 from paimon_sql.storage.expressions.predicates import ColumnStats, Predicate, all_of, conjuncts, conjuncts_on
-from paimon_sql.storage.file_formats.base import BATCH_ROWS, ColumnRange
+from paimon_sql.storage.file_formats.base import BATCH_ROWS, ColumnRange, FileRead
 from paimon_sql.storage.file_formats.registry import file_format
 from paimon_sql.storage.merge.sequence import is_ordered_by_snapshots, number_of_rows
 from paimon_sql.storage.table.table import Table
@@ -191,17 +191,9 @@ def _opened(
         stored = [f for f in stored if f.name not in table.schema.partition_keys]
     plan = plan_evolution(stored, wanted_fields(table, columns))
     path = table.locations.data_file(partition, bucket, file)
-    read = partial(
-        file_format(format_of(file.file_name)).read_with_positions,
-        table.file_io,
-        path,
-        file.file_size,
-        plan.file_fields,
-        plan.columns,
-        predicate=_row_groups(plan, predicate),
-        batch_rows=batch_rows,
-        row_ranges=row_ranges,
-    )
+    groups = _row_groups(plan, predicate)
+    wanted = FileRead(path, plan.file_fields, plan.columns, file.file_size, groups, batch_rows, row_ranges)
+    read = partial(file_format(format_of(file.file_name)).batches, table.file_io, wanted)
     return plan, ignoring_failures(table, path, read) if table.ignores_unreadable else read()
 
 

@@ -14,13 +14,7 @@ from datetime import tzinfo
 
 from paimon_sql.errors import InvalidInputError, InvalidOptionError, NoSuchSnapshotError
 from paimon_sql.format.metadata.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Snapshot
-from paimon_sql.format.options.operations.scan import (
-    INCREMENTAL_BETWEEN,
-    INCREMENTAL_BETWEEN_SCAN_MODE,
-    INCREMENTAL_BETWEEN_TAG_TO_SNAPSHOT,
-    INCREMENTAL_BETWEEN_TIMESTAMP,
-    INCREMENTAL_TO_AUTO_TAG,
-)
+from paimon_sql.format.options.operations import scan
 from paimon_sql.format.text.instants import parse_instant
 from paimon_sql.storage.metadata.snapshots import SnapshotView
 from paimon_sql.storage.table.changelog_producer import changelog_producer
@@ -85,11 +79,11 @@ def change_range_to_read(table: Table, zone: tzinfo | None = None) -> ChangeRang
         NoSuchSnapshotError: an end is not retained.
     """
     options = table.options
-    if between := options.get(INCREMENTAL_BETWEEN):
-        return _between(table, *_ends(between, INCREMENTAL_BETWEEN.key))
-    if times := options.get(INCREMENTAL_BETWEEN_TIMESTAMP):
+    if between := options.get(scan.INCREMENTAL_BETWEEN):
+        return _between(table, *_ends(between, scan.INCREMENTAL_BETWEEN.key))
+    if times := options.get(scan.INCREMENTAL_BETWEEN_TIMESTAMP):
         return _between_times(table, *time_span(times, zone))
-    if tag := options.get(INCREMENTAL_TO_AUTO_TAG):
+    if tag := options.get(scan.INCREMENTAL_TO_AUTO_TAG):
         return _to_tag(table, tag)
     return None
 
@@ -105,7 +99,7 @@ def time_span(text: str, zone: tzinfo | None = None) -> tuple[int, int]:
         InvalidOptionError: there are not two times.
         InvalidInputError: a time is invalid.
     """
-    start, end = _ends(text, INCREMENTAL_BETWEEN_TIMESTAMP.key)
+    start, end = _ends(text, scan.INCREMENTAL_BETWEEN_TIMESTAMP.key)
     if _MILLIS.fullmatch(start) and _MILLIS.fullmatch(end):
         return int(start), int(end)
     return parse_instant(start, zone), parse_instant(end, zone)
@@ -119,7 +113,7 @@ def _ends(text: str, key: str) -> tuple[str, str]:
 
 
 def _mode(table: Table) -> str:
-    mode = table.options.get(INCREMENTAL_BETWEEN_SCAN_MODE).lower()
+    mode = table.options.get(scan.INCREMENTAL_BETWEEN_SCAN_MODE).lower()
     return change_mode(table) if mode == "auto" else mode
 
 
@@ -130,7 +124,7 @@ def change_mode(table: Table) -> str:
 
 def _between(table: Table, start: str, end: str) -> ChangeRange:
     tags = [table.tags.find(name) for name in (start, end)]
-    if all(tags) and table.options.get(INCREMENTAL_BETWEEN_TAG_TO_SNAPSHOT):
+    if all(tags) and table.options.get(scan.INCREMENTAL_BETWEEN_TAG_TO_SNAPSHOT):
         start, end = (str(tag.snapshot.id) for tag in tags if tag)
     elif any(tags):
         first, last = (
@@ -230,7 +224,9 @@ def _number(table: Table, text: str) -> int:
 
 
 def _reversed(start: str, end: str) -> InvalidOptionError:
-    return InvalidOptionError(f"The range from {start} to {end} ends before it begins.", key=INCREMENTAL_BETWEEN.key)
+    return InvalidOptionError(
+        f"The range from {start} to {end} ends before it begins.", key=scan.INCREMENTAL_BETWEEN.key
+    )
 
 
 _MICROS_OF_A_MILLI = 1000

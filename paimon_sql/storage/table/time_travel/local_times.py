@@ -9,11 +9,7 @@ from datetime import timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from paimon_sql.errors import InvalidInputError
-from paimon_sql.format.options.operations.scan import (
-    INCREMENTAL_BETWEEN_TIMESTAMP,
-    SCAN_TIMESTAMP,
-    SCAN_TIMESTAMP_MILLIS,
-)
+from paimon_sql.format.options.operations import scan
 from paimon_sql.format.text.instants import parse_instant
 from paimon_sql.storage.table.table import Table
 from paimon_sql.storage.table.time_travel.change_range import time_span
@@ -52,11 +48,11 @@ def in_zone(table: Table, zone: Callable[[], tzinfo]) -> Table:
     """
     options = dict(table.schema.options)
     # With both options set neither wins: the resolution of the read raises the error.
-    if SCAN_TIMESTAMP.key in options and SCAN_TIMESTAMP_MILLIS.key not in options:
-        options[SCAN_TIMESTAMP_MILLIS.key] = str(parse_instant(options.pop(SCAN_TIMESTAMP.key), zone()))
-    if times := options.get(INCREMENTAL_BETWEEN_TIMESTAMP.key):
+    if scan.SCAN_TIMESTAMP.key in options and scan.SCAN_TIMESTAMP_MILLIS.key not in options:
+        options[scan.SCAN_TIMESTAMP_MILLIS.key] = str(parse_instant(options.pop(scan.SCAN_TIMESTAMP.key), zone()))
+    if times := options.get(scan.INCREMENTAL_BETWEEN_TIMESTAMP.key):
         start, end = time_span(times, zone())
-        options[INCREMENTAL_BETWEEN_TIMESTAMP.key] = f"{start},{end}"
+        options[scan.INCREMENTAL_BETWEEN_TIMESTAMP.key] = f"{start},{end}"
     if options == table.schema.options:
         return table
     return replace(table, schema=replace(table.schema, options=options))

@@ -12,18 +12,8 @@ from datetime import tzinfo
 from paimon_sql.errors import InvalidOptionError, NoSuchSnapshotError, UnsupportedError
 from paimon_sql.format.metadata.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from paimon_sql.format.options import Option
+from paimon_sql.format.options.operations import scan
 from paimon_sql.format.options.operations.compaction import FULL_COMPACTION_DELTA_COMMITS
-from paimon_sql.format.options.operations.scan import (
-    SCAN_CREATION_TIME_MILLIS,
-    SCAN_FILE_CREATION_TIME_MILLIS,
-    SCAN_MODE,
-    SCAN_SNAPSHOT_ID,
-    SCAN_TAG_NAME,
-    SCAN_TIMESTAMP,
-    SCAN_TIMESTAMP_MILLIS,
-    SCAN_VERSION,
-    SCAN_WATERMARK,
-)
 from paimon_sql.format.text.instants import parse_instant, show_instant
 from paimon_sql.storage.metadata.refs.tags import is_same_commit
 from paimon_sql.storage.metadata.snapshots import SnapshotView
@@ -33,18 +23,18 @@ from paimon_sql.storage.table.table import Table
 _WATERMARK_VERSION = "watermark-"
 _NO_WATERMARK = -(2**63)
 
-_TIMES = (SCAN_TIMESTAMP, SCAN_TIMESTAMP_MILLIS)
-_VERSIONS = (SCAN_VERSION, SCAN_SNAPSHOT_ID, SCAN_TAG_NAME, SCAN_WATERMARK)
-_CREATION = (SCAN_CREATION_TIME_MILLIS, SCAN_FILE_CREATION_TIME_MILLIS)
+_TIMES = (scan.SCAN_TIMESTAMP, scan.SCAN_TIMESTAMP_MILLIS)
+_VERSIONS = (scan.SCAN_VERSION, scan.SCAN_SNAPSHOT_ID, scan.SCAN_TAG_NAME, scan.SCAN_WATERMARK)
+_CREATION = (scan.SCAN_CREATION_TIME_MILLIS, scan.SCAN_FILE_CREATION_TIME_MILLIS)
 _TRAVELS: tuple[Option[object], ...] = (*_VERSIONS, *_TIMES, *_CREATION)
 _NEWEST = ("latest-full", "full", "latest", "compacted-full")
 _MODES: dict[str, tuple[Option[object], ...]] = {
     **dict.fromkeys(_NEWEST, ()),
     "from-timestamp": _TIMES,
     "from-snapshot": _VERSIONS,
-    "from-snapshot-full": (SCAN_SNAPSHOT_ID,),
-    "from-creation-timestamp": (SCAN_CREATION_TIME_MILLIS,),
-    "from-file-creation-time": (SCAN_FILE_CREATION_TIME_MILLIS,),
+    "from-snapshot-full": (scan.SCAN_SNAPSHOT_ID,),
+    "from-creation-timestamp": (scan.SCAN_CREATION_TIME_MILLIS,),
+    "from-file-creation-time": (scan.SCAN_FILE_CREATION_TIME_MILLIS,),
 }
 
 TRAVEL_KEYS = frozenset(key for option in _TRAVELS for key in (option.key, *option.alternatives))
@@ -91,21 +81,21 @@ def version_to_read(table: Table, zone: tzinfo | None = None) -> Version:
         InvalidOptionError: the options contradict each other.
     """
     options = table.options
-    mode = options.get(SCAN_MODE)
+    mode = options.get(scan.SCAN_MODE)
     _check(mode, [option for option in _TRAVELS if options.has(option)])
-    if (version := options.get(SCAN_VERSION)) is not None:
+    if (version := options.get(scan.SCAN_VERSION)) is not None:
         return _named(table, version)
     for creation in _CREATION:
         if (since := options.get(creation)) is not None:
-            return _created_from(table, since, by_snapshot=creation is SCAN_CREATION_TIME_MILLIS)
-    if (tag := options.get(SCAN_TAG_NAME)) is not None:
-        return _tagged(table, tag)
-    if (snapshot_id := options.get(SCAN_SNAPSHOT_ID)) is not None:
+            return _created_from(table, since, by_snapshot=creation is scan.SCAN_CREATION_TIME_MILLIS)
+    if (tag := options.get(scan.SCAN_TAG_NAME)) is not None:
+        return _travelled(table.tags.get(tag).snapshot, tag)
+    if (snapshot_id := options.get(scan.SCAN_SNAPSHOT_ID)) is not None:
         return _travelled(retained_snapshot(table, snapshot_id))
-    if (watermark := options.get(SCAN_WATERMARK)) is not None:
+    if (watermark := options.get(scan.SCAN_WATERMARK)) is not None:
         return _travelled(snapshot_at_watermark(table, watermark))
-    time = options.get(SCAN_TIMESTAMP)
-    millis = options.get(SCAN_TIMESTAMP_MILLIS) if time is None else parse_instant(time, zone)
+    time = options.get(scan.SCAN_TIMESTAMP)
+    millis = options.get(scan.SCAN_TIMESTAMP_MILLIS) if time is None else parse_instant(time, zone)
     if millis is not None:
         return _travelled(snapshot_at_time(table, millis))
     latest = _compacted(table) if mode == "compacted-full" else table.snapshots.latest()
@@ -268,15 +258,11 @@ def _check(mode: str, given: list[Option[object]]) -> None:
         raise InvalidOptionError(f"scan.mode '{mode}' reads the newest state and excludes {keys[0]}.", key=keys[0])
     if allowed and not any(o in allowed for o in given):
         wanted = " or ".join(o.key for o in allowed)
-        raise InvalidOptionError(f"scan.mode '{mode}' needs {wanted}.", key=SCAN_MODE.key)
+        raise InvalidOptionError(f"scan.mode '{mode}' needs {wanted}.", key=scan.SCAN_MODE.key)
 
 
 def _travelled(snapshot: Snapshot, tag: str | None = None) -> Version:
     return Version(snapshot, snapshot.schema_id, True, tag)
-
-
-def _tagged(table: Table, name: str) -> Version:
-    return _travelled(table.tags.get(name).snapshot, name)
 
 
 def _named(table: Table, version: str) -> Version:

@@ -59,7 +59,7 @@ class BlobColumnWriter:
         self._namer = namer
         self._source = source
         self._target = settings.blob_target_file_size if target is None else target
-        self._fetcher = BlobFetcher.own(table) if copies else BlobFetcher.asked(table)
+        self._fetcher = BlobFetcher.own(table) if copies else BlobFetcher.for_write(table)
         self._open: BlobWriter | None = None
         self._done: list[DataFileMeta] = []
         self._paths: list[str] = []

@@ -9,29 +9,26 @@ import pyarrow as pa
 
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.table.merge_engine import FIELD_DISTINCT
-from paimon_sql.format.schema.types import ArrayType, DataField, DataType
+from paimon_sql.format.schema.types import ArrayType, DataField
 from paimon_sql.storage.expressions.kernels.sorting import Indices, Mask, regrouped
 from paimon_sql.storage.merge.aggregates.base import AggregateFunction, Steps
 from paimon_sql.storage.merge.aggregates.elements import Entries, array_of, identities
 
 
 class Collect(AggregateFunction):
-    """Concatenates arrays, with ``distinct`` without duplicates.
+    """Concatenates arrays, with ``distinct`` without duplicates (Paimon: `FieldCollectAgg`).
 
     A retraction removes one element per element of its array, the first of equal ones, as Paimon does.
     """
 
     name = "collect"
+    types = (ArrayType,)
     supported_types = "ARRAY"
     can_retract = True
 
     def __init__(self, column: DataField, options: TableOptions) -> None:
         super().__init__(column, options)
         self._distinct = options.get(FIELD_DISTINCT, column.name)
-
-    @classmethod
-    def supports(cls, data_type: DataType) -> bool:
-        return isinstance(data_type, ArrayType)
 
     def reduce(self, steps: Steps) -> pa.Array:
         if self.ignores_retract:

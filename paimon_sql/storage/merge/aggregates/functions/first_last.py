@@ -19,7 +19,7 @@ class PrimaryKey(ChoosingFunction):
 
 
 class LastValue(ChoosingFunction):
-    """The newest value, which may be null; null after a retraction."""
+    """The newest value, which may be null; null after a retraction (Paimon: `FieldLastValueAgg`)."""
 
     name = "last_value"
     can_retract = True
@@ -32,7 +32,7 @@ class LastValue(ChoosingFunction):
 
 
 class LastNonNullValue(ChoosingFunction):
-    """The newest non-null value; null after a retraction of a non-null value."""
+    """The newest non-null value; null after a retraction of a non-null value (Paimon: `FieldLastNonNullValueAgg`)."""
 
     name = "last_non_null_value"
     can_retract = True
@@ -58,7 +58,7 @@ class FirstValue(ChoosingFunction):
 
 
 class FirstNonNullValue(ChoosingFunction):
-    """The oldest non-null value; a late row replaces it."""
+    """The oldest non-null value; a late row replaces it (Paimon: `FieldFirstNonNullValueAgg`)."""
 
     name = "first_non_null_value"
 

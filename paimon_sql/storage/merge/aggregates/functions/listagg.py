@@ -18,7 +18,7 @@ _BLANK = r"^[\t-\r\x1c-\x20\x{1680}\x{2000}-\x{2006}\x{2008}-\x{200a}\x{2028}\x{
 
 
 class ListAgg(AggregateFunction):
-    """Joins strings with a delimiter; blank ones are skipped.
+    """Joins strings with a delimiter; blank ones are skipped (Paimon: `FieldListaggAgg`).
 
     With ``distinct``, parts between delimiters that are blank or already present are not appended.
     """

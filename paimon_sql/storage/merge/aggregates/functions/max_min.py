@@ -15,7 +15,7 @@ from paimon_sql.storage.merge.aggregates.base import UNORDERED, ChoosingFunction
 
 
 class Maximum(ChoosingFunction):
-    """The maximum non-null value in key order: NaN above all, -0.0 < 0.0, strings by bytes."""
+    """The maximum non-null value in key order: NaN above all, -0.0 < 0.0, strings by bytes (Paimon: `FieldMaxAgg`)."""
 
     name = "max"
     supported_types = "a type whose values can be compared"
@@ -24,7 +24,7 @@ class Maximum(ChoosingFunction):
 
     @classmethod
     def supports(cls, data_type: DataType) -> bool:
-        return not isinstance(data_type, UNORDERED)
+        return super().supports(data_type) and not isinstance(data_type, UNORDERED)
 
     def choose(self, steps: Steps) -> Indices:
         rows = np.flatnonzero(steps.valid)
@@ -55,7 +55,7 @@ class Maximum(ChoosingFunction):
 
 
 class Minimum(Maximum):
-    """The minimum non-null value."""
+    """The minimum non-null value (Paimon: `FieldMinAgg`)."""
 
     name = "min"
     pick = np.minimum
@@ -63,25 +63,19 @@ class Minimum(Maximum):
 
 
 class BoolAnd(Minimum):
-    """Whether all non-null values are true."""
+    """Whether all non-null values are true (Paimon: `FieldBoolAndAgg`)."""
 
     name = "bool_and"
+    types = (BooleanType,)
     supported_types = "BOOLEAN"
-
-    @classmethod
-    def supports(cls, data_type: DataType) -> bool:
-        return isinstance(data_type, BooleanType)
 
 
 class BoolOr(Maximum):
-    """Whether any value is true."""
+    """Whether any value is true (Paimon: `FieldBoolOrAgg`)."""
 
     name = "bool_or"
+    types = (BooleanType,)
     supported_types = "BOOLEAN"
-
-    @classmethod
-    def supports(cls, data_type: DataType) -> bool:
-        return isinstance(data_type, BooleanType)
 
 
 def _is_wide(kind: pa.DataType) -> bool:

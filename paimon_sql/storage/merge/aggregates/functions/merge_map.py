@@ -11,15 +11,8 @@ from paimon_sql.errors import PaimonError
 from paimon_sql.format.options import TableOptions
 from paimon_sql.format.options.table.merge_engine import FIELD_TS_FIELD
 from paimon_sql.format.schema.types import CharType, DataField, DataType, MapType, RowType, VarCharType
-from paimon_sql.storage.expressions.kernels.sorting import (
-    NOWHERE,
-    Indices,
-    Mask,
-    Segments,
-    ordinals,
-    regrouped,
-    settled,
-)
+from paimon_sql.storage.expressions.kernels import sorting
+from paimon_sql.storage.expressions.kernels.sorting import NOWHERE, Indices, Mask, Segments
 from paimon_sql.storage.merge.aggregates.base import AggregateFunction, Steps, unknown_fields, valid_mask
 from paimon_sql.storage.merge.aggregates.elements import Entries, fields_of, identities, map_of
 from paimon_sql.storage.metadata.definition import Definition, conflict
@@ -29,19 +22,16 @@ class MergeMap(AggregateFunction):
     """The union of maps, with the newest value per map key; a retraction removes its keys."""
 
     name = "merge_map"
+    types = (MapType,)
     supported_types = "MAP"
     can_retract = True
-
-    @classmethod
-    def supports(cls, data_type: DataType) -> bool:
-        return isinstance(data_type, MapType)
 
     def reduce(self, steps: Steps) -> pa.Array:
         entries = Entries.of(steps)
         codes = identities(steps.values.keys)[entries.positions]
-        order, groups, owners = regrouped(entries.segments, codes)
+        order, groups, owners = sorting.regrouped(entries.segments, codes)
         rows = entries.rows[order]
-        chosen = settled(groups, steps.adds[rows], steps.retracts[rows], steps.lates[rows])
+        chosen = sorting.settled(groups, steps.adds[rows], steps.retracts[rows], steps.lates[rows])
         present = steps.segments.any(steps.valid & ~steps.retracts)
         return _map_of_chosen(steps, entries.positions[order], chosen, owners, present)
 
@@ -80,7 +70,7 @@ class MergeMapWithKeytime(AggregateFunction):
         steps = steps.lates_in_front()
         entries = Entries.of(steps)
         codes = identities(steps.values.keys)[entries.positions]
-        order, groups, owners = regrouped(entries.segments, codes)
+        order, groups, owners = sorting.regrouped(entries.segments, codes)
         positions, rows = entries.positions[order], entries.rows[order]
         # The first map is the accumulated value: its entries are taken unchanged.
         is_first = rows == steps.segments.first(steps.valid)[steps.segments.owners[rows]]
@@ -93,7 +83,7 @@ class MergeMapWithKeytime(AggregateFunction):
         timed = valid_mask(times)
         removed = groups.last(~valid_mask(items) & ~is_first)
         counts = (timed | is_first) & (np.arange(len(groups)) > removed[groups.owners])
-        rank = np.where(timed, ordinals(times) + 1, 0)
+        rank = np.where(timed, sorting.ordinals(times) + 1, 0)
         # Of equal times the earliest row wins.
         best = np.lexsort((-np.arange(len(groups)), rank, counts, groups.owners))
         last = best[groups.last()]

@@ -9,25 +9,11 @@ import pyarrow as pa
 
 from paimon_sql.errors import ConstraintViolationError, PaimonError
 from paimon_sql.format.options import TableOptions
-from paimon_sql.format.options.table.merge_engine import (
-    FIELD_COUNT_LIMIT,
-    FIELD_NESTED_KEY,
-    FIELD_NESTED_KEY_NULL_STRATEGY,
-    FIELD_NESTED_SEQUENCE_FIELD,
-)
+from paimon_sql.format.options.table import merge_engine
 from paimon_sql.format.options.values import comma_separated
 from paimon_sql.format.schema.types import ArrayType, DataField, DataType, RowType
-from paimon_sql.storage.expressions.kernels.sorting import (
-    NOWHERE,
-    Indices,
-    Mask,
-    Segments,
-    SortColumn,
-    comparable,
-    regrouped,
-    settled,
-    sort_order,
-)
+from paimon_sql.storage.expressions.kernels import sorting
+from paimon_sql.storage.expressions.kernels.sorting import NOWHERE, Indices, Mask, Segments
 from paimon_sql.storage.merge.aggregates.base import AggregateFunction, Steps, taken, unknown_fields, valid_mask
 from paimon_sql.storage.merge.aggregates.elements import Entries, array_of, fields_of, identities, identities_of_fields
 from paimon_sql.storage.metadata.definition import Definition, conflict
@@ -40,8 +26,8 @@ class _Nested(AggregateFunction):
 
     def __init__(self, column: DataField, options: TableOptions) -> None:
         super().__init__(column, options)
-        self._key = comma_separated(options.get(FIELD_NESTED_KEY, column.name))
-        self._nulls = options.get(FIELD_NESTED_KEY_NULL_STRATEGY, column.name)
+        self._key = comma_separated(options.get(merge_engine.FIELD_NESTED_KEY, column.name))
+        self._nulls = options.get(merge_engine.FIELD_NESTED_KEY_NULL_STRATEGY, column.name)
 
     @classmethod
     def supports(cls, data_type: DataType) -> bool:
@@ -50,12 +36,14 @@ class _Nested(AggregateFunction):
     @classmethod
     def problems(cls, table: Definition, column: DataField) -> Iterator[PaimonError]:
         assert isinstance(column.type, ArrayType) and isinstance(column.type.element, RowType)
-        for option in (FIELD_NESTED_KEY, FIELD_NESTED_SEQUENCE_FIELD):
+        for option in (merge_engine.FIELD_NESTED_KEY, merge_engine.FIELD_NESTED_SEQUENCE_FIELD):
             names = table.names_of(option, column.name)
             yield from unknown_fields(option.for_name(column.name), names, column.type.element)
-        for dependent in (FIELD_NESTED_SEQUENCE_FIELD, FIELD_NESTED_KEY_NULL_STRATEGY):
-            if not table.names_of(FIELD_NESTED_KEY, column.name) and table.options.has(dependent, column.name):
-                needed = FIELD_NESTED_KEY.for_name(column.name)
+        for dependent in (merge_engine.FIELD_NESTED_SEQUENCE_FIELD, merge_engine.FIELD_NESTED_KEY_NULL_STRATEGY):
+            if not table.names_of(merge_engine.FIELD_NESTED_KEY, column.name) and table.options.has(
+                dependent, column.name
+            ):
+                needed = merge_engine.FIELD_NESTED_KEY.for_name(column.name)
                 yield conflict(dependent.for_name(column.name), f"needs '{needed}'.", f"Set '{needed}' too.")
 
     def _rows(self, steps: Steps) -> tuple[Entries, pa.Array]:
@@ -68,10 +56,10 @@ class _Nested(AggregateFunction):
             for child in fields_of(elements, self._key):
                 has_key &= valid_mask(child)
             if self._nulls == "error" and (valid & ~has_key)[entries.positions].any():
+                option = merge_engine.FIELD_NESTED_KEY_NULL_STRATEGY.for_name(self.column.name)
                 raise ConstraintViolationError(
                     f"A nested row in column '{self.column.name}' has a null in its key ({', '.join(self._key)}).",
-                    remedy=f"Leave such rows out, or set '{FIELD_NESTED_KEY_NULL_STRATEGY.for_name(self.column.name)}'"
-                    " to 'ignore' or 'merge'.",
+                    remedy=f"Leave such rows out, or set '{option}' to 'ignore' or 'merge'.",
                 )
             valid = valid & has_key
         counts = valid[entries.positions]
@@ -92,8 +80,8 @@ class NestedUpdate(_Nested):
 
     def __init__(self, column: DataField, options: TableOptions) -> None:
         super().__init__(column, options)
-        self._sequence = comma_separated(options.get(FIELD_NESTED_SEQUENCE_FIELD, column.name))
-        self._limit = options.get(FIELD_COUNT_LIMIT, column.name)
+        self._sequence = comma_separated(options.get(merge_engine.FIELD_NESTED_SEQUENCE_FIELD, column.name))
+        self._limit = options.get(merge_engine.FIELD_COUNT_LIMIT, column.name)
 
     def reduce(self, steps: Steps) -> pa.Array:
         entries, elements = self._rows(steps)
@@ -106,13 +94,13 @@ class NestedUpdate(_Nested):
 
     def _keyed(self, steps: Steps, entries: Entries, elements: pa.Array) -> tuple[Indices, Indices]:
         codes = identities_of_fields(elements, self._key)[entries.positions]
-        order, groups, owners = regrouped(entries.segments, codes)
+        order, groups, owners = sorting.regrouped(entries.segments, codes)
         positions, rows = entries.positions[order], entries.rows[order]
         sets, clears, fills = steps.adds[rows], steps.retracts[rows], steps.lates[rows]
         if self._sequence:
             chosen = self._latest(elements, positions, groups, clears, fills)
         else:
-            chosen = settled(groups, sets, clears, fills)
+            chosen = sorting.settled(groups, sets, clears, fills)
         found = chosen != NOWHERE
         return positions[chosen[found]], owners[found]
 
@@ -120,14 +108,17 @@ class NestedUpdate(_Nested):
         """Return the row of the max sequence after the last retraction; of equal ones the newest, late ones last."""
         numbers = np.arange(len(groups))
         counts = ~clears & (numbers > groups.last(clears)[groups.owners])
-        sequence = [SortColumn(comparable(c.take(pa.array(positions)))) for c in fields_of(elements, self._sequence)]
+        sequence = [
+            sorting.SortColumn(sorting.comparable(c.take(pa.array(positions))))
+            for c in fields_of(elements, self._sequence)
+        ]
         age = np.where(fills, -1 - numbers, numbers)
-        order = sort_order(
+        order = sorting.sort_order(
             [
-                SortColumn(pa.array(groups.owners)),
-                SortColumn(pa.array(counts.astype(np.int8))),
+                sorting.SortColumn(pa.array(groups.owners)),
+                sorting.SortColumn(pa.array(counts.astype(np.int8))),
                 *sequence,
-                SortColumn(pa.array(age)),
+                sorting.SortColumn(pa.array(age)),
             ]
         )
         last = order[groups.last()]
@@ -137,7 +128,7 @@ class NestedUpdate(_Nested):
         retracted = steps.retracts[entries.rows]
         if retracted.any():
             codes = identities(elements)[entries.positions]
-            order, groups, _ = regrouped(entries.segments, codes)
+            order, groups, _ = sorting.regrouped(entries.segments, codes)
             removed = groups.last(retracted[order])
             retained = np.zeros(len(order), dtype=np.bool_)
             retained[order] = ~retracted[order] & (np.arange(len(order)) > removed[groups.owners])
@@ -156,21 +147,21 @@ class NestedPartialUpdate(_Nested):
 
     @classmethod
     def problems(cls, table: Definition, column: DataField) -> Iterator[PaimonError]:
-        if not table.names_of(FIELD_NESTED_KEY, column.name):
-            key = FIELD_NESTED_KEY.for_name(column.name)
+        if not table.names_of(merge_engine.FIELD_NESTED_KEY, column.name):
+            key = merge_engine.FIELD_NESTED_KEY.for_name(column.name)
             yield conflict(key, f"is needed by '{cls.name}' of column '{column.name}'.")
         yield from super().problems(table, column)
 
     def reduce(self, steps: Steps) -> pa.Array:
         entries, elements = self._rows(steps)
         codes = identities_of_fields(elements, self._key)[entries.positions]
-        order, groups, owners = regrouped(entries.segments, codes)
+        order, groups, owners = sorting.regrouped(entries.segments, codes)
         rows = elements.take(pa.array(entries.positions[order]))
         adds, lates = steps.adds[entries.rows[order]], steps.lates[entries.rows[order]]
         never = np.zeros(len(order), dtype=np.bool_)
         made = []
         for child in rows.flatten():
             valid = valid_mask(child)
-            made.append(taken(child, settled(groups, adds & valid, never, lates & valid)))
+            made.append(taken(child, sorting.settled(groups, adds & valid, never, lates & valid)))
         merged = pa.StructArray.from_arrays(made, fields=list(rows.type))
         return array_of(steps.values.type, owners, merged, steps.segments.any(steps.valid))

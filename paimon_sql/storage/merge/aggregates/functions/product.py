@@ -6,26 +6,22 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_sql.errors import ConstraintViolationError
-from paimon_sql.format.schema.types import DataType
 from paimon_sql.storage.expressions.kernels.sorting import Indices, Mask
 from paimon_sql.storage.merge.aggregates.arithmetic import Numbers, divided, fold, scaled, spread, unscaled, walk
 from paimon_sql.storage.merge.aggregates.base import NUMBERS, AggregateFunction, Steps
 
 
 class Product(AggregateFunction):
-    """The product of the non-null values; a retraction divides it, if there is a product.
+    """The product of the non-null values; a retraction divides it, if there is a product (Paimon: `FieldProductAgg`).
 
     Integers overflow as in Java, and their quotients truncate towards zero. Decimals are rounded to their scale at each
     step; one that exceeds its precision becomes null, and the next value starts a new product.
     """
 
     name = "product"
+    types = NUMBERS
     supported_types = "a number"
     can_retract = True
-
-    @classmethod
-    def supports(cls, data_type: DataType) -> bool:
-        return isinstance(data_type, NUMBERS)
 
     def reduce(self, steps: Steps) -> pa.Array:
         steps = steps.only_valid()
@@ -75,8 +71,7 @@ class Product(AggregateFunction):
 
     def _over(self, left: Numbers, right: Numbers, unit: int | None) -> Numbers:
         if left.dtype.kind == "f":
-            quotients: Numbers = left / right
-            return quotients
+            return left / right
         if (right == 0).any():
             raise ConstraintViolationError(
                 f"The product in column '{self.column.name}' cannot retract a zero.",

@@ -13,7 +13,7 @@ from pyroaring import BitMap
 
 from paimon_sql.errors import InvalidInputError
 from paimon_sql.format.bytes.roaring64 import Roaring64
-from paimon_sql.format.schema.types import DataType, VarBinaryType
+from paimon_sql.format.schema.types import VarBinaryType
 from paimon_sql.storage.merge.aggregates.base import AggregateFunction, Steps
 
 _DECODE_ERRORS = (ValueError, RuntimeError, IndexError)
@@ -24,11 +24,8 @@ _EMPTY_SIZE, _SINGLE, _RATE = 8, 0x20, struct.pack("<f", 1.0)
 class _Union(AggregateFunction):
     """Base of functions over bytes in a library's format."""
 
+    types = (VarBinaryType,)
     supported_types = "BYTES"
-
-    @classmethod
-    def supports(cls, data_type: DataType) -> bool:
-        return isinstance(data_type, VarBinaryType)
 
     @abstractmethod
     def unite(self, values: Sequence[bytes]) -> bytes:
@@ -52,7 +49,7 @@ class _Union(AggregateFunction):
 
 
 class RoaringBitmap32(_Union):
-    """The union of bitmaps of 32-bit integers in the portable Roaring format."""
+    """The union of bitmaps of 32-bit integers in the portable Roaring format (Paimon: `FieldRoaringBitmap32Agg`)."""
 
     name = "rbm32"
 
@@ -75,7 +72,7 @@ class RoaringBitmap64(_Union):
 
 
 class HllSketch(_Union):
-    """The union of HyperLogLog sketches, as a compact HLL_4 sketch."""
+    """The union of HyperLogLog sketches, as a compact HLL_4 sketch (Paimon: `FieldHllSketchAgg`)."""
 
     name = "hll_sketch"
 
@@ -91,7 +88,7 @@ class HllSketch(_Union):
 
 
 class ThetaSketch(_Union):
-    """The union of Theta sketches, as an ordered compact sketch."""
+    """The union of Theta sketches, as an ordered compact sketch (Paimon: `FieldThetaSketchAgg`)."""
 
     name = "theta_sketch"
 

@@ -5,18 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from paimon_sql.format.schema.types import DataType
 from paimon_sql.storage.expressions.kernels.sorting import Indices, Mask, Segments
-from paimon_sql.storage.merge.aggregates.arithmetic import (
-    LONG_DIGITS,
-    Numbers,
-    fold,
-    scaled,
-    spread,
-    unscaled,
-    unscaled_longs,
-    walk,
-)
+from paimon_sql.storage.merge.aggregates import arithmetic
 from paimon_sql.storage.merge.aggregates.base import NUMBERS, WHOLE_NUMBERS, AggregateFunction, Steps
 
 _SAFE = 0.999
@@ -24,19 +14,16 @@ _SAFE = 0.999
 
 
 class Sum(AggregateFunction):
-    """The sum of the non-null values; retractions are subtracted.
+    """The sum of the non-null values; retractions are subtracted (Paimon: `FieldSumAgg`).
 
     Integers overflow as in Java. A decimal that exceeds its precision becomes null, and the next value starts a new
     sum.
     """
 
     name = "sum"
+    types = NUMBERS
     supported_types = "a number"
     can_retract = True
-
-    @classmethod
-    def supports(cls, data_type: DataType) -> bool:
-        return isinstance(data_type, NUMBERS)
 
     def reduce(self, steps: Steps) -> pa.Array:
         steps = steps.only_valid()
@@ -50,10 +37,10 @@ class Sum(AggregateFunction):
             if steps.effects is not None:
                 values = np.where(steps.retracts, -values, values)
             if pa.types.is_floating(kind):
-                sums = fold(values, segments, np.add)
+                sums = arithmetic.fold(values, segments, np.add)
             else:
                 sums = np.add.reduceat(values, segments.starts, dtype=values.dtype)
-        return spread(segments, pa.array(sums, kind))
+        return arithmetic.spread(segments, pa.array(sums, kind))
 
 
 class Count(Sum):
@@ -63,11 +50,8 @@ class Count(Sum):
     """
 
     name = "count"
+    types = WHOLE_NUMBERS
     supported_types = "an integer"
-
-    @classmethod
-    def supports(cls, data_type: DataType) -> bool:
-        return isinstance(data_type, WHOLE_NUMBERS)
 
     def lift(self, values: pa.Array) -> pa.Array:
         return values.is_valid().cast(pa.int8()).cast(values.type)
@@ -76,7 +60,11 @@ class Count(Sum):
 def _decimal_sums(steps: Steps) -> pa.Array:
     kind, segments = steps.values.type, steps.segments
     bound = 10**kind.precision
-    values: Numbers = unscaled_longs(steps.values) if kind.precision <= LONG_DIGITS else unscaled(steps.values)
+    values: arithmetic.Numbers = (
+        arithmetic.unscaled_longs(steps.values)
+        if kind.precision <= arithmetic.LONG_DIGITS
+        else arithmetic.unscaled(steps.values)
+    )
     if steps.effects is not None:
         values = np.where(steps.retracts, -values, values)
     # If the sum of absolute values is below the bound, so is every intermediate sum.
@@ -87,11 +75,11 @@ def _decimal_sums(steps: Steps) -> pa.Array:
     if len(risky):
         sums = sums.astype(object)
         _sum_step_by_step(values.astype(object), segments, risky, bound, sums, valid)
-    return spread(segments, scaled(sums, kind, valid))
+    return arithmetic.spread(segments, arithmetic.scaled(sums, kind, valid))
 
 
 def _sum_step_by_step(
-    values: Numbers, segments: Segments, groups: Indices, bound: int, sums: Numbers, valid: Mask
+    values: arithmetic.Numbers, segments: Segments, groups: Indices, bound: int, sums: arithmetic.Numbers, valid: Mask
 ) -> None:
     """Sum the values of some groups, starting from 0 after an overflow."""
     chosen = np.isin(segments.owners, segments.present[groups])
@@ -105,4 +93,4 @@ def _sum_step_by_step(
         sums[at] = np.where(fits, total, 0)
         valid[at] = fits
 
-    walk(segments.where(chosen), step)
+    arithmetic.walk(segments.where(chosen), step)

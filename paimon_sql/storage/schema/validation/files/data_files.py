@@ -37,7 +37,7 @@ from paimon_sql.format.schema import types as t
 from paimon_sql.storage.file_formats.parquet.variants import given_shapes
 from paimon_sql.storage.file_formats.registry import file_format, formats
 from paimon_sql.storage.metadata.definition import Definition, conflict, holds, invalid
-from paimon_sql.storage.table.data_file_paths import ExternalPlacement
+from paimon_sql.storage.table.data_file_paths import external_placement
 
 _SHREDDED_COMPRESSIONS = ("none", "uncompressed", "lz4", "zstd")
 
@@ -163,7 +163,7 @@ def data_directory(table: Definition) -> Iterator[PaimonError]:
 def external_paths(table: Definition) -> Iterator[PaimonError]:
     """The strategy of external paths is valid."""
     try:
-        ExternalPlacement.of(table.schema.options)
+        external_placement(table.options)
     except InvalidOptionError as error:
         yield error
 
