@@ -202,7 +202,7 @@ def test_a_dry_run_changes_no_function(sql: Sql) -> None:
         ("create_function('f', 'x', '[]')", "inputParams is not valid JSON of fields"),
         ("create_function('f', '[{\"id\": 0, \"name\": \"x\"}]', '[]')", "'type' is missing"),
         ("create_function('f', '[]', '{}')", "returnParams is not a list"),
-        ("create_function('sys.f', '[]', '[]')", "built in and cannot be changed"),
+        ("create_function('sys.f', '[]', '[]')", "is reserved for the catalog"),
         ("create_function('', '[]', '[]')", "is not a function of catalog"),
         ("create_function('no_such_db.f', '[]', '[]')", "no_such_db"),
         ("alter_function('g', '{\"action\": \"explode\"}')", 'Unknown action "explode"'),
