@@ -84,11 +84,7 @@ class TypeParser(TextParser):
     _foreign = False
 
     def _parse_types(
-        self,
-        check_func: bool = False,
-        schema: bool = False,
-        allow_identifiers: bool = True,
-        with_collation: bool = False,
+        self, check_func: bool = False, schema: bool = False, *args: bool, **kwargs: bool
     ) -> exp.Expr | None:
         start, index = self._curr, self._index
         if schema:
@@ -99,13 +95,14 @@ class TypeParser(TextParser):
                 node.meta["foreign"] = self._foreign
                 return self.placed(node, start)
             self._retreat(index)
-        return super()._parse_types(check_func, schema, allow_identifiers, with_collation)
+        return super()._parse_types(check_func, schema, *args, **kwargs)
 
     def _parse_paimon_type(self) -> DataType | None:
         """Parse a type; None if Paimon has no type of that name."""
         start = self._curr
         try:
-            found = self._parse_nested_type() if self._is_nested() else self._parse_atomic_type()
+            is_nested = self.sees("ARRAY|MAP|MULTISET|ROW|STRUCT|VECTOR") and self.sees("<|(", ahead=1)
+            found = self._parse_nested_type() if is_nested else self._parse_atomic_type()
         except InvalidSchemaError as error:
             last = self._prev if self._prev.end >= start.start else start
             raise RefusedError(error.message.rstrip("."), start.start, last.end) from None
@@ -113,9 +110,6 @@ class TypeParser(TextParser):
             self._foreign = True
             found = ArrayType(True, found) if self._prev.text.upper() == "ARRAY" else MultisetType(True, found)
         return found
-
-    def _is_nested(self) -> bool:
-        return self.sees("ARRAY|MAP|MULTISET|ROW|STRUCT|VECTOR") and self.sees("<|(", ahead=1)
 
     def _parse_atomic_type(self) -> DataType | None:
         start = self._curr
@@ -220,7 +214,8 @@ class ColumnParser(TypeParser):
             self._parse_enforcement(start)
             return self.placed(exp.PrimaryKey(expressions=keys), start)
         if self._prev is not start and self.sees("|".join(_TABLE_CONSTRAINTS)) and self.sees("(|KEY", ahead=1):
-            self._skip_element()
+            while self._curr and not self._match_set((TokenType.COMMA, TokenType.R_PAREN), advance=False):
+                self.step()
             return self._as_written(start)
         return None
 
@@ -238,10 +233,9 @@ class ColumnParser(TypeParser):
                 self._parse_enforcement(here)
                 key = exp.ColumnConstraint(kind=exp.PrimaryKeyColumnConstraint())
                 constraints.append(self.placed(key, here))
-            elif self._match_text_seq("NOT", "NULL"):
-                constraints.append(self.placed(_nullability(False), here))
-            elif self._match_text_seq("NULL"):
-                constraints.append(self.placed(_nullability(True), here))
+            elif self._match_text_seq("NOT", "NULL") or self._match_text_seq("NULL"):
+                nullability = exp.NotNullColumnConstraint(allow_null=here.text.upper() == "NULL")
+                constraints.append(self.placed(exp.ColumnConstraint(kind=nullability), here))
             elif self._match_text_seq("COMMENT"):
                 comment = exp.CommentColumnConstraint(this=self._parse_string())
                 constraints.append(exp.ColumnConstraint(kind=comment))
@@ -249,12 +243,6 @@ class ColumnParser(TypeParser):
                 where = self._prev.text.upper()
                 after = self._parse_id_var(any_token=True) if where == "AFTER" else None
                 position = exp.ColumnPosition(this=after, position=where)
-            elif self._match_text_seq("GENERATED"):
-                self._match_texts(("ALWAYS", "BY"))
-                self._match_text_seq("DEFAULT")
-                self._match_text_seq("AS")
-                self.step()
-                constraints.append(self._as_written(here))
             elif self._match_text_seq("DEFAULT"):
                 self._skip_default()
                 constraints.append(self._as_written(here))
@@ -263,6 +251,10 @@ class ColumnParser(TypeParser):
             elif self._match_text_seq("AS"):
                 self.refuse("Computed columns are not supported", here, "Compute it in a view.")
             else:
+                if self._match_text_seq("GENERATED"):
+                    self._match_texts(("ALWAYS", "BY"))
+                    self._match_text_seq("DEFAULT")
+                    self._match_text_seq("AS")
                 self.step()
                 constraints.append(self._as_written(here))
         return self.placed(exp.ColumnDef(this=name, kind=kind, constraints=constraints, position=position), start)
@@ -278,16 +270,8 @@ class ColumnParser(TypeParser):
         if not self._match_text_seq("RELY"):
             self._match_text_seq("NORELY")
 
-    def _skip_element(self) -> None:
-        while self._curr and not self._match_set((TokenType.COMMA, TokenType.R_PAREN), advance=False):
-            self.step()
-
     def _skip_default(self) -> None:
         """Move past a default value, whose NULL is not a constraint."""
         self.step()
         while self._curr and not self.sees(",|)|NOT|NULL|COMMENT|PRIMARY|FIRST|AFTER"):
             self.step()
-
-
-def _nullability(allow_null: bool) -> exp.ColumnConstraint:
-    return exp.ColumnConstraint(kind=exp.NotNullColumnConstraint(allow_null=allow_null))
