@@ -22,7 +22,8 @@ INCREMENTAL = {
     "PAIMON_INCREMENTAL_BETWEEN_TIMESTAMP": ("incremental-between-timestamp", 2),
     "PAIMON_INCREMENTAL_TO_AUTO_TAG": ("incremental-to-auto-tag", 1),
 }
-"""Table functions that read a change range: the equivalent option, and its number of bounds."""
+"""Table functions that read a change range: the equivalent option, and its number of bounds (Paimon:
+`PaimonTableValuedFunctions`)."""
 _BEFORE_A_TABLE = frozenset(
     ["FROM", "JOIN", "INTO", "OVERWRITE", "TABLE", "USING", "UPDATE", "LATERAL", "STREAM", ",", "("]
 )

@@ -108,7 +108,7 @@ def _is_constant(argument: Sequence[Token]) -> bool:
     return bool(kinds) and kinds[0] in _LITERALS and (len(kinds) == 1 or kinds[1] is TokenType.DCOLON)
 
 
-_INSTEAD = {
+_DEFINITIONS = {
     "VIEW": ("view", "Call it in the query that reads the view, or create a TEMPORARY VIEW."),
     "FUNCTION": ("function", "Call it where the function is called, or create a TEMPORARY FUNCTION."),
     "MATERIALIZED": ("materialized table", "Call it in the query that reads the table."),
@@ -132,11 +132,11 @@ def check_not_in_definition(text: str, function: str) -> None:
     if not parser.accept("CREATE|ALTER"):
         return
     parser.accept("OR", "REPLACE|ALTER")
-    if parser.word in _INSTEAD:
-        kind, instead = _INSTEAD[parser.word]
+    if parser.word in _DEFINITIONS:
+        kind, remedy = _DEFINITIONS[parser.word]
         raise UnsupportedError(
             f"A {kind} cannot call sys.{function} on columns, which is evaluated in this session only.",
-            remedy=instead,
+            remedy=remedy,
         )
 
 
